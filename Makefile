@@ -1,0 +1,67 @@
+# make demo | test | check | bench     (a virtual environment is made in .venv on first use)
+
+PYTHON ?= python3
+JOBS ?= 2
+# PEERS=0 leaves out Pinocchio, MuJoCo and the test robots (about 400 MB); the tests that need them are then skipped.
+PEERS ?= 1
+
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet install --only-binary=:all:
+
+CORE := $(VENV)/.core
+DEV := $(VENV)/.dev
+ifeq ($(PEERS),1)
+TESTS := $(DEV) $(VENV)/.peers
+else
+TESTS := $(DEV)
+endif
+
+.PHONY: demo test check lint layers bench readme clean
+.DELETE_ON_ERROR:
+
+demo: $(CORE)
+	$(BIN)/dalembert demo
+
+test: $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) -q
+
+check: lint layers test
+
+lint: $(DEV)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+
+layers: $(DEV)
+	$(BIN)/lint-imports
+
+bench: $(CORE) $(VENV)/.peers
+	$(BIN)/python benchmarks/run.py
+
+# Rewrites the table of measured speed in README.md from the last `make bench`.
+readme: $(CORE)
+	$(BIN)/python benchmarks/update_readme.py
+
+clean:
+	rm -rf $(VENV) build dist demo bench .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+
+$(VENV)/.made:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	    { echo "dalembert needs Python 3.11 or newer; say which: make PYTHON=python3.12 …"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+# Third-party packages come as wheels only; the project itself is built here, by hatchling, and stays editable.
+$(CORE): $(VENV)/.made pyproject.toml
+	$(PIP) --editable '.[plot]'
+	@touch $@
+
+$(DEV): $(CORE)
+	$(PIP) --editable '.[dev]'
+	@touch $@
+
+$(VENV)/.peers: $(CORE)
+	$(PIP) --editable '.[peers]'
+	$(PIP) --no-deps example-robot-data
+	@touch $@

@@ -1,0 +1,40 @@
+"""dalembert: rigid-body dynamics of robots, traced for the robot at hand and compiled.
+
+    robot = dalembert.load("panda")
+    tau = robot.inverse_dynamics(q, v, a)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from . import math
+from .errors import DalembertError
+from .robot import BodyInfo, FrameInfo, JointInfo, ModelBuilder, Robot, Wrench, function, load, robots
+
+if TYPE_CHECKING:
+    from .formats.ledger import Finding
+
+__version__ = "0.1.0"
+__all__ = [
+    "BodyInfo",
+    "DalembertError",
+    "Finding",
+    "FrameInfo",
+    "JointInfo",
+    "ModelBuilder",
+    "Robot",
+    "Wrench",
+    "function",
+    "load",
+    "math",
+    "robots",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name == "Finding":  # its room reads files, which needs an XML library
+        from .formats.ledger import Finding
+
+        return Finding
+    raise AttributeError(f"module 'dalembert' has no attribute {name!r}")

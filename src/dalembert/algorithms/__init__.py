@@ -1,0 +1,42 @@
+"""Rigid-body algorithms, one per file: plain functions of a model and one state.
+
+They work on numbers and on traced scalars alike, and never ask what kind a joint is.
+"""
+
+from .aba import aba
+from .center_of_mass import center_of_mass
+from .configuration import difference, integrate, interpolate, neutral, normalize, random
+from .crba import mass_matrix
+from .energy import energy, kinetic_energy, potential_energy
+from .external import Load, body_loads
+from .inverse_mass import inverse_mass_matrix
+from .jacobian import jacobian, jacobian_rate
+from .kinematics import acceleration, frame_pose, poses, velocity
+from .rnea import bias, gravity, rnea
+
+__all__ = [
+    "Load",
+    "aba",
+    "acceleration",
+    "bias",
+    "body_loads",
+    "center_of_mass",
+    "difference",
+    "energy",
+    "frame_pose",
+    "gravity",
+    "integrate",
+    "interpolate",
+    "inverse_mass_matrix",
+    "jacobian",
+    "jacobian_rate",
+    "kinetic_energy",
+    "mass_matrix",
+    "neutral",
+    "normalize",
+    "poses",
+    "potential_energy",
+    "random",
+    "rnea",
+    "velocity",
+]

@@ -1,0 +1,32 @@
+"""Centre of mass of the whole robot."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import DalembertError
+from ..model import Model
+from .kinematics import joint_pose
+
+
+def center_of_mass(model: Model, q: np.ndarray) -> np.ndarray:
+    """Σ mᵢ cᵢ / Σ mᵢ (3,) in the world [m], for q (nq,)."""
+    m, h = first_moment(model, q)
+    if isinstance(m, float) and m == 0.0:
+        raise DalembertError(f"center_of_mass: model {model.name!r} has no mass: give its bodies some")
+    return h / m
+
+
+def first_moment(model: Model, q: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Mass [kg] and first moment Σ mᵢ cᵢ (3,) about the world's origin, in world axes [kg·m], for q (nq,)."""
+    m = [body.inertia.mass for body in model.bodies]
+    h = [body.inertia.moment for body in model.bodies]
+    for body in reversed(model.bodies):  # tips to root: h_P = R h + m p
+        X, m_i, h_i = joint_pose(body, q), m[body.index], h[body.index]
+        if body.parent < 0:
+            return m_i, X.R @ h_i + m_i * X.p
+        m[body.parent] = m[body.parent] + m_i
+        h[body.parent] = h[body.parent] + X.R @ h_i + m_i * X.p
+    raise AssertionError("a model has at least its base")

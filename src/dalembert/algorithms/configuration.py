@@ -1,0 +1,40 @@
+"""Configurations as points of a manifold: moving along velocities, differences, interpolation, samples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..model import Model
+
+
+def integrate(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """q ⊕ v (nq,): from q (nq,), unit time at the constant velocity v (nv,); pass v·dt for a time dt."""
+    return np.concatenate([body.joint.integrate(q[body.q], v[body.v]) for body in model.bodies])
+
+
+def difference(model: Model, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """The velocity (nv,) with q0 ⊕ v = q1, for q0, q1 (nq,)."""
+    return np.concatenate([body.joint.difference(q0[body.q], q1[body.q]) for body in model.bodies])
+
+
+def interpolate(model: Model, q0: np.ndarray, q1: np.ndarray, s: Any) -> np.ndarray:
+    """q0 ⊕ s · difference(q0, q1) (nq,): q0 at s = 0, q1 at s = 1."""
+    return integrate(model, q0, s * difference(model, q0, q1))
+
+
+def neutral(model: Model) -> np.ndarray:
+    """The configuration (nq,) in which every body coincides with its joint frame."""
+    return np.concatenate([body.joint.neutral() for body in model.bodies])
+
+
+def random(model: Model, rng: np.random.Generator, n: int | None = None) -> np.ndarray:
+    """A random configuration (nq,), or n of them (n, nq), within the joint limits."""
+    samples = np.concatenate([body.joint.random(rng, 1 if n is None else n) for body in model.bodies], axis=1)
+    return samples[0] if n is None else samples
+
+
+def normalize(model: Model, q: np.ndarray) -> np.ndarray:
+    """q (nq,) with its quaternions brought to unit length."""
+    return np.concatenate([body.joint.normalize(q[body.q]) for body in model.bodies])

@@ -1,0 +1,35 @@
+"""Mass matrix by the composite-rigid-body algorithm."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..model import Model
+from .passive import armature
+from .regroup import regrouped
+from .tensors import mirror
+
+
+def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
+    """M(q) (nv, nv), symmetric, with the armature on its diagonal [kg·m², kg·m, kg].   Featherstone 2008, §6.2; O(n d).
+
+    q (nq,). Column k of joint i: the bodies behind it, rigid, are given the unit acceleration S_k; the wrench F that
+    this takes is felt by every joint on the way to the base, M_ji = S_jᵀ F.
+    """
+    X, S = [], []
+    for body in model.bodies:
+        X.append(body.placement @ body.joint.pose(q[body.q]))
+        S.append(body.joint.subspace(q[body.q]))
+    composite = regrouped(model)
+    M = np.zeros((model.nv, model.nv), q.dtype)
+    for body in reversed(model.bodies):  # tips to root
+        i = body.index
+        if body.parent >= 0:
+            behind = composite[i].seen_from(body.joint.pose(q[body.q])).seen_from(body.placement)
+            composite[body.parent] = composite[body.parent].plus(behind)
+        for k, S_k in enumerate(S[i].T, body.v.start):
+            F, j = composite[i].momentum(S_k), i
+            while j >= 0:
+                M[model.bodies[j].v, k] = S[j].T @ F
+                F, j = X[j].force(F), model.bodies[j].parent
+    return mirror(M) + np.diag(armature(model))

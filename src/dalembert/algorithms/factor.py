@@ -1,0 +1,42 @@
+"""Small symmetric systems, factored and solved entry by entry: traced, each becomes straight-line code."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+
+class Factor(NamedTuple):
+    """A = L diag(1/r) Lᵀ: L (n, n) unit lower triangular, r (n,) the reciprocal pivots (the only divisions)."""
+
+    L: np.ndarray
+    r: np.ndarray
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """A⁻¹ b for b (n,) or (n, m)."""
+        n = len(self.r)
+        x = np.array(b, np.result_type(self.L, b))
+        for i in range(n):
+            for j in range(i):
+                x[i] = x[i] - self.L[i, j] * x[j]
+        x = (x.T * self.r).T
+        for i in reversed(range(n)):
+            for j in range(i + 1, n):
+                x[i] = x[i] - self.L[j, i] * x[j]
+        return x
+
+
+def factor(A: np.ndarray) -> Factor:
+    """Factor a symmetric positive definite A (n, n), of which only the lower triangle is read."""
+    n = len(A)
+    A = A.copy()
+    L, r = np.array(np.eye(n), A.dtype), np.ones(n, A.dtype)
+    for j in range(n):
+        with np.errstate(divide="ignore"):  # a pivot of 0 gives inf, for floats and constants alike
+            r[j] = np.divide(1.0, A[j, j])
+        for i in range(j + 1, n):
+            L[i, j] = A[i, j] * r[j]
+            for k in range(j + 1, i + 1):
+                A[i, k] = A[i, k] - L[i, j] * A[k, j]
+    return Factor(L, r)

@@ -1,0 +1,53 @@
+"""How a body moves: angular velocity and acceleration field, and how a joint hands them on to the next body."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from ..spatial import Pose, cross
+
+
+class Motion(NamedTuple):
+    """Motion of a body, in its axes. The point r of the body accelerates by a + E r, with E = [α]× + [ω]×².
+
+    w: angular velocity ω (3,) [rad/s]; alpha: angular acceleration α (3,) [rad/s²]; a: classical acceleration of the
+    origin (3,) [m/s²], the rate of its velocity. The velocity of the origin has no part in the dynamics and is not
+    carried.
+    """
+
+    w: np.ndarray
+    alpha: np.ndarray
+    a: np.ndarray
+    E: np.ndarray
+
+    def acceleration(self, r: np.ndarray) -> np.ndarray:
+        """Classical acceleration (3,) of the point r (3,) of the body [m/s²]."""
+        return self.a + self.E @ r
+
+
+def without_rotation(a: np.ndarray) -> Motion:
+    """A body that does not turn and whose points accelerate by a (3,) [m/s²]."""
+    return Motion(np.zeros(3), np.zeros(3), a, np.zeros((3, 3)))
+
+
+def across_joint(parent: Motion, X_PB: Pose, V_J: np.ndarray, A_J: np.ndarray) -> Motion:
+    """Motion of the body B behind a joint, from that of its parent P.   Luh, Walker, Paul 1980.
+
+    V_J (6,): twist S v that the joint adds; A_J (6,): its componentwise rate S a + Ṡ v; at B's origin, in B's axes.
+    """
+    R, w_J, v_J = X_PB.R, V_J[:3], V_J[3:]
+    w_P = R.T @ parent.w
+    w = w_P + w_J
+    alpha = R.T @ parent.alpha + cross(w_P, w_J) + A_J[:3]
+    a = R.T @ parent.acceleration(X_PB.p) + cross(w_P + w, v_J) + A_J[3:]  # 2 ω_P × v_J is Coriolis's
+    return Motion(w, alpha, a, _field(w, alpha))
+
+
+def _field(w: np.ndarray, alpha: np.ndarray) -> np.ndarray:
+    """E = [α]× + [ω]×² (3, 3), so that E r = α × r + ω × (ω × r)."""
+    x, y, z = w
+    dx, dy, dz = alpha
+    xx, yy, zz, xy, xz, yz = x * x, y * y, z * z, x * y, x * z, y * z
+    return np.array([[-yy - zz, xy - dz, xz + dy], [xy + dz, -xx - zz, yz - dx], [xz - dy, yz + dx, -xx - yy]])

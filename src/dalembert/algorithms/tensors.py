@@ -1,0 +1,47 @@
+"""Second-order tensors under rotation, with as few operations as the rotation allows."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .known import known
+
+
+def mirror(T: np.ndarray) -> np.ndarray:
+    """A symmetric matrix with its lower triangle taken from the upper one, so that no entry is computed twice."""
+    T = T.copy()
+    lower = np.tril_indices(len(T), -1)
+    T[lower] = T.T[lower]
+    return T
+
+
+def rotate(R: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """R T Rᵀ (3, 3). About a coordinate axis, as most joints turn, it takes half the operations of the products."""
+    for k, axis in enumerate(np.eye(3)):
+        if np.array_equal(known(R[k]), axis) and np.array_equal(known(R[:, k]), axis):
+            return _rotate_about(k, R, T)
+    return R @ T @ R.T
+
+
+def rotate_symmetric(R: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """R T Rᵀ of a symmetric T (3, 3)."""
+    return mirror(rotate(R, T))
+
+
+def _rotate_about(k: int, R: np.ndarray, T: np.ndarray) -> np.ndarray:
+    """R T Rᵀ for a rotation about axis k.
+
+    In the plane of rotation the mean of the diagonal and the antisymmetric part of T stay, the rest turns by twice the
+    angle: with c, s its cosine and sine and w = s (T_ii − T_jj) + c (T_ij + T_ji), the four entries become
+    T_ii − s w, T_jj + s w, c w − T_ji, c w − T_ij.
+    """
+    i, j = (k + 1) % 3, (k + 2) % 3
+    c, s = R[i, i], R[j, i]
+    w = s * (T[i, i] - T[j, j]) + c * (T[i, j] + T[j, i])
+    turned = np.empty((3, 3), np.result_type(R, T))
+    turned[i, i], turned[i, j] = T[i, i] - s * w, c * w - T[j, i]
+    turned[j, i], turned[j, j] = c * w - T[i, j], T[j, j] + s * w
+    turned[i, k], turned[j, k] = c * T[i, k] - s * T[j, k], s * T[i, k] + c * T[j, k]
+    turned[k, i], turned[k, j] = c * T[k, i] - s * T[k, j], s * T[k, i] + c * T[k, j]
+    turned[k, k] = T[k, k]
+    return turned

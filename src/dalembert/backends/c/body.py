@@ -1,0 +1,171 @@
+"""Statements: the nodes of a straight-line function as C, cut into parts where there are many."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import count
+
+import numpy as np
+
+from dalembert.graph import Function, Scalar
+from dalembert.graph.schedule import depth_first
+
+from .names import Parameter
+
+PART = 2000  # statements in one C function; compilers take superlinear time and memory over longer ones
+
+OPERATORS = {
+    "add": "{} + {}",
+    "sub": "{} - {}",
+    "mul": "{} * {}",
+    "div": "{} / {}",
+    "neg": "-{}",
+    "lt": "{} < {}",
+    "le": "{} <= {}",
+    "eq": "{} == {}",
+    "ne": "{} != {}",
+    "and": "{} && {}",
+    "or": "{} || {}",
+    "not": "!{}",
+    "where": "{} ? {} : {}",
+}
+LIBRARY = {
+    "sqrt": "sqrt",
+    "sin": "sin",
+    "cos": "cos",
+    "exp": "exp",
+    "log": "log",
+    "tanh": "tanh",
+    "abs": "fabs",
+    "atan2": "atan2",
+}
+HELPERS = {  # NaN passes through, unlike fmin and fmax
+    "min": "static {real} {name}_min({real} a, {real} b) {{ return a < b || a != a ? a : b; }}",
+    "max": "static {real} {name}_max({real} a, {real} b) {{ return a > b || a != a ? a : b; }}",
+    "sign": "static {real} {name}_sign({real} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a != a ? a : 0; }}",
+}
+
+
+@dataclass
+class Body:
+    """Prints one straight-line function called `name`, over the given parameters, in the real type `real`."""
+
+    function: Function
+    name: str
+    real: str
+    inputs: Mapping[str, Parameter]
+    outputs: Mapping[str, Parameter]
+    order: list[Scalar] = field(init=False)
+    temporary: dict[int, str] = field(init=False)
+
+    def __post_init__(self) -> None:
+        roots = [node for output in self.function.outputs for node in output.nodes]
+        self.order = [node for node in depth_first(roots) if node.op not in ("const", "input")]
+        self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
+
+    def helpers(self) -> list[str]:
+        """Definitions of the functions that C lacks, as far as they are used."""
+        used = {node.op for node in self.order}
+        return [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
+
+    def definitions(self, head: str) -> list[str]:
+        """The function whose declaration is `head`; where it is long, first the parts that it calls."""
+        parts = [self.order[i : i + PART] for i in range(0, len(self.order), PART)] or [[]]
+        slots = _slots(parts, {node.id: k for k, part in enumerate(parts) for node in part})
+        passed = Parameter("w", (max(slots.values(), default=0) + 1,), False)
+        every = [*self.inputs.values(), passed, *self.outputs.values()]
+        bodies, needed = [], set()
+        for k, nodes in enumerate(parts):
+            lines, used = self._part(nodes, slots, last=k == len(parts) - 1)
+            bodies.append((lines, [p for p in every if p.identifier in used]))
+            needed |= used
+        lines = [f"(void){p.identifier};" for p in every if p.identifier not in {*needed, "w"}]
+        if len(parts) == 1:
+            return [block(head, lines + bodies[0][0])]
+        if slots:
+            lines.append(f"{passed.declare(self.real)}; /* values that pass between the parts */")
+        definitions = []
+        for k, (statements, taken) in enumerate(bodies):
+            declared = declaration(f"static void {self.name}_part{k}", [p.declare(self.real) for p in taken])
+            definitions.append(block(declared, statements))
+            lines.append(f"{self.name}_part{k}({', '.join(p.identifier for p in taken)});")
+        return [*definitions, block(head, lines)]
+
+    def _part(self, nodes: Sequence[Scalar], slots: Mapping[int, int], last: bool) -> tuple[list[str], set[str]]:
+        """Statements that compute the nodes and store what is due, and the parameters they use."""
+        here, used, lines = {node.id for node in nodes}, set(), []
+
+        def operand(node: Scalar) -> str:
+            if node.op == "const":
+                return literal(node.value, self.real)
+            if node.op == "input":
+                parameter, index = self.inputs[node.value[0]].identifier, node.value[1]
+                used.add(parameter)
+                return f"{parameter}[{index}]"
+            if node.id in here:
+                return self.temporary[node.id]
+            used.add("w")
+            return f"(w[{slots[node.id]}] != 0)" if node.boolean else f"w[{slots[node.id]}]"
+
+        for node in nodes:
+            kind = "int" if node.boolean else self.real
+            lines.append(
+                f"const {kind} {self.temporary[node.id]} = {self._expression(node.op, map(operand, node.args))};"
+            )
+        for output in self.function.outputs:
+            for i, node in enumerate(output.nodes):
+                if node.id in here or (last and node.id not in self.temporary):
+                    parameter = self.outputs[output.name].identifier
+                    used.add(parameter)
+                    lines.append(f"{parameter}[{i}] = {operand(node)};")
+        for node in nodes:
+            if node.id in slots:
+                used.add("w")
+                lines.append(f"w[{slots[node.id]}] = {self.temporary[node.id]};")
+        return lines, used
+
+    def _expression(self, op: str, operands: Iterable[str]) -> str:
+        if op in OPERATORS:
+            return OPERATORS[op].format(*operands)
+        name = f"{self.name}_{op}" if op in HELPERS else LIBRARY[op] + ("f" if self.real == "float" else "")
+        return f"{name}({', '.join(operands)})"
+
+
+def _slots(parts: Sequence[Sequence[Scalar]], home: Mapping[int, int]) -> dict[int, int]:
+    """Places in the array w for values that a later part uses; a place is free again after its value's last use."""
+    last = {}
+    for k, part in enumerate(parts):
+        for node in part:
+            last.update({argument.id: k for argument in node.args if home.get(argument.id, k) < k})
+    slots: dict[int, int] = {}
+    free: list[int] = []
+    fresh = count()
+    for k, part in enumerate(parts):
+        for node in part:
+            if node.id in last:
+                slots[node.id] = free.pop() if free else next(fresh)
+        free += [slots[i] for i, end in last.items() if end == k]
+    return slots
+
+
+def literal(value: float, real: str) -> str:
+    """A constant that reads back as the same number."""
+    with np.errstate(over="ignore"):
+        number = np.float32(value) if real == "float" else np.float64(value)
+    if np.isnan(number):
+        return "NAN"
+    if np.isinf(number):
+        return "INFINITY" if number > 0 else "-INFINITY"
+    return f"{number!s}f" if real == "float" else str(number)
+
+
+def block(head: str, lines: Iterable[str]) -> str:
+    """A C function: its declaration and its statements."""
+    return "\n".join([head, "{", *(f"    {line}" for line in lines), "}"])
+
+
+def declaration(name: str, arguments: Sequence[str]) -> str:
+    """A C function's head, on several lines if it is long."""
+    line = f"{name}({', '.join(arguments) or 'void'})"
+    return line if len(line) <= 110 else f"{name}(\n    " + ",\n    ".join(arguments) + ")"

@@ -1,0 +1,131 @@
+"""The definition of every operation: a traced function evaluated node by node with NumPy.
+
+Slow and simple. Every other backend must agree with it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.graph import Function, Loop, Scalar
+from dalembert.graph.operations import MEANING
+from dalembert.graph.schedule import depth_first
+
+Arrays = dict[str, np.ndarray]
+
+
+def run(
+    function: Function | Loop, inputs: Mapping[str, Any], n: int | None = None, *, dtype: Any = np.float64
+) -> Arrays:
+    """Outputs by name, (*batch, *shape), of inputs (*batch, size); batch shapes broadcast.
+
+    A loop makes n passes; its sequences are (*batch, n, size) and its records (*batch, n, *shape). n may be left out
+    if there is a sequence. All arithmetic is done in `dtype`, a NumPy floating type.
+    """
+    if isinstance(function, Loop):
+        return _run_loop(function, inputs, n, dtype)[0]
+    given, batch = _prepare(function, inputs, dtype)
+    return _outputs(function, _values(function.schedule(), given, dtype), batch, dtype)
+
+
+def guards_hold(
+    function: Function | Loop, inputs: Mapping[str, Any], n: int | None = None, *, dtype: Any = np.float64
+) -> np.ndarray:
+    """Whether every guard holds (in every pass of a loop): booleans of the batch shape."""
+    if isinstance(function, Loop):
+        return _run_loop(function, inputs, n, dtype)[1]
+    given, batch = _prepare(function, inputs, dtype)
+    return _guards(function, _values(depth_first(function.guards), given, dtype), batch)
+
+
+def _run_loop(loop: Loop, inputs: Mapping[str, Any], n: int | None, dtype: Any) -> tuple[Arrays, np.ndarray]:
+    """Results of a loop, and whether the guards held in every pass."""
+    step, order = loop.step, loop.step.schedule()
+    given, batch = _prepare(step, inputs, dtype, loop.sequence)
+    state, valid = dict(given), np.ones(batch, bool)
+    shapes = {output.name: output.shape for output in step.outputs}
+    last = {made: given[taken].reshape((*batch, *shapes[made])) for made, taken in loop.carry}
+    n = _passes(loop, given, n)
+    records = {name: np.empty((n, *batch, *shapes[name]), dtype) for name in loop.record}
+    for k in range(n):
+        state.update({name: given[name][..., k, :] for name in loop.sequence})
+        values = _values(order, state, dtype)
+        valid &= _guards(step, values, batch)
+        last = _outputs(step, values, batch, dtype)
+        state.update({taken: last[made].reshape(given[taken].shape) for made, taken in loop.carry})
+        for name in loop.record:
+            records[name][k] = last[name]
+    ends = {name: np.moveaxis(rows, 0, len(batch)) for name, rows in records.items()}
+    return {o.name: ends[o.name] if recorded else np.array(last[o.name]) for o, recorded in loop.results()}, valid
+
+
+def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any) -> dict[int, Any]:
+    """Value of every node, by its id."""
+    values: dict[int, Any] = {}
+    with np.errstate(all="ignore"):
+        for node in order:
+            if node.op == "const":
+                values[node.id] = np.dtype(dtype).type(node.value)
+            elif node.op == "input":
+                name, index = node.value
+                values[node.id] = given[name][..., index]
+            else:
+                values[node.id] = MEANING[node.op](*[values[argument.id] for argument in node.args])
+    return values
+
+
+def _outputs(function: Function, values: Mapping[int, Any], batch: tuple[int, ...], dtype: Any) -> Arrays:
+    results = {}
+    for output in function.outputs:
+        flat = np.empty((*batch, len(output.nodes)), dtype)
+        for i, node in enumerate(output.nodes):
+            flat[..., i] = values[node.id]
+        results[output.name] = flat.reshape((*batch, *output.shape))
+    return results
+
+
+def _guards(function: Function, values: Mapping[int, Any], batch: tuple[int, ...]) -> np.ndarray:
+    valid = np.ones(batch, bool)
+    for guard in function.guards:
+        valid &= values[guard.id]
+    return valid
+
+
+def _prepare(
+    function: Function, inputs: Mapping[str, Any], dtype: Any, sequence: Sequence[str] = ()
+) -> tuple[Arrays, tuple[int, ...]]:
+    """The inputs as arrays (*batch, size), sequences (*batch, n, size), and the batch shape they share."""
+    sizes = {each.name: each.size for each in function.inputs}
+    for name in inputs:
+        if name not in sizes:
+            raise unknown("input", name, sizes, function.name)
+    arrays = {}
+    for name, size in sizes.items():
+        if name not in inputs:
+            raise DalembertError(f"{function.name}: input '{name}' (…, {size}) is missing")
+        arrays[name] = np.asarray(inputs[name], dtype)
+        own = 2 if name in sequence else 1
+        if arrays[name].ndim < own or arrays[name].shape[-1] != size:
+            wanted = f"(…, n, {size})" if name in sequence else f"(…, {size})"
+            raise DalembertError(f"{function.name}: {name} has shape {arrays[name].shape}, expected {wanted}")
+    tails = {name: x.shape[-2:] if name in sequence else x.shape[-1:] for name, x in arrays.items()}
+    try:
+        batch = np.broadcast_shapes(*[x.shape[: x.ndim - len(tails[name])] for name, x in arrays.items()])
+    except ValueError as error:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items())
+        raise DalembertError(f"{function.name}: batch shapes do not broadcast: {shapes}") from error
+    return {name: np.broadcast_to(x, (*batch, *tails[name])) for name, x in arrays.items()}, batch
+
+
+def _passes(loop: Loop, given: Arrays, n: int | None) -> int:
+    """The number of passes, which every sequence must agree with."""
+    lengths = {name: given[name].shape[-2] for name in loop.sequence}
+    counts = {*lengths.values(), *([] if n is None else [n])}
+    if len(counts) != 1 or min(counts) < 0:
+        found = ", ".join([f"n = {n}", *(f"{name} has {length} rows" for name, length in lengths.items())])
+        raise DalembertError(f"loop over '{loop.step.name}': the number of passes is not clear: {found}")
+    return counts.pop()

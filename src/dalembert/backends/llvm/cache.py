@@ -1,0 +1,116 @@
+"""Object code on disk, so that the second start needs neither tracing nor compiling.
+
+An entry is machine code that will be run, so the directory must belong to this user and be closed to others; entries
+are written to a temporary file and moved into place, carry a checksum, and a damaged one is compiled again with a
+warning. `DALEMBERT_CACHE=off` switches the cache off; `DALEMBERT_CACHE=/some/folder` moves it.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import stat
+import tempfile
+import warnings
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+MAGIC = b"dalembert object 1\n"
+
+
+@dataclass(frozen=True)
+class Entry:
+    """Object code and what must be known of it: inputs, outputs, operation counts."""
+
+    code: bytes
+    facts: dict[str, Any]
+
+    def pack(self) -> bytes:
+        body = json.dumps(self.facts).encode() + b"\n" + self.code
+        return MAGIC + hashlib.sha256(body).digest() + body
+
+    @staticmethod
+    def unpack(data: bytes) -> Entry:
+        """Raises ValueError when the data are not a whole entry."""
+        start = len(MAGIC) + 32
+        body = data[start:]
+        if data[: len(MAGIC)] != MAGIC or hashlib.sha256(body).digest() != data[len(MAGIC) : start]:
+            raise ValueError("damaged")
+        facts, code = body.split(b"\n", 1)
+        return Entry(code, json.loads(facts))
+
+
+def key(*content: str) -> str:
+    """Name of the entry for this content."""
+    return hashlib.sha256("\0".join(content).encode()).hexdigest()
+
+
+def read(name: str) -> Entry | None:
+    """The entry, or None when there is none that can be trusted."""
+    folder = directory()
+    if folder is None:
+        return None
+    path = folder / name
+    try:
+        with open(path, "rb") as file:
+            status = os.fstat(file.fileno())
+            if hasattr(os, "getuid") and status.st_uid != os.getuid():
+                warnings.warn(f"{path} belongs to another user and is not used; it is compiled again", stacklevel=2)
+                return None
+            return Entry.unpack(file.read())
+    except OSError:
+        return None
+    except ValueError:
+        warnings.warn(f"{path} is damaged and is compiled again", stacklevel=2)
+        return None
+
+
+def write(name: str, entry: Entry) -> None:
+    """Store an entry if it can be stored; a full or read-only disk only costs the next start."""
+    folder = directory()
+    if folder is None:
+        return
+    temporary = None
+    try:
+        handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
+        with os.fdopen(handle, "wb") as file:
+            file.write(entry.pack())
+        os.replace(temporary, folder / name)
+    except OSError:
+        if temporary is not None and os.path.exists(temporary):
+            os.unlink(temporary)
+
+
+def directory() -> Path | None:
+    """The cache folder, made if needed; None when switched off or not to be trusted."""
+    return _directory(os.environ.get("DALEMBERT_CACHE", ""))
+
+
+@cache
+def _directory(setting: str) -> Path | None:
+    if setting.lower() in ("off", "0", "no", "false"):
+        return None
+    if setting:
+        folder = Path(setting)
+    elif os.name == "nt":
+        folder = Path(os.environ.get("LOCALAPPDATA", Path.home())) / "dalembert" / "cache"
+    else:
+        folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dalembert"
+    try:
+        folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+        status = folder.stat()
+    except OSError:
+        return None
+    if hasattr(os, "getuid"):
+        if status.st_uid != os.getuid():
+            warnings.warn(f"cache folder {folder} belongs to another user and is not used", stacklevel=3)
+            return None
+        if stat.S_IMODE(status.st_mode) & 0o022:
+            warnings.warn(
+                f"cache folder {folder} can be written by others and is not used: chmod 700 {folder}", stacklevel=3
+            )
+            return None
+    return folder

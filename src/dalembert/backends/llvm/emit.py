@@ -1,0 +1,275 @@
+"""Kernels as LLVM IR: the one-state kernel and the SIMD batch kernel of a traced function.
+
+    i64 one(ptr inputs, ptr outputs)
+    i64 batch(ptr inputs, ptr strides, ptr outputs, i64 begin, i64 end)
+
+`inputs` and `outputs` are arrays of pointers; `strides` has the distance in bytes between the rows of each input (0
+repeats one row); outputs are dense. The result is a status: bit 0, an input is not finite; bit 1, a guard failed.
+Inputs are copied before anything is stored, so outputs may overlap the same states' inputs.
+"""
+
+from __future__ import annotations
+
+from ...graph import Function, Scalar
+from . import elementary
+from .ir import Builder, Module
+from .plan import Plan, Step
+from .tiles import blocks, read_rows, table_entry, write_rows
+
+NOT_FINITE, GUARD_FAILED = 1, 2
+PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
+
+
+def one_kernel(function: Function, element: str, width: int) -> str:
+    """IR of the kernel for one state; `width` lanes serve its transcendentals."""
+    module = Module()
+    plan = Plan(function, group=width, keep_outputs=False)
+    parts = _parts(module, plan, element, 1, scatter=True)
+    b = Builder(module, element, 1)
+    memory, block = _allocate(b, plan.size)
+    not_finite = _copy_inputs(b, plan, memory)
+    _call_parts(b, plan, parts, memory, width)
+    outputs = [b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}") for k in range(len(function.outputs))]
+    for pointer, output in zip(outputs, function.outputs, strict=True):
+        _store_leaves(b, plan, memory, pointer, output.nodes)
+    status = _status(b, plan, memory, not_finite)
+    _release(b, block)
+    b.do(f"ret i64 {status}")
+    module.define(b, "define i64 @one(ptr %inputs, ptr %outputs) nounwind")
+    return module.text()
+
+
+def batch_kernel(function: Function, element: str, width: int) -> str:
+    """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time."""
+    module = Module()
+    plan = Plan(function, group=1, keep_outputs=True)
+    parts = _parts(module, plan, element, width, scatter=False)
+    b = Builder(module, element, width)
+    memory, block = _allocate(b, plan.size)
+    for node in {n for o in function.outputs for n in o.nodes if n.op == "const"}:
+        b.store(b.const(node.value), memory, plan.slots[node.id])
+    b.do("br label %group")
+    b.label("group")
+    b.do("%i = phi i64 [ %begin, %entry ], [ %next, %after ]")
+    b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
+    last = b.op("sub i64 %end, 1")
+    rows = [_minimum(b, b.op(f"add i64 %i, {lane}"), last) for lane in range(width)]
+    checks = []
+    for k, i in enumerate(function.inputs):
+        base = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
+        stride = b.op(f"load i64, ptr {b.address('%strides', 8 * k)}")
+        pointers = [b.address(base, b.op(f"mul i64 {row}, {stride}")) for row in rows]
+        checks.append(read_rows(b, pointers, i.size, memory, plan.input_base[i.name]))
+    not_finite = _not_finite(b, checks)
+    _call_parts(b, plan, parts, memory, 1)
+    for k, output in enumerate(function.outputs):
+        base = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
+        row_bytes = len(output.nodes) * b.size
+        pointers = [b.address(base, b.op(f"mul i64 {row}, {row_bytes}")) for row in rows]
+        write_rows(b, pointers, [plan.slots[n.id] for n in output.nodes], memory, f"slots{k}")
+    status = _status(b, plan, memory, not_finite)
+    b.do("br label %after")
+    b.label("after")
+    b.do(f"%newstatus = or i64 %status, {status}")
+    b.do(f"%next = add i64 %i, {width}")
+    more = b.op("icmp slt i64 %next, %end")
+    b.do(f"br i1 {more}, label %group, label %done")
+    b.label("done")
+    _release(b, block)
+    b.do("ret i64 %newstatus")
+    module.define(b, "define i64 @batch(ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end) nounwind")
+    return module.text()
+
+
+def _minimum(b: Builder, x: str, y: str) -> str:
+    return b.op(f"select i1 {b.op(f'icmp slt i64 {x}, {y}')}, i64 {x}, i64 {y}")
+
+
+# ---- kernel memory
+
+
+def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
+    """Address of an aligned array of values, and the block to free (None when it lies on the stack)."""
+    size = values * b.stride + 64
+    if size <= STACK_LIMIT:
+        return b.op(f"alloca i8, i64 {size}, align 64"), None
+    block = b.call("malloc", "ptr", ("i64", str(size)), declare=True)
+    start = b.op(f"add i64 {b.op(f'ptrtoint ptr {block} to i64')}, 63")
+    return b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr"), block
+
+
+def _release(b: Builder, block: str | None) -> None:
+    if block:
+        b.call("free", "void", ("ptr", block), declare=True)
+
+
+def _copy_inputs(b: Builder, plan: Plan, memory: str) -> str:
+    """Copy the inputs of one state into memory; returns i1: some number is not finite."""
+    checks: dict[int, list[str]] = {4: [], 1: []}
+    for k, i in enumerate(plan.function.inputs):
+        pointer = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
+        wide = b.wide(4 if i.size >= 4 else 1)
+        for start in blocks(i.size, wide.width):
+            x = b.op(f"load {wide.type}, ptr {b.address(pointer, start * b.size)}, align {b.size}")
+            target = b.address(memory, (plan.input_base[i.name] + start) * b.size)
+            b.do(f"store {wide.type} {x}, ptr {target}, align {b.size}")
+            checks[wide.width].append(wide.mul(x, wide.const(0.0)))
+    found = [_not_finite(b.wide(width), values) for width, values in checks.items() if values]
+    return found[0] if len(found) == 1 else b.op(f"or i1 {found[0]}, {found[1]}") if found else "false"
+
+
+def _not_finite(b: Builder, zeros: list[str]) -> str:
+    """i1: one of the products 0·x is not zero."""
+    while len(zeros) > 1:  # pairwise, for short chains
+        pairs = [b.add(x, y) for x, y in zip(zeros[::2], zeros[1::2], strict=False)]
+        zeros = pairs + zeros[len(pairs) * 2 :]
+    return b.any(b.compare("uno", zeros[0], zeros[0])) if zeros else "false"
+
+
+def _status(b: Builder, plan: Plan, memory: str, not_finite: str) -> str:
+    """i64 status word of this pass."""
+    failed = "false"
+    for guard in plan.function.guards:
+        broken = b.any(b.compare("oeq", b.load(memory, plan.slots[guard.id]), b.const(0.0)))
+        failed = b.op(f"or i1 {failed}, {broken}")
+    flag = b.op(f"select i1 {failed}, i64 {GUARD_FAILED}, i64 0")
+    return b.op(f"or i64 {flag}, {b.op(f'zext i1 {not_finite} to i64')}")
+
+
+# ---- the computation itself
+
+
+def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) -> list[str]:
+    """One LLVM function for the early arguments and one for each part; returns their names ('' when empty)."""
+    targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
+    if scatter:
+        for k, output in enumerate(plan.function.outputs):
+            for position, node in enumerate(output.nodes):
+                targets.setdefault(node.id, []).append((k, position))
+    names = []
+    for index, steps in enumerate([plan.early_part, *plan.parts]):
+        name = f"part{index}" if steps else ""
+        names.append(name)
+        if steps:
+            b = Builder(module, element, width)
+            _write_part(b, plan, steps, targets)
+            module.define(b, f"define internal void @{name}(ptr noalias %memory, ptr %outputs) nounwind")
+    return names
+
+
+def _write_part(b: Builder, plan: Plan, steps: list[Step], targets: dict[int, list[tuple[int, int]]]) -> None:
+    values: dict[int, str] = {}
+    pointers: dict[int, str] = {}
+
+    def value(node: Scalar) -> str:
+        if node.op == "const":
+            return b.const(node.value)
+        if node.id not in values:
+            loaded = b.load("%memory", plan.slots[node.id])
+            values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
+        return values[node.id]
+
+    for step in steps:
+        arguments = [value(a) for a in step.args]
+        if step.op == "sincos":
+            name = elementary.sincos(b.module, b.element, b.width)
+            place = b.address("%memory", plan.sincos_slot(step) * b.stride)
+            b.call(name, "void", (b.type, arguments[0]), ("ptr", place))
+            continue
+        result = values[step.node.id] = operation(b, step.op, arguments)
+        if step.node.id in plan.slots:
+            number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
+            b.store(number, "%memory", plan.slots[step.node.id])
+        for k, position in targets.get(step.node.id, ()):
+            if k not in pointers:
+                pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
+            b.do(f"store {b.element} {result}, ptr {b.address(pointers[k], position * b.size)}, align {b.size}")
+    b.do("ret void")
+
+
+def operation(b: Builder, op: str, x: list[str]) -> str:
+    """The instructions of one operation."""
+    match op:
+        case "add" | "sub" | "mul" | "div":
+            return b.binary("f" + op, *x)
+        case "neg":
+            return b.neg(*x)
+        case "fma":
+            return b.fma(*x)
+        case "fms":
+            return b.fma(x[0], x[1], b.neg(x[2]))
+        case "fnma":
+            return b.fma(b.neg(x[0]), x[1], x[2])
+        case "sqrt":
+            return b.intrinsic("sqrt", *x)
+        case "abs":
+            return b.intrinsic("fabs", *x)
+        case "min" | "max":
+            return b.intrinsic(op + "imum", *x)
+        case "sign":
+            negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
+            return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
+        case "lt" | "le" | "eq" | "ne":
+            return b.compare(PREDICATE[op], *x)
+        case "and" | "or":
+            return b.op(f"{op} {b.bool_type} {x[0]}, {x[1]}")
+        case "not":
+            return b.op(f"xor {b.bool_type} {x[0]}, {'true' if b.width == 1 else 'splat (i1 true)'}")
+        case "where":
+            return b.select(*x)
+        case "exp" | "log" | "tanh" | "atan2":
+            return b.call(elementary.function(b.module, op, b.element, b.width), b.type, *[(b.type, a) for a in x])
+    raise AssertionError(op)
+
+
+def _call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, lanes: int) -> None:
+    """Early arguments, the loops over them, then the parts in order."""
+    for index, name in enumerate(parts):
+        if name:
+            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"))
+        if index == 0:
+            for early in plan.early:
+                (_early_groups if b.width == 1 else _early_loop)(b, plan, early, memory, lanes)
+
+
+def _early_loop(b: Builder, plan: Plan, early, memory: str, lanes: int) -> None:
+    """Batch: lanes are states; one argument after the other."""
+    table = b.module.table(f"{early.kind}.arguments", [plan.slots[a.id] for a in early.arguments])
+    results = 2 if early.kind == "sincos" else 1
+
+    def body(index: str, carried: str) -> str:
+        slot = table_entry(b, table, index)
+        x = b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0)
+        offset = b.op(f"add i64 {b.op(f'mul i64 {index}, {results * b.stride}')}, {early.base * b.stride}")
+        _apply_early(b, early.kind, x, b.address(memory, offset))
+        return carried
+
+    b.repeat(f"{early.kind}.each", str(len(early.arguments)), body, b.const(0.0))
+
+
+def _early_groups(b: Builder, plan: Plan, early, memory: str, lanes: int) -> None:
+    """One state: lanes are arguments."""
+    wide = b.wide(lanes)
+    for start in range(0, len(early.arguments), lanes):
+        x = wide.const(0.0)
+        for lane, argument in enumerate(early.arguments[start : start + lanes]):
+            element = b.load(memory, plan.slots[argument.id])
+            x = b.op(f"insertelement {wide.type} {x}, {b.element} {element}, i32 {lane}") if lanes > 1 else element
+        _apply_early(wide, early.kind, x, b.address(memory, early.slot(start, 0, lanes) * b.size))
+
+
+def _apply_early(b: Builder, kind: str, x: str, place: str) -> None:
+    if kind == "sincos":
+        b.call(elementary.sincos(b.module, b.element, b.width), "void", (b.type, x), ("ptr", place))
+    else:
+        b.store(operation(b, kind, [x]), place, 0)
+
+
+def _store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...]) -> None:
+    """Outputs of one state that no step computes: constants, inputs, early results."""
+    computed = {s.node.id for part in (plan.early_part, *plan.parts) for s in part if s.op != "sincos"}
+    for position, node in enumerate(nodes):
+        if node.id not in computed:
+            x = b.const(node.value) if node.op == "const" else b.load(memory, plan.slots[node.id])
+            b.do(f"store {b.element} {x}, ptr {b.address(pointer, position * b.size)}, align {b.size}")

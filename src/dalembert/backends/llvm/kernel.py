@@ -1,0 +1,150 @@
+"""A function compiled for this machine: kernels made when first needed, kept on disk, called from Python."""
+
+from __future__ import annotations
+
+import ctypes
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from functools import cache as memoize
+from typing import Any
+
+import numpy as np
+
+from ...graph import Function
+from . import batch, cache, emit, fastcall, target
+
+ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
+WRITERS = {"one": emit.one_kernel, "batch": emit.batch_kernel}
+_ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
+_TYPES = {
+    "one": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS),
+    "batch": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS, _ADDRESS, _NUMBER, _NUMBER),
+}
+
+
+@dataclass(frozen=True)
+class Executable:
+    """Code in memory: how to call it, where it is, its operation count, and the engine that owns it."""
+
+    call: Callable[..., int]
+    address: int
+    operations: int
+    engine: Any = field(repr=False)
+
+
+class Kernel:
+    """One traced function, compiled per kind ("one" state or "batch") and precision.
+
+    identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
+    sizes, shapes: of its inputs and outputs.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        identity: str,
+        sizes: Sequence[int],
+        shapes: Sequence[tuple[int, ...]],
+        build: Callable[[], Function],
+    ) -> None:
+        self.name, self.identity, self.sizes, self.shapes, self._build = name, identity, list(sizes), list(shapes), build
+        self._made: dict[tuple[str, str], Executable] = {}
+        self._tables: list[fastcall.Table] = []
+        self._lock = threading.RLock()
+        self._function: Function | None = None
+
+    def function(self) -> Function:
+        """The traced function."""
+        with self._lock:
+            if self._function is None:
+                self._function = self._build()
+            return self._function
+
+    def executable(self, kind: str, element: str) -> Executable:
+        """The code of a kind and element type: from memory, from the disk, or compiled now."""
+        made = self._made.get((kind, element))
+        if made is None:
+            with self._lock:
+                made = self._made.get((kind, element))
+                if made is None:
+                    made = self._made[kind, element] = self._make(kind, element)
+                    for table in self._tables:
+                        fastcall.enter(table, element, kind, made.address, made.operations, made)
+        return made
+
+    def _make(self, kind: str, element: str) -> Executable:
+        name = cache.key(self.identity, kind, element, target.description())
+        entry = cache.read(name)
+        if entry is None:
+            with announced(f"compiling {self.name}"):
+                function = self.function()
+                code = target.compile_object(WRITERS[kind](function, element, target.lanes(element)))
+            entry = cache.Entry(code, {"operations": sum(function.operations().values())})
+            cache.write(name, entry)
+        engine = target.load_object(entry.code)
+        address = engine.get_function_address(kind)
+        return Executable(_TYPES[kind](address), address, entry.facts["operations"], engine)
+
+    def run_one(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> int:
+        """One state: dense inputs (size,) and outputs of one float type. Returns the status."""
+        code = self.executable("one", ELEMENT[outs[0].dtype])
+        inputs, outputs = ((_ADDRESS * len(x))(*[a.ctypes.data for a in x]) for x in (arrays, outs))
+        return code.call(inputs, outputs)
+
+    def run_batch(
+        self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray], shape: tuple[int, ...], limit: int | None
+    ) -> int:
+        """Many states: see `batch.run`. Returns the status."""
+        element = ELEMENT[outs[0].dtype]
+        code = self.executable("batch", element)
+        lanes = target.lanes(element)
+        return batch.run(code.call, arrays, outs, shape, lanes=lanes, operations=code.operations, limit=limit)
+
+    def builtin(self, name: str, doc: str, slow: Callable[..., Any]) -> Callable[..., Any]:
+        """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built."""
+        address = fast_address() if fastcall.fits(self.sizes, self.shapes) else None
+        if address is None:
+            return slow
+        function, table = fastcall.make(name, doc, self.sizes, self.shapes[0], slow, address)
+        with self._lock:
+            self._tables.append(table)
+            for (kind, element), made in self._made.items():
+                fastcall.enter(table, element, kind, made.address, made.operations, made)
+        return function
+
+
+@memoize
+def fast_address() -> int | None:
+    """Address of the builtin's code, made once; None where the interpreter's layout is not the expected one."""
+    symbols = fastcall.symbols()
+    if symbols is None:
+        return None
+    for name, address in symbols.items():
+        target.add_symbol(name, address)
+    name = cache.key("fastcall", fastcall.source(), target.description())
+    entry = cache.read(name)
+    if entry is None:
+        entry = cache.Entry(target.compile_object(fastcall.source()), {})
+        cache.write(name, entry)
+    engine = target.load_object(entry.code)
+    fast_address.engine = engine  # type: ignore[attr-defined]  # lives as long as the process
+    return engine.get_function_address("call")
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say on stderr what is being done if it takes longer than a second, and how long it took."""
+    begin = time.perf_counter()
+    timer = threading.Timer(1.0, lambda: print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True))
+    timer.daemon = True
+    timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if time.perf_counter() - begin > 1.0:
+            print(f" {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)

@@ -1,0 +1,66 @@
+"""The host: its processor, its vector width, and IR text → object code."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+import llvmlite
+import llvmlite.binding as llvm
+
+llvm.initialize_native_target()
+llvm.initialize_native_asmprinter()
+
+
+@cache
+def features() -> dict[str, bool]:
+    return dict(llvm.get_host_cpu_features())
+
+
+@cache
+def vector_bytes() -> int:
+    """Width of the host's vector registers: 64 (AVX-512), 32 (AVX2 with FMA), otherwise 16 (SSE, NEON)."""
+    f = features()
+    if f.get("avx512f") and f.get("avx512dq") and f.get("avx512vl"):
+        return 64
+    return 32 if f.get("avx2") and f.get("fma") else 16
+
+
+def lanes(element: str) -> int:
+    """States that one vector of `element` ("double" or "float") holds."""
+    return vector_bytes() // (8 if element == "double" else 4)
+
+
+def machine() -> llvm.TargetMachine:
+    """A new target machine: an engine takes ownership of the one it is given."""
+    # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
+    flags = llvm.get_host_cpu_features().flatten() + (",-prefer-256-bit" if vector_bytes() == 64 else "")
+    target = llvm.Target.from_triple(llvm.get_process_triple())
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=flags, opt=2, jit=True)
+
+
+@cache
+def description() -> str:
+    """All that decides whether object code made here runs there."""
+    version = ".".join(str(v) for v in llvm.llvm_version_info)
+    names = ",".join(sorted(name for name, on in features().items() if on))
+    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {names} llvmlite {llvmlite.__version__} LLVM {version}"
+
+
+def compile_object(text: str) -> bytes:
+    """Object code of a module. The IR is final: no optimisation passes run, only code generation."""
+    context = llvm.create_context()
+    return machine().emit_object(llvm.parse_assembly(text, context=context))
+
+
+def load_object(code: bytes) -> Any:
+    """An engine that holds the object's functions; `engine.get_function_address(name)`."""
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=llvm.create_context()), machine())
+    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
+    engine.finalize_object()
+    return engine
+
+
+def add_symbol(name: str, address: int) -> None:
+    """Make a symbol known to the object code that is loaded from now on."""
+    llvm.add_symbol(name, address)

@@ -1,0 +1,50 @@
+"""Threads that work on the chunks of a batch. Kernels run without the interpreter lock."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from ...errors import DalembertError
+
+_pool: ThreadPoolExecutor | None = None
+_pool_process = 0
+
+
+def available() -> int:
+    """Processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def limit(asked: int | None) -> int:
+    """Threads to use: what the caller asked for, else DALEMBERT_THREADS, else every processor."""
+    if asked is None:
+        setting = os.environ.get("DALEMBERT_THREADS", "")
+        if not setting:
+            return available()
+        if not setting.isdigit() or int(setting) < 1:
+            raise DalembertError(f"environment variable DALEMBERT_THREADS is {setting!r}: expected a whole number ≥ 1")
+        return int(setting)
+    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        raise DalembertError(f"threads={asked!r}: expected a whole number ≥ 1, or None for all processors")
+    return asked
+
+
+def run(work: Callable[[], None], workers: int) -> None:
+    """Run `work` on this thread and on workers − 1 others; returns when all have returned, raises what they raised."""
+    others = [_threads().submit(work) for _ in range(workers - 1)]
+    try:
+        work()
+    finally:
+        errors = [e for e in (f.exception() for f in others) if e is not None]
+    if errors:
+        raise errors[0]
+
+
+def _threads() -> ThreadPoolExecutor:
+    """The pool, made on first use; a forked child makes its own."""
+    global _pool, _pool_process
+    if _pool is None or _pool_process != os.getpid():
+        _pool, _pool_process = ThreadPoolExecutor(max(64, available()), "dalembert"), os.getpid()
+    return _pool

@@ -1,0 +1,127 @@
+"""Rows of row-major arrays to vectors across states and back, by transposes in registers.
+
+A kernel works on `width` states at once; the arrays it is given have one state per row. Blocks of four columns are
+loaded from each row and transposed with shuffles, which is several times cheaper than gathering element by element.
+"""
+
+from __future__ import annotations
+
+from .ir import Builder
+
+
+def blocks(n: int, k: int) -> list[int]:
+    """Starts of the blocks of k that cover n ≥ k columns; the last one may overlap the one before."""
+    return [min(start, n - k) for start in range(0, n, k)]
+
+
+def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> str:
+    """Copy n columns of `width` rows into slots base…base+n−1. Returns a value that is 0·x summed: 0 if all finite."""
+    if n == 0:
+        return b.const(0.0)
+    k = _block(b, n)
+    table = b.module.table(f"read{base}", blocks(n, k))
+    zero = b.const(0.0)
+
+    def body(index: str, carried: str) -> str:
+        start = table_entry(b, table, index)
+        offset = b.op(f"mul i64 {start}, {b.size}")
+        vectors = _gather(b, [b.address(row, offset) for row in rows], k)
+        target = b.address(memory, b.op(f"add i64 {b.op(f'mul i64 {start}, {b.stride}')}, {base * b.stride}"))
+        for j, x in enumerate(vectors):
+            b.store(x, target, j)
+            carried = b.fma(x, zero, carried)
+        return carried
+
+    return b.repeat(f"read{base}", str(len(blocks(n, k))), body, zero)
+
+
+def write_rows(b: Builder, rows: list[str], slots: list[int], memory: str, name: str) -> None:
+    """Copy the values in `slots` to consecutive columns of `width` rows."""
+    n = len(slots)
+    if n == 0:
+        return
+    k = _block(b, n)
+    starts = blocks(n, k)
+    where = b.module.table(name, [slots[start + j] for start in starts for j in range(k)])
+    table = b.module.table(name + ".start", starts)
+
+    def body(index: str, carried: str) -> str:
+        vectors = []
+        for j in range(k):
+            slot = table_entry(b, where, b.op(f"add i64 {b.op(f'mul i64 {index}, {k}')}, {j}"))
+            vectors.append(b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0))
+        offset = b.op(f"mul i64 {table_entry(b, table, index)}, {b.size}")
+        _scatter(b, vectors, [b.address(row, offset) for row in rows])
+        return carried
+
+    b.repeat(name, str(len(starts)), body, b.const(0.0))
+
+
+def _block(b: Builder, n: int) -> int:
+    """Columns taken at once."""
+    return 4 if b.width >= 4 and n >= 4 else 2 if b.width >= 2 and n >= 2 else 1
+
+
+def table_entry(b: Builder, table: str, index: str) -> str:
+    """i64 at `index` of an i32 table."""
+    place = b.address(table, b.op(f"mul i64 {index}, 4"))
+    return b.op(f"sext i32 {b.op(f'load i32, ptr {place}')} to i64")
+
+
+def _gather(b: Builder, rows: list[str], k: int) -> list[str]:
+    """k vectors across states from k columns of each row."""
+    part = f"<{k} x {b.element}>" if k > 1 else b.element
+    loaded = [b.op(f"load {part}, ptr {row}, align {b.size}") for row in rows]
+    if k == 1:
+        vector = "poison"
+        for lane, x in enumerate(loaded):
+            vector = x if b.width == 1 else b.op(f"insertelement {b.type} {vector}, {b.element} {x}, i32 {lane}")
+        return [vector]
+    return _transpose(b, [_concatenate(b, loaded[i::k], k) for i in range(k)])
+
+
+def _scatter(b: Builder, vectors: list[str], rows: list[str]) -> None:
+    """Store k vectors across states as k columns of each row."""
+    k = len(vectors)
+    if k == 1:
+        for lane, row in enumerate(rows):
+            x = vectors[0] if b.width == 1 else b.op(f"extractelement {b.type} {vectors[0]}, i32 {lane}")
+            b.do(f"store {b.element} {x}, ptr {row}, align {b.size}")
+        return
+    for i, vector in enumerate(_transpose(b, vectors)):
+        for group, row in enumerate(rows[i::k]):
+            x = _shuffle(b, vector, vector, [group * k + j for j in range(k)]) if b.width > k else vector
+            b.do(f"store <{k} x {b.element}> {x}, ptr {row}, align {b.size}")
+
+
+def _transpose(b: Builder, v: list[str]) -> list[str]:
+    """Transpose k×k blocks, each of k neighbouring lanes of k vectors; its own inverse."""
+    groups = range(0, b.width, len(v))
+
+    def pick(x: str, y: str, pattern: list[int]) -> str:
+        """Per group of lanes; pattern entries from k on mean y."""
+        k = len(v)
+        return _shuffle(b, x, y, [g + p if p < k else b.width + g + p - k for g in groups for p in pattern])
+
+    if len(v) == 2:
+        return [pick(v[0], v[1], [0, 2]), pick(v[0], v[1], [1, 3])]
+    even = [pick(v[i], v[i + 1], [0, 4, 2, 6]) for i in (0, 2)]
+    odd = [pick(v[i], v[i + 1], [1, 5, 3, 7]) for i in (0, 2)]
+    return [pick(*pair, pattern) for pattern in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (even, odd)]
+
+
+def _concatenate(b: Builder, pieces: list[str], size: int) -> str:
+    """Join equal vectors (a power of two of them) end to end."""
+    while len(pieces) > 1:
+        joined = []
+        for x, y in zip(pieces[::2], pieces[1::2], strict=True):
+            mask = ", ".join(f"i32 {m}" for m in range(2 * size))
+            type = f"<{size} x {b.element}>"
+            joined.append(b.op(f"shufflevector {type} {x}, {type} {y}, <{2 * size} x i32> <{mask}>"))
+        pieces, size = joined, 2 * size
+    return pieces[0]
+
+
+def _shuffle(b: Builder, x: str, y: str, lanes: list[int]) -> str:
+    mask = ", ".join(f"i32 {m}" for m in lanes)
+    return b.op(f"shufflevector {b.type} {x}, {b.type} {y}, <{len(lanes)} x i32> <{mask}>")

@@ -1,0 +1,27 @@
+"""The one exception class of the package, and how unknown names are reported."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+LISTED = 8  # names shown before "…": enough to recognise the robot, few enough to read
+
+
+class DalembertError(ValueError):
+    """Bad input: the message says where, what came, what was expected and what to do."""
+
+
+def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> DalembertError:
+    """The error for a name that does not exist, with the nearest valid names.
+
+    >>> unknown("joint", "elbw", ["shoulder", "elbow"])
+    DalembertError("unknown joint 'elbw': did you mean 'elbow'? joints: shoulder, elbow")
+    """
+    names = list(valid)
+    near = get_close_matches(str(name), names, n=1)
+    guess = f": did you mean {near[0]!r}?" if near else ":"
+    plural = kind[:-1] + "ies" if kind.endswith("y") else kind + "s"
+    listed = ", ".join(names[:LISTED]) + (f", … ({len(names)} in all)" if len(names) > LISTED else "")
+    listing = f"{plural}: {listed}" if names else f"there are no {plural}"
+    return DalembertError(f"{where + ': ' if where else ''}unknown {kind} {name!r}{guess} {listing}")

@@ -1,0 +1,80 @@
+"""URDF links: name and inertia as the file states them, with findings where they cannot be physical."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from lxml import etree
+
+from dalembert.spatial import Inertia, Pose
+
+from .ledger import Ledger
+from .urdf_elements import Element, origin, report_unknown, single
+from .xml import Document, children, tag_of
+
+ATTRIBUTES = {"name"}
+GEOMETRY = {"visual", "collision"}
+# Words a simulator might use for physics that dynamics would need, and that plain URDF links do not have.
+PHYSICAL = {"mass", "inertia", "origin", "gravity", "damping", "velocity_decay", "kinematic"}
+
+# Likely causes, keyed by a word of the violated condition.
+CAUSES = {
+    "mass is negative": "a sign slip",
+    "mass is 0": "the mass was left out",
+    "negative principal moment": "products of inertia with wrong signs or units, or moments not taken at the centre "
+    "of mass",
+    "triangle inequality": "moments rounded, scaled per axis or not taken at the centre of mass",
+}
+
+
+@dataclass(frozen=True)
+class Link:
+    """One <link>: `inertia` in the link's frame (zero when there is no <inertial>)."""
+
+    name: str
+    inertia: Inertia
+    stated: bool
+    element: etree._Element
+
+
+def read_link(document: Document, element: Element, ledger: Ledger) -> Link:
+    """Read one <link>; geometry is passed over, dynamics does not use it."""
+    name = document.text(element, "name")
+    known = {"inertial"} | GEOMETRY
+    for child in children(element):
+        tag = tag_of(child)
+        if tag in GEOMETRY:
+            ledger.count(document.where(child), f"<{tag}> geometry of links", "passed over: dynamics does not use it")
+    report_unknown(document, element, ledger, tags=known, attributes=ATTRIBUTES, physical=PHYSICAL)
+    inertial = single(document, element, "inertial", ledger)
+    if inertial is None:
+        return Link(name, Inertia.zero(), False, element)
+    at_com, X = _inertia(document, inertial, ledger)
+    for problem in at_com.problems():  # before it is moved: round-off of the parallel axis must not count
+        cause = next((text for word, text in CAUSES.items() if word in problem), "a slip in the file")
+        ledger.warning(
+            document.where(element), f"link '{name}' is not physical: {problem}; likely cause: {cause}", "kept as given"
+        )
+    return Link(name, at_com.transform(X), True, element)
+
+
+def _inertia(document: Document, inertial: Element, ledger: Ledger) -> tuple[Inertia, Pose]:
+    """<inertial>: the inertia about the centre of mass in the axes of <origin>, and X_LC, where that is in the link."""
+    report_unknown(
+        document, inertial, ledger, tags={"origin", "mass", "inertia"}, attributes=set(), physical={"com", "density"}
+    )
+    mass_element = single(document, inertial, "mass", ledger)
+    tensor = single(document, inertial, "inertia", ledger)
+    if mass_element is None:
+        raise document.error(inertial, 'has no <mass>; add <mass value="…"/> in kg, or remove <inertial>')
+    if tensor is None:
+        raise document.error(
+            inertial, 'has no <inertia>; add <inertia ixx="…" ixy="…" ixz="…" iyy="…" iyz="…" izz="…"/> (0 for a point)'
+        )
+    for missing in [product for product in ("ixy", "ixz", "iyz") if tensor.get(product) is None]:
+        ledger.warning(document.where(tensor), f"product of inertia '{missing}' is missing", "taken as 0")
+    xx, yy, zz = (document.number(tensor, moment) for moment in ("ixx", "iyy", "izz"))
+    xy, xz, yz = (document.number(tensor, product, 0.0) for product in ("ixy", "ixz", "iyz"))
+    I_com = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+    return Inertia(document.number(mass_element, "value"), np.zeros(3), I_com), origin(document, inertial, ledger)

@@ -1,0 +1,10 @@
+"""Scalar expression graphs: tracing, folding and sharing, differentiation, scheduling, loops. No robotics.
+
+`trace` turns a Python function into a `Function`; a backend turns that into something that runs.
+"""
+
+from .differentiate import gradient, jacobian, jvp, vjp
+from .function import Function, Input, Loop, Output, trace
+from .scalar import Graph, Scalar
+
+__all__ = ["Function", "Graph", "Input", "Loop", "Output", "Scalar", "gradient", "jacobian", "jvp", "trace", "vjp"]

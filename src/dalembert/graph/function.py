@@ -1,0 +1,156 @@
+"""A traced function (named vector inputs, named array outputs) and the loop that repeats one."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+
+from .scalar import NUMBERS, Graph, Scalar
+from .schedule import depth_first
+
+SHAPES = "; return a dict of arrays for results of several shapes"
+
+
+@dataclass(frozen=True)
+class Input:
+    """A vector argument of a function: `size` numbers."""
+
+    name: str
+    size: int
+
+
+@dataclass(frozen=True)
+class Output:
+    """An array result of a function: its shape and its nodes, row-major."""
+
+    name: str
+    shape: tuple[int, ...]
+    nodes: tuple[Scalar, ...] = field(repr=False)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A straight-line function. `guards` are conditions that a valid input fulfils (checked, never assumed)."""
+
+    name: str
+    inputs: tuple[Input, ...]
+    outputs: tuple[Output, ...]
+    guards: tuple[Scalar, ...] = ()
+
+    def schedule(self) -> list[Scalar]:
+        """Every node that the outputs and guards need, arguments first, depth first."""
+        return depth_first([*self.guards, *(node for output in self.outputs for node in output.nodes)])
+
+    def operations(self) -> dict[str, int]:
+        """How many operations of each kind one evaluation takes (inputs and constants are free)."""
+        counts = Counter(node.op for node in self.schedule() if node.op not in ("const", "input"))
+        return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of everything the function computes."""
+        order = self.schedule()
+        place = {node.id: k for k, node in enumerate(order)}
+        lines = [repr((node.op, [place[a.id] for a in node.args], node.value)) for node in order]
+        lines += [repr((o.name, o.shape, [place[n.id] for n in o.nodes])) for o in self.outputs]
+        lines += [repr(self.inputs), repr([place[g.id] for g in self.guards])]
+        return sha256("\n".join(lines).encode()).hexdigest()
+
+
+@dataclass(frozen=True)
+class Loop:
+    """A function repeated n times over a state, n given when it runs.
+
+    carry: pairs (output name, input name): after each pass the output becomes that input of the next pass; the
+    given input is where the state starts. sequence: inputs that have one row per pass, (n, size). Other inputs stay
+    as they are. Results: the carried outputs after the last pass (with n = 0, the inputs where they start), and, for
+    each name in `record`, that output of every pass, (n, *shape); an output that is both comes back as its record.
+    """
+
+    step: Function
+    carry: tuple[tuple[str, str], ...]
+    sequence: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        where = f"loop over '{self.step.name}'"
+        inputs = {i.name: i.size for i in self.step.inputs}
+        outputs = {o.name: len(o.nodes) for o in self.step.outputs}
+        for made, taken in self.carry:
+            if made not in outputs or taken not in inputs or outputs[made] != inputs[taken]:
+                raise DalembertError(
+                    f"{where}: output '{made}' ({outputs.get(made, 'missing')} numbers) cannot become input '{taken}' "
+                    f"({inputs.get(taken, 'missing')} numbers): name an output and an input of one size"
+                )
+        for name in self.sequence:
+            if name not in inputs:
+                raise unknown("input", name, inputs, where)
+        for name in self.record:
+            if name not in outputs:
+                raise unknown("output", name, outputs, where)
+        for role, names in (
+            ("fed (carried or in a sequence)", [*(taken for _, taken in self.carry), *self.sequence]),
+            ("carried", [made for made, _ in self.carry]),
+            ("recorded", list(self.record)),
+        ):
+            if twice := [name for name, times in Counter(names).items() if times > 1]:
+                raise DalembertError(f"{where}: '{twice[0]}' is {role} twice")
+
+    def results(self) -> tuple[tuple[Output, bool], ...]:
+        """The outputs of the step that come back, in its order, each with whether it is a record (n, *shape)."""
+        carried = {made for made, _ in self.carry}
+        kept = (o for o in self.step.outputs if o.name in carried or o.name in self.record)
+        return tuple((o, o.name in self.record) for o in kept)
+
+
+def trace(
+    function: Callable[..., Any],
+    inputs: Mapping[str, int],
+    name: str = "function",
+    guards: Callable[..., Any] | None = None,
+) -> Function:
+    """Run `function(*inputs)` on traced vectors and keep what it computed.
+
+    inputs: argument name → number of elements, in order. The function returns an array-like of traced scalars and
+    numbers, or a dict of named ones. guards, called with the same arguments, returns a list of conditions.
+    """
+    graph = Graph()
+    arguments = [graph.input(n, size) for n, size in inputs.items()]
+    result = function(*arguments)
+    named = result if isinstance(result, Mapping) else {name: result}
+    outputs = tuple(_output(graph, n, value) for n, value in named.items())
+    conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
+    return Function(name, tuple(Input(n, size) for n, size in inputs.items()), outputs, conditions)
+
+
+def _guards(name: str, conditions: Iterable[Any]) -> Iterator[Scalar]:
+    """The conditions that depend on the inputs; the others must hold here and now."""
+    for condition in conditions:
+        if isinstance(condition, Scalar) and condition.op != "const":
+            if not condition.boolean:
+                raise DalembertError(f"{name}: a guard must be a condition such as x < 0, got the number {condition!r}")
+            yield condition
+        elif not condition:
+            raise DalembertError(f"{name}: a guard is false for every input")
+
+
+def _output(graph: Graph, name: str, value: Any) -> Output:
+    try:
+        array = np.asarray(value, object)
+    except ValueError as error:
+        raise DalembertError(f"output '{name}': {error}{SHAPES}") from error
+    nodes = []
+    for x in array.ravel():
+        if not isinstance(x, (Scalar, *NUMBERS)):
+            raise DalembertError(f"output '{name}': expected numbers and traced values, got {type(x).__name__}{SHAPES}")
+        node = x if isinstance(x, Scalar) else graph.constant(x)
+        if node.graph is not graph:
+            raise DalembertError(f"output '{name}' holds a traced value of another trace")
+        nodes.append(node.__traced__("where", node, 1.0, 0.0) if node.boolean else node)
+    return Output(name, array.shape, tuple(nodes))

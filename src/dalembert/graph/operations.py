@@ -1,0 +1,49 @@
+"""What every operation means on floats: the one table that folding and the interpreter share.
+
+All functions work on floats and on NumPy arrays; comparisons and logic give booleans. NaN propagates
+through `min`, `max` and `sign`; `where` takes the chosen side only.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+MEANING: dict[str, Callable[..., Any]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": np.divide,
+    "neg": operator.neg,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "atan2": np.arctan2,
+    "exp": np.exp,
+    "log": np.log,
+    "tanh": np.tanh,
+    "abs": np.abs,
+    "sign": np.sign,
+    "min": np.minimum,
+    "max": np.maximum,
+    "lt": operator.lt,
+    "le": operator.le,
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "and": np.logical_and,
+    "or": np.logical_or,
+    "not": np.logical_not,
+    "where": np.where,
+}
+
+COMMUTATIVE = frozenset({"add", "mul", "min", "max", "eq", "ne", "and", "or"})
+BOOLEAN = frozenset({"lt", "le", "eq", "ne", "and", "or", "not"})
+
+
+def evaluate(op: str, *values: float) -> float:
+    """Value of one operation on floats, quiet about domain errors (they give NaN or inf)."""
+    with np.errstate(all="ignore"):
+        return float(MEANING[op](*values))

@@ -1,0 +1,401 @@
+"""Traced scalars: hash-consed nodes of an expression graph.
+
+Arithmetic on a `Scalar` builds nodes instead of computing. Equal expressions are one node, constants fold,
+0 and ±1 vanish, negations move outwards until a neighbour absorbs them, commutative operands have one order.
+Folding takes every traced value as finite (x·0 = 0, 0/x = 0, x − x = 0) and divides by a constant through its
+reciprocal (within 1 ulp); apart from that, and the sign of zero, an expression keeps its floating-point value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+
+from .operations import BOOLEAN, COMMUTATIVE, evaluate
+
+NUMBERS = (int, float, bool, np.floating, np.integer, np.bool_)
+
+
+class Graph:
+    """Owner of the nodes of one trace; nodes are numbered in the order they were made."""
+
+    __slots__ = ("_memo", "nodes")
+
+    def __init__(self) -> None:
+        self.nodes: list[Scalar] = []
+        self._memo: dict[tuple, Scalar] = {}
+
+    def constant(self, value: Any) -> Scalar:
+        """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
+        value = float(value) + 0.0  # makes 0.0 of -0.0
+        key = ("const", value if value == value else None)
+        node = self._memo.get(key)
+        return self._new(key, "const", (), value) if node is None else node
+
+    def input(self, name: str, size: int) -> np.ndarray:
+        """The `size` elements of a named vector input, as an object array."""
+        elements = np.empty(size, object)
+        for i in range(size):
+            key = ("input", name, i)
+            node = self._memo.get(key)
+            elements[i] = self._new(key, "input", (), (name, i)) if node is None else node
+        return elements
+
+    def node(self, op: str, *args: Scalar) -> Scalar:
+        """The node `op(*args)`, made or found. Commutative operands: constants first, then in the order of making."""
+        if op in COMMUTATIVE and args[0].op != "const" and (args[0].id > args[1].id or args[1].op == "const"):
+            args = (args[1], args[0])
+        key = (op, *[a.id for a in args])
+        node = self._memo.get(key)
+        if node is None:
+            _check_kinds(op, args)
+            node = self._new(key, op, args, None)
+        return node
+
+    def find(self, op: str, *args: Scalar) -> Scalar | None:
+        """The node `op(*args)` if it has been made."""
+        return self._memo.get((op, *[a.id for a in args]))
+
+    def _new(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
+        node = Scalar(self, len(self.nodes), op, args, value)
+        self.nodes.append(node)
+        self._memo[key] = node
+        return node
+
+
+def _unary(op: str) -> Callable[[Scalar], Scalar]:
+    def method(a: Scalar) -> Scalar:
+        return a.__traced__(op, a)
+
+    method.__name__, method.__doc__ = op, f"{op}(a)."
+    return method
+
+
+class Scalar:
+    """One traced number (or boolean). Use it like a float; choose with `where`, never with `if`."""
+
+    __slots__ = ("args", "graph", "id", "op", "value")
+
+    def __init__(self, graph: Graph, id: int, op: str, args: tuple[Scalar, ...], value: Any) -> None:
+        self.graph, self.id, self.op, self.args = graph, id, op, args
+        self.value = value  # float of a constant, (name, index) of an input, otherwise None
+
+    def lift(self, x: Any) -> Scalar:
+        """`x` as a node of this graph."""
+        if isinstance(x, Scalar):
+            if x.graph is not self.graph:
+                raise DalembertError(
+                    "traced values of two different traces were combined: pass outside values into the traced "
+                    "function as inputs, and do not keep traced values after the trace has ended"
+                )
+            return x
+        if isinstance(x, NUMBERS):
+            return self.graph.constant(x)
+        raise DalembertError(
+            f"a traced value cannot be combined with {type(x).__name__} {x!r:.60}: use numbers or traced values"
+        )
+
+    def __repr__(self) -> str:
+        if self.op == "const":
+            return repr(self.value)
+        if self.op == "input":
+            return f"{self.value[0]}[{self.value[1]}]"
+        return f"<traced {self.op} #{self.id}>"
+
+    def __hash__(self) -> int:
+        return self.id
+
+    def __bool__(self) -> bool:
+        if self.op == "const":
+            return bool(self.value)
+        raise DalembertError(
+            "a traced value has no truth value yet, so `if`, `while`, `and`, `or`, `min`, `max` cannot use it: "
+            "write dalembert.math.where(condition, a, b), minimum, maximum, or & | ~ between conditions "
+            "(and compare arrays of traced values with np.less(a, b, dtype=object) or element by element)"
+        )
+
+    def _no_number(self, *_: Any) -> Any:
+        if self.op == "const":
+            return self.value
+        raise DalembertError(
+            "a traced value has no number yet: use dalembert.math (sin, cos, sqrt, where, …) instead of the math "
+            "module, and do not convert it to float or int"
+        )
+
+    def __float__(self) -> float:
+        return float(self._no_number())
+
+    def __int__(self) -> int:
+        return int(self._no_number())
+
+    __index__ = __int__
+
+    # ---- arithmetic: each rule either folds, or moves a negation outwards, or makes the node
+
+    def __add__(a, b: Any) -> Any:
+        b = b if b.__class__ is Scalar and b.graph is a.graph else _lift_or_defer(a, b)
+        if b is NotImplemented:
+            return b
+        if a.op == "const":
+            a, b = b, a
+        if b.op == "const":
+            if a.op == "const":
+                return a.graph.constant(a.value + b.value)
+            if b.value == 0:
+                return a
+        if b.op == "neg":
+            return a - b.args[0]
+        if a.op == "neg":
+            return b - a.args[0]
+        return a.graph.node("add", a, b)
+
+    __radd__ = __add__
+
+    def __sub__(a, b: Any) -> Any:
+        b = b if b.__class__ is Scalar and b.graph is a.graph else _lift_or_defer(a, b)
+        if b is NotImplemented:
+            return b
+        if b.op == "const":
+            if a.op == "const":
+                return a.graph.constant(a.value - b.value)
+            if b.value == 0:
+                return a
+        elif a.op == "const" and a.value == 0:
+            return -b
+        if a is b:
+            return a.graph.constant(0.0)
+        if b.op == "neg":
+            return a + b.args[0]
+        if a.op == "neg":
+            return -(a.args[0] + b)
+        mirrored = a.graph.find("sub", b, a)  # a − b and b − a share one difference
+        return a.graph.node("sub", a, b) if mirrored is None else a.graph.node("neg", mirrored)
+
+    def __rsub__(a, b: Any) -> Any:
+        b = _lift_or_defer(a, b)
+        return b if b is NotImplemented else b - a
+
+    def __neg__(a) -> Scalar:
+        if a.op == "const":
+            return a.graph.constant(-a.value)
+        if a.op == "neg":
+            return a.args[0]
+        return a.graph.node("neg", a)
+
+    def __pos__(a) -> Scalar:
+        return a
+
+    def __mul__(a, b: Any) -> Any:
+        b = b if b.__class__ is Scalar and b.graph is a.graph else _lift_or_defer(a, b)
+        if b is NotImplemented:
+            return b
+        if b.op == "const":
+            a, b = b, a
+        if a.op == "const":
+            return _scaled(b, a.value)
+        if a.op == "neg":
+            return -(a.args[0] * b)
+        if b.op == "neg":
+            return -(a * b.args[0])
+        return a.graph.node("mul", a, b)
+
+    __rmul__ = __mul__
+
+    def __truediv__(a, b: Any) -> Any:
+        b = b if b.__class__ is Scalar and b.graph is a.graph else _lift_or_defer(a, b)
+        if b is NotImplemented:
+            return b
+        if b.op == "const":
+            if a.op == "const":
+                return a.graph.constant(evaluate("div", a.value, b.value))
+            if _moderate(b.value):
+                return _scaled(a, 1.0 / b.value)
+        if a.op == "const" and a.value == 0:
+            return a
+        if a.op == "neg":
+            return -(a.args[0] / b)
+        if b.op == "neg":
+            return -(a / b.args[0])
+        return a.graph.node("div", a, b)
+
+    def __rtruediv__(a, b: Any) -> Any:
+        b = _lift_or_defer(a, b)
+        return b if b is NotImplemented else b / a
+
+    def __pow__(a, n: Any) -> Any:
+        """Whole and half constant powers by multiplication (and a root); any other as exp(n log a), for a > 0."""
+        n = _lift_or_defer(a, n)
+        if n is NotImplemented:
+            return n
+        if n.op == "const" and (2 * n.value).is_integer() and abs(n.value) <= 1024:
+            base, exponent = (a, n.value) if n.value.is_integer() else (a.sqrt(), 2 * n.value)
+            return _power(base, int(exponent)) if exponent >= 0 else 1.0 / _power(base, int(-exponent))
+        return (a.log() * n).exp()
+
+    def __rpow__(a, base: Any) -> Any:
+        base = _lift_or_defer(a, base)
+        return base if base is NotImplemented else base**a
+
+    def __mod__(a, b: Any) -> Scalar:
+        raise DalembertError("a traced value has no remainder: wrap angles with atan2(sin(x), cos(x))")
+
+    __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __mod__
+
+    # ---- comparisons and logic
+
+    def __lt__(a, b: Any) -> Any:
+        return _condition("lt", a, b)
+
+    def __le__(a, b: Any) -> Any:
+        return _condition("le", a, b)
+
+    def __gt__(a, b: Any) -> Any:
+        return _condition("lt", a, b, swap=True)
+
+    def __ge__(a, b: Any) -> Any:
+        return _condition("le", a, b, swap=True)
+
+    def __eq__(a, b: Any) -> Any:
+        return _condition("eq", a, b)
+
+    def __ne__(a, b: Any) -> Any:
+        return _condition("ne", a, b)
+
+    def __and__(a, b: Any) -> Any:
+        return _condition("and", a, b)
+
+    def __or__(a, b: Any) -> Any:
+        return _condition("or", a, b)
+
+    __rand__, __ror__ = __and__, __or__
+
+    def __invert__(a) -> Any:
+        return a.__traced__("not", a)
+
+    @property
+    def boolean(self) -> bool:
+        """Whether this node is a truth value (of a comparison or of logic)."""
+        return self.op in BOOLEAN
+
+    # ---- functions: `np.sin(array of traced scalars)` finds them as methods, `dalembert.math` as __traced__
+
+    def __traced__(self, op: str, *args: Any) -> Scalar:
+        """Apply an operation, any of whose arguments may be a plain number."""
+        nodes = [self.lift(x) for x in args]
+        if op in DERIVED:
+            return DERIVED[op](*nodes)
+        if op == "where":
+            return _where(*nodes)
+        if all(x.op == "const" for x in nodes):
+            return self.graph.constant(evaluate(op, *[x.value for x in nodes]))
+        if op in REFLECTED and nodes[0].op == "neg":
+            inner = self.graph.node(op, nodes[0].args[0])
+            return -inner if REFLECTED[op] < 0 else inner
+        if op in ("min", "max", "and", "or") and nodes[0] is nodes[1]:
+            return nodes[0]
+        if op in ("and", "or") and (nodes[0].op == "const" or nodes[1].op == "const"):
+            known, other = nodes if nodes[0].op == "const" else nodes[::-1]
+            return other if bool(known.value) == (op == "and") else self.graph.constant(known.value != 0)
+        if op == "not" and nodes[0].op == "not":
+            return nodes[0].args[0]
+        return self.graph.node(op, *nodes)
+
+    def __abs__(a) -> Scalar:
+        return a.__traced__("abs", a)
+
+    def arctan2(a, x: Any) -> Scalar:
+        """atan2(a, x)."""
+        return a.__traced__("atan2", a, x)
+
+    def conjugate(a) -> Scalar:
+        """Itself: a traced value is real (np.vdot and np.linalg.norm ask)."""
+        return a
+
+    sqrt, sin, cos, tan = _unary("sqrt"), _unary("sin"), _unary("cos"), _unary("tan")
+    arcsin, arccos, arctan = _unary("asin"), _unary("acos"), _unary("atan")
+    exp, log, tanh, sign = _unary("exp"), _unary("log"), _unary("tanh"), _unary("sign")
+
+
+# odd (-1) and even (+1) functions pull a negation through
+REFLECTED = {"sin": -1, "tanh": -1, "sign": -1, "cos": 1, "abs": 1}
+
+# functions that are expressions of others, so that no backend needs to know them
+DERIVED: dict[str, Callable[..., Scalar]] = {
+    "tan": lambda x: x.sin() / x.cos(),
+    "asin": lambda x: x.__traced__("atan2", x, ((1.0 - x) * (1.0 + x)).sqrt()),
+    "acos": lambda x: x.__traced__("atan2", ((1.0 - x) * (1.0 + x)).sqrt(), x),
+    "atan": lambda x: x.__traced__("atan2", x, 1.0),
+}
+
+
+def _lift_or_defer(a: Scalar, b: Any) -> Any:
+    """`b` as a node beside `a`; arrays are left to NumPy, which works element by element."""
+    return NotImplemented if isinstance(b, np.ndarray) else a.lift(b)
+
+
+def _condition(op: str, a: Scalar, b: Any, swap: bool = False) -> Any:
+    """The truth value `a op b` (`b op a` if swapped)."""
+    b = _lift_or_defer(a, b)
+    return b if b is NotImplemented else a.__traced__(op, b, a) if swap else a.__traced__(op, a, b)
+
+
+def _moderate(c: float) -> bool:
+    """Whether products and reciprocals of such constants neither overflow nor lose digits by underflow."""
+    return 1e-300 < abs(c) < 1e300
+
+
+def _scaled(x: Scalar, c: float) -> Scalar:
+    """c·x for a constant c."""
+    if x.op == "const":
+        return x.graph.constant(c * x.value)
+    if c == 0:
+        return x.graph.constant(0.0)
+    if c == 1:
+        return x
+    if c == -1:
+        return -x
+    if x.op == "neg":
+        return _scaled(x.args[0], -c)
+    if x.op == "mul" and x.args[0].op == "const" and _moderate(c * x.args[0].value):
+        return _scaled(x.args[1], c * x.args[0].value)
+    graph = x.graph
+    opposite = graph.find("mul", graph.constant(-c), x)  # c·x and -c·x share one product
+    if opposite is not None:
+        return graph.node("neg", opposite)
+    return graph.node("mul", graph.constant(c), x)
+
+
+def _power(x: Scalar, n: int) -> Scalar:
+    """xⁿ by repeated squaring."""
+    result: Any = 1.0
+    while n:
+        if n & 1:
+            result = x * result
+        x, n = x * x, n >> 1
+    return x.lift(result)
+
+
+def _where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
+    if condition.op == "const":
+        return a if condition.value else b
+    if a is b:
+        return a
+    if condition.op == "not":
+        return _where(condition.args[0], b, a)
+    return condition.graph.node("where", condition, a, b)
+
+
+def _check_kinds(op: str, nodes: tuple[Scalar, ...]) -> None:
+    """Logic needs conditions, `where` one condition and two numbers, everything else numbers."""
+    for position, node in enumerate(nodes):
+        wants_boolean = op in ("and", "or", "not") or (op == "where" and position == 0)
+        if wants_boolean and not node.boolean and node.op != "const":
+            raise DalembertError(
+                f"{op}: expected a condition such as x < 0, got a number: compare it with something first"
+            )
+        if node.boolean and not wants_boolean:
+            raise DalembertError(f"{op}: expected a number, got a condition: write where(condition, 1.0, 0.0)")

@@ -1,0 +1,144 @@
+"""Elementary functions that work alike on floats, NumPy arrays and traced scalars.
+
+A function written with these (and + - * /) computes on numbers and can be traced and compiled unchanged.
+Traced scalars are recognised by their method `__traced__(op, *args)`; object arrays are handled element by element.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+__all__ = [
+    "abs", "acos", "asin", "atan", "atan2", "cos", "exp", "log", "logical_and", "logical_not", "logical_or",
+    "maximum", "minimum", "pi", "sign", "sin", "sqrt", "tan", "tanh", "where",
+]  # fmt: skip
+
+pi = np.pi
+
+
+def _apply(op: str, numeric: Callable[..., Any], args: tuple) -> Any:
+    """`numeric(*args)` on numbers, the traced operation if any argument is traced, elementwise on object arrays."""
+    for x in args:
+        if hasattr(x, "__traced__") and not any(isinstance(y, (np.ndarray, list, tuple)) for y in args):
+            return x.__traced__(op, *args)
+    arrays = [_array(x) for x in args]
+    if not any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
+        return numeric(*arrays)
+    grid = np.broadcast(*arrays)
+    out = np.empty(grid.shape, object)
+    flat = out.reshape(-1)
+    for k, items in enumerate(grid):
+        flat[k] = _apply(op, numeric, items)
+    return out[()]
+
+
+def _array(x: Any) -> Any:
+    """Sequences as arrays, integers as floats; floats and float arrays of any precision unchanged."""
+    if isinstance(x, float) or hasattr(x, "__traced__"):
+        return x
+    x = np.asarray(x)
+    return x.astype(float)[()] if x.dtype.kind in "iu" else x[()]
+
+
+def _choose(condition: Any, a: Any, b: Any) -> Any:
+    return np.where(condition, a, b)[()]
+
+
+def sqrt(x: Any) -> Any:
+    """Square root."""
+    return _apply("sqrt", np.sqrt, (x,))
+
+
+def sin(x: Any) -> Any:
+    """Sine of an angle [rad]."""
+    return _apply("sin", np.sin, (x,))
+
+
+def cos(x: Any) -> Any:
+    """Cosine of an angle [rad]."""
+    return _apply("cos", np.cos, (x,))
+
+
+def tan(x: Any) -> Any:
+    """Tangent of an angle [rad]."""
+    return _apply("tan", np.tan, (x,))
+
+
+def asin(x: Any) -> Any:
+    """Angle in [-π/2, π/2] whose sine is x."""
+    return _apply("asin", np.arcsin, (x,))
+
+
+def acos(x: Any) -> Any:
+    """Angle in [0, π] whose cosine is x."""
+    return _apply("acos", np.arccos, (x,))
+
+
+def atan(x: Any) -> Any:
+    """Angle in [-π/2, π/2] whose tangent is x."""
+    return _apply("atan", np.arctan, (x,))
+
+
+def atan2(y: Any, x: Any) -> Any:
+    """Angle of the point (x, y), in [-π, π]."""
+    return _apply("atan2", np.arctan2, (y, x))
+
+
+def exp(x: Any) -> Any:
+    """Exponential."""
+    return _apply("exp", np.exp, (x,))
+
+
+def log(x: Any) -> Any:
+    """Natural logarithm."""
+    return _apply("log", np.log, (x,))
+
+
+def tanh(x: Any) -> Any:
+    """Hyperbolic tangent."""
+    return _apply("tanh", np.tanh, (x,))
+
+
+def abs(x: Any) -> Any:
+    """Absolute value."""
+    return _apply("abs", np.abs, (x,))
+
+
+def sign(x: Any) -> Any:
+    """-1, 0 or 1; NaN for NaN."""
+    return _apply("sign", np.sign, (x,))
+
+
+def minimum(a: Any, b: Any) -> Any:
+    """The smaller of the two; NaN if either is NaN."""
+    return _apply("min", np.minimum, (a, b))
+
+
+def maximum(a: Any, b: Any) -> Any:
+    """The larger of the two; NaN if either is NaN."""
+    return _apply("max", np.maximum, (a, b))
+
+
+def where(condition: Any, a: Any, b: Any) -> Any:
+    """`a` where the condition holds, `b` elsewhere; both are evaluated."""
+    if isinstance(condition, (bool, np.bool_)) and not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
+        return a if condition else b
+    return _apply("where", _choose, (condition, a, b))
+
+
+def logical_and(a: Any, b: Any) -> Any:
+    """Whether both conditions hold."""
+    return _apply("and", np.logical_and, (a, b))
+
+
+def logical_or(a: Any, b: Any) -> Any:
+    """Whether either condition holds."""
+    return _apply("or", np.logical_or, (a, b))
+
+
+def logical_not(a: Any) -> Any:
+    """Whether the condition does not hold."""
+    return _apply("not", np.logical_not, (a,))

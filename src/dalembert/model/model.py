@@ -1,0 +1,145 @@
+"""The frozen tree of bodies, joints and frames that every algorithm reads."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import unknown
+from dalembert.spatial import Inertia, Pose
+
+from .content import fingerprint, freeze
+from .joints import Joint
+
+EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
+
+
+@dataclass(frozen=True, eq=False)
+class Frame:
+    """A named frame F fixed in a body."""
+
+    name: str
+    body: int
+    placement: Pose  # X_BF
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """One of the links that were merged into a body by fixed joints."""
+
+    name: str
+    placement: Pose  # X_BL: the link's frame in the body
+    inertia: Inertia  # in the link's own frame
+
+
+@dataclass(frozen=True, eq=False)
+class Body:
+    """A rigid body B, the joint that carries it, and where its coordinates lie in q and v."""
+
+    name: str
+    index: int
+    parent: int  # -1 for the base
+    placement: Pose  # X_PJ: the joint frame in the parent body; in the world for the base
+    joint: Joint
+    inertia: Inertia  # of all parts together, in the body's frame
+    q: slice
+    v: slice
+    parts: tuple[Part, ...]  # the body's own link first
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """A tree of rigid bodies. Immutable; equal and hashed by content.
+
+    Bodies are numbered depth first: parents before children, siblings in the order added. bodies[0] is the base,
+    held to the world by a fixed or a free joint.
+    """
+
+    name: str
+    gravity: np.ndarray  # (3,) in the world [m/s²]
+    bodies: tuple[Body, ...]
+    frames: tuple[Frame, ...]  # every body's own frame, in order; then fixed links and extra frames as added
+
+    def __post_init__(self) -> None:
+        freeze(self)
+
+    @property
+    def nq(self) -> int:
+        """Number of configuration coordinates."""
+        return self.bodies[-1].q.stop
+
+    @property
+    def nv(self) -> int:
+        """Number of degrees of freedom."""
+        return self.bodies[-1].v.stop
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of everything in the model, names included."""
+        return fingerprint(self)
+
+    def __eq__(self, other: object) -> bool:
+        return self is other or (isinstance(other, Model) and self.fingerprint == other.fingerprint)
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+    def __repr__(self) -> str:
+        return f"Model({self.name!r}, {len(self.bodies)} bodies, nq={self.nq}, nv={self.nv})"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        # through the constructor, because arrays come back from a pickle writeable
+        return Model, (self.name, self.gravity, self.bodies, self.frames)
+
+    def body(self, name: str) -> Body:
+        """The body of that name."""
+        return self._found("body", self._bodies, name)
+
+    def joint(self, name: str) -> Body:
+        """The body that is moved by the joint of that name."""
+        return self._found("joint", self._joints, name)
+
+    def frame(self, name: str) -> Frame:
+        """The frame of that name: of a body, a fixed link, or one added."""
+        return self._found("frame", self._frames, name)
+
+    def children(self, index: int) -> tuple[int, ...]:
+        """Indices of the bodies carried directly by body `index`."""
+        return self._children[index]
+
+    def without(self, *effects: str) -> Model:
+        """The same tree without some of: friction, damping, armature, springs."""
+        for effect in effects:
+            if effect not in EFFECTS:
+                raise unknown("effect", effect, EFFECTS, "without")
+        none: dict[str, Any] = {EFFECTS[effect]: 0.0 for effect in effects}
+        bodies = tuple(replace(body, joint=replace(body.joint, **none)) for body in self.bodies)
+        return replace(self, bodies=bodies)
+
+    def _found(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
+        if name not in named:
+            raise unknown(kind, name, named, f"model {self.name!r}")
+        return named[name]
+
+    @cached_property
+    def _bodies(self) -> dict[str, Body]:
+        return {body.name: body for body in self.bodies}
+
+    @cached_property
+    def _joints(self) -> dict[str, Body]:
+        return {body.joint.name: body for body in self.bodies if body.joint.nv}
+
+    @cached_property
+    def _frames(self) -> dict[str, Frame]:
+        return {frame.name: frame for frame in self.frames}
+
+    @cached_property
+    def _children(self) -> tuple[tuple[int, ...], ...]:
+        children: list[list[int]] = [[] for _ in self.bodies]
+        for body in self.bodies[1:]:
+            children[body.parent].append(body.index)
+        return tuple(map(tuple, children))

@@ -1,0 +1,279 @@
+"""The one list of expressions that every backend must evaluate as the interpreter does, and the comparison."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import product
+from typing import Any
+
+import numpy as np
+from dalembert import math
+from dalembert.backends import interpreter
+from dalembert.graph import Function, Loop, Output, trace
+
+SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, np.pi / 2, -np.pi, 12345.678, -1e5, 1e5 + 0.5, 3e9, 1e22, -1e300, 1e-8,
+           -1e-300, 2.2250738585072014e-308, 5e-324, 1.7976931348623157e308, np.inf, -np.inf, np.nan)  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Expression:
+    """A function of named vectors. values: where it is evaluated. loop: carry, sequence and record of a Loop."""
+
+    name: str
+    inputs: Mapping[str, int]
+    function: Callable[..., Any]
+    values: str = "mild"
+    loop: tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]] | None = None
+    passes: int | None = None
+
+    @cached_property
+    def traced(self) -> Function | Loop:
+        function = trace(self.function, self.inputs, name=self.name)
+        return function if self.loop is None else Loop(function, *self.loop)
+
+    def samples(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
+        """Inputs (rows, size), sequences (rows, passes, size). The number of rows suits no SIMD width."""
+        sequence = self.loop[1] if self.loop else ()
+        widths = [size * self.passes if name in sequence else size for name, size in self.inputs.items()]
+        table = VALUES[self.values](rng, sum(widths))
+        columns = np.split(table, np.cumsum(widths)[:-1], axis=1)
+        inputs = dict(zip(self.inputs, columns, strict=True))
+        for name in sequence:
+            inputs[name] = inputs[name].reshape(len(table), self.passes, self.inputs[name])
+        return inputs
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def _mild(rng: np.random.Generator, width: int) -> np.ndarray:
+    return rng.uniform(-2, 2, (37, width))
+
+
+def _wide(rng: np.random.Generator, width: int) -> np.ndarray:
+    """Both signs, sixteen decades."""
+    return rng.choice([-1.0, 1.0], (101, width)) * 10 ** rng.uniform(-8, 8, (101, width))
+
+
+def _special(rng: np.random.Generator, width: int) -> np.ndarray:
+    """All combinations of special values (a choice of them for more than two numbers), then wide ones."""
+    if width <= 2:
+        combinations = np.array(list(product(SPECIAL, repeat=width)))
+    else:
+        combinations = rng.choice(SPECIAL, (400, width))
+    return np.concatenate([combinations, np.repeat(combinations[:, :1], width, axis=1), _wide(rng, width)])
+
+
+VALUES = {"mild": _mild, "wide": _wide, "special": _special}
+
+
+def _unary(name: str, function: Callable[[Any], Any]) -> Expression:
+    return Expression(name, {"x": 1}, lambda x: function(x[0]), "special")
+
+
+def _binary(name: str, function: Callable[[Any, Any], Any]) -> Expression:
+    return Expression(name, {"x": 1, "y": 1}, lambda x, y: function(x[0], y[0]), "special")
+
+
+def _condition(name: str, function: Callable[[Any, Any, Any], Any]) -> Expression:
+    return Expression(name, {"x": 3}, lambda x: function(*x), "special")
+
+
+def _several(q: np.ndarray, v: np.ndarray) -> dict[str, Any]:
+    """Scalar, vector and matrix outputs; constants; inputs passed on; one node in several places."""
+    s = math.sin(q[0] * v[1])
+    return {
+        "energy": s * s + q @ v,
+        "q": q,
+        "matrix": np.array([[s, 1.0, 0.0, q[2]], [-s, s, -1.5, v[0]], [v[1], s, q[0] + q[1], math.cos(q[0])]], object),
+        "cube": np.array([[[q[0] - v[0], v[0] - q[0], 2.0]], [[s, 2.0, -q[1]]]], object),
+        "reversed": q[::-1],
+    }
+
+
+def _constants(x: np.ndarray) -> np.ndarray:
+    return np.array([0.0, -0.0, 1.5, -1 / 3, np.pi, 1e300, 1e-300, np.inf, -np.inf, np.nan, 16777217.0, 0.1])
+
+
+def _folded(x: np.ndarray) -> np.ndarray:
+    a, b = x[0], x[1]
+    return np.array([a / 3.0, 7.0 * (0.1 * a), -(a - b), b - a, -2.0 * b, 2.0 * b, a * -b, a - -b, a / -b, (-a) ** 3])
+
+
+def _power(name: str, n: float) -> Expression:
+    return _unary(name, lambda x: x**n)
+
+
+def _rotation(w: np.ndarray) -> np.ndarray:
+    """Rodrigues' formula, with the division kept away from 0."""
+    square = w @ w
+    small = square < 1e-12
+    angle = math.sqrt(math.where(small, 1.0, square))
+    a = math.where(small, 1.0 - square / 6.0, math.sin(angle) / angle)
+    b = math.where(small, 0.5 - square / 24.0, (1.0 - math.cos(angle)) / (angle * angle))
+    W = np.array([[0.0, -w[2], w[1]], [w[2], 0.0, -w[0]], [-w[1], w[0], 0.0]], object)
+    return np.eye(3) + a * W + b * (W @ W)
+
+
+def _pendulum(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+    """Acceleration of a double pendulum with Coulomb friction and saturated torques."""
+    c, s = math.cos(q[1]), math.sin(q[1])
+    m11, m12, m22 = 3.0 + 2.0 * c, 1.0 + c, 1.0
+    f = np.array([math.maximum(-1.0, math.minimum(1.0, t)) for t in tau], object)
+    b1 = f[0] + s * v[1] * (2.0 * v[0] + v[1]) - 9.81 * (2.0 * math.sin(q[0]) + math.sin(q[0] + q[1]))
+    b2 = f[1] - s * v[0] * v[0] - 9.81 * math.sin(q[0] + q[1]) - 0.1 * math.tanh(v[1] / 0.01)
+    determinant = m11 * m22 - m12 * m12
+    return np.array([m22 * b1 - m12 * b2, m11 * b2 - m12 * b1]) / determinant
+
+
+def _chain(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """7 500 operations, each of which waits for the one before."""
+    a = x[0]
+    for k in range(1500):
+        a = 0.5 * math.sin(a * y[k % len(y)] + 0.01 * k) + 0.25 * x[k % len(x)]
+    return np.array([a])
+
+
+def _product(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
+    """Two dense products, 11 000 operations; every value of the first lives until the second."""
+    A, B = a.reshape(14, 14), b.reshape(14, 14)
+    C = A @ B / 14.0
+    return {"C": C, "D": C @ A}
+
+
+def _far_conditions(x: np.ndarray) -> dict[str, Any]:
+    """Conditions made at the start and used again after thousands of operations."""
+    conditions = [x[i] < x[i + 1] for i in range(len(x) - 1)]
+    first = [math.where(c, 1.0 + x[0], x[1]) for c in conditions]
+    chain = _chain(x, x[::-1])[0]
+    last = [math.where(c, chain, 2.0 * x[2]) for c in conditions]
+    return {"first": np.array(first), "chain": chain, "last": np.array(last)}
+
+
+def _oscillator(x: np.ndarray, v: np.ndarray, u: np.ndarray, step: np.ndarray) -> dict[str, Any]:
+    v = v + step[0] * (u - x)
+    x = x + step[0] * v
+    return {"x_next": x, "v_next": v, "energy": 0.5 * (x @ x + v @ v), "left": x - v, "twice": np.array([x, v])}
+
+
+def _swap(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
+    return {"a": b, "b": a + 0.125 * b, "c": np.array([1.0, a[0] * b[1]])}
+
+
+OSCILLATOR = {"x": 2, "v": 2, "u": 2, "step": 1}
+FED = (("x_next", "x"), ("v_next", "v"))
+
+EXPRESSIONS: Sequence[Expression] = (
+    _unary("neg", lambda x: -x),
+    _unary("sqrt", math.sqrt),
+    _unary("sin", math.sin),
+    _unary("cos", math.cos),
+    _unary("tan", math.tan),
+    _unary("asin", math.asin),
+    _unary("acos", math.acos),
+    _unary("atan", math.atan),
+    _unary("exp", math.exp),
+    _unary("log", math.log),
+    _unary("tanh", math.tanh),
+    _unary("abs", math.abs),
+    _unary("sign", math.sign),
+    _unary("reciprocal", lambda x: 1.0 / x),
+    _unary("scaled", lambda x: 0.1 * x),
+    _unary("clamp", lambda x: math.minimum(math.maximum(x, -1.0), 1.0)),
+    _unary("is_nan", lambda x: x != x),
+    _unary("safe_root", lambda x: math.where(x > 0.0, math.sqrt(math.where(x > 0.0, x, 1.0)), 0.0)),
+    _binary("add", lambda x, y: x + y),
+    _binary("sub", lambda x, y: x - y),
+    _binary("mul", lambda x, y: x * y),
+    _binary("div", lambda x, y: x / y),
+    _binary("atan2", math.atan2),
+    _binary("minimum", math.minimum),
+    _binary("maximum", math.maximum),
+    _binary("lt", lambda x, y: x < y),
+    _binary("le", lambda x, y: x <= y),
+    _binary("gt", lambda x, y: x > y),
+    _binary("ge", lambda x, y: x >= y),
+    _binary("eq", lambda x, y: x == y),
+    _binary("ne", lambda x, y: x != y),
+    _condition("where", lambda x, y, z: math.where(x < 0.5, y, z)),
+    _condition("and", lambda x, y, z: (x < y) & (y < z)),
+    _condition("or", lambda x, y, z: (x < y) | (y < z)),
+    _condition("not", lambda x, y, z: math.where(~(x < y), z, x)),
+    _condition("logic", lambda x, y, z: math.where((x < y) & ~(y == z) | (z >= 1.0), x, -z)),
+    Expression("constants", {"x": 2}, _constants),
+    Expression("folded", {"x": 2}, _folded, "wide"),
+    _power("square", 2),
+    _power("seventh", 7),
+    _power("inverse_square", -2),
+    _power("three_halves", 1.5),
+    Expression("any_power", {"x": 2}, lambda x: math.abs(x[0]) ** x[1]),
+    Expression("several", {"q": 3, "v": 3}, _several),
+    Expression("unused", {"a": 2, "b": 3, "c": 1}, lambda a, b, c: b[1] * c[0]),
+    Expression("empty", {"a": 0, "b": 2}, lambda a, b: {"none": a, "both": b * b}),
+    Expression("sincos", {"x": 3}, lambda x: np.array([math.sin(x), math.cos(x)]), "wide"),
+    Expression("rotation", {"w": 3}, _rotation),
+    Expression("pendulum", {"q": 2, "v": 2, "tau": 2}, _pendulum),
+    Expression("chain", {"x": 3, "y": 5}, _chain),
+    Expression("product", {"a": 196, "b": 196}, _product),
+    Expression("far_conditions", {"x": 6}, _far_conditions),
+    Expression("loop", OSCILLATOR, _oscillator, loop=(FED, ("u",), ("energy", "twice")), passes=5),
+    Expression("loop_carried_and_recorded", OSCILLATOR, _oscillator, loop=(FED, (), ("x_next",)), passes=4),
+    Expression("loop_once", OSCILLATOR, _oscillator, loop=(FED, ("u", "step"), ()), passes=1),
+    Expression("loop_of_none", OSCILLATOR, _oscillator, loop=(FED, (), ("energy",)), passes=0),
+    Expression("loop_without_state", OSCILLATOR, _oscillator, loop=((), ("x", "v"), ("left",)), passes=3),
+    Expression("loop_that_swaps", {"a": 2, "b": 2}, _swap, loop=((("a", "a"), ("b", "b")), (), ("c",)), passes=6),
+)
+
+Runner = Callable[[Function | Loop, dict[str, np.ndarray], dict[str, np.ndarray], int | None], None]
+
+
+def check(expression: Expression, run: Runner, ulps: float, dtype: Any = np.float64, rows: int | None = None) -> None:
+    """Compare `run(function, inputs, outputs, n)`, which fills the poisoned outputs, with the float64 interpreter.
+
+    An error is counted in units of the last place of the largest finite value in the evaluation of that row (of the
+    result itself where there is one operation; twice as many for each pass of a loop); NaN and infinity must be the
+    same, the sign of zero may differ.
+    """
+    function, n = expression.traced, expression.passes
+    ulps *= 1 + 2 * (n or 0)
+    inputs = expression.samples(np.random.default_rng(len(expression.name)))
+    with np.errstate(over="ignore"):
+        inputs = {name: x[:rows].astype(dtype) for name, x in inputs.items()}
+    exact = interpreter.run(function, inputs, n)
+    with np.errstate(over="ignore"):
+        expected = {name: x.astype(dtype) for name, x in exact.items()}
+    poison = {name: np.where(np.isnan(x), dtype(4321.0), dtype(np.nan)) for name, x in expected.items()}
+    outputs = {name: x.copy() for name, x in poison.items()}
+    run(function, inputs, outputs, n)
+    assert outputs.keys() == expected.keys()
+    scale = np.minimum(_scale(function, inputs, exact), np.finfo(dtype).max)
+    for name, want in expected.items():
+        got = outputs[name]
+        assert got.shape == want.shape
+        largest = np.maximum(np.abs(want).T, scale.T).T if want.size else want
+        with np.errstate(all="ignore"):
+            error = np.abs(got - want) / np.spacing(np.where(np.isfinite(largest), largest, 1.0).astype(dtype))
+        wrong = ~((got == want) | (np.isnan(got) & np.isnan(want)) | (error <= ulps))
+        if wrong.any():
+            at = tuple(int(i[0]) for i in np.nonzero(wrong))
+            row = {key: x[at[0]].tolist() for key, x in inputs.items() if x[at[0]].size < 20}
+            raise AssertionError(
+                f"{expression}: {name}{list(at)} is {got[at]!r}, expected {want[at]!r} ({error[at]:.3g} ulp; "
+                f"{wrong.sum()} of {wrong.size} wrong) for {row}"
+            )
+
+
+def _scale(function: Function | Loop, inputs: dict[str, np.ndarray], exact: dict[str, np.ndarray]) -> np.ndarray:
+    """Largest finite value that occurs in each row; 0 where a single operation leaves nothing to cancel."""
+    if isinstance(function, Loop):
+        values = [x.reshape(len(x), -1) for x in (*inputs.values(), *exact.values())]
+    else:
+        nodes = tuple(node for node in function.schedule() if not node.boolean)
+        if sum(node.op not in ("const", "input") for node in nodes) <= 1:
+            return np.zeros(1)
+        every = Function("every", function.inputs, (Output("every", (len(nodes),), nodes),))
+        values = [interpreter.run(every, inputs)["every"]]
+    table = np.abs(np.concatenate(values, axis=1))
+    return np.max(np.where(np.isfinite(table), table, 0.0), axis=1)

@@ -1,0 +1,53 @@
+"""Random robots, one state each, on which every law is tried: fixed and free base, with and without joint effects."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+import pytest
+
+from dalembert.model import Model
+from trees import random_model, random_state
+
+
+class Case(NamedTuple):
+    model: Model
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    rng: np.random.Generator
+
+
+@pytest.fixture(params=range(4), ids=lambda seed: f"seed{seed}")
+def seed(request):
+    return request.param
+
+
+@pytest.fixture(params=["fixed", "free"])
+def base(request):
+    return request.param
+
+
+@pytest.fixture
+def bare(seed, base) -> Case:
+    """A tree with one joint of every type, without rotors, friction, damping and springs."""
+    return _case(seed, base, effects=False)
+
+
+@pytest.fixture(params=[False, True], ids=["bare", "effects"])
+def case(request, seed, base) -> Case:
+    """A tree with one joint of every type."""
+    return _case(seed, base, effects=request.param)
+
+
+@pytest.fixture
+def floating(seed) -> Case:
+    """A tree with one joint of every type, on a free base."""
+    return _case(seed, "free", effects=True)
+
+
+def _case(seed: int, base: str, effects: bool) -> Case:
+    rng = np.random.default_rng([seed, base == "free", effects])
+    model = random_model(rng, n_bodies=10, base=base, effects=effects)
+    return Case(model, *random_state(rng, model), rng)

@@ -1,0 +1,44 @@
+"""The same functions on traced scalars: what the interpreter computes from the trace is what floats give."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import algorithms as alg
+from dalembert.backends.interpreter import run
+from dalembert.graph import trace
+from tolerances import RECURSION, SOLVE, assert_close
+
+POINT = np.array([0.1, -0.2, 0.3])
+
+STATE_FUNCTIONS = {
+    "poses": ("q", lambda m, q: np.stack([X.matrix() for X in alg.poses(m, q)])),
+    "velocity": ("qv", lambda m, q, v: alg.velocity(m, q, v, m.frame("tool"), POINT)),
+    "acceleration": ("qva", lambda m, q, v, a: alg.acceleration(m, q, v, a, m.frame("tool"), POINT, "body")),
+    "jacobian": ("q", lambda m, q: alg.jacobian(m, q, m.frame("tool"), POINT, m.frames[3])),
+    "jacobian_rate": ("qv", lambda m, q, v: alg.jacobian_rate(m, q, v, m.frame("tool"), POINT)),
+    "rnea": ("qva", alg.rnea),
+    "bias": ("qv", alg.bias),
+    "gravity": ("q", alg.gravity),
+    "mass_matrix": ("q", alg.mass_matrix),
+    "aba": ("qva", alg.aba),
+    "inverse_mass_matrix": ("q", alg.inverse_mass_matrix),
+    "energy": ("qv", alg.energy),
+    "center_of_mass": ("q", alg.center_of_mass),
+    "integrate": ("qv", alg.integrate),
+    "difference": ("qp", alg.difference),
+    "interpolate": ("qp", lambda m, q, p: alg.interpolate(m, q, p, 0.3)),
+    "normalize": ("q", alg.normalize),
+}
+
+
+@pytest.mark.parametrize("name", STATE_FUNCTIONS)
+def test_traced_is_numeric(case, name):
+    model, q, v, a, rng = case
+    values = {"q": q, "v": v, "a": a, "p": alg.random(model, rng)}
+    letters, f = STATE_FUNCTIONS[name]
+    given = {letter: values[letter] for letter in letters}
+    function = trace(lambda *arguments: f(model, *arguments), {k: len(x) for k, x in given.items()}, name)
+    tolerance = SOLVE if name in ("aba", "inverse_mass_matrix") else RECURSION
+    assert_close(run(function, given)[name], f(model, *given.values()), tolerance)

@@ -1,0 +1,38 @@
+"""`import dalembert` loads nothing heavy, and using one part does not load what it does not need."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = ("sympy", "matplotlib", "mujoco", "pinocchio", "scipy", "llvmlite", "lxml", "casadi", "adam")
+
+
+def loaded_after(code: str) -> set[str]:
+    """Top-level modules that a fresh interpreter holds after running `code`."""
+    show = "import sys; print(*sorted({name.split('.')[0] for name in sys.modules}))"
+    done = subprocess.run([sys.executable, "-c", f"{code}\n{show}"], capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return set(done.stdout.split())
+
+
+def test_import_is_light():
+    loaded = loaded_after("import dalembert")
+    assert "dalembert" in loaded
+    assert not loaded & set(HEAVY)
+
+
+def test_the_check_sees_heavy_modules():
+    assert "lxml" in loaded_after("import lxml.etree")
+
+
+def test_help_of_the_command_line_is_light():
+    assert not loaded_after("from dalembert.cli import parser; parser()") & set(HEAVY)
+
+
+@pytest.mark.parametrize("module", ["matplotlib", "mujoco", "pinocchio", "scipy", "sympy"])
+def test_dynamics_need_no_extras(module):
+    code = "import dalembert; r = dalembert.load('2r'); r.inverse_dynamics([0, 0], [0, 0], [0, 0])"
+    assert module not in loaded_after(code)

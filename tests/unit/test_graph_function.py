@@ -1,0 +1,95 @@
+"""Traced functions, guards and loops: what they hold and what they refuse; the schedule."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from dalembert import math
+from dalembert.errors import DalembertError
+from dalembert.graph import Function, Input, Loop, trace
+
+
+def test_outputs_keep_names_shapes_and_order():
+    function = trace(lambda q, v: {"M": np.outer(q, v), "e": q[0], "c": 3}, {"q": 2, "v": 3}, name="f")
+    assert isinstance(function, Function) and function.name == "f"
+    assert function.inputs == (Input("q", 2), Input("v", 3))
+    assert [(o.name, o.shape, len(o.nodes)) for o in function.outputs] == [("M", (2, 3), 6), ("e", (), 1), ("c", (), 1)]
+
+
+def test_one_result_is_named_like_the_function():
+    assert [o.name for o in trace(lambda q: [q[0], 1.0], {"q": 1}, name="tau").outputs] == ["tau"]
+
+
+def test_conditions_come_out_as_numbers():
+    function = trace(lambda q: [q[0] < 1.0, True], {"q": 1})
+    assert [node.op for node in function.outputs[0].nodes] == ["where", "const"]
+
+
+def test_guards_that_always_hold_are_dropped_and_others_checked():
+    assert trace(lambda q: q, {"q": 1}, guards=lambda q: [True, 1.0 < 2.0]).guards == ()
+    assert len(trace(lambda q: q, {"q": 1}, guards=lambda q: [q[0] < 2.0]).guards) == 1
+    with pytest.raises(DalembertError, match="false for every input"):
+        trace(lambda q: q, {"q": 1}, guards=lambda q: [q[0] < 2.0, 2.0 < 1.0])
+    with pytest.raises(DalembertError, match="guard must be a condition"):
+        trace(lambda q: q, {"q": 1}, guards=lambda q: [q[0]])
+
+
+def test_dead_code_is_not_scheduled():
+    def f(q):
+        math.sin(q[0]) * 3.0
+        return q[0] + q[1]
+
+    assert trace(f, {"q": 2}).operations() == {"add": 1}
+
+
+def test_guards_are_scheduled():
+    function = trace(lambda q: q, {"q": 1}, guards=lambda q: [q[0] * q[0] < 2.0])
+    assert function.operations() == {"mul": 1, "lt": 1}
+
+
+def test_schedule_is_depth_first_with_arguments_before_users():
+    def limbs(q):
+        """Independent chains: traced side by side, computed one after the other."""
+        chains = list(q)
+        for _ in range(10):
+            chains = [math.sin(x) * 2.0 for x in chains]
+        return chains
+
+    order = trace(limbs, {"q": 4}).schedule()
+    place = {node.id: k for k, node in enumerate(order)}
+    assert len(place) == len(order)
+    assert all(place[a.id] < place[node.id] for node in order for a in node.args)
+    last_use = {a.id: k for k, node in enumerate(order) for a in node.args}
+    alive = [sum(place[i] <= k < end for i, end in last_use.items()) for k in range(len(order))]
+    assert max(alive) <= 3  # one chain and the constant, where tracing order would keep four chains alive
+
+
+def step():
+    return trace(lambda x, v, u: {"x": x + v, "v": v + u, "e": v @ v}, {"x": 2, "v": 2, "u": 2}, name="step")
+
+
+def test_loop_results():
+    loop = Loop(step(), (("x", "x"), ("v", "v")), ("u",), ("e", "x"))
+    assert [(o.name, recorded) for o, recorded in loop.results()] == [("x", True), ("v", False), ("e", True)]
+    assert [(o.name, recorded) for o, recorded in Loop(step(), (("v", "x"),)).results()] == [("v", False)]
+
+
+@pytest.mark.parametrize(
+    ("carry", "sequence", "record", "message"),
+    [
+        ((("e", "x"),), (), (), r"output 'e' \(1 numbers\) cannot become input 'x' \(2 numbers\)"),
+        ((("y", "x"),), (), (), r"output 'y' \(missing numbers\)"),
+        ((("x", "y"),), (), (), r"input 'y' \(missing numbers\)"),
+        ((), ("uu",), (), "unknown input 'uu'"),
+        ((), ("e",), (), "unknown input 'e'"),
+        ((), (), ("u",), "unknown output 'u'"),
+        ((), ("x", "u"), ("u",), "unknown output 'u'"),
+        ((("x", "x"), ("v", "x")), (), (), "'x' is fed .* twice"),
+        ((("x", "x"),), ("x",), (), "'x' is fed .* twice"),
+        ((("x", "x"), ("x", "v")), (), (), "'x' is carried twice"),
+        ((), (), ("e", "e"), "'e' is recorded twice"),
+    ],
+)
+def test_loop_refuses(carry, sequence, record, message):
+    with pytest.raises(DalembertError, match=message):
+        Loop(step(), carry, sequence, record)
