@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
@@ -22,3 +23,10 @@ def test_example(path, tmp_path):
     assert done.stdout.strip(), "an example shows something"
     assert "assert" in path.read_text(), "an example checks its own result"
     assert not list(tmp_path.iterdir()), "an example leaves nothing behind"
+
+
+def test_readme_example_runs():
+    code = README.read_text().split("```python\n")[1].split("```")[0]
+    exec(code, names := {})
+    assert names["tau"].shape == (100_000, 6)
+    assert names["J"].shape == (6, 6)

@@ -1,7 +1,7 @@
 """dalembert: rigid-body dynamics of robots, traced for the robot at hand and compiled.
 
-    robot = dalembert.load("panda")
-    tau = robot.inverse_dynamics(q, v, a)
+robot = dalembert.load("panda")
+tau = robot.inverse_dynamics(q, v, a)
 """
 
 from __future__ import annotations
@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from . import math
 from .errors import DalembertError
-from .robot import BodyInfo, FrameInfo, JointInfo, ModelBuilder, Robot, Wrench, function, load, robots
+from .library import ModelBuilder, function, load, robots
+from .robot import Robot
+from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from math import prod
 from pathlib import Path
@@ -20,6 +20,8 @@ from .quantities import CATALOGUE, Options
 UNIT_TOLERANCE = 1e-6  # by how much the length of a quaternion may miss 1
 NOT_FINITE = 1  # bit of a kernel's status
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
+MAX_DIMS = 64  # of NumPy: deeper lists, such as one that holds itself, are no arrays
+SCANNED = 4096  # states looked at together in search of a bad one
 
 
 class Call:
@@ -38,46 +40,59 @@ class Call:
         build: Callable[[], Function],
         explain: Callable[[dict[str, np.ndarray]], DalembertError | None],
     ) -> None:
-        from .backends.llvm.kernel import Kernel  # LLVM is loaded when something is compiled
+        from .backends.llvm import threads  # LLVM is loaded when something is compiled
+        from .backends.llvm.kernel import Kernel
 
+        self.thread_limit = threads.limit
         self.name, self.owner, self.sizes, self.shapes, self.explain = name, owner, sizes, list(shapes), explain
         self.kernel = Kernel(f"{name} of {owner}", identity, list(sizes.values()), self.shapes, build)
 
-    def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any:
+    def __call__(
+        self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True, **others: Any
+    ) -> Any:
         """The result for the given states; see `Robot` for the meaning of the keywords."""
-        arrays = [self._array(n, x) for n, x in zip(self.sizes, arguments, strict=True)]
-        dtype = FLOATS[1] if all(a.dtype == FLOATS[1] for a in arrays) else FLOATS[0]
+        if others:
+            raise TypeError(f"{self.name}() has no keyword {next(iter(others))!r}: expected out, threads or check")
+        arrays = self._arrays(arguments)
+        dtype = FLOATS[1] if all(is_single(a) for a in arrays) else FLOATS[0]
         batch = self._batch(arrays)
-        given = [None] * len(self.shapes) if out is None else [out] if len(self.shapes) == 1 else list(out)
-        results = [self._target(o, (*batch, *s), dtype, arrays) for o, s in zip(given, self.shapes, strict=True)]
+        given = self._given(out)
+        results = [self._target(o, batch, s, dtype, arrays) for o, s in zip(given, self.shapes, strict=True)]
+        limit = None if threads is None else self.thread_limit(threads)
         if prod(batch) and any(r.size for r in results):
             if batch:
-                status = self.kernel.run_batch(arrays, results, batch, threads)
+                status = self.kernel.run_batch(arrays, results, batch, limit)
             else:
-                status = self.kernel.run_one([np.ascontiguousarray(a, dtype) for a in arrays], results)
+                status = self.kernel.run_one([np.require(a, dtype, "CA") for a in arrays], results)
             if status and check:
-                self._complain(arrays, status)
+                self._complain(arrays, dtype, status)
         answers = [_answer(o, r) for o, r in zip(given, results, strict=True)]
         return answers[0] if len(answers) == 1 else tuple(answers)
 
-    def _array(self, name: str, x: Any) -> np.ndarray:
-        """An argument as an array of a float type that can be read, with the right last axis."""
-        size = self.sizes[name]
-        expected = f"expected (…, {size}) for {self.owner}"
-        if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
-            raise DalembertError(f"{self.name}: {name} has masked entries, {expected}: fill them first")
-        try:
-            a = np.asarray(x)
-            if a.dtype.kind not in "fiub":
-                raise TypeError
-            a = a if a.dtype in FLOATS else a.astype(np.float64)
-        except (TypeError, ValueError):
-            raise DalembertError(f"{self.name}: {name} is not an array of real numbers, {expected}") from None
-        if a.ndim == 0 and size == 1:
-            a = a[None]
-        if a.ndim == 0 or a.shape[-1] != size:
-            raise DalembertError(f"{self.name}: {name} has shape {a.shape}, {expected}")
-        return a
+    def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
+        """The arguments as arrays of real numbers with the right last axes, not copied."""
+        if len(arguments) != len(self.sizes):
+            raise TypeError(
+                f"{self.name}() takes {len(self.sizes)} arguments ({', '.join(self.sizes)}), got {len(arguments)}"
+            )
+        expected = {name: f"expected (…, {size}) for {self.owner}" for name, size in self.sizes.items()}
+        arrays = [real_array(f"{self.name}: {n}", x, expected[n]) for n, x in zip(self.sizes, arguments, strict=True)]
+        # only now: turning one argument into an array can run code of the caller's that reshapes another
+        for k, (name, size) in enumerate(self.sizes.items()):
+            if arrays[k].ndim == 0 and size == 1:
+                arrays[k] = arrays[k][None]
+            if arrays[k].ndim == 0 or arrays[k].shape[-1] != size:
+                raise DalembertError(f"{self.name}: {name} has shape {arrays[k].shape}, {expected[name]}")
+        return arrays
+
+    def _given(self, out: Any) -> list[Any]:
+        """`out` as one array, or None, per result."""
+        count = len(self.shapes)
+        if count == 1 or out is None:
+            return [out] * count
+        if not isinstance(out, (tuple, list)) or len(out) != count:
+            raise DalembertError(f"{self.name}: out is {_kind(out)}, expected a tuple of {count} arrays")
+        return list(out)
 
     def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
         shapes = {a.shape[:-1] for a in arrays}
@@ -86,31 +101,39 @@ class Call:
         try:
             return np.broadcast_shapes(*[a.shape[:-1] for a in arrays])
         except ValueError:
-            shapes = ", ".join(f"{n} {a.shape[:-1]}" for n, a in zip(self.sizes, arrays, strict=True))
-            raise DalembertError(f"{self.name}: batch shapes do not broadcast: {shapes}") from None
+            found = ", ".join(f"{n} {a.shape[:-1]}" for n, a in zip(self.sizes, arrays, strict=True))
+            raise DalembertError(f"{self.name}: batch shapes do not broadcast: {found}") from None
 
-    def _target(self, out: Any, shape: tuple[int, ...], dtype: np.dtype, arrays: Sequence[np.ndarray]) -> np.ndarray:
+    def _target(
+        self, out: Any, batch: tuple[int, ...], shape: tuple[int, ...], dtype: np.dtype, arrays: Sequence[np.ndarray]
+    ) -> np.ndarray:
         """Where the kernel writes: `out` itself where that is safe, else a new array."""
+        full = (*batch, *shape)
         if out is None:
-            return np.empty(shape, dtype)
-        if not isinstance(out, np.ndarray) or out.shape != shape or out.dtype != dtype or not out.flags.writeable:
-            found = f"{out.dtype} {out.shape}" if isinstance(out, np.ndarray) else type(out).__name__
-            raise DalembertError(f"{self.name}: out is {found}, expected a writeable {dtype} array of shape {shape}")
-        direct = type(out) is np.ndarray and out.flags.c_contiguous and out.flags.aligned
-        shared = any(np.may_share_memory(out, a) for a in arrays)
-        return out if direct and not shared else np.empty(shape, dtype)
+            try:
+                return np.empty(full, dtype)
+            except ValueError:  # not a matter of memory, which is a MemoryError
+                raise DalembertError(f"{self.name}: no array can have the shape {full} of the result") from None
+        a = np.asarray(out)  # of a subclass, the plain array below it
+        if not isinstance(out, np.ndarray) or a.shape != full or a.dtype != dtype or not a.flags.writeable:
+            raise DalembertError(
+                f"{self.name}: out is {_kind(out)}, expected a writeable {dtype} array of shape {full}"
+            )
+        dense = a.flags.c_contiguous and a.flags.aligned
+        shared = any(np.may_share_memory(a, b) for b in arrays)
+        return np.empty(full, dtype) if shared or isinstance(out, np.ma.MaskedArray) or not (dense or batch) else a
 
-    def _complain(self, arrays: Sequence[np.ndarray], status: int) -> None:
+    def _complain(self, arrays: Sequence[np.ndarray], dtype: np.dtype, status: int) -> None:
         """Raise the error that names the state and the joint."""
         for name, a in zip(self.sizes, arrays, strict=True):
-            bad = np.argwhere(~np.isfinite(a)) if status & NOT_FINITE else ()
-            if len(bad):
-                *state, index = (int(k) for k in bad[0])
-                place = f" of state {tuple(state) if len(state) > 1 else state[0]}" if state else ""
-                raise DalembertError(
-                    f"{self.name}: {name}[{index}]{place} is {a[tuple(bad[0])]}, expected finite numbers for {self.owner}; "
-                    "pass check=False to let NaN and inf through"
-                )
+            for begin, rows in states(a, dtype) if status & NOT_FINITE else ():
+                bad = np.argwhere(~np.isfinite(rows))
+                if len(bad):
+                    row, index = bad[0]
+                    raise DalembertError(
+                        f"{self.name}: {name}[{index}]{_place(begin + row, a)} is {rows[row, index]}, expected finite "
+                        f"numbers for {self.owner}; pass check=False to let NaN and inf through"
+                    )
         error = self.explain(dict(zip(self.sizes, arrays, strict=True)))
         if error is not None:
             raise error
@@ -119,10 +142,50 @@ class Call:
 def _answer(out: np.ndarray | None, result: np.ndarray) -> Any:
     """What the caller gets: its own array, the new array, or a number."""
     if out is not None:
-        if result is not out:
+        if not np.may_share_memory(out, result):
             out[...] = result
         return out
     return result if result.ndim else result[()] if result.dtype == FLOATS[1] else float(result)
+
+
+def real_array(what: str, x: Any, expected: str) -> np.ndarray:
+    """x as an array of real numbers of any type; errors begin with `what` and tell what was `expected`."""
+    if isinstance(x, np.ma.MaskedArray) and np.ma.is_masked(x):
+        raise DalembertError(f"{what} has masked entries, {expected}: fill them first")
+    try:
+        a = np.asarray(x)
+    except (TypeError, ValueError) as error:
+        raise DalembertError(f"{what} cannot be read as an array ({error}), {expected}") from None
+    if a.dtype.kind not in "fiub":
+        raise DalembertError(f"{what} is {_kind(x)}, not an array of real numbers, {expected}")
+    return a
+
+
+def is_single(x: Any) -> bool:
+    """Whether x is an array of float32, in any byte order."""
+    return isinstance(x, np.ndarray) and x.dtype.kind == "f" and x.dtype.itemsize == 4
+
+
+def states(a: np.ndarray, dtype: np.dtype) -> Iterator[tuple[int, np.ndarray]]:
+    """(number of the first, states (n, size) as the kernel saw them): a batch in pieces, since all may be large."""
+    count, size = prod(a.shape[:-1]), a.shape[-1]
+    for begin in range(0, count, SCANNED):
+        end = min(begin + SCANNED, count)
+        with np.errstate(over="ignore"):
+            yield begin, a.flat[begin * size : end * size].reshape(end - begin, size).astype(dtype)
+
+
+def _place(number: int, a: np.ndarray) -> str:
+    """Words for the state of this number among those of an argument."""
+    index = tuple(int(k) for k in np.unravel_index(number, a.shape[:-1])) if a.ndim > 1 else ()
+    return f" of state {index if len(index) > 1 else index[0]}" if index else ""
+
+
+def _kind(x: Any) -> str:
+    """What came, in words."""
+    if not isinstance(x, np.ndarray):
+        return f"a {type(x).__name__}"
+    return f"a {'' if x.flags.writeable else 'read-only '}{x.dtype} array of shape {np.asarray(x).shape}"
 
 
 def quantity_call(model: Model, name: str, options: Options) -> Call:
@@ -178,27 +241,31 @@ def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, n
 
 def quaternion_error(model: Model, name: str, named: dict[str, np.ndarray]) -> DalembertError | None:
     """The error for the first quaternion that is not of unit length."""
-    for joint, quaternion in quaternions(model, named):
-        lengths = np.linalg.norm(quaternion, axis=-1)
-        bad = np.argwhere(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE)
-        if len(bad):
-            place = f" of state {tuple(int(k) for k in bad[0])}" if bad.shape[1] else ""
-            return DalembertError(
-                f"{name}: the quaternion of joint {joint!r}{place} has length {lengths[tuple(bad[0])]:.9g}, expected 1 to "
-                f"within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize(q)"
-            )
+    for argument, a in named.items():
+        for begin, rows in states(a, FLOATS[0]):
+            for joint, quaternion in quaternions(model, {argument: rows}):
+                lengths = np.linalg.norm(quaternion, axis=-1)
+                bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE)
+                if len(bad):
+                    place = _place(begin + bad[0], a)
+                    return DalembertError(
+                        f"{name}: the quaternion of joint {joint!r}{place} has length {lengths[bad[0]]:.9g}, expected 1 "
+                        f"to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
+                    )
     return None
 
 
 def is_traced(*arguments: Any) -> bool:
     """Whether any argument holds traced scalars."""
-    for x in arguments:
-        if isinstance(x, Scalar):
-            return True
-        if isinstance(x, (list, tuple, np.ndarray)) and getattr(x, "dtype", object) == object:
-            if any(isinstance(y, Scalar) for y in np.asarray(x, object).ravel()):
-                return True
-    return False
+    return any(_holds_scalar(x, MAX_DIMS) for x in arguments)
+
+
+def _holds_scalar(x: Any, depth: int) -> bool:
+    if isinstance(x, np.ndarray):
+        return x.dtype.kind == "O" and any(isinstance(y, Scalar) for y in x.ravel())
+    if isinstance(x, (list, tuple)):
+        return depth > 0 and any(_holds_scalar(y, depth - 1) for y in x)
+    return isinstance(x, Scalar)
 
 
 @cache

@@ -54,8 +54,8 @@ def show_torques(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: n
     width = max(9, *map(len, names)) + 2
 
     def line(head: str, values: np.ndarray) -> None:
-        rounded = values.round(3) + 0.0  # no minus zero
-        print(f"{head:<10}" + "".join(f"{value:{width}.3f}" for value in rounded))
+        rounded = values.round(4) + 0.0  # no minus zero
+        print(f"{head:<10}" + "".join(f"{value:{width}.4f}" for value in rounded))
 
     print(f"{'time [s]':<10}" + "".join(f"{name:>{width}}" for name in names))
     for k in range(0, len(t), 100):
@@ -78,7 +78,8 @@ def show_cost(robot: Robot, states: int) -> None:
     print(f"  one call from Python            {1e6 * one:9.3f} µs")
     for label, seconds in (("one thread", single), ("all threads", every)):
         rate = states / seconds / 1e6
-        title = f"batch of {states:,}, {label}".replace(",", " ", 1)
+        size = f"{states:,}".replace(",", " ")
+        title = f"batch of {size}, {label}"
         print(f"  {title:<31} {1e6 * seconds / states:9.4f} µs per state   ({rate:.0f} million states per second)")
 
 

@@ -40,7 +40,15 @@ class Inputs(NamedTuple):
     v: int
 
     def size(self, name: str, options: Options) -> int:
-        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3, "external": 9 * len(options.loads)}
+        sizes = {
+            "q": self.q,
+            "q0": self.q,
+            "q1": self.q,
+            "s": 1,
+            "dt": 1,
+            "point": 3,
+            "external": 9 * len(options.loads),
+        }
         return sizes.get(name, self.v)
 
 

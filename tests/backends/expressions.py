@@ -9,6 +9,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+
 from dalembert import math
 from dalembert.backends import interpreter
 from dalembert.graph import Function, Loop, Output, trace

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from backends.expressions import EXPRESSIONS, check
 from dalembert.backends import c
 from dalembert.errors import DalembertError
@@ -96,7 +97,9 @@ def test_header_serves_c_plus_plus(tmp_path):
         pytest.skip("no C++ compiler")
     source = c.emit(trace(lambda this: this[0] * 2.0, {"this": 1}, name="f"))
     c.write(source, tmp_path)
-    (tmp_path / "user.cpp").write_text('#include "f.h"\nint main() { double x[1] = {1}, y[1]; f(x, y); return y[0] != 2; }\n')
+    (tmp_path / "user.cpp").write_text(
+        '#include "f.h"\nint main() { double x[1] = {1}, y[1]; f(x, y); return y[0] != 2; }\n'
+    )
     subprocess.run([COMPILERS[0], *STRICT, "-c", "f.c", "-o", "f.o"], cwd=tmp_path, check=True)
     subprocess.run(["g++", "-Wall", "-Wextra", "-pedantic", "-Werror", "user.cpp", "f.o"], cwd=tmp_path, check=True)
     assert subprocess.run([tmp_path / "a.out"]).returncode == 0

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+
 from backends.expressions import EXPRESSIONS, SPECIAL
 from dalembert import math as dmath
 from dalembert.backends import interpreter

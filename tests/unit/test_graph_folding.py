@@ -7,6 +7,7 @@ import time
 
 import numpy as np
 import pytest
+
 from dalembert import math as dmath
 from dalembert.backends import interpreter
 from dalembert.graph import Graph, trace
@@ -21,6 +22,7 @@ def operations(function, size=3):
     [
         (lambda x, y, z: x * 0.0, {}),
         (lambda x, y, z: 0 * x + y * 1.0, {}),
+        (lambda x, y, z: x * math.nan, {}),
         (lambda x, y, z: x + 0.0, {}),
         (lambda x, y, z: 0.0 + x, {}),
         (lambda x, y, z: x - 0.0, {}),
@@ -28,7 +30,7 @@ def operations(function, size=3):
         (lambda x, y, z: x - x, {}),
         (lambda x, y, z: 0.0 / x, {}),
         (lambda x, y, z: x / 1.0, {}),
-        (lambda x, y, z: -(-x), {}),
+        (lambda x, y, z: -1.0 * -x, {}),
         (lambda x, y, z: -1.0 * x, {"neg": 1}),
         (lambda x, y, z: -x * -y, {"mul": 1}),
         (lambda x, y, z: -x / -y, {"div": 1}),
@@ -88,7 +90,9 @@ def test_what_values_share(function, count):
     assert operations(function) == count
 
 
-@pytest.mark.parametrize("op", ["sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "abs", "sign"])
+@pytest.mark.parametrize(
+    "op", ["sqrt", "sin", "cos", "tan", "asin", "acos", "atan", "exp", "log", "tanh", "abs", "sign"]
+)
 def test_functions_of_constants_fold(op):
     x = Graph().constant(0.75)
     folded = getattr(dmath, op)(x)
@@ -119,7 +123,9 @@ def test_constants_that_would_overflow_are_not_merged():
 
     function = trace(f, {"x": 2}, name="f")
     x = np.array([1e-300, 1e300])
-    np.testing.assert_allclose(interpreter.run(function, {"x": x})["f"], [1e100, 1e-100, 1e-300 / 5e-324, 1e-8], rtol=1e-15)
+    np.testing.assert_allclose(
+        interpreter.run(function, {"x": x})["f"], [1e100, 1e-100, 1e-300 / 5e-324, 1e-8], rtol=1e-15
+    )
     assert interpreter.run(function, {"x": [5e-324, 0.0]})["f"][2] == 1
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from dalembert import math
 from dalembert.errors import DalembertError
 from dalembert.graph import Function, Input, Loop, trace

@@ -8,6 +8,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+
 from dalembert import math as dmath
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError

@@ -42,7 +42,7 @@ CASES = {
     "deeper nesting": (robot("<a>" * 9999 + "</a>" * 9999), "not well-formed XML: Excessive depth"),
     "truncated": ('<robot name="r"><link name="a"', ":1: not well-formed XML.*export it again"),
     "same attribute twice": ('<robot><link name="a" name="b"/></robot>', "Attribute name redefined"),
-    "unknown encoding": ('<?xml version="1.0" encoding="klingon"?><robot/>', "the root|no <link>|encoding"),
+    "unknown encoding": ('<?xml version="1.0" encoding="klingon"?><robot/>', "the robot has no <link>"),
     "html": ("<html><body>404</body></html>", "root element is <html> .this is a web page., expected <robot>"),
     "mjcf": ("<mujoco/>", "this is MJCF"),
     "no links": (robot(""), "the robot has no <link>"),
@@ -90,14 +90,14 @@ CASES = {
     "a comma": (two('<origin xyz="1, 2, 3"/>'), "attribute xyz: '1,' is not a number"),
     "underscore": (two('<origin xyz="1_0 2 3"/>'), "'1_0' is not a number"),
     "nan": (two('<dynamics damping="nan"/>'), "<dynamics>: attribute damping: 'nan' is not finite"),
-    "inf": (two('<limit lower="0" upper="-Infinity"/>'), "attribute upper: '-Infinity' is not finite.*leave the attribute"),
+    "inf": (two('<limit lower="0" upper="-Infinity"/>'), "attribute upper: '-Infinity' is not finite.*leave"),
     "overflow": (two('<origin xyz="1e999 0 0"/>'), "1e999 is too large"),
     "huge": (two('<origin xyz="1e31 0 0"/>'), "1e31 is too large, expected at most 1e.30"),
     "long number": (two(f'<origin xyz="{"1" * 5000} 0 0"/>'), "is not a number"),
     "negative damping": (two('<dynamics damping="-1"/>'), "damping of joint 'j' is -1; it must not be negative"),
     "no mass": (robot(f'<link name="a">{GOOD.replace("mass", "mas")}</link>'), "has no <mass>; add"),
     "no tensor": (robot('<link name="a"><inertial><mass value="1"/></inertial></link>'), "has no <inertia>; add"),
-    "no moment": (robot(f'<link name="a">{GOOD.replace("ixx", "ixz2")}</link>'), "<inertia>: attribute 'ixx' is missing"),
+    "no moment": (robot(f'<link name="a">{GOOD.replace("ixx", "ixz2")}</link>'), "attribute 'ixx' is missing"),
     "own tag, unknown word": (two('<dalembert armatur="1"/>'), "unknown attribute 'armatur': did you mean 'armature'"),
     "own tag twice": (two("<dalembert/><dalembert/>"), "a second <dalembert>"),
     "own tag filled": (two("<dalembert><x/></dalembert>"), "attributes only"),
@@ -133,6 +133,7 @@ FILES = {
     "utf-16": (robot("").encode("utf-16"), "not UTF-8 text .*save the file as UTF-8"),
     "latin-1": ('<robot name="ü"/>'.encode("latin-1"), "not well-formed XML"),
     "text": (b"hello", "not well-formed XML"),
+    "encoding": (b'<?xml version="1.0" encoding="klingon"?><robot/>', "not well-formed XML: Unsupported encoding"),
     "zip": (b"PK\3\4" + bytes(30), "not UTF-8 text"),
     "utf-7 doctype": (b'<?xml version="1.0" encoding="UTF-7"?>+ADwAIQ-DOCTYPE r+AD4-<r/>', "not well-formed|DOCTYPE"),
 }
@@ -153,9 +154,9 @@ def test_size_is_refused_before_parsing(tmp_path: Path) -> None:
     file = tmp_path / "big.urdf"
     with file.open("wb") as out:
         out.truncate(MAX_BYTES + 1)  # sparse: nothing is written, nothing must be read
-    with pytest.raises(DalembertError, match="big.urdf: 67108865 bytes is more than the 67108864"):
+    with pytest.raises(DalembertError, match=r"big\.urdf: 67108865 bytes is more than the 67108864"):
         read_urdf(file)
-    with pytest.raises(DalembertError, match="<string>: 100.* is more than the 50"):
+    with pytest.raises(DalembertError, match="<string>: 101 bytes is more than the 50"):
         parse(robot("x" * 75 + "  "), size_limit=50)
 
 

@@ -12,7 +12,9 @@ GOOD = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz=
 LIMIT = '<limit lower="-1" upper="2" effort="3" velocity="4"/>'
 
 
-def urdf(*, link: str = GOOD, joint: str = '<axis xyz="0 0 1"/>' + LIMIT, extra: str = "", kind: str = "revolute") -> str:
+def urdf(
+    *, link: str = GOOD, joint: str = '<axis xyz="0 0 1"/>' + LIMIT, extra: str = "", kind: str = "revolute"
+) -> str:
     return f"""<robot name="r">
   <link name="a">{GOOD}</link>
   <link name="b">{link}</link>
@@ -34,21 +36,25 @@ def test_a_clean_file_has_an_empty_log() -> None:
 
 
 WARNINGS = {
-    "negative mass": (dict(link=GOOD.replace('value="1"', 'value="-1"')), "3 <link name='b'>", "mass is negative"),
-    "no mass": (dict(link=GOOD.replace('value="1"', 'value="0"')), "3 <link name='b'>", "mass is 0 but"),
-    "negative moment": (dict(link=GOOD.replace('ixy="0"', 'ixy="2"')), "3 <link", "negative principal moment"),
-    "triangle": (dict(link=GOOD.replace('ixx="1"', 'ixx="2.1"')), "3 <link", "triangle inequality.*likely cause"),
-    "product left out": (dict(link=GOOD.replace('ixy="0"', "")), "3 <inertia>", "'ixy' is missing"),
-    "two inertials": (dict(link=GOOD + GOOD), "3 <inertial>", "a second <inertial>"),
-    "long axis": (dict(joint='<axis xyz="0 0 2"/>' + LIMIT), "6 <axis> of joint 'j'", "axis has length 2"),
-    "negative effort": (dict(joint=LIMIT.replace('"3"', '"-1"')), "6 <limit> of joint 'j'", "effort limit is negative"),
-    "other dynamics": (dict(joint=LIMIT + '<dynamics damping="1" K="7000"/>'), "6 <dynamics>", "K: not URDF"),
-    "idle dynamics": (dict(joint='<dynamics damping="1"/>', kind="floating"), "6 <dynamics>", "free joint"),
-    "massless": (dict(link=""), "4 <joint name='j'>", "no mass at all, from 'b' on"),
-    "gazebo spring": (dict(extra='<gazebo reference="j"><springStiffness>5</springStiffness></gazebo>'), "8 <", "=5"),
-    "gazebo gravity": (dict(extra='<gazebo reference="b"><gravity>false</gravity></gazebo>'), "8 <", "gravity=false"),
-    "gazebo loop": (dict(extra='<gazebo><joint name="x"><parent>a</parent></joint></gazebo>'), "8 <joint", "sets joint"),
-    "unknown physics": (dict(link=GOOD + '<damping value="1"/>'), "3 <damping>", "may carry physics"),
+    "negative mass": ({"link": GOOD.replace('value="1"', 'value="-1"')}, "3 <link name='b'>", "mass is negative"),
+    "no mass": ({"link": GOOD.replace('value="1"', 'value="0"')}, "3 <link name='b'>", "mass is 0 but"),
+    "negative moment": ({"link": GOOD.replace('ixy="0"', 'ixy="2"')}, "3 <link", "negative principal moment"),
+    "triangle": ({"link": GOOD.replace('ixx="1"', 'ixx="2.1"')}, "3 <link", "triangle inequality.*likely cause"),
+    "product left out": ({"link": GOOD.replace('ixy="0"', "")}, "3 <inertia>", "'ixy' is missing"),
+    "two inertials": ({"link": GOOD + GOOD}, "3 <inertial>", "a second <inertial>"),
+    "long axis": ({"joint": '<axis xyz="0 0 2"/>' + LIMIT}, "6 <axis> of joint 'j'", "axis has length 2"),
+    "negative effort": ({"joint": LIMIT.replace('"3"', '"-1"')}, "6 <limit> of joint 'j'", "effort limit is negative"),
+    "other dynamics": ({"joint": LIMIT + '<dynamics damping="1" K="7000"/>'}, "6 <dynamics>", "K: not URDF"),
+    "idle dynamics": ({"joint": '<dynamics damping="1"/>', "kind": "floating"}, "6 <dynamics>", "free joint"),
+    "massless": ({"link": ""}, "4 <joint name='j'>", "no mass at all, from 'b' on"),
+    "gazebo spring": ({"extra": '<gazebo reference="j"><springStiffness>5</springStiffness></gazebo>'}, "8 <", "=5"),
+    "gazebo gravity": ({"extra": '<gazebo reference="b"><gravity>false</gravity></gazebo>'}, "8 <", "gravity=false"),
+    "gazebo loop": (
+        {"extra": '<gazebo><joint name="x"><parent>a</parent></joint></gazebo>'},
+        "8 <joint",
+        "sets joint",
+    ),
+    "unknown physics": ({"link": GOOD + '<damping value="1"/>'}, "3 <damping>", "may carry physics"),
 }
 
 
@@ -64,32 +70,36 @@ def test_physics_in_doubt_is_a_warning_and_fails_strict(case: str) -> None:
 
 
 INFOS = {
-    "no axis": (dict(joint=LIMIT), "4 <joint name='j'>", "taken as (1, 0, 0)"),
-    "no limit": (dict(joint='<axis xyz="0 0 1"/>'), "4 <joint name='j'>", "unlimited"),
-    "rounded axis": (dict(joint='<axis xyz="0 0.70711 0.70711"/>' + LIMIT), "6 <axis>", "normalised"),
-    "no range": (dict(joint='<axis xyz="0 0 1"/><limit effort="1" velocity="1"/>'), "6 <limit>", "unlimited"),
+    "no axis": ({"joint": LIMIT}, "4 <joint name='j'>", "taken as (1, 0, 0)"),
+    "no limit": ({"joint": '<axis xyz="0 0 1"/>'}, "4 <joint name='j'>", "unlimited"),
+    "rounded axis": ({"joint": '<axis xyz="0 0.70711 0.70711"/>' + LIMIT}, "6 <axis>", "normalised"),
+    "no range": ({"joint": '<axis xyz="0 0 1"/><limit effort="1" velocity="1"/>'}, "6 <limit>", "unlimited"),
     "half a range": (
-        dict(joint='<axis xyz="0 0 1"/><limit upper="1" effort="1" velocity="1"/>'),
+        {"joint": '<axis xyz="0 0 1"/><limit upper="1" effort="1" velocity="1"/>'},
         "6 <limit>",
         "taken as 0",
     ),
-    "no effort": (dict(joint='<axis xyz="0 0 1"/><limit lower="0" upper="1" velocity="1"/>'), "6 <limit>", "unlimited"),
-    "continuous range": (dict(joint='<axis xyz="0 0 1"/>' + LIMIT, kind="continuous"), "6 <limit>", "not used"),
-    "idle limit": (dict(joint=LIMIT, kind="fixed"), "6 <limit>", "without effect"),
-    "idle mimic": (dict(joint='<mimic joint="x"/>', kind="fixed"), "6 <mimic>", "without effect"),
-    "calibration": (dict(joint='<axis xyz="0 0 1"/>' + LIMIT + '<calibration rising="1"/>'), "6 <cal", "controller"),
-    "safety": (dict(joint='<axis xyz="0 0 1"/>' + LIMIT + '<safety_controller k_velocity="1"/>'), "6 <saf", "controller"),
-    "transmission": (dict(extra='<transmission name="t"><type/></transmission>'), "8 <transmission", "armature"),
-    "gazebo": (dict(extra='<gazebo reference="b"><mu1>1</mu1></gazebo>'), "8 <gazebo>", "contact, colour"),
+    "no effort": ({"joint": '<axis xyz="0 0 1"/><limit lower="0" upper="1" velocity="1"/>'}, "6 <limit>", "unlimited"),
+    "continuous range": ({"joint": '<axis xyz="0 0 1"/>' + LIMIT, "kind": "continuous"}, "6 <limit>", "not used"),
+    "idle limit": ({"joint": LIMIT, "kind": "fixed"}, "6 <limit>", "without effect"),
+    "idle mimic": ({"joint": '<mimic joint="x"/>', "kind": "fixed"}, "6 <mimic>", "without effect"),
+    "calibration": ({"joint": '<axis xyz="0 0 1"/>' + LIMIT + '<calibration rising="1"/>'}, "6 <cal", "controller"),
+    "safety": (
+        {"joint": '<axis xyz="0 0 1"/>' + LIMIT + '<safety_controller k_velocity="1"/>'},
+        "6 <saf",
+        "controller",
+    ),
+    "transmission": ({"extra": '<transmission name="t"><type/></transmission>'}, "8 <transmission", "armature"),
+    "gazebo": ({"extra": '<gazebo reference="b"><mu1>1</mu1></gazebo>'}, "8 <gazebo>", "contact, colour"),
     "no gazebo spring": (
-        dict(extra="<gazebo><springStiffness>0.0</springStiffness><gravity>true</gravity></gazebo>"),
+        {"extra": "<gazebo><springStiffness>0.0</springStiffness><gravity>true</gravity></gazebo>"},
         "8 <gazebo>",
         "contact, colour",
     ),
-    "unknown tag": (dict(extra="<wings/>"), "8 <wings>", "passed over"),
-    "unknown attribute": (dict(joint='<axis xyz="0 0 1" kind="x"/>' + LIMIT), "6 <axis>", "passed over"),
+    "unknown tag": ({"extra": "<wings/>"}, "8 <wings>", "passed over"),
+    "unknown attribute": ({"joint": '<axis xyz="0 0 1" kind="x"/>' + LIMIT}, "6 <axis>", "passed over"),
     "geometry": (
-        dict(link=GOOD + '<visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual>'),
+        {"link": GOOD + '<visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual>'},
         "3 <visual>",
         "does not use it",
     ),
@@ -121,7 +131,7 @@ def test_many_alike_are_one_line() -> None:
 
 def test_strict_lists_every_warning_at_once() -> None:
     text = urdf(link=GOOD.replace('value="1"', 'value="-1"'), joint='<axis xyz="0 0 2"/>' + LIMIT)
-    with pytest.raises(DalembertError, match="(?s)2 finding.*mass is negative.*length 2.*import_log"):
+    with pytest.raises(DalembertError, match=r"(?s)2 finding.*mass is negative.*length 2.*import_log"):
         read_urdf(text, strict=True)
 
 

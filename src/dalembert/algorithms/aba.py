@@ -6,7 +6,8 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..model import Model
+from dalembert.model import Model
+
 from .articulated import articulated
 from .passive import passive
 from .rnea import body_wrenches
@@ -30,7 +31,8 @@ def aba(
         u[i] = tau[body.v] - S.T @ F[i]
         if body.parent >= 0:
             F[body.parent] = F[body.parent] + X.force(F[i] + K @ u[i])
-    a, A = [], []
+    a: list[np.ndarray] = []
+    A: list[np.ndarray] = []
     for body, (X, S, D, K) in zip(model.bodies, joints, strict=True):  # root to tips: accelerations
         A_P = X.inverse_motion(A[body.parent]) if body.parent >= 0 else np.zeros(6)
         a.append(D.solve(u[body.index]) - K.T @ A_P)

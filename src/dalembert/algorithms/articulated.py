@@ -6,9 +6,10 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..errors import DalembertError
-from ..model import Joint, Model
-from ..spatial import Pose, so3
+from dalembert.errors import DalembertError
+from dalembert.model import Joint, Model
+from dalembert.spatial import Pose, so3
+
 from .factor import Factor, factor
 from .known import known
 from .regroup import regrouped

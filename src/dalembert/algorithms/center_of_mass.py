@@ -6,8 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DalembertError
-from ..model import Model
+from dalembert.errors import DalembertError
+from dalembert.model import Model
+
 from .kinematics import joint_pose
 
 

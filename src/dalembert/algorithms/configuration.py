@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Model
+from dalembert.model import Model
 
 
 def integrate(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model import Model
+from dalembert.model import Model
+
+from .kinematics import joint_pose
 from .passive import armature
 from .regroup import regrouped
 from .tensors import mirror
@@ -16,10 +18,8 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     q (nq,). Column k of joint i: the bodies behind it, rigid, are given the unit acceleration S_k; the wrench F that
     this takes is felt by every joint on the way to the base, M_ji = S_jᵀ F.
     """
-    X, S = [], []
-    for body in model.bodies:
-        X.append(body.placement @ body.joint.pose(q[body.q]))
-        S.append(body.joint.subspace(q[body.q]))
+    X = [joint_pose(body, q) for body in model.bodies]
+    S = [body.joint.subspace(q[body.q]) for body in model.bodies]
     composite = regrouped(model)
     M = np.zeros((model.nv, model.nv), q.dtype)
     for body in reversed(model.bodies):  # tips to root

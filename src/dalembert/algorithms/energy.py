@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..model import Model
+from dalembert.model import Model
+
 from .center_of_mass import first_moment
 from .kinematics import joint_pose
 from .passive import armature, spring_energy

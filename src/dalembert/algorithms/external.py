@@ -7,8 +7,9 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from ..model import Frame, Model
-from ..spatial import cross
+from dalembert.model import Frame, Model
+from dalembert.spatial import cross
+
 from .kinematics import chain_poses
 
 

@@ -6,7 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from ..model import Model
+from dalembert.model import Model
+
 from .articulated import articulated
 from .tensors import mirror
 

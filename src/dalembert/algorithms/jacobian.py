@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model import Frame, Model
-from ..spatial import cross
+from dalembert.model import Frame, Model
+from dalembert.spatial import cross
+
 from .kinematics import ORIGIN, Axes, chain, chain_poses
 from .subspace_rate import subspace_rate
 

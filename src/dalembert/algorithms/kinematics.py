@@ -6,9 +6,10 @@ from typing import Literal
 
 import numpy as np
 
-from ..errors import DalembertError
-from ..model import Body, Frame, Model
-from ..spatial import Pose, cross
+from dalembert.errors import DalembertError
+from dalembert.model import Body, Frame, Model
+from dalembert.spatial import Pose, cross
+
 from .motion import across_joint, without_rotation
 
 Axes = Literal["world", "body"] | Frame  # "body": the frame's own axes

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..errors import DalembertError
+from dalembert.errors import DalembertError
 
 
 def known(x: Any) -> np.ndarray:

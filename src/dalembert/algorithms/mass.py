@@ -1,4 +1,4 @@
-"""Moments of mass: the inertia of a body as the literature of multibody codes keeps it when operations count."""
+"""Moments of mass: the inertia of a body, kept in the form that takes the fewest operations to move and to use."""
 
 from __future__ import annotations
 
@@ -6,7 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..spatial import Inertia, Pose, cross, so3
+from dalembert.spatial import Inertia, Pose, cross, so3
+
 from .tensors import mirror, rotate_symmetric
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from ..spatial import Pose, cross
+from dalembert.spatial import Pose, cross
 
 
 class Motion(NamedTuple):

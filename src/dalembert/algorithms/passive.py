@@ -5,10 +5,12 @@ A field that is zero adds no operation: products with 0 vanish when traced.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from ..math import tanh
-from ..model import Model
+from dalembert.math import tanh
+from dalembert.model import Joint, Model
 
 
 def armature(model: Model) -> np.ndarray:
@@ -26,7 +28,7 @@ def dissipation(model: Model, v: np.ndarray) -> np.ndarray:
     return np.concatenate([_dissipation(body.joint, v[body.v]) for body in model.bodies])
 
 
-def _dissipation(joint, v: np.ndarray) -> np.ndarray:
+def _dissipation(joint: Joint, v: np.ndarray) -> np.ndarray:
     return joint.damping * v + joint.friction * tanh(v / joint.slip_speed)
 
 
@@ -35,7 +37,7 @@ def spring_force(model: Model, q: np.ndarray) -> np.ndarray:
     return np.concatenate([b.joint.stiffness * b.joint.difference(b.joint.rest, q[b.q]) for b in model.bodies])
 
 
-def spring_energy(model: Model, q: np.ndarray):
+def spring_energy(model: Model, q: np.ndarray) -> Any:
     """½ Σ stiffness · difference(rest, q)² [J]."""
     pulls = [b.joint.difference(b.joint.rest, q[b.q]) for b in model.bodies]
     return 0.5 * (np.concatenate([b.joint.stiffness for b in model.bodies]) @ np.concatenate(pulls) ** 2)

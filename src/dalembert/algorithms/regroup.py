@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model import Model
-from ..spatial import so3
+from dalembert.model import Model
+from dalembert.spatial import so3
+
 from .mass import Mass
 
 ROUND_OFF = 1e-14  # speed of a point, per unit speed of the joint, that counts as rest

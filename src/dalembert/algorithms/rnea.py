@@ -6,8 +6,10 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..model import Model
-from ..spatial import Pose
+from dalembert.model import Model
+from dalembert.spatial import Pose
+
+from .kinematics import joint_pose
 from .motion import Motion, across_joint, without_rotation
 from .passive import armature, passive
 from .regroup import regrouped
@@ -36,17 +38,19 @@ def body_wrenches(
 ) -> tuple[list[Pose], list[np.ndarray], list[np.ndarray]]:
     """The wrenches F (6,) that the bodies need, beside the external ones, to move as (q, v, a) say.
 
-    Returns (X, S, F), one entry per body: X_PB, the joint's subspace (6, nv_i), and F at the body's origin, in its axes.
-    Gravity is an upward acceleration of the world. Masses are regrouped: what F does on the joints is right, not F.
+    Returns (X, S, F), each with one entry per body: X_PB, the joint's subspace (6, nv_i), and F at the body's origin,
+    in its axes. Gravity is an upward acceleration of the world. Masses are regrouped, so that what F does on the
+    joints is right, but not F itself.
     """
     external = external or {}
-    X, S, F, motions = [], [], [], []
+    X, S, F = [], [], []
+    motions: list[Motion] = []
     world = without_rotation(-model.gravity)
     for body, mass in zip(model.bodies, regrouped(model), strict=True):  # root to tips: motion
         joint, q_i, v_i, a_i = body.joint, q[body.q], v[body.v], a[body.v]
-        X.append(body.placement @ joint.pose(q_i))
+        X.append(joint_pose(body, q))
         S.append(joint.subspace(q_i))
-        parent: Motion = motions[body.parent] if body.parent >= 0 else world
+        parent = motions[body.parent] if body.parent >= 0 else world
         motions.append(across_joint(parent, X[-1], S[-1] @ v_i, S[-1] @ a_i + joint.bias(q_i, v_i)))
         F.append(mass.wrench(motions[-1].a, motions[-1].E) - external.get(body.index, 0.0))
     return X, S, F

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..model import Joint
-from ..spatial import cross_motion
+from dalembert.model import Joint
+from dalembert.spatial import cross_motion
 
 
 def subspace_rate(joint: Joint, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -34,8 +34,7 @@ class Case:
 
     def load(self) -> dalembert.Robot:
         """The bare rigid tree. Mimic joints are independent and joint losses left out, as the peers have it."""
-        options = {} if self.base is None else {"base": self.base}
-        robot = dalembert.load(str(self.path), mimic="free", **options)
+        robot = dalembert.load(str(self.path), base=self.base, mimic="free")
         return robot.without("friction", "damping", "armature", "springs")
 
 

@@ -15,16 +15,16 @@ def save(document: Document, path: Path) -> None:
 
     rows, timings = document["timings"], Timings(document["timings"])
     functions, robots = distinct(rows, "function"), distinct(rows, "robot")
-    systems = [name for name in document["versions"] if name in distinct(rows, "system") and name != OURS]
+    systems = [name for name in distinct(rows, "system") if name != OURS]
     series = [(f"{OURS}, one call", OURS, "call", 1), (f"{OURS}, batch of {BATCH}", OURS, "batch", BATCH)]
     series += [(f"{name}, one call", name, "call", 1) for name in systems]
-    figure = Figure(figsize=(11, 2.2 + 2.2 * len(functions)), layout="constrained")
+    figure = Figure(figsize=(11, 1 + 2.2 * len(functions)), layout="constrained")
     FigureCanvasAgg(figure)
     panels = figure.subplots(len(functions), 1, sharex=True, squeeze=False)[:, 0]
     for panel, function in zip(panels, functions, strict=True):
         for k, (label, system, mode, batch) in enumerate(series):
             found = [timings.get(robot, function, mode, batch, system=system) for robot in robots]
-            at = [i + 0.12 * (k - len(series) / 2) for i, row in enumerate(found) if row]
+            at = [i + 0.12 * (k - (len(series) - 1) / 2) for i, row in enumerate(found) if row]
             values = [1e6 * row["median"] for row in found if row]
             low = [1e6 * (row["median"] - row["low"]) for row in found if row]
             high = [1e6 * (row["high"] - row["median"]) for row in found if row]
@@ -32,5 +32,6 @@ def save(document: Document, path: Path) -> None:
         panel.set(yscale="log", ylabel="µs per state", title=function.replace("_", " "))
         panel.set_xticks(range(len(robots)), robots)
         panel.grid(axis="y", which="both", alpha=0.25)
-    panels[0].legend(ncols=2, fontsize="small", loc="upper left", bbox_to_anchor=(0, 1.9), borderaxespad=0)
+    handles, labels = panels[0].get_legend_handles_labels()
+    figure.legend(handles, labels, ncols=len(series), fontsize="small", loc="outside upper center")
     figure.savefig(path, dpi=130)

@@ -7,6 +7,7 @@ import sys
 from pathlib import Path
 from time import perf_counter
 
+import llvmlite.binding  # noqa: F401
 import numpy as np
 
 from . import ours
@@ -14,7 +15,10 @@ from .cases import Case
 
 
 def first_calls(path: str, base: str, function: str) -> dict[str, float | None]:
-    """Seconds to load, of the first call and the first batch; MB at the peak, and beyond the arrays of a batch."""
+    """Seconds to load, of the first call and the first batch; MB at the peak, and beyond the arrays of a batch.
+
+    LLVM is loaded before: a process pays for it once, whatever it calls.
+    """
     start = perf_counter()
     robot = Case(path, Path(path), base or None).load()
     loaded = perf_counter() - start

@@ -34,7 +34,7 @@ def distinct(rows: Iterable[Row], key: str) -> list[Any]:
 def text(document: Document) -> str:
     """Everything a person wants to read, as plain text."""
     parts = [heading(document)]
-    peers = [name for name in document["versions"] if name in distinct(document["timings"], "system")]
+    peers = [name for name in distinct(document["timings"], "system") if name != OURS]
     for function in distinct(document["timings"], "function"):
         parts += [beside(document, function, peer) for peer in peers]
         parts.append(scaling(document, function))
@@ -45,7 +45,9 @@ def text(document: Document) -> str:
 def heading(document: Document) -> str:
     machine, versions = document["machine"], document["versions"]
     software = ", ".join(f"{name} {version}" for name, version in versions.items())
-    return "\n".join(wrapped([f"{machine['processor']}, {machine['cores']} cores, {machine['system']}", software]))
+    hardware = f"{machine['processor']}, {machine['cores']} cores, {machine['system']}"
+    note = "Names in lower case are bundled robots, the others come from example-robot-data."
+    return "\n".join(wrapped([hardware, software, note]))
 
 
 def beside(document: Document, function: str, peer: str) -> str:
@@ -96,7 +98,8 @@ def starting(document: Document) -> str:
     header = ["robot", "function", "call", "batch", "cached call", "cached batch", "peak MB", "batch MB"]
     title = "First calls in a new process, ms, with an empty cache and from the cache; memory"
     imports = document["import"]
-    line = f"import numpy {1e3 * imports['numpy']:.0f} ms; import dalembert adds {1e3 * imports['dalembert']:.0f} ms"
+    numpy, dalembert, llvm = (f"{1e3 * imports[name]:.0f} ms" for name in ("numpy", "dalembert", "llvm"))
+    line = f"import numpy: {numpy}; import dalembert adds {dalembert}; loading LLVM, once per process: {llvm}"
     return (table(title, header, rows) + "\n\n" if rows else "") + line
 
 
@@ -107,7 +110,8 @@ def verdict(document: Document) -> str:
         rows = [row for row in document["agreement"] if row["system"] == system]
         worst = max(row["error"] for row in rows)
         robots = len(distinct(rows, "robot"))
-        lines.append(f"checked {system} on {robots} robots: largest relative error {worst:.1e}")
+        plural = "s" * (robots != 1)
+        lines.append(f"checked {system} on {robots} robot{plural}: largest relative error {worst:.1e}")
     lines += [f"DISAGREES, not timed: {describe(row)}" for row in disagreements(document)]
     lines += [f"left out: {row['system']} on {row['robot']}: {row['reason']}" for row in document["skipped"]]
     return "\n".join(wrapped(lines))

@@ -19,15 +19,18 @@ start = perf_counter()
 import numpy
 between = perf_counter()
 import dalembert
-print(between - start, perf_counter() - between)
+after = perf_counter()
+import llvmlite.binding
+print(between - start, after - between, perf_counter() - after)
 """
 
 
 def import_time(repeats: int) -> dict[str, float]:
-    """Median seconds for `import numpy`, and for `import dalembert` after it."""
+    """Median seconds for `import numpy`, for `import dalembert` after it, and for LLVM, which the first call loads."""
+    fresh_python("-c", IMPORT)  # brings files into the system's cache
     runs = [[float(x) for x in fresh_python("-c", IMPORT).split()] for _ in range(repeats)]
-    numpy, dalembert = (statistics.median(column) for column in zip(*runs, strict=True))
-    return {"numpy": numpy, "dalembert": dalembert}
+    numpy, dalembert, llvm = (statistics.median(column) for column in zip(*runs, strict=True))
+    return {"numpy": numpy, "dalembert": dalembert, "llvm": llvm}
 
 
 def compile_times(cases: Sequence[Case], functions: Sequence[str], say: Callable[[str], None]) -> list[dict[str, Any]]:
@@ -46,6 +49,7 @@ def compile_times(cases: Sequence[Case], functions: Sequence[str], say: Callable
 def fresh_python(*arguments: str, cache: str = "off") -> str:
     """What a new interpreter prints; its cache directory is `cache`."""
     environment = os.environ | {"DALEMBERT_CACHE": cache}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     command = [sys.executable, *arguments]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
     if done.returncode:

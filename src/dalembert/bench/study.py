@@ -36,7 +36,7 @@ class Settings:
     @classmethod
     def quick(cls, functions: Sequence[str]) -> Settings:
         """Enough to see where things stand, in a minute or two."""
-        return cls(functions, batches=(1, 4096), rounds=7, round_time=1e-3, loop_states=1024)
+        return cls(functions, batches=(1, 4096, 2**17), rounds=7, round_time=1e-3, loop_states=1024)
 
 
 @dataclass

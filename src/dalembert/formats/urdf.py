@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from dalembert.errors import DalembertError, unknown
@@ -113,20 +114,23 @@ def _stated_base(document: Document) -> str:
     return base
 
 
-def _afloat(document: Document, tree: Tree, links: Mapping[str, Link], ledger: Ledger) -> Tree:
-    """The tree whose root can float: a root link called "world" is the world, so what it holds floats instead."""
+def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledger) -> Tree:
+    """The tree whose root can float: a root link called "world" needs another name, since the world does not move."""
     if tree.root.name != WORLD:
         return tree
     where = document.where(tree.root.element)
     held = [joint for joint in tree.joints if joint.parent == WORLD]
-    if len(held) != 1 or held[0].kind not in ("fixed", "free") or tree.root.inertia.mass:
-        raise DalembertError(
-            f"{where}: with base='free' the root link 'world' would float and carry {len(held)} joint(s); "
-            "rename the link, or load with base='fixed'"
-        )
-    action = f"link '{held[0].child}' floats; its joint '{held[0].name}' and frame 'world' are left out"
-    ledger.info(where, "base='free' and the root link is called 'world'", action)
-    return Tree(links[held[0].child], tuple(joint for joint in tree.joints if joint is not held[0]))
+    if len(held) == 1 and held[0].kind == "free" and not tree.root.stated:
+        action = f"the joint '{held[0].name}' is the free one; the link 'world' is left out"
+        ledger.info(where, "base='free' and the file already lets the robot float in a link 'world'", action)
+        return Tree(links[held[0].child], tuple(joint for joint in tree.joints if joint is not held[0]))
+    name = WORLD
+    while name in links:
+        name += "_link"
+    ledger.info(where, "base='free' and the root link, which floats, is called 'world'", f"renamed '{name}'")
+    links[name] = replace(tree.root, name=name)
+    renamed = (replace(joint, parent=name) if joint.parent == WORLD else joint for joint in tree.joints)
+    return Tree(links[name], tuple(renamed))
 
 
 def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str) -> Model:

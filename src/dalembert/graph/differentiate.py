@@ -2,9 +2,10 @@
 
 Conventions where no derivative exists: abs has slope 0 at 0; sign has slope 0 everywhere; at a tie min and max follow
 their first operand in canonical order (a constant before a variable, so a clamped value has slope 0 on the clamp;
-then the value that was made first). `where`, min and max differentiate the chosen side only, so a NaN or inf in
-the derivative of the other side does no harm; conditions have no derivative. sqrt at 0 and atan2 at the origin
-give inf or NaN: keep away from them with `where`, inside and outside of the function.
+then the value that was made first). Conditions have no derivative. sqrt at 0 and atan2 at the origin give inf or NaN.
+`where`, min and max take the derivative of the chosen side. In forward mode the other side does no harm; in
+reverse mode its slope is multiplied by 0, so it must be finite: keep arguments inside the domain with a second,
+inner `where`, as in where(x > 0, sqrt(where(x > 0, x, 1)), 0).
 """
 
 from __future__ import annotations

@@ -102,6 +102,14 @@ class Loop:
             if twice := [name for name, times in Counter(names).items() if times > 1]:
                 raise DalembertError(f"{where}: '{twice[0]}' is {role} twice")
 
+    def operations(self) -> dict[str, int]:
+        """How many operations of each kind one pass takes."""
+        return self.step.operations()
+
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of everything the loop computes."""
+        return sha256(repr((self.step.fingerprint(), self.carry, self.sequence, self.record)).encode()).hexdigest()
+
     def results(self) -> tuple[tuple[Output, bool], ...]:
         """The outputs of the step that come back, in its order, each with whether it is a record (n, *shape)."""
         carried = {made for made, _ in self.carry}

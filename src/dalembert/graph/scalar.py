@@ -245,8 +245,6 @@ class Scalar:
 
     __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __mod__
 
-    # ---- comparisons and logic
-
     def __lt__(a, b: Any) -> Any:
         return _condition("lt", a, b)
 
@@ -352,8 +350,8 @@ def _scaled(x: Scalar, c: float) -> Scalar:
     """c·x for a constant c."""
     if x.op == "const":
         return x.graph.constant(c * x.value)
-    if c == 0:
-        return x.graph.constant(0.0)
+    if c == 0 or c != c:
+        return x.graph.constant(c)
     if c == 1:
         return x
     if c == -1:

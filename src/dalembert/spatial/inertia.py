@@ -100,6 +100,6 @@ class Inertia:
         least, middle, most = np.linalg.eigvalsh(self.about_com())
         if least < -ROUND_OFF * max(abs(most), np.max(np.abs(self.I))):
             found.append(f"inertia at the centre of mass has a negative principal moment ({least:g} kg·m²)")
-        elif most - least - middle > PRINTED * most:
+        elif most - least - middle > PRINTED * most + ROUND_OFF * np.max(np.abs(self.I)):
             found.append(f"principal moments break the triangle inequality: {most:g} > {least:g} + {middle:g} kg·m²")
         return tuple(found)

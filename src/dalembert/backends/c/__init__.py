@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -67,14 +68,14 @@ def emit(
     return CSource(name, header, "\n\n".join(texts) + "\n", test)
 
 
-def write(source: CSource, folder: str | Path) -> tuple[Path, Path, Path]:
+def write(source: CSource, folder: str | PathLike[str]) -> tuple[Path, Path, Path]:
     """Write header, source and test program; returns their paths. The header says how to compile."""
-    folder = Path(folder)
-    folder.mkdir(parents=True, exist_ok=True)
+    target = Path(folder)
+    target.mkdir(parents=True, exist_ok=True)
     texts = {f"{source.name}.h": source.header, f"{source.name}.c": source.source, f"{source.name}_test.c": source.test}
     for file, text in texts.items():
-        (folder / file).write_text(text, encoding="ascii", newline="\n")
-    header, code, test = (folder / file for file in texts)
+        (target / file).write_text(text, encoding="ascii", newline="\n")
+    header, code, test = (target / file for file in texts)
     return header, code, test
 
 

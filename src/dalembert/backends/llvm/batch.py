@@ -26,7 +26,9 @@ class Rows:
         self.stride: int | None
         self.row_bytes = array.shape[-1] * dtype.itemsize
         flags = array.flags
-        if array.shape[:-1] == batch and array.dtype == dtype and flags.c_contiguous and flags.aligned:  # the usual case
+        if (
+            array.shape[:-1] == batch and array.dtype == dtype and flags.c_contiguous and flags.aligned
+        ):  # the usual case
             self.array, self.stride = array, self.row_bytes
         else:
             self.array = np.broadcast_to(array, (*batch, array.shape[-1]))
@@ -51,6 +53,26 @@ class Rows:
         return rows.ctypes.data - begin * self.row_bytes, self.row_bytes, rows
 
 
+class Results:
+    """An output of a batch: written in place when it is dense, else by way of a buffer for the rows at hand."""
+
+    def __init__(self, array: np.ndarray, batch: tuple[int, ...]) -> None:
+        self.array, self.batch, self.shape = array, batch, array.shape[len(batch) :]
+        self.dense = array.flags.c_contiguous and array.flags.aligned
+
+    def place(self, begin: int, end: int) -> tuple[int, np.ndarray]:
+        """(address of row 0 as the kernel counts, where it writes) for rows begin…end−1."""
+        if self.dense:
+            return self.array.ctypes.data, self.array
+        rows = np.empty((end - begin, *self.shape), self.array.dtype)
+        return rows.ctypes.data - begin * prod(self.shape) * rows.itemsize, rows
+
+    def keep(self, rows: np.ndarray, begin: int, end: int) -> None:
+        """Take over what was written."""
+        if not self.dense:
+            self.array[np.unravel_index(np.arange(begin, end), self.batch)] = rows
+
+
 def run(
     kernel: Callable[..., int],
     arrays: Sequence[np.ndarray],
@@ -60,22 +82,23 @@ def run(
     lanes: int,
     operations: int,
     limit: int | None,
+    passes: int = 1,
 ) -> int:
-    """Call kernel(inputs, strides, outputs, begin, end) for every row of a batch; returns the statuses or-ed.
+    """Call kernel(inputs, strides, outputs, begin, end, passes) for every row of a batch; returns the statuses or-ed.
 
-    arrays (*some batch, size) broadcast to `batch`; outs are dense (*batch, *shape) of one float type. Chunks begin at
+    arrays (*some batch, size) broadcast to `batch`; outs (*batch, *shape) are of one float type. Chunks begin at
     multiples of `lanes`, and a row's result does not depend on its neighbours: any split gives the same bits.
     """
     count = prod(batch)
     rows = [Rows(a, batch, outs[0].dtype) for a in arrays]
-    workers = threads.limit(limit)
-    if count * operations <= FAST_WORK:
+    results = [Results(o, batch) for o in outs]
+    workers = min(threads.limit(limit), -(-count // lanes))
+    if count * operations * passes <= FAST_WORK:
         workers = 1
     pieces = 1 if workers == 1 else CHUNKS_PER_THREAD * workers
     step = max(lanes, -(-count // (pieces * lanes)) * lanes)
-    if any(r.stride is None for r in rows):
+    if any(r.stride is None for r in rows) or not all(r.dense for r in results):
         step = min(step, CONVERTED)
-    outputs = (ctypes.c_void_p * len(outs))(*[o.ctypes.data for o in outs])
     starts = iter(range(0, count, step))  # its next() is atomic: every chunk goes to one thread
     statuses: list[int] = []
 
@@ -85,7 +108,11 @@ def run(
             read = [r.read(begin, end) for r in rows]
             inputs = (ctypes.c_void_p * len(read))(*[address for address, _, _ in read])
             strides = (ctypes.c_int64 * len(read))(*[stride for _, stride, _ in read])
-            statuses.append(kernel(inputs, strides, outputs, begin, end))
+            places = [r.place(begin, end) for r in results]
+            outputs = (ctypes.c_void_p * len(places))(*[address for address, _ in places])
+            statuses.append(kernel(inputs, strides, outputs, begin, end, passes))
+            for result, (_, written) in zip(results, places, strict=True):
+                result.keep(written, begin, end)
 
     threads.run(work, workers)
     return reduce(operator.or_, statuses, 0)

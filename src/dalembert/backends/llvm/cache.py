@@ -18,7 +18,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-MAGIC = b"dalembert object 1\n"
+MAGIC = b"dalembert object 2\n"
 
 
 @dataclass(frozen=True)
@@ -28,19 +28,24 @@ class Entry:
     code: bytes
     facts: dict[str, Any]
 
-    def pack(self) -> bytes:
+    def pack(self, name: str) -> bytes:
         body = json.dumps(self.facts).encode() + b"\n" + self.code
-        return MAGIC + hashlib.sha256(body).digest() + body
+        return MAGIC + _digest(name, body) + body
 
     @staticmethod
-    def unpack(data: bytes) -> Entry:
-        """Raises ValueError when the data are not a whole entry."""
+    def unpack(name: str, data: bytes) -> Entry:
+        """Raises ValueError when the data are not the whole entry of that name."""
         start = len(MAGIC) + 32
         body = data[start:]
-        if data[: len(MAGIC)] != MAGIC or hashlib.sha256(body).digest() != data[len(MAGIC) : start]:
+        if data[: len(MAGIC)] != MAGIC or _digest(name, body) != data[len(MAGIC) : start]:
             raise ValueError("damaged")
         facts, code = body.split(b"\n", 1)
         return Entry(code, json.loads(facts))
+
+
+def _digest(name: str, body: bytes) -> bytes:
+    """Checksum of an entry; it covers the name, so that one entry cannot stand in for another."""
+    return hashlib.sha256(name.encode() + b"\n" + body).digest()
 
 
 def key(*content: str) -> str:
@@ -60,7 +65,7 @@ def read(name: str) -> Entry | None:
             if hasattr(os, "getuid") and status.st_uid != os.getuid():
                 warnings.warn(f"{path} belongs to another user and is not used; it is compiled again", stacklevel=2)
                 return None
-            return Entry.unpack(file.read())
+            return Entry.unpack(name, file.read())
     except OSError:
         return None
     except ValueError:
@@ -77,7 +82,7 @@ def write(name: str, entry: Entry) -> None:
     try:
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")
         with os.fdopen(handle, "wb") as file:
-            file.write(entry.pack())
+            file.write(entry.pack(name))
         os.replace(temporary, folder / name)
     except OSError:
         if temporary is not None and os.path.exists(temporary):
@@ -95,14 +100,18 @@ def _directory(setting: str) -> Path | None:
         return None
     if setting:
         folder = Path(setting)
-    elif os.name == "nt":
-        folder = Path(os.environ.get("LOCALAPPDATA", Path.home())) / "dalembert" / "cache"
     else:
-        folder = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "dalembert"
+        variable, within = ("LOCALAPPDATA", "dalembert/cache") if os.name == "nt" else ("XDG_CACHE_HOME", "dalembert")
+        base = os.environ.get(variable) or os.path.expanduser("~/.cache")
+        if not os.path.isabs(base):  # nobody's home: "~" was left as it is
+            return None
+        folder = Path(base, within)
     try:
         folder.mkdir(mode=0o700, parents=True, exist_ok=True)
         status = folder.stat()
-    except OSError:
+    except OSError as error:
+        if setting:
+            warnings.warn(f"cache folder {folder} cannot be used: {error.strerror}", stacklevel=3)
         return None
     if hasattr(os, "getuid"):
         if status.st_uid != os.getuid():

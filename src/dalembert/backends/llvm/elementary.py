@@ -12,6 +12,7 @@ right everywhere. A lane's result never depends on its neighbours.
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 
 from .ir import Builder, Module
 
@@ -137,15 +138,18 @@ def function(module: Module, op: str, element: str, width: int) -> str:
     if name in module.parts:
         return name
     arguments = ["%y", "%x"] if op == "atan2" else ["%x"]
+    signature = ", ".join(f"{outer.type} {a}" for a in arguments)
     if element == "double":
         b.do(f"ret {b.type} {BODIES[op](b, *arguments)}")
-        module.define(b, f"define internal {b.type} @{name}({', '.join(f'{b.type} {a}' for a in arguments)}) noinline")
+        module.define(b, f"define internal {b.type} @{name}({signature}) noinline")
         return name
     wide = function(module, op, "double", width)
     extended = [(b.type, outer.op(f"fpext {outer.type} {a} to {b.type}")) for a in arguments]
     result = outer.op(f"fptrunc {b.type} {outer.call(wide, b.type, *extended)} to {outer.type}")
     outer.do(f"ret {outer.type} {result}")
-    module.define(outer, f"define internal {outer.type} @{name}({', '.join(f'{outer.type} {a}' for a in arguments)}) noinline")
+    module.define(
+        outer, f"define internal {outer.type} @{name}({', '.join(f'{outer.type} {a}' for a in arguments)}) noinline"
+    )
     return name
 
 
@@ -217,4 +221,4 @@ def _atan2(b: Builder, y: str, x: str) -> str:
     return b.select(nan, b.add(x, y), b.intrinsic("copysign", a, y))
 
 
-BODIES = {"exp": _exp, "log": _log, "tanh": _tanh, "atan2": _atan2}
+BODIES: dict[str, Callable[..., str]] = {"exp": _exp, "log": _log, "tanh": _tanh, "atan2": _atan2}

@@ -1,22 +1,26 @@
-"""Kernels as LLVM IR: the one-state kernel and the SIMD batch kernel of a traced function.
+"""Kernels as LLVM IR: the one-state kernel and the SIMD batch kernel of a traced function or loop.
 
     i64 one(ptr inputs, ptr outputs)
-    i64 batch(ptr inputs, ptr strides, ptr outputs, i64 begin, i64 end)
+    i64 batch(ptr inputs, ptr strides, ptr outputs, i64 begin, i64 end, i64 passes)
 
 `inputs` and `outputs` are arrays of pointers; `strides` has the distance in bytes between the rows of each input (0
-repeats one row); outputs are dense. The result is a status: bit 0, an input is not finite; bit 1, a guard failed.
-Inputs are copied before anything is stored, so outputs may overlap the same states' inputs.
+repeats one row); outputs are dense. A loop makes `passes` ≥ 1 passes; a row of one of its sequences or records is
+(passes, size). The result is a status: bit 0, an input is not finite; bit 1, a guard failed. The inputs of a group of
+states are copied before anything of it is stored.
 """
 
 from __future__ import annotations
 
-from ...graph import Function, Scalar
+from math import nan
+
+from dalembert.graph import Function, Loop, Output, Scalar
+
 from . import elementary
 from .ir import Builder, Module
 from .plan import Plan, Step
 from .tiles import blocks, read_rows, table_entry, write_rows
 
-NOT_FINITE, GUARD_FAILED = 1, 2
+GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
 
@@ -40,9 +44,10 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     return module.text()
 
 
-def batch_kernel(function: Function, element: str, width: int) -> str:
+def batch_kernel(program: Function | Loop, element: str, width: int) -> str:
     """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time."""
     module = Module()
+    function = program.step if isinstance(program, Loop) else program
     plan = Plan(function, group=1, keep_outputs=True)
     parts = _parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
@@ -55,20 +60,7 @@ def batch_kernel(function: Function, element: str, width: int) -> str:
     b.do("%status = phi i64 [ 0, %entry ], [ %newstatus, %after ]")
     last = b.op("sub i64 %end, 1")
     rows = [_minimum(b, b.op(f"add i64 %i, {lane}"), last) for lane in range(width)]
-    checks = []
-    for k, i in enumerate(function.inputs):
-        base = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
-        stride = b.op(f"load i64, ptr {b.address('%strides', 8 * k)}")
-        pointers = [b.address(base, b.op(f"mul i64 {row}, {stride}")) for row in rows]
-        checks.append(read_rows(b, pointers, i.size, memory, plan.input_base[i.name]))
-    not_finite = _not_finite(b, checks)
-    _call_parts(b, plan, parts, memory, 1)
-    for k, output in enumerate(function.outputs):
-        base = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
-        row_bytes = len(output.nodes) * b.size
-        pointers = [b.address(base, b.op(f"mul i64 {row}, {row_bytes}")) for row in rows]
-        write_rows(b, pointers, [plan.slots[n.id] for n in output.nodes], memory, f"slots{k}")
-    status = _status(b, plan, memory, not_finite)
+    status = _Group(b, plan, parts, memory, rows).write(program)
     b.do("br label %after")
     b.label("after")
     b.do(f"%newstatus = or i64 %status, {status}")
@@ -78,8 +70,87 @@ def batch_kernel(function: Function, element: str, width: int) -> str:
     b.label("done")
     _release(b, block)
     b.do("ret i64 %newstatus")
-    module.define(b, "define i64 @batch(ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end) nounwind")
+    arguments = "ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end, i64 %passes"
+    module.define(b, f"define i64 @batch({arguments}) nounwind")
     return module.text()
+
+
+class _Group:
+    """Writes what a batch kernel does for one group of rows."""
+
+    def __init__(self, b: Builder, plan: Plan, parts: list[str], memory: str, rows: list[str]) -> None:
+        self.b, self.plan, self.parts, self.memory, self.rows = b, plan, parts, memory, rows
+
+    def write(self, program: Function | Loop) -> str:
+        """Read, compute, store; returns the status."""
+        b, plan = self.b, self.plan
+        if isinstance(program, Function):
+            checks = [self.read(k) for k in range(len(program.inputs))]
+            _call_parts(b, plan, self.parts, self.memory, 1)
+            for k, output in enumerate(program.outputs):
+                self.store(k, output, self.slots(output))
+            return _status(b, plan, self.memory, _not_finite(b, checks))
+        names = [i.name for i in program.step.inputs]
+        check = b.const(0.0)
+        for k, name in enumerate(names):
+            if name not in program.sequence:
+                check = b.add(check, self.read(k))
+
+        def one_pass(index: str, check: str) -> str:
+            for name in program.sequence:
+                check = b.add(check, self.read(names.index(name), index))
+            _call_parts(b, plan, self.parts, self.memory, 1)
+            for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
+                failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
+                check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))
+            for k, (output, recorded) in enumerate(program.results()):
+                if recorded:
+                    self.store(k, output, self.slots(output), index)
+            self.carry(program)
+            return check
+
+        check = b.repeat("pass", "%passes", one_pass, check)
+        becomes = dict(program.carry)
+        for k, (output, recorded) in enumerate(program.results()):
+            if not recorded:  # it has become an input
+                base = plan.input_base[becomes[output.name]]
+                self.store(k, output, list(range(base, base + len(output.nodes))))
+        return _status(b, plan, self.memory, _not_finite(b, [check]))
+
+    def slots(self, output: Output) -> list[int]:
+        return [self.plan.slots[n.id] for n in output.nodes]
+
+    def read(self, k: int, index: str | None = None) -> str:
+        """Copy an input's rows into memory (of a sequence, the row of pass `index`); 0 where all is finite."""
+        b, each = self.b, self.plan.function.inputs[k]
+        base = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
+        stride = b.op(f"load i64, ptr {b.address('%strides', 8 * k)}")
+        if index is not None:
+            base = b.address(base, b.op(f"mul i64 {index}, {each.size * b.size}"))
+        pointers = [b.address(base, b.op(f"mul i64 {row}, {stride}")) for row in self.rows]
+        return read_rows(b, pointers, each.size, self.memory, self.plan.input_base[each.name])
+
+    def store(self, k: int, output: Output, slots: list[int], index: str | None = None) -> None:
+        """Copy an output from its slots into its rows (of a record, the row of pass `index`)."""
+        b = self.b
+        base = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
+        row_bytes = str(len(output.nodes) * b.size)
+        if index is not None:
+            base = b.address(base, b.op(f"mul i64 {index}, {row_bytes}"))
+            row_bytes = b.op(f"mul i64 %passes, {row_bytes}")
+        pointers = [b.address(base, b.op(f"mul i64 {row}, {row_bytes}")) for row in self.rows]
+        write_rows(b, pointers, slots, self.memory, f"slots{k}")
+
+    def carry(self, loop: Loop) -> None:
+        """Copy the carried outputs into the inputs they become, all read before any is written."""
+        b, plan = self.b, self.plan
+        made = {o.name: o for o in loop.step.outputs}
+        moves = []
+        for name, taken in loop.carry:
+            for j, node in enumerate(made[name].nodes):
+                moves.append((b.load(self.memory, plan.slots[node.id]), plan.input_base[taken] + j))
+        for value, slot in moves:
+            b.store(value, self.memory, slot)
 
 
 def _minimum(b: Builder, x: str, y: str) -> str:

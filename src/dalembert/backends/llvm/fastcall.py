@@ -4,25 +4,29 @@ CPython calls it with the arguments in a C array (METH_FASTCALL | METH_KEYWORDS)
 if every argument is an aligned, contiguous float64 (or float32) array of the right shape, one state or a small batch,
 it allocates the result and calls the kernel: about 0.1 µs beside the kernel itself. Anything else goes to a Python
 function, which converts, broadcasts, or raises the error that says what is wrong. One builtin serves all robots: what
-differs lies in its table, the `self` of the builtin.
+differs lies in its table, the `self` of the builtin. `DALEMBERT_FASTCALL=off` sends every call to the Python function.
 """
 
 from __future__ import annotations
 
 import ctypes
+import os
 import sys
 import sysconfig
 from collections.abc import Callable
 from functools import cache
+from math import prod
 from typing import Any
 
 import numpy as np
+
+from dalembert.errors import DalembertError
 
 MAX_INPUTS, MAX_DIMS = 16, 4
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
 
 # words of the table
-SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, FAST_LIMIT, OUT_NDIM, OUT_DIMS = range(7)
+SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, FAST_LIMIT, OUT_NDIM, OUT_COUNT, OUT_DIMS = range(8)
 KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
 SIZES = KERNELS["float"] + 3
 
@@ -192,7 +196,28 @@ given:                                           ; out= of a batch may overlap o
 given.one:
   %outdata = call ptr @data(ptr %outarg, ptr %array.type, ptr %descr, i32 %outrank, ptr %dims, i32 1281)
   %writable = icmp ne ptr %outdata, null
-  br i1 %writable, label %given.ok, label %slow
+  br i1 %writable, label %given.size, label %slow
+given.size:                                      ; over an input: if a check fails, Python must find the input as it was
+  %outcount.at = getelementptr i64, ptr %table, i64 OUT_COUNT
+  %outcount = load i64, ptr %outcount.at
+  %outbytes = mul i64 %outcount, %itemsize
+  %outend = getelementptr i8, ptr %outdata, i64 %outbytes
+  br label %apart
+apart:
+  %j = phi i64 [ 0, %given.size ], [ %j.next, %apart.one ]
+  %all.apart = icmp eq i64 %j, %n
+  br i1 %all.apart, label %given.ok, label %apart.one
+apart.one:
+  %begin.at = getelementptr ptr, ptr %ins, i64 %j
+  %begin = load ptr, ptr %begin.at
+  %bytes.at = getelementptr i64, ptr %strides, i64 %j
+  %bytes = load i64, ptr %bytes.at
+  %end = getelementptr i8, ptr %begin, i64 %bytes
+  %before = icmp ule ptr %end, %outdata
+  %after = icmp ule ptr %outend, %begin
+  %clear = or i1 %before, %after
+  %j.next = add i64 %j, 1
+  br i1 %clear, label %apart, label %slow
 given.ok:
   call void @dalembert_incref(ptr %outarg)
   br label %compute
@@ -202,7 +227,8 @@ plain:
 scalar.out:
   br i1 %is64, label %compute, label %slow
 new:
-  %made = call ptr @dalembert_array_new(ptr %array.type, i32 %outrank, ptr %dims, i32 %typenum, ptr null, ptr null, i32 0, i32 0, ptr null)
+  %made = call ptr @dalembert_array_new(ptr %array.type, i32 %outrank, ptr %dims, i32 %typenum, ptr null, ptr null,
+                                        i32 0, i32 0, ptr null)
   %failed = icmp eq ptr %made, null
   br i1 %failed, label %nothing, label %made.ok
 made.ok:
@@ -218,7 +244,7 @@ state:
   %s1 = call i64 %kernel(ptr %ins, ptr %outs)
   br label %checked
 states:
-  %s2 = call i64 %kernel(ptr %ins, ptr %strides, ptr %outs, i64 0, i64 %count)
+  %s2 = call i64 %kernel(ptr %ins, ptr %strides, ptr %outs, i64 0, i64 %count, i64 1)
   br label %checked
 checked:
   %status = phi i64 [ %s1, %state ], [ %s2, %states ]
@@ -258,6 +284,7 @@ def source() -> str:
         "OUT_KEYWORD": OUT_KEYWORD,
         "FAST_LIMIT": FAST_LIMIT,
         "OUT_NDIM": OUT_NDIM,
+        "OUT_COUNT": OUT_COUNT,
         "OUT_DIMS": OUT_DIMS,
         "DOUBLE": KERNELS["double"],
         "FLOAT": KERNELS["float"],
@@ -270,9 +297,24 @@ def source() -> str:
 
 
 class Table(np.ndarray):
-    """The words behind one builtin; `keep` holds what they point to."""
+    """The words behind one builtin; `keep` holds what they point to.
+
+    A builtin is pickled as the attribute of that name of its `self`: so the table stands for its owner there.
+    """
 
     keep: list[Any]
+    owner: Any = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.owner is None:
+            raise TypeError(
+                "a function traced from your own expression cannot be pickled: make it again where it is used"
+            )
+        return _itself, (self.owner,)
+
+
+def _itself(owner: Any) -> Any:
+    return owner
 
 
 class _MethodDef(ctypes.Structure):
@@ -284,20 +326,31 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
+@cache  # never freed: a builtin reads its definition when it is dropped, and may then be the last of a cycle
+def _method(name: str, doc: str, address: int) -> _MethodDef:
+    return _MethodDef(name.encode(), address, 0x82, f"{name}{doc}".encode())
+
+
 def make(
-    name: str, doc: str, sizes: list[int], out_shape: tuple[int, ...], slow: Callable[..., Any], address: int
+    name: str,
+    doc: str,
+    sizes: list[int],
+    out_shape: tuple[int, ...],
+    slow: Callable[..., Any],
+    address: int,
+    owner: Any = None,
 ) -> tuple[Callable[..., Any], Table]:
     """A builtin over the code at `address`, and the table into which kernels are entered with `enter`.
 
-    The builtin holds the table as its `self`, and the table all it points to.
+    The builtin holds the table as its `self`, and the table all it points to. owner: whose attribute `name` it is.
     """
     table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(Table)
-    method = _MethodDef(name.encode(), address, 0x82, f"{name}\n{doc}".encode())
+    method = _method(name, doc, address)
     keyword = sys.intern("out")
-    table.keep = [slow, method, keyword]
+    table.keep, table.owner = [slow, keyword], owner
     table[SLOW], table[INPUTS], table[ARRAY_TYPE] = id(slow), len(sizes), id(np.ndarray)
     table[OUT_KEYWORD] = id(keyword)
-    table[OUT_NDIM] = len(out_shape)
+    table[OUT_NDIM], table[OUT_COUNT] = len(out_shape), prod(out_shape)
     table[OUT_DIMS : OUT_DIMS + len(out_shape)] = out_shape
     table[SIZES : SIZES + len(sizes)] = sizes
     for element, dtype in (("double", np.dtype(np.float64)), ("float", np.dtype(np.float32))):
@@ -322,8 +375,14 @@ def fits(sizes: list[int], shapes: list[tuple[int, ...]]) -> bool:
 
 @cache
 def symbols() -> dict[str, int] | None:
-    """Addresses the builtin needs; None where the interpreter or NumPy has another layout than it expects."""
-    if sys.implementation.name != "cpython" or sysconfig.get_config_var("Py_GIL_DISABLED") or hasattr(sys, "gettotalrefcount"):
+    """Addresses the builtin needs; None where it is switched off or the interpreter or NumPy has another layout."""
+    if not _switched_on():
+        return None
+    if (
+        sys.implementation.name != "cpython"
+        or sysconfig.get_config_var("Py_GIL_DISABLED")
+        or hasattr(sys, "gettotalrefcount")
+    ):
         return None
     try:
         get = ctypes.pythonapi.PyCapsule_GetPointer
@@ -342,6 +401,15 @@ def symbols() -> dict[str, int] | None:
     except (ImportError, AttributeError, ValueError):
         return None
     return found if api[2] == id(np.ndarray) and _layout_is_known() else None
+
+
+def _switched_on() -> bool:
+    setting = os.environ.get("DALEMBERT_FASTCALL", "").lower()
+    if setting in ("off", "0", "no", "false"):
+        return False
+    if setting in ("", "on", "1", "yes", "true"):
+        return True
+    raise DalembertError(f"environment variable DALEMBERT_FASTCALL is {setting!r}: expected on or off")
 
 
 def _layout_is_known() -> bool:

@@ -35,7 +35,9 @@ class Module:
     def table(self, name: str, values: Iterable[int]) -> str:
         """A constant array of 32-bit integers; returns its address."""
         values = list(values)
-        self.parts[name] = f"@{name} = internal constant [{len(values)} x i32] [{', '.join(f'i32 {v}' for v in values)}]"
+        self.parts[name] = (
+            f"@{name} = internal constant [{len(values)} x i32] [{', '.join(f'i32 {v}' for v in values)}]"
+        )
         return f"@{name}"
 
     def define(self, builder: Builder, head: str) -> None:
@@ -204,4 +206,3 @@ class Builder:
 
     def store(self, x: str, base: str, slot: int) -> None:
         self.do(f"store {self.type} {x}, ptr {self.address(base, slot * self.stride)}, align {self.stride}")
-

@@ -14,15 +14,16 @@ from typing import Any
 
 import numpy as np
 
-from ...graph import Function
+from dalembert.graph import Function, Loop
+
 from . import batch, cache, emit, fastcall, target
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
-WRITERS = {"one": emit.one_kernel, "batch": emit.batch_kernel}
+WRITERS: dict[str, Callable[..., str]] = {"one": emit.one_kernel, "batch": emit.batch_kernel}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 _TYPES = {
     "one": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS),
-    "batch": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS, _ADDRESS, _NUMBER, _NUMBER),
+    "batch": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS, _ADDRESS, _NUMBER, _NUMBER, _NUMBER),
 }
 
 
@@ -49,16 +50,22 @@ class Kernel:
         identity: str,
         sizes: Sequence[int],
         shapes: Sequence[tuple[int, ...]],
-        build: Callable[[], Function],
+        build: Callable[[], Function | Loop],
     ) -> None:
-        self.name, self.identity, self.sizes, self.shapes, self._build = name, identity, list(sizes), list(shapes), build
+        self.name, self.identity, self.sizes, self.shapes, self._build = (
+            name,
+            identity,
+            list(sizes),
+            list(shapes),
+            build,
+        )
         self._made: dict[tuple[str, str], Executable] = {}
         self._tables: list[fastcall.Table] = []
         self._lock = threading.RLock()
-        self._function: Function | None = None
+        self._function: Function | Loop | None = None
 
-    def function(self) -> Function:
-        """The traced function."""
+    def function(self) -> Function | Loop:
+        """The traced function or loop."""
         with self._lock:
             if self._function is None:
                 self._function = self._build()
@@ -96,20 +103,39 @@ class Kernel:
         return code.call(inputs, outputs)
 
     def run_batch(
-        self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray], shape: tuple[int, ...], limit: int | None
+        self,
+        arrays: Sequence[np.ndarray],
+        outs: Sequence[np.ndarray],
+        shape: tuple[int, ...],
+        limit: int | None = None,
+        passes: int = 1,
     ) -> int:
-        """Many states: see `batch.run`. Returns the status."""
+        """Many states: see `batch.run`. Returns the status.
+
+        A loop makes `passes` ≥ 1; each row of a sequence or record holds all of them.
+        """
         element = ELEMENT[outs[0].dtype]
         code = self.executable("batch", element)
-        lanes = target.lanes(element)
-        return batch.run(code.call, arrays, outs, shape, lanes=lanes, operations=code.operations, limit=limit)
+        return batch.run(
+            code.call,
+            arrays,
+            outs,
+            shape,
+            lanes=target.lanes(element),
+            operations=code.operations,
+            limit=limit,
+            passes=passes,
+        )
 
-    def builtin(self, name: str, doc: str, slow: Callable[..., Any]) -> Callable[..., Any]:
-        """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built."""
+    def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
+        """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built.
+
+        owner: the object whose attribute `name` it will be, if any; it is pickled as that.
+        """
         address = fast_address() if fastcall.fits(self.sizes, self.shapes) else None
         if address is None:
             return slow
-        function, table = fastcall.make(name, doc, self.sizes, self.shapes[0], slow, address)
+        function, table = fastcall.make(name, doc, self.sizes, self.shapes[0], slow, address, owner)
         with self._lock:
             self._tables.append(table)
             for (kind, element), made in self._made.items():

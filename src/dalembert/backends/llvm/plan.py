@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass, field
 
-from ...graph import Function, Scalar
+from dalembert.graph import Function, Scalar
 
 LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
 TRANSCENDENTAL = frozenset({*LOOPED, "atan2"})
@@ -176,10 +176,10 @@ def _fuse(order: list[Scalar], roots: list[Scalar]) -> list[Step]:
     for node in order:
         if node.op in ("const", "input") or node.id in vanished:
             continue
-        k = chosen.get(node.id)
-        if k is None:
+        if node.id not in chosen:
             steps.append(Step(node, node.op, node.args))
             continue
+        k = chosen[node.id]
         x, y = node.args[k].args
         op = "fma" if node.op == "add" else ("fms" if k == 0 else "fnma")
         steps.append(Step(node, op, (x, y, node.args[1 - k])))

@@ -11,6 +11,10 @@ import llvmlite.binding as llvm
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
+# Of the empty module each engine is made with. It must outlive every engine: the garbage collector finalises an engine
+# and a context of its own in any order, and disposing of an engine after its context is a use after free.
+_ENGINE_CONTEXT = llvm.create_context()
+
 
 @cache
 def features() -> dict[str, bool]:
@@ -44,18 +48,20 @@ def description() -> str:
     """All that decides whether object code made here runs there."""
     version = ".".join(str(v) for v in llvm.llvm_version_info)
     names = ",".join(sorted(name for name, on in features().items() if on))
-    return f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {names} llvmlite {llvmlite.__version__} LLVM {version}"
+    return (
+        f"{llvm.get_process_triple()} {llvm.get_host_cpu_name()} {names} llvmlite {llvmlite.__version__} LLVM {version}"
+    )
 
 
 def compile_object(text: str) -> bytes:
     """Object code of a module. The IR is final: no optimisation passes run, only code generation."""
-    context = llvm.create_context()
-    return machine().emit_object(llvm.parse_assembly(text, context=context))
+    with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
+        return machine().emit_object(module)
 
 
 def load_object(code: bytes) -> Any:
     """An engine that holds the object's functions; `engine.get_function_address(name)`."""
-    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=llvm.create_context()), machine())
+    engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=_ENGINE_CONTEXT), machine())
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import operator
 import os
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
-from ...errors import DalembertError
+from dalembert.errors import DalembertError
+
+POOL = 64  # threads at most, unless there are more processors
 
 _pool: ThreadPoolExecutor | None = None
 _pool_process = 0
@@ -25,15 +29,25 @@ def limit(asked: int | None) -> int:
             return available()
         if not setting.isdigit() or int(setting) < 1:
             raise DalembertError(f"environment variable DALEMBERT_THREADS is {setting!r}: expected a whole number ≥ 1")
-        return int(setting)
-    if isinstance(asked, bool) or not isinstance(asked, int) or asked < 1:
+        return min(int(setting), _most())
+    try:
+        number = 0 if isinstance(asked, bool) else operator.index(asked)
+    except TypeError:
+        number = 0
+    if number < 1:
         raise DalembertError(f"threads={asked!r}: expected a whole number ≥ 1, or None for all processors")
-    return asked
+    return min(number, _most())
+
+
+def _most() -> int:
+    return max(POOL, available())
 
 
 def run(work: Callable[[], None], workers: int) -> None:
     """Run `work` on this thread and on workers − 1 others; returns when all have returned, raises what they raised."""
-    others = [_threads().submit(work) for _ in range(workers - 1)]
+    others = []
+    with suppress(RuntimeError):  # raised when the interpreter is shutting down: this thread can do it alone
+        others = [_threads().submit(work) for _ in range(workers - 1)]
     try:
         work()
     finally:
@@ -46,5 +60,5 @@ def _threads() -> ThreadPoolExecutor:
     """The pool, made on first use; a forked child makes its own."""
     global _pool, _pool_process
     if _pool is None or _pool_process != os.getpid():
-        _pool, _pool_process = ThreadPoolExecutor(max(64, available()), "dalembert"), os.getpid()
+        _pool, _pool_process = ThreadPoolExecutor(_most(), "dalembert"), os.getpid()
     return _pool

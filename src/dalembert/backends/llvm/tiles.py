@@ -107,7 +107,7 @@ def _transpose(b: Builder, v: list[str]) -> list[str]:
         return [pick(v[0], v[1], [0, 2]), pick(v[0], v[1], [1, 3])]
     even = [pick(v[i], v[i + 1], [0, 4, 2, 6]) for i in (0, 2)]
     odd = [pick(v[i], v[i + 1], [1, 5, 3, 7]) for i in (0, 2)]
-    return [pick(*pair, pattern) for pattern in ([0, 1, 4, 5], [2, 3, 6, 7]) for pair in (even, odd)]
+    return [pick(x, y, pattern) for pattern in ([0, 1, 4, 5], [2, 3, 6, 7]) for x, y in (even, odd)]
 
 
 def _concatenate(b: Builder, pieces: list[str], size: int) -> str:

@@ -1,0 +1,171 @@
+"""How a robot's methods come to their numbers: calls compiled on first use, and the fast call from then on."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypedDict
+
+import numpy as np
+
+from .compile import Call, is_single, is_traced, quantity_call, real_array
+from .errors import DalembertError, unknown
+from .model import Model
+from .quantities import CATALOGUE, FRAMED, LoadPlace, Options
+from .structure import ORIGIN, Wrench
+
+
+class Keywords(TypedDict, total=False):
+    """Keywords of every numeric method.
+
+    out: array to write the result into. threads: at most so many for a batch (default: DALEMBERT_THREADS, else all
+    processors). check: False lets NaN, inf and quaternions that are not of unit length through.
+    """
+
+    out: Any
+    threads: int | None
+    check: bool
+
+
+class Evaluation:
+    """A model and its compiled functions."""
+
+    def __init__(self, model: Model) -> None:
+        self.model = model
+        self._calls: dict[tuple[str, Options], Call] = {}
+        self._fast: dict[tuple[str, str, str], Callable[..., Any]] = {}
+
+    def _evaluate(self, name: str, inputs: tuple[Any, ...], keywords: Keywords, external: Sequence[Wrench] = ()) -> Any:
+        """A quantity that needs no frame; from then on the fast call stands in the method's place."""
+        wrenches = () if external == () else _wrenches(external)
+        if wrenches:
+            options = Options(loads=tuple(self._load_place(w) for w in wrenches))
+            return self._compute(name, options, *inputs, _load_numbers(wrenches, inputs), **keywords)
+        result = self._compute(name, Options(), *inputs, **keywords)
+        if name not in self.__dict__ and (name, Options()) in self._calls:
+            method = getattr(type(self), name)
+            doc = f"{inspect.signature(method)}\n--\n\n{method.__doc__}".replace("(self, ", "(", 1)
+            # a subclass that overrides the method stays in charge
+            if method.__qualname__ == f"Robot.{name}":
+                kernel = self._calls[name, Options()].kernel
+                self.__dict__[name] = kernel.builtin(name, doc, partial(method, self), owner=self)
+        return result
+
+    def _framed(self, name: str, inputs: tuple[Any, ...], frame: str, point: Any, axes: str, keywords: Keywords) -> Any:
+        """A quantity of a frame; at the frame's origin through its fast call once there is one."""
+        if point is not ORIGIN:
+            options = self._options(frame, axes, point=True)
+            return self._compute(name, options, *inputs, _beside(f"{name}: point", point, inputs), **keywords)
+        try:
+            fast = self._fast.get((name, frame, axes))
+        except TypeError:  # unhashable: not a name
+            fast = None
+        if fast is not None:
+            return fast(*inputs, **keywords)
+        options = self._options(frame, axes, point=False)
+        result = self._compute(name, options, *inputs, **keywords)
+        if (name, options) in self._calls:
+            slow = partial(self._compute, name, options)
+            self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
+        return result
+
+    def _compute(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
+        """The numbers, or the expression when the inputs are traced."""
+        if is_traced(*inputs):
+            return self._trace(name, options, inputs)
+        return self._call(name, options)(*inputs, **keywords)
+
+    def _call(self, name: str, options: Options) -> Call:
+        call = self._calls.get((name, options))
+        if call is None:
+            call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
+        return call
+
+    def _named_call(self, name: str, frame: str | None, axes: str) -> Call:
+        """The call of a quantity given by name, its frame checked."""
+        if not isinstance(name, str) or name not in CATALOGUE:
+            raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
+        if name not in FRAMED:
+            return self._call(name, Options())
+        if frame is None:
+            some = ", ".join(f.name for f in self.model.frames[:8])
+            raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
+        return self._call(name, self._options(frame, axes, point=False))
+
+    def _options(self, frame: str, axes: str, point: bool) -> Options:
+        for what, name in (("frame", frame), ("axes", axes)):
+            if not isinstance(name, str):
+                raise DalembertError(f"{what}={name!r}: expected the name of a frame of robot {self.model.name!r}")
+        self.model.frame(frame)
+        if axes not in ("world", "body"):
+            self.model.frame(axes)
+        return Options(frame=frame, axes=axes, point=point)
+
+    def _trace(self, name: str, options: Options, inputs: tuple[Any, ...]) -> Any:
+        """The quantity as an expression of traced inputs, for use inside a traced function."""
+        quantity = CATALOGUE[name]
+        arrays = []
+        for (argument, size), x in zip(quantity.arguments(self.model, options).items(), inputs, strict=True):
+            array = np.atleast_1d(np.asarray(x, object))
+            if array.shape != (size,):
+                raise DalembertError(
+                    f"{name}: {argument} has shape {array.shape}, expected ({size},) inside a traced function"
+                )
+            arrays.append(array)
+        result = np.asarray(quantity.compute(self.model, options, *arrays), object)
+        return result if result.ndim else result[()]
+
+    def _load_place(self, wrench: Wrench) -> LoadPlace:
+        if not isinstance(wrench, Wrench):
+            raise DalembertError(f"external: expected a sequence of dalembert.Wrench, got {type(wrench).__name__}")
+        self.model.frame(wrench.frame)
+        if wrench.axes not in ("frame", "world"):
+            self.model.frame(wrench.axes)
+        return LoadPlace(wrench.frame, wrench.axes)
+
+
+def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:
+    """Numbers (…) as vectors of one element (…, 1), so that they take part in broadcasting."""
+    if is_traced(x):
+        return np.atleast_1d(np.asarray(x, object))
+    return x if is_traced(*inputs) else _beside(name, x, inputs, "expected a number or an array of them")[..., None]
+
+
+def _beside(what: str, x: Any, inputs: tuple[Any, ...], expected: str = "expected (…, 3)") -> Any:
+    """x as an array; what is written in Python's own numbers takes the precision of the arrays it is used with."""
+    if is_traced(x, *inputs):
+        return x
+    own = type(x) in (int, float, list, tuple)
+    a = real_array(what, x, expected)
+    return a.astype(np.float32) if own and all(is_single(i) for i in inputs) else a
+
+
+def _wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
+    """The external wrenches as a tuple; what each entry is, is looked at later."""
+    try:
+        return tuple(external)
+    except TypeError:
+        raise DalembertError(
+            f"external: expected a sequence of dalembert.Wrench, got a {type(external).__name__}: write external=[…]"
+        ) from None
+
+
+def _load_numbers(wrenches: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> np.ndarray:
+    """Torque, force and point of every wrench in one array (…, 9·n)."""
+    pieces = []
+    for wrench in wrenches:
+        for field in ("torque", "force", "point"):
+            what = f"external: {field} on frame {wrench.frame!r}"
+            x = np.asarray(_beside(what, getattr(wrench, field), inputs))
+            if x.ndim == 0 or x.shape[-1] != 3:
+                raise DalembertError(f"{what} has shape {x.shape}, expected (…, 3)")
+            pieces.append(x)
+    try:
+        batch = np.broadcast_shapes(*[p.shape[:-1] for p in pieces])
+    except ValueError:
+        found = ", ".join(str(p.shape[:-1]) for p in pieces)
+        raise DalembertError(
+            f"external: batch shapes of torques, forces and points do not broadcast: {found}"
+        ) from None
+    return np.concatenate([np.broadcast_to(p, (*batch, 3)) for p in pieces], axis=-1)

@@ -1,0 +1,66 @@
+"""Where robots come from: bundled, read from files, built in code; and functions of one's own."""
+
+from __future__ import annotations
+
+import inspect
+import os
+from collections.abc import Callable
+from typing import Any
+
+from .compile import function_call
+from .errors import DalembertError, unknown
+from .model import ModelBuilder as _ModelBuilder
+from .robot import Robot
+from .robots import names as bundled_names
+from .robots import path as bundled_path
+
+
+class ModelBuilder(_ModelBuilder):
+    """Builds a robot in code, body by body."""
+
+    def build(self) -> Robot:
+        """The robot of what has been added so far."""
+        return Robot(self.model())
+
+
+def load(
+    source: str | os.PathLike[str], *, base: str | None = None, strict: bool = False, mimic: str = "couple"
+) -> Robot:
+    """A bundled robot by name (see `robots`), or one read from a file.
+
+    base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
+    mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
+    """
+    from . import formats  # reads files, which needs an XML library
+
+    bundled = bundled_names()
+    given: Any = source
+    if isinstance(source, str) and source in bundled:
+        given = bundled_path(source)
+    elif isinstance(source, str) and source.isidentifier() and not os.path.exists(source):
+        raise unknown("robot", source, bundled, "load")
+    return Robot(*formats.read(given, base=base, strict=strict, mimic=mimic))
+
+
+def robots() -> tuple[str, ...]:
+    """Names of the bundled robots."""
+    return tuple(bundled_names())
+
+
+def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callable[..., Any]:
+    """Trace and compile a function of one state; the result takes one state or batches, like the methods of `Robot`.
+
+    Arguments named q, q0, q1 have nq elements, v, a, tau have nv; the sizes of others are given by keyword, as in
+    function(lambda q, k: …, robot, k=3). The function uses arithmetic, dalembert.math and methods of robots.
+    """
+    known = {"q": robot.nq, "q0": robot.nq, "q1": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, **sizes}
+    names = list(inspect.signature(compute).parameters)
+    missing = [n for n in names if n not in known]
+    if missing:
+        raise DalembertError(
+            f"function: how many elements has {missing[0]!r}? pass {missing[0]}=…; q, q0, q1, v, a and tau are known"
+        )
+    title = getattr(compute, "__name__", "function")
+    title = title if title.isidentifier() else "function"
+    call = function_call(robot.model, title, {n: known[n] for n in names}, compute)
+    return call.kernel.builtin(title, f"({', '.join(names)})\n--\n\n{compute.__doc__ or ''}", call)

@@ -1,0 +1,99 @@
+"""What people see of a robot's structure: joints, bodies, frames; and the external wrenches they apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from .model import Frame, Model
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+class JointInfo(NamedTuple):
+    """A joint: its bodies, where its coordinates lie in q and v, its limits (arrays over its coordinates)."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    q: slice
+    v: slice
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity_limit: np.ndarray
+    effort_limit: np.ndarray
+    armature: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    stiffness: np.ndarray
+
+
+class BodyInfo(NamedTuple):
+    """A body: the joint that moves it (None for a fixed base), joint frame in the parent, mass properties.
+
+    placement (4, 4) of the joint frame in the parent body [m]; com (3,) [m]; inertia (3, 3) [kg·m²] about the com, in
+    body axes; parts: names of the links merged into it.
+    """
+
+    name: str
+    parent: str | None
+    joint: str | None
+    placement: np.ndarray
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+    parts: tuple[str, ...]
+
+
+class FrameInfo(NamedTuple):
+    """A frame: the body it is fixed to and its placement (4, 4) in that body [m]."""
+
+    name: str
+    body: str
+    placement: np.ndarray
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force [N] and a torque [N·m] of the surroundings on a frame, each (3,) or (…, 3) for a batch.
+
+    The force acts at `point` [m], given in the frame's own axes. `axes`: along which force and torque are written:
+    "frame" (the frame's own), "world", or the name of another frame.
+    """
+
+    force: Any = ORIGIN
+    torque: Any = ORIGIN
+    frame: str = ""
+    point: Any = ORIGIN
+    axes: str = "frame"
+
+
+def joint_info(model: Model, index: int) -> JointInfo:
+    """The joint that moves body `index`."""
+    body = model.bodies[index]
+    parent = model.bodies[body.parent].name if body.parent >= 0 else "world"
+    values = {field: getattr(body.joint, field) for field in JointInfo._fields[6:]}
+    return JointInfo(body.joint.name, body.joint.kind, parent, body.name, body.q, body.v, **values)
+
+
+def body_info(model: Model, index: int) -> BodyInfo:
+    """Body `index`."""
+    body = model.bodies[index]
+    return BodyInfo(
+        body.name,
+        model.bodies[body.parent].name if body.parent >= 0 else None,
+        body.joint.name if body.joint.nv else None,
+        body.placement.matrix(),
+        float(body.inertia.mass),
+        body.inertia.com,
+        body.inertia.about_com(),
+        tuple(part.name for part in body.parts),
+    )
+
+
+def frame_info(model: Model, frame: Frame) -> FrameInfo:
+    """A frame of the model."""
+    return FrameInfo(frame.name, model.bodies[frame.body].name, frame.placement.matrix())

@@ -1,0 +1,26 @@
+"""Robots and their compiled code can be dropped at any moment, also by the garbage collector; the process lives on."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+DROPPED_IN_CYCLES = """
+import gc
+from dalembert.backends.llvm import target
+
+code = target.compile_object("define i64 @three() {\\n ret i64 3\\n}")
+for _ in range(200):
+    cycle = [target.load_object(code)]
+    cycle.append(cycle)
+    del cycle
+gc.collect()
+print("alive")
+"""
+
+
+def test_engines_in_reference_cycles_are_disposed_of_safely():
+    """The collector finalises the parts of a cycle in any order: an engine after its context would be a crash."""
+    run = subprocess.run([sys.executable, "-c", DROPPED_IN_CYCLES], capture_output=True, text=True, timeout=120)
+    assert run.returncode == 0, run.stderr
+    assert run.stdout.strip() == "alive"

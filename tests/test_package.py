@@ -1,0 +1,46 @@
+"""What is shipped: the wheel holds the code and the bundled robots, versions agree, and names stay what they are."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import tomllib
+import zipfile
+from pathlib import Path
+
+import pytest
+
+import dalembert
+
+ROOT = Path(__file__).parent.parent
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+
+
+def test_wheel_holds_every_module_and_robot(tmp_path):
+    pytest.importorskip("hatchling")
+    command = [sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120)
+    assert done.returncode == 0, done.stderr
+    (wheel,) = tmp_path.glob("dalembert-*-py3-none-any.whl")
+    shipped = set(zipfile.ZipFile(wheel).namelist())
+    source = ROOT / "src"
+    wanted = {str(path.relative_to(source)) for end in ("*.py", "*.urdf") for path in source.rglob(end)}
+    assert len([name for name in wanted if name.endswith(".urdf")]) >= 8
+    assert wanted <= shipped
+    assert not [name for name in shipped if "__pycache__" in name or "cache/" in name]
+
+
+def test_versions_agree():
+    assert dalembert.__version__ == PROJECT["version"]
+    assert f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_public_names_exist():
+    for name in dalembert.__all__:
+        assert getattr(dalembert, name) is not None, name
+
+
+def test_robots_stays_a_function_beside_the_folder_of_that_name():
+    code = "import dalembert; dalembert.load('2r'); import dalembert.robots; print(dalembert.robots())"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120)
+    assert "'ur5'" in done.stdout, done.stderr

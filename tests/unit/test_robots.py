@@ -1,0 +1,237 @@
+"""The bundled robots: physically possible, as their sources state, and giving the numbers printed for them."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from lxml import etree
+
+from dalembert.algorithms import aba, center_of_mass, frame_pose, gravity, mass_matrix, neutral, random, rnea
+from dalembert.errors import DalembertError
+from dalembert.formats import read_urdf
+from dalembert.model import Model
+from dalembert.robots import names, path
+from dalembert.spatial import Pose, so3
+from tolerances import PRODUCT, RECURSION, assert_close
+
+NAMES = names()
+ZERO, ONE = np.zeros(6), np.ones(6)
+PI = np.pi
+
+
+def load(name: str) -> Model:
+    return read_urdf(path(name), strict=True)[0]
+
+
+def mass(model: Model) -> float:
+    return sum(body.inertia.mass for body in model.bodies)
+
+
+def test_names_and_paths() -> None:
+    assert NAMES == ("2r", "3r", "humanoid", "panda", "puma560", "quadruped", "scara", "ur5")
+    assert all(path(name).is_file() for name in NAMES)
+    with pytest.raises(DalembertError, match="unknown bundled robot 'puma': did you mean 'puma560'"):
+        path("puma")
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_file_is_clean(name: str) -> None:
+    """Strict reading passes, the only finding is geometry; limits are finite, every body is possible, M is positive."""
+    model, log = read_urdf(path(name), strict=True)
+    assert {finding.what.split("<")[-1] for finding in log} <= {"visual> geometry of links"}
+    assert model.name == name
+    for body in model.bodies[1:]:
+        joint = body.joint
+        for limit in (joint.lower, joint.upper, joint.effort_limit, joint.velocity_limit):
+            assert np.all(np.isfinite(limit)), joint.name
+        for part in body.parts:
+            assert part.inertia.problems() == (), part.name
+    q = random(model, np.random.default_rng(1))
+    assert np.min(np.linalg.eigvalsh(mass_matrix(model, q))) > 0.0
+    comment = next(node for node in etree.parse(path(name)).getroot().itersiblings(preceding=True))
+    assert len(comment.text) > 200  # says where the numbers come from
+
+
+@pytest.mark.parametrize(
+    ("name", "base", "joints", "kilograms"),
+    [
+        ("2r", "fixed", 2, 3.5),
+        ("3r", "fixed", 3, 6.0),
+        ("scara", "fixed", 4, 31.3),
+        ("ur5", "fixed", 6, 21.0489),
+        ("puma560", "fixed", 6, 36.45),
+        ("panda", "fixed", 7, 17.421901),
+        ("quadruped", "free", 12, 12.0),
+        ("humanoid", "free", 30, 73.0),
+    ],
+)
+def test_size(name: str, base: str, joints: int, kilograms: float) -> None:
+    model = load(name)
+    assert model.bodies[0].joint.kind == base
+    assert sum(body.joint.nv == 1 for body in model.bodies) == joints
+    assert_close(mass(model), kilograms, PRODUCT)
+
+
+@pytest.mark.parametrize("name", ["3r", "scara", "quadruped", "humanoid"])
+def test_inertias_are_those_of_the_solids_drawn(name: str) -> None:
+    checked = 0
+    for link in etree.parse(path(name)).getroot().iter("link"):
+        inertial, visual = link.find("inertial"), link.find("visual")
+        if inertial is None:
+            continue
+        assert dict(inertial.find("origin").attrib) == dict(visual.find("origin").attrib)
+        m = float(inertial.find("mass").get("value"))
+        moments = [float(inertial.find("inertia").get(key)) for key in ("ixx", "iyy", "izz")]
+        assert_close(moments, solid(visual.find("geometry")[0], m), 1e-5, scale=0.0)
+        checked += 1
+    assert checked >= 3
+
+
+def solid(shape: etree._Element, m: float) -> list[float]:
+    """Moments of a uniform solid about its centre."""
+    if shape.tag == "box":
+        x, y, z = (float(word) for word in shape.get("size").split())
+        return [m * (y * y + z * z) / 12, m * (x * x + z * z) / 12, m * (x * x + y * y) / 12]
+    r = float(shape.get("radius"))
+    if shape.tag == "sphere":
+        return 3 * [0.4 * m * r * r]
+    across = m * (3 * r * r + float(shape.get("length")) ** 2) / 12
+    return [across, across, m * r * r / 2]
+
+
+def test_2r_gives_the_textbook_numbers() -> None:
+    model, q, v = load("2r"), np.array([0.0, PI / 2]), np.array([1.0, -0.5])
+    assert_close(mass_matrix(model, q), [[0.450, 0.135], [0.135, 0.135]], RECURSION)
+    assert_close(gravity(model, q), [3.5 * 9.81 * 0.3, 0.0], RECURSION)
+    coriolis = rnea(model, q, v, np.zeros(2)) - gravity(model, q)
+    assert_close(coriolis, [0.135 * 0.75, 0.135], RECURSION)
+    assert np.round(rnea(model, q, v, np.zeros(2)), 3).tolist() == [10.402, 0.135]
+
+
+# Printed by the Robotics Toolbox for its Puma 560 at qn.
+QN = np.array([0, PI / 4, PI, 0, PI / 4, 0])
+PUMA = {
+    "gravity": (0, 0, [0, 31.6399, 6.0351, 0, 0.0283, 0], 5e-5),
+    "acceleration": (0, 1, [3.35311, 36.0025, 7.42596, 0.190043, 0.203441, 0.194133], 5e-5),
+    "velocity": (1, 0, [29.1421, 56.5044, 16.3528, 1.26448, 1.12392, 0.519648], 5e-5),
+    "both": (1, 1, [32.4952, 60.867, 17.7436, 1.45452, 1.29911, 0.713781], 5.1e-5),
+}
+
+
+@pytest.mark.parametrize("case", PUMA)
+def test_puma560_gives_the_printed_torques(case: str) -> None:
+    v, a, printed, digits = PUMA[case]
+    torques = rnea(load("puma560"), QN, v * ONE, a * ONE)
+    np.testing.assert_allclose(torques, printed, rtol=0, atol=digits)
+
+
+def test_puma560_gives_the_printed_inertia_and_accelerations() -> None:
+    model = load("puma560")
+    M = [
+        [3.6594, -0.4044, 0.1006, -0.0025, 0, 0],
+        [-0.4044, 4.4137, 0.3509, 0, 0.0024, 0],
+        [0.1006, 0.3509, 0.9378, 0, 0.0015, 0],
+        [-0.0025, 0, 0, 0.1925, 0, 0],
+        [0, 0.0024, 0.0015, 0, 0.1713, 0],
+        [0, 0, 0, 0, 0, 0.1941],
+    ]
+    np.testing.assert_allclose(mass_matrix(model, QN), M, rtol=0, atol=6e-5)
+    v, tau = [0.1, 0.2, 0.8, 0.2, 0.5, 1.0], [1.0, 3.2, 1.8, 0.1, 0.7, 4.6]
+    printed = [-7.4102, -9.8432, -10.9694, -4.4314, -0.9881, 21.0228]
+    np.testing.assert_allclose(aba(model, QN, np.array(v), np.array(tau)), printed, rtol=0, atol=6e-5)
+
+
+def test_puma560_moves_exactly_as_the_published_tensors_say() -> None:
+    """The file makes two impossible tensors possible by regrouping; joint torques and M must not notice."""
+    text, model = path("puma560").read_text(encoding="utf-8"), load("puma560")
+    tensor = 'ixx="{}" ixy="0" ixz="0" iyy="{}" iyz="0" izz="{}"'
+    swaps = {
+        '<mass value="13"/>': '<mass value="0"/>',
+        tensor.format(0.25, 0.346, 0.25): tensor.format(0, 0.35, 0),
+        tensor.format(0.07, 0.086, 0.0165): tensor.format(0.066, 0.086, 0.0125),
+    }
+    for ours, theirs in swaps.items():
+        assert text.count(ours) == 1
+        text = text.replace(ours, theirs)
+    published, log = read_urdf(text[text.index("<robot") :])
+    assert {f.where.split()[-1] for f in log if f.severity == "warning"} == {"name='link1'>", "name='link3'>"}
+    rng = np.random.default_rng(3)
+    for q, v, a in rng.uniform(-3, 3, (5, 3, 6)):
+        assert_close(rnea(model, q, v, a), rnea(published, q, v, a), RECURSION)
+        assert_close(mass_matrix(model, q), mass_matrix(published, q), RECURSION)
+
+
+def standard_dh(q: np.ndarray, a: list[float], d: list[float], alpha: list[float]) -> Pose:
+    X = Pose.identity()
+    for angle, length, offset, twist in zip(q, a, d, alpha, strict=True):
+        X = X @ Pose.from_xyz_rpy((0, 0, offset), (0, 0, angle)) @ Pose.from_xyz_rpy((length, 0, 0), (twist, 0, 0))
+    return X
+
+
+def modified_dh(q: np.ndarray, a: list[float], d: list[float], alpha: list[float]) -> Pose:
+    X = Pose.identity()
+    for angle, length, offset, twist in zip(q, a, d, alpha, strict=True):
+        X = X @ Pose.from_xyz_rpy((length, 0, 0), (twist, 0, 0)) @ Pose.from_xyz_rpy((0, 0, offset), (0, 0, angle))
+    return X
+
+
+H = PI / 2
+TABLES = {
+    "ur5": (
+        standard_dh, "tool0",
+        [0, -0.425, -0.39225, 0, 0, 0], [0.089159, 0, 0, 0.10915, 0.09465, 0.0823], [H, 0, 0, H, -H, 0],
+    ),
+    "puma560": (
+        standard_dh, "tool",
+        [0, 0.4318, 0.0203, 0, 0, 0], [0.67183, 0, 0.15005, 0.4318, 0, 0], [H, 0, -H, H, -H, 0],
+    ),
+    "panda": (
+        modified_dh, "panda_link8",
+        [0, 0, 0, 0.0825, -0.0825, 0, 0.088, 0], [0.333, 0, 0.316, 0, 0.384, 0, 0, 0.107], [0, -H, H, H, -H, H, H, 0],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TABLES)
+def test_kinematics_follow_the_published_table(name: str) -> None:
+    chain, frame, a, d, alpha = TABLES[name]
+    model = load(name)
+    q = np.random.default_rng(5).uniform(-2, 2, model.nq)
+    expected = chain(np.append(q, [0.0] * (len(a) - len(q))), a, d, alpha)
+    assert_close(frame_pose(model, q, model.frame(frame)).matrix(), expected.matrix(), PRODUCT)
+
+
+def test_panda_friction_is_the_identified_law() -> None:
+    """phi1/(1 + exp(-phi2 v)) - phi1/2, the published law without its offset phi3; joints 1, 4, 7."""
+    model, speed = load("panda"), 0.13
+    friction = rnea(model, neutral(model), np.full(7, speed), np.zeros(7))
+    friction -= rnea(model.without("friction"), neutral(model), np.full(7, speed), np.zeros(7))
+    for joint, phi1, phi2 in ((0, 0.54615, 5.1181), (3, 1.2794, 5.5903), (6, 0.56489, 10.336)):
+        assert_close(friction[joint], phi1 / (1 + np.exp(-phi2 * speed)) - phi1 / 2, 1e-9)
+
+
+def test_humanoid_and_quadruped_are_symmetric() -> None:
+    for name in ("humanoid", "quadruped"):
+        model = load(name)
+        assert abs(center_of_mass(model, neutral(model))[1]) < 1e-12
+
+
+def test_humanoid_has_human_mass_fractions() -> None:
+    parts = {part.name: part.inertia.mass for body in load("humanoid").bodies for part in body.parts}
+
+    def percent(*segments: str) -> float:
+        return 100 * sum(parts[segment] for segment in segments) / 73.0
+
+    assert round(percent("neck", "head"), 2) == 6.94
+    assert round(percent("pelvis", "abdomen", "chest"), 2) == 43.46
+    assert round(percent("left_hip", "left_hip_fork", "left_thigh"), 2) == 14.16
+    assert round(percent("right_ankle", "right_foot"), 2) == 1.37
+
+
+def test_standing_robots_reach_the_ground_where_expected() -> None:
+    quadruped, humanoid = load("quadruped"), load("humanoid")
+    foot = frame_pose(quadruped, neutral(quadruped), quadruped.frame("RL_foot"))
+    assert_close(foot.p, [-0.18, 0.14, -0.4], PRODUCT)
+    sole = frame_pose(humanoid, neutral(humanoid), humanoid.frame("left_sole"))
+    assert_close(sole.p, [0.05, 0.09, -0.98], PRODUCT)
+    assert_close(sole.R, so3.from_rpy(0, 0, 0), PRODUCT)
