@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterator, Sequence
 from functools import cache
+from itertools import combinations
 from math import prod
 from pathlib import Path
 from typing import Any
@@ -38,7 +39,7 @@ class Call:
         sizes: dict[str, int],
         shapes: Sequence[tuple[int, ...]],
         build: Callable[[], Function],
-        explain: Callable[[dict[str, np.ndarray]], DalembertError | None],
+        explain: Callable[[dict[str, np.ndarray]], None],
     ) -> None:
         from .backends.llvm import threads  # LLVM is loaded when something is compiled
         from .backends.llvm.kernel import Kernel
@@ -63,7 +64,7 @@ class Call:
             if batch:
                 status = self.kernel.run_batch(arrays, results, batch, limit)
             else:
-                status = self.kernel.run_one([np.require(a, dtype, "CA") for a in arrays], results)
+                status = self.kernel.run_one([np.require(a, dtype, ["C", "A"]) for a in arrays], results)
             if status and check:
                 self._complain(arrays, dtype, status)
         answers = [_answer(o, r) for o, r in zip(given, results, strict=True)]
@@ -92,6 +93,9 @@ class Call:
             return [out] * count
         if not isinstance(out, (tuple, list)) or len(out) != count:
             raise DalembertError(f"{self.name}: out is {_kind(out)}, expected a tuple of {count} arrays")
+        plain = [np.asarray(o) for o in out if isinstance(o, np.ndarray)]
+        if any(np.may_share_memory(x, y) for x, y in combinations(plain, 2)):
+            raise DalembertError(f"{self.name}: the arrays of out overlap, expected {count} that lie apart")
         return list(out)
 
     def _batch(self, arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
@@ -134,16 +138,16 @@ class Call:
                         f"{self.name}: {name}[{index}]{_place(begin + row, a)} is {rows[row, index]}, expected finite "
                         f"numbers for {self.owner}; pass check=False to let NaN and inf through"
                     )
-        error = self.explain(dict(zip(self.sizes, arrays, strict=True)))
-        if error is not None:
-            raise error
+        self.explain(dict(zip(self.sizes, arrays, strict=True)))
 
 
 def _answer(out: np.ndarray | None, result: np.ndarray) -> Any:
     """What the caller gets: its own array, the new array, or a number."""
     if out is not None:
-        if not np.may_share_memory(out, result):
-            out[...] = result
+        plain = np.asarray(out)
+        if not np.may_share_memory(plain, result):
+            target = out if isinstance(out, np.ma.MaskedArray) else plain
+            target[...] = result
         return out
     return result if result.ndim else result[()] if result.dtype == FLOATS[1] else float(result)
 
@@ -184,7 +188,7 @@ def _place(number: int, a: np.ndarray) -> str:
 def _kind(x: Any) -> str:
     """What came, in words."""
     if not isinstance(x, np.ndarray):
-        return f"a {type(x).__name__}"
+        return f"of type {type(x).__name__}"
     return f"a {'' if x.flags.writeable else 'read-only '}{x.dtype} array of shape {np.asarray(x).shape}"
 
 
@@ -199,8 +203,9 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
     def build() -> Function:
         return trace(compute, sizes, name, _unit_quaternions(model, sizes) if quantity.normalized else None)
 
-    def explain(named: dict[str, np.ndarray]) -> DalembertError | None:
-        return quaternion_error(model, name, named) if quantity.normalized else None
+    def explain(named: dict[str, np.ndarray]) -> None:
+        if quantity.normalized:
+            check_quaternions(model, name, named)
 
     identity = f"{sources()} {model.fingerprint} {name} {options!r}"
     return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.shape(model)], build, explain)
@@ -210,8 +215,8 @@ def function_call(model: Model, name: str, sizes: dict[str, int], compute: Calla
     """The compiled form of a user's own function."""
     traced = trace(compute, sizes, name, _unit_quaternions(model, sizes))
 
-    def explain(named: dict[str, np.ndarray]) -> DalembertError | None:
-        return quaternion_error(model, name, named)
+    def explain(named: dict[str, np.ndarray]) -> None:
+        check_quaternions(model, name, named)
 
     identity = f"{sources()} {traced.fingerprint()}"
     shapes = [o.shape for o in traced.outputs]
@@ -239,8 +244,8 @@ def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, n
     ]
 
 
-def quaternion_error(model: Model, name: str, named: dict[str, np.ndarray]) -> DalembertError | None:
-    """The error for the first quaternion that is not of unit length."""
+def check_quaternions(model: Model, name: str, named: dict[str, np.ndarray]) -> None:
+    """Raise the error for the first quaternion that is not of unit length."""
     for argument, a in named.items():
         for begin, rows in states(a, FLOATS[0]):
             for joint, quaternion in quaternions(model, {argument: rows}):
@@ -248,11 +253,10 @@ def quaternion_error(model: Model, name: str, named: dict[str, np.ndarray]) -> D
                 bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE)
                 if len(bad):
                     place = _place(begin + bad[0], a)
-                    return DalembertError(
-                        f"{name}: the quaternion of joint {joint!r}{place} has length {lengths[bad[0]]:.9g}, expected 1 "
-                        f"to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
+                    raise DalembertError(
+                        f"{name}: the quaternion of joint {joint!r}{place} has length {lengths[bad[0]]:.9g}, expected "
+                        f"1 to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
                     )
-    return None
 
 
 def is_traced(*arguments: Any) -> bool:
@@ -273,8 +277,8 @@ def sources() -> str:
     """Digest of the package's own code that decides what a kernel computes."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    folders = ("graph", "backends/llvm", "spatial", "model", "algorithms")
+    folders = ("graph", "backends/llvm", "spatial", "model", "algorithms", "quantities")
     files = [p for folder in folders for p in (root / folder).rglob("*.py")]
-    for path in sorted([*files, root / "math.py", root / "quantities.py", root / "compile.py"]):
+    for path in sorted([*files, root / "math.py", root / "compile.py"]):
         digest.update(path.read_bytes())
     return digest.hexdigest()

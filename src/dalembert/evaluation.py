@@ -12,7 +12,7 @@ import numpy as np
 from .compile import Call, is_single, is_traced, quantity_call, real_array
 from .errors import DalembertError, unknown
 from .model import Model
-from .quantities import CATALOGUE, FRAMED, LoadPlace, Options
+from .quantities import CATALOGUE, LOAD, LoadPlace, Options
 from .structure import ORIGIN, Wrench
 
 
@@ -38,19 +38,24 @@ class Evaluation:
 
     def _evaluate(self, name: str, inputs: tuple[Any, ...], keywords: Keywords, external: Sequence[Wrench] = ()) -> Any:
         """A quantity that needs no frame; from then on the fast call stands in the method's place."""
-        wrenches = () if external == () else _wrenches(external)
+        wrenches = _wrenches(external)
         if wrenches:
             options = Options(loads=tuple(self._load_place(w) for w in wrenches))
-            return self._compute(name, options, *inputs, _load_numbers(wrenches, inputs), **keywords)
+            return self._compute(name, options, *inputs, *_load_numbers(name, wrenches, inputs), **keywords)
         result = self._compute(name, Options(), *inputs, **keywords)
-        if name not in self.__dict__ and (name, Options()) in self._calls:
+        if self._is_new(name):
             method = getattr(type(self), name)
-            doc = f"{inspect.signature(method)}\n--\n\n{method.__doc__}".replace("(self, ", "(", 1)
-            # a subclass that overrides the method stays in charge
-            if method.__qualname__ == f"Robot.{name}":
-                kernel = self._calls[name, Options()].kernel
-                self.__dict__[name] = kernel.builtin(name, doc, partial(method, self), owner=self)
+            doc = f"{_signature(method)}\n--\n\n{method.__doc__}"
+            kernel = self._calls[name, Options()].kernel
+            self.__dict__[name] = kernel.builtin(name, doc, partial(method, self), owner=self)
         return result
+
+    def _is_new(self, name: str) -> bool:
+        """Whether a quantity has been compiled and its fast call not yet put in the method's place."""
+        if name in self.__dict__ or (name, Options()) not in self._calls:
+            return False
+        # a subclass that overrides the method stays in charge
+        return getattr(type(self), name).__module__.startswith(f"{__package__}.")
 
     def _framed(self, name: str, inputs: tuple[Any, ...], frame: str, point: Any, axes: str, keywords: Keywords) -> Any:
         """A quantity of a frame; at the frame's origin through its fast call once there is one."""
@@ -70,6 +75,21 @@ class Evaluation:
             self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
         return result
 
+    def _packed(self, name: str, kind: type[tuple], inputs: tuple[Any, ...], keywords: Keywords) -> Any:
+        """A named tuple of arrays of one shape, computed as one (…, n, *shape); then through its fast call."""
+        result = self._compute(name, Options(), *inputs, **keywords)
+        rank, new = len(CATALOGUE[name].shape(self.model)), tuple.__new__
+        if self._is_new(name):
+            fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
+
+            def call(*inputs: Any, **keywords: Any) -> Any:
+                x = fast(*inputs, **keywords)
+                return new(kind, x if x.ndim == rank else np.moveaxis(x, -rank, 0))
+
+            call.__name__, call.__doc__ = name, getattr(type(self), name).__doc__
+            self.__dict__[name] = call
+        return new(kind, np.moveaxis(result, -rank, 0))
+
     def _compute(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
         """The numbers, or the expression when the inputs are traced."""
         if is_traced(*inputs):
@@ -86,7 +106,7 @@ class Evaluation:
         """The call of a quantity given by name, its frame checked."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
-        if name not in FRAMED:
+        if not CATALOGUE[name].framed:
             return self._call(name, Options())
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
@@ -125,6 +145,14 @@ class Evaluation:
         return LoadPlace(wrench.frame, wrench.axes)
 
 
+def _signature(method: Callable[..., Any]) -> str:
+    """The signature of a bound method in the plain form that a builtin can carry."""
+    own = [p for p in list(inspect.signature(method).parameters.values())[1:] if p.kind is not p.VAR_KEYWORD]
+    shared = {"out": None, "threads": None, "check": True}
+    keywords = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in shared.items()]
+    return str(inspect.Signature([p.replace(annotation=p.empty) for p in (*own, *keywords)]))
+
+
 def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:
     """Numbers (…) as vectors of one element (…, 1), so that they take part in broadcasting."""
     if is_traced(x):
@@ -151,21 +179,10 @@ def _wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
         ) from None
 
 
-def _load_numbers(wrenches: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> np.ndarray:
-    """Torque, force and point of every wrench in one array (…, 9·n)."""
-    pieces = []
-    for wrench in wrenches:
-        for field in ("torque", "force", "point"):
-            what = f"external: {field} on frame {wrench.frame!r}"
-            x = np.asarray(_beside(what, getattr(wrench, field), inputs))
-            if x.ndim == 0 or x.shape[-1] != 3:
-                raise DalembertError(f"{what} has shape {x.shape}, expected (…, 3)")
-            pieces.append(x)
-    try:
-        batch = np.broadcast_shapes(*[p.shape[:-1] for p in pieces])
-    except ValueError:
-        found = ", ".join(str(p.shape[:-1]) for p in pieces)
-        raise DalembertError(
-            f"external: batch shapes of torques, forces and points do not broadcast: {found}"
-        ) from None
-    return np.concatenate([np.broadcast_to(p, (*batch, 3)) for p in pieces], axis=-1)
+def _load_numbers(name: str, wrenches: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> list[Any]:
+    """Torque, force and point (…, 3) of every wrench."""
+    return [
+        _beside(f"{name}: external[{k}].{field}", getattr(wrench, field), inputs)
+        for k, wrench in enumerate(wrenches)
+        for field in LOAD
+    ]

@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = [
     "abs", "acos", "asin", "atan", "atan2", "cos", "exp", "log", "logical_and", "logical_not", "logical_or",
-    "maximum", "minimum", "pi", "sign", "sin", "sqrt", "tan", "tanh", "where",
+    "maximum", "minimum", "pi", "product", "sign", "sin", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip
 
 pi = np.pi
@@ -142,3 +142,11 @@ def logical_or(a: Any, b: Any) -> Any:
 def logical_not(a: Any) -> Any:
     """Whether the condition does not hold."""
     return _apply("not", np.logical_not, (a,))
+
+
+def product(A: Any, B: Any) -> Any:
+    """The matrix product A B of matrices of numbers or traced scalars. A large traced one is compiled as a loop."""
+    for x in (A.flat[0], B.flat[0]) if A.size and B.size else ():
+        if hasattr(x, "__traced__"):
+            return x.__product__(A, B)
+    return A @ B

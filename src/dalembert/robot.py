@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
+from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.kinematics import Kinematics
 from .model import Model
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .formats import Finding
 
 
-class Robot(Configurations, Dynamics, Kinematics, Compiling):
+class Robot(Configurations, Dynamics, Kinematics, Derivatives, Compiling):
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]

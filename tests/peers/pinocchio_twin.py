@@ -34,7 +34,6 @@ class Twin:
         root = [pin.JointModelFreeFlyer()] if floating else []
         self.model = pin.buildModelFromXML(text, *root)  # mimic joints independent, as with mimic="free"
         self.model.gravity.linear = robot.model.gravity
-        self.model.armature[:] = 0.0
         self.robot = robot
         self.joints = []  # (ours, theirs)
         for joint in robot.joints:
@@ -42,6 +41,8 @@ class Twin:
             assert 0 < index < self.model.njoints, f"Pinocchio has no joint {joint.name!r}"
             self.joints.append((joint, self.model.joints[index]))
         assert self.model.nv == robot.nv
+        for joint, theirs in self.joints:
+            self.model.armature[theirs.idx_v : theirs.idx_v + theirs.nv] = joint.armature
         self.points = {}
         for name, point in (points or {}).items():
             self.points[name] = self._add_point(name, np.asarray(point, float))

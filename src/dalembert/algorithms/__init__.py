@@ -6,7 +6,9 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 from .aba import aba
 from .center_of_mass import center_of_mass
 from .configuration import difference, integrate, interpolate, neutral, normalize, random
+from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
+from .derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from .energy import energy, kinetic_energy, potential_energy
 from .external import Load, body_loads
 from .inverse_mass import inverse_mass_matrix
@@ -21,12 +23,15 @@ __all__ = [
     "bias",
     "body_loads",
     "center_of_mass",
+    "coriolis_matrix",
     "difference",
     "energy",
+    "forward_dynamics_derivatives",
     "frame_pose",
     "gravity",
     "integrate",
     "interpolate",
+    "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_rate",

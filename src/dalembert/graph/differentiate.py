@@ -10,7 +10,7 @@ inner `where`, as in where(x > 0, sqrt(where(x > 0, x, 1)), 0).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -52,6 +52,18 @@ CHOICES: dict[str, Callable[..., tuple[Scalar, Scalar, Scalar]]] = {
     "min": lambda a, b: (a <= b, a, b),
     "max": lambda a, b: (b <= a, a, b),
 }
+
+
+def _constantly(x: Scalar) -> Partial:
+    return lambda y: x
+
+
+def _partials(node: Scalar) -> Sequence[Partial]:
+    """∂node/∂argument, one entry per argument."""
+    if node.op == "dot":  # Σ aₖ bₖ of arguments a…, b…: each goes with its partner
+        half = len(node.args) // 2
+        return [_constantly(x) for x in (*node.args[half:], *node.args[:half])]
+    return PARTIALS.get(node.op, ())
 
 
 def jvp(outputs: Any, seeds: Mapping[Scalar, Any]) -> np.ndarray:
@@ -111,7 +123,7 @@ def _forward(outputs: np.ndarray, seeds: Mapping[Scalar, dict[int, Any]]) -> dic
             for k in {**rates[a.id], **rates[b.id]}:
                 rate[k] = condition.__traced__("where", condition, rates[a.id].get(k, 0.0), rates[b.id].get(k, 0.0))
         else:
-            for argument, partial in zip(node.args, PARTIALS.get(node.op, ()), strict=False):
+            for argument, partial in zip(node.args, _partials(node), strict=False):
                 slope = partial(node) if rates[argument.id] else 0.0
                 for k, inner in rates[argument.id].items():
                     rate[k] = slope * inner + rate.get(k, 0.0)
@@ -145,7 +157,7 @@ def _reverse(outputs: list[tuple[Any, Any]], inputs: np.ndarray) -> dict[int, An
             give(a, condition.__traced__("where", condition, weight, 0.0))
             give(b, condition.__traced__("where", condition, 0.0, weight))
         else:
-            for argument, partial in zip(node.args, PARTIALS[node.op], strict=True):
+            for argument, partial in zip(node.args, _partials(node), strict=True):
                 if argument.id in active:
                     give(argument, partial(node) * weight)
     return pulled

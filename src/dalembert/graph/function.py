@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from hashlib import sha256
 from typing import Any
 
@@ -13,7 +14,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 
 from .scalar import NUMBERS, Graph, Scalar
-from .schedule import depth_first
+from .schedule import fewest_alive
 
 SHAPES = "; return a dict of arrays for results of several shapes"
 
@@ -45,19 +46,27 @@ class Function:
     guards: tuple[Scalar, ...] = ()
 
     def schedule(self) -> list[Scalar]:
-        """Every node that the outputs and guards need, arguments first, depth first."""
-        return depth_first([*self.guards, *(node for output in self.outputs for node in output.nodes)])
+        """Every node that the outputs and guards need, arguments first, in an order that keeps few values alive."""
+        return self._order
+
+    @cached_property
+    def _order(self) -> list[Scalar]:
+        return fewest_alive([*self.guards, *(node for output in self.outputs for node in output.nodes)])
 
     def operations(self) -> dict[str, int]:
         """How many operations of each kind one evaluation takes (inputs and constants are free)."""
-        counts = Counter(node.op for node in self.schedule() if node.op not in ("const", "input"))
+        order = self.schedule()
+        counts = Counter(node.op for node in order if node.op not in ("const", "input"))
+        terms = sum(len(node.args) // 2 for node in order if node.op == "dot")
+        if counts.pop("dot", 0):
+            counts += Counter(add=terms, mul=terms)
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything the function computes."""
         order = self.schedule()
         place = {node.id: k for k, node in enumerate(order)}
-        lines = [repr((node.op, [place[a.id] for a in node.args], node.value)) for node in order]
+        lines = [repr((node.op, [place[a.id] for a in node.args], _plain(node))) for node in order]
         lines += [repr((o.name, o.shape, [place[n.id] for n in o.nodes])) for o in self.outputs]
         lines += [repr(self.inputs), repr([place[g.id] for g in self.guards])]
         return sha256("\n".join(lines).encode()).hexdigest()
@@ -115,6 +124,11 @@ class Loop:
         carried = {made for made, _ in self.carry}
         kept = (o for o in self.step.outputs if o.name in carried or o.name in self.record)
         return tuple((o, o.name in self.record) for o in kept)
+
+
+def _plain(node: Scalar) -> Any:
+    """The value of a node as text that does not depend on where objects lie."""
+    return node.value[1:] if node.op == "dot" else node.value
 
 
 def trace(

@@ -37,6 +37,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "or": np.logical_or,
     "not": np.logical_not,
     "where": np.where,
+    "dot": lambda *x: sum(a * b for a, b in zip(x[: len(x) // 2], x[len(x) // 2 :], strict=True)),
 }
 
 COMMUTATIVE = frozenset({"add", "mul", "min", "max", "eq", "ne", "and", "or"})

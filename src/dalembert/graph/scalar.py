@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 from .operations import BOOLEAN, COMMUTATIVE, evaluate
+from .product import product
 
 NUMBERS = (int, float, bool, np.floating, np.integer, np.bool_)
 
@@ -33,16 +34,13 @@ class Graph:
         """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
         value = float(value) + 0.0  # makes 0.0 of -0.0
         key = ("const", value if value == value else None)
-        node = self._memo.get(key)
-        return self._new(key, "const", (), value) if node is None else node
+        return self.make(key, "const", (), value)
 
     def input(self, name: str, size: int) -> np.ndarray:
         """The `size` elements of a named vector input, as an object array."""
         elements = np.empty(size, object)
         for i in range(size):
-            key = ("input", name, i)
-            node = self._memo.get(key)
-            elements[i] = self._new(key, "input", (), (name, i)) if node is None else node
+            elements[i] = self.make(("input", name, i), "input", (), (name, i))
         return elements
 
     def node(self, op: str, *args: Scalar) -> Scalar:
@@ -59,6 +57,11 @@ class Graph:
     def find(self, op: str, *args: Scalar) -> Scalar | None:
         """The node `op(*args)` if it has been made."""
         return self._memo.get((op, *[a.id for a in args]))
+
+    def make(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
+        """The node known by `key`, made if it is new."""
+        node = self._memo.get(key)
+        return self._new(key, op, args, value) if node is None else node
 
     def _new(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
         node = Scalar(self, len(self.nodes), op, args, value)
@@ -301,6 +304,10 @@ class Scalar:
         if op == "not" and nodes[0].op == "not":
             return nodes[0].args[0]
         return self.graph.node(op, *nodes)
+
+    def __product__(self, A: np.ndarray, B: np.ndarray) -> np.ndarray:
+        """The matrix product A B."""
+        return product(self.graph, A, B)
 
     def __abs__(a) -> Scalar:
         return a.__traced__("abs", a)

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .scalar import Scalar
+
+
+def fewest_alive(roots: Iterable[Scalar]) -> list[Scalar]:
+    """Depth first or in the order of tracing: whichever keeps fewer values alive, since those that find no register
+    cost a store and a load. An algorithm that walks a tree limb by limb is best left as it is."""
+    deep = depth_first(roots)
+    return min(deep, sorted(deep, key=lambda node: node.id), key=_alive)
+
+
+def _alive(order: Sequence[Scalar]) -> int:
+    """Values alive, summed over the steps of a schedule."""
+    last: dict[int, int] = {}
+    for k, node in enumerate(order):
+        for argument in node.args:
+            last[argument.id] = k
+    return sum(last.get(node.id, k) - k for k, node in enumerate(order) if node.op not in ("const", "input"))
 
 
 def depth_first(roots: Iterable[Scalar]) -> list[Scalar]:
@@ -17,17 +33,24 @@ def depth_first(roots: Iterable[Scalar]) -> list[Scalar]:
     """
     order: list[Scalar] = []
     done: set[int] = set()
+    products: set[int] = set()  # ids of blocks whose entries are all done
     for root in roots:
         stack = [(root, 0)]
         while stack:
             node, k = stack.pop()
             if node.id in done:
                 continue
-            if k < len(node.args):
+            needs = node.args
+            if node.op == "dot":  # a product is computed as a whole
+                block = node.value[0]
+                needs = () if id(block) in products else block.nodes
+            if k < len(needs):
                 stack.append((node, k + 1))
-                if node.args[k].id not in done:
-                    stack.append((node.args[k], 0))
+                if needs[k].id not in done:
+                    stack.append((needs[k], 0))
             else:
+                if node.op == "dot":
+                    products.add(id(block))
                 done.add(node.id)
                 order.append(node)
     return order

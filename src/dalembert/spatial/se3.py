@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from . import so3
-from .smooth import cotangent_ratio, sine_excess_ratio, versine_ratio
+from .smooth import cotangent_ratio, cotangent_ratio_slope, sine_excess_ratio, versine_ratio
 from .vectors import cross, dot
 
 
@@ -89,6 +89,20 @@ def log(X: Pose) -> np.ndarray:
     """The constant body twist (6,) that reaches X from the identity in unit time; rotation at most π."""
     w = so3.log(X.R)
     return np.concatenate([w, velocity_reaching(w, X.p)])
+
+
+def right_jacobian_inverse(V: np.ndarray) -> np.ndarray:
+    """J (6, 6) with log(exp(V) exp(dV)) = V + J dV to first order, for rotations below 2π."""
+    w, p = V[:3], position_reached(V[:3], V[3:])
+    square = dot(w, w)
+    turn = so3.right_jacobian_inverse(w)
+    bent = dot(w, p) * w - square * p  # w × (w × p)
+    slope = (  # of velocity_reaching in w
+        0.5 * so3.skew(p)
+        + cotangent_ratio(square) * (dot(w, p) * np.eye(3) + np.outer(w, p) - 2.0 * np.outer(p, w))
+        + 2.0 * cotangent_ratio_slope(square) * np.outer(bent, w)
+    )
+    return np.block([[turn, np.zeros((3, 3))], [slope @ turn, turn]])
 
 
 def position_reached(w: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -54,6 +54,17 @@ def cotangent_ratio(x: Any) -> Any:
     return _divided(1.0 - c / s, x, _COTANGENT)
 
 
+def cotangent_ratio_slope(x: Any) -> Any:
+    """Derivative of `cotangent_ratio` in x, for θ < 2π."""
+    s, c = half_angle(x)
+    g = c / s  # (θ/2) cot(θ/2), with the slope (g - 1/s²) / (2x)
+    numerator = 0.5 * (1.0 / (s * s) - g) - (1.0 - g)
+    small = x < SERIES_BELOW
+    series = [n * b for n, b in enumerate(_COTANGENT)][1:]
+    safe = where(small, 1.0, x)
+    return where(small, _polynomial(series, where(small, x, 0.0)), numerator / (safe * safe))
+
+
 def angle_ratio(x: Any, c: Any) -> Any:
     """atan2(s, c) / s of x = s² for s, c ≥ 0: an angle over its sine, when s and c are its sine and cosine."""
     small = x < ATAN_BELOW * c * c

@@ -126,6 +126,10 @@ class Body:
         return lines, used
 
     def _expression(self, op: str, operands: Iterable[str]) -> str:
+        if op == "dot":
+            terms = list(operands)
+            half = len(terms) // 2
+            return " + ".join(f"{a} * {b}" for a, b in zip(terms[:half], terms[half:], strict=True))
         if op in OPERATORS:
             return OPERATORS[op].format(*operands)
         name = f"{self.name}_{op}" if op in HELPERS else LIBRARY[op] + ("f" if self.real == "float" else "")

@@ -8,6 +8,7 @@ import operator
 from collections.abc import Callable, Sequence
 from functools import reduce
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -49,7 +50,7 @@ class Rows:
         if self.stride is not None:
             return self.array.ctypes.data, self.stride, self.array
         rows = np.empty((end - begin, self.array.shape[-1]), self.dtype)
-        rows[...] = self.array[np.unravel_index(np.arange(begin, end), self.batch)]
+        rows[...] = self.array[_index(self.batch, begin, end)]
         return rows.ctypes.data - begin * self.row_bytes, self.row_bytes, rows
 
 
@@ -70,7 +71,12 @@ class Results:
     def keep(self, rows: np.ndarray, begin: int, end: int) -> None:
         """Take over what was written."""
         if not self.dense:
-            self.array[np.unravel_index(np.arange(begin, end), self.batch)] = rows
+            self.array[_index(self.batch, begin, end)] = rows
+
+
+def _index(batch: tuple[int, ...], begin: int, end: int) -> Any:
+    """What picks the rows begin…end−1 of a batch."""
+    return slice(begin, end) if len(batch) == 1 else np.unravel_index(np.arange(begin, end), batch)
 
 
 def run(

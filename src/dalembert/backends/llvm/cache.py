@@ -50,7 +50,7 @@ def _digest(name: str, body: bytes) -> bytes:
 
 def key(*content: str) -> str:
     """Name of the entry for this content."""
-    return hashlib.sha256("\0".join(content).encode()).hexdigest()
+    return hashlib.sha256(MAGIC + "\0".join(content).encode()).hexdigest()
 
 
 def read(name: str) -> Entry | None:

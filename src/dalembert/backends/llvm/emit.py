@@ -17,8 +17,9 @@ from dalembert.graph import Function, Loop, Output, Scalar
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Plan, Step
-from .tiles import blocks, read_rows, table_entry, write_rows
+from .plan import Plan, Product, Step
+from .product import write_product
+from .tiles import copy_runs, each_block, read_rows, table_entry, write_rows
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
@@ -32,11 +33,17 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     parts = _parts(module, plan, element, 1, scatter=True)
     b = Builder(module, element, 1)
     memory, block = _allocate(b, plan.size)
+    _store_constants(b, plan, memory)
     not_finite = _copy_inputs(b, plan, memory)
-    _call_parts(b, plan, parts, memory, width)
     outputs = [b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}") for k in range(len(function.outputs))]
     for pointer, output in zip(outputs, function.outputs, strict=True):
-        _store_leaves(b, plan, memory, pointer, output.nodes)
+        if any(_is_zero(node) for node in output.nodes):
+            size = len(output.nodes) * b.size
+            b.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
+            module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
+    _call_parts(b, plan, parts, memory, width)
+    for k, (pointer, output) in enumerate(zip(outputs, function.outputs, strict=True)):
+        _store_leaves(b, plan, memory, pointer, output.nodes, f"leaves{k}")
     status = _status(b, plan, memory, not_finite)
     _release(b, block)
     b.do(f"ret i64 {status}")
@@ -52,8 +59,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int) -> str:
     parts = _parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
     memory, block = _allocate(b, plan.size)
-    for node in {n for o in function.outputs for n in o.nodes if n.op == "const"}:
-        b.store(b.const(node.value), memory, plan.slots[node.id])
+    _store_constants(b, plan, memory)
     b.do("br label %group")
     b.label("group")
     b.do("%i = phi i64 [ %begin, %entry ], [ %next, %after ]")
@@ -96,7 +102,8 @@ class _Group:
             if name not in program.sequence:
                 check = b.add(check, self.read(k))
 
-        def one_pass(index: str, check: str) -> str:
+        def one_pass(index: str, carried: list[str]) -> list[str]:
+            (check,) = carried
             for name in program.sequence:
                 check = b.add(check, self.read(names.index(name), index))
             _call_parts(b, plan, self.parts, self.memory, 1)
@@ -107,9 +114,9 @@ class _Group:
                 if recorded:
                     self.store(k, output, self.slots(output), index)
             self.carry(program)
-            return check
+            return [check]
 
-        check = b.repeat("pass", "%passes", one_pass, check)
+        (check,) = b.repeat("pass", "%passes", one_pass, [check])
         becomes = dict(program.carry)
         for k, (output, recorded) in enumerate(program.results()):
             if not recorded:  # it has become an input
@@ -170,6 +177,12 @@ def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
     return b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr"), block
 
 
+def _store_constants(b: Builder, plan: Plan, memory: str) -> None:
+    """Constants that are read from memory: outputs, entries of products."""
+    for node in plan.constants:
+        b.store(b.const(node.value), memory, plan.slots[node.id])
+
+
 def _release(b: Builder, block: str | None) -> None:
     if block:
         b.call("free", "void", ("ptr", block), declare=True)
@@ -177,17 +190,20 @@ def _release(b: Builder, block: str | None) -> None:
 
 def _copy_inputs(b: Builder, plan: Plan, memory: str) -> str:
     """Copy the inputs of one state into memory; returns i1: some number is not finite."""
-    checks: dict[int, list[str]] = {4: [], 1: []}
+    found = "false"
     for k, i in enumerate(plan.function.inputs):
         pointer = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
+        target = b.address(memory, plan.input_base[i.name] * b.size)
         wide = b.wide(4 if i.size >= 4 else 1)
-        for start in blocks(i.size, wide.width):
-            x = b.op(f"load {wide.type}, ptr {b.address(pointer, start * b.size)}, align {b.size}")
-            target = b.address(memory, (plan.input_base[i.name] + start) * b.size)
-            b.do(f"store {wide.type} {x}, ptr {target}, align {b.size}")
-            checks[wide.width].append(wide.mul(x, wide.const(0.0)))
-    found = [_not_finite(b.wide(width), values) for width, values in checks.items() if values]
-    return found[0] if len(found) == 1 else b.op(f"or i1 {found[0]}, {found[1]}") if found else "false"
+
+        def copy(start: str | int, wide: Builder = wide, pointer: str = pointer, target: str = target) -> str:
+            x = b.op(f"load {wide.type}, ptr {b.address(pointer, start)}, align {b.size}")
+            b.do(f"store {wide.type} {x}, ptr {b.address(target, start)}, align {b.size}")
+            return wide.mul(x, wide.const(0.0))
+
+        checks = each_block(wide, i.size, copy, f"input{k}")
+        found = b.op(f"or i1 {found}, {_not_finite(wide, checks)}")
+    return found
 
 
 def _not_finite(b: Builder, zeros: list[str]) -> str:
@@ -219,12 +235,15 @@ def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) 
             for position, node in enumerate(output.nodes):
                 targets.setdefault(node.id, []).append((k, position))
     names = []
-    for index, steps in enumerate([plan.early_part, *plan.parts]):
-        name = f"part{index}" if steps else ""
+    for index, part in enumerate([plan.early_part, *plan.parts]):
+        name = f"part{index}" if part else ""
         names.append(name)
-        if steps:
+        if part:
             b = Builder(module, element, width)
-            _write_part(b, plan, steps, targets)
+            if isinstance(part, Product):
+                write_product(b, plan, part, name)
+            else:
+                _write_part(b, plan, part, targets)
             module.define(b, f"define internal void @{name}(ptr noalias %memory, ptr %outputs) nounwind")
     return names
 
@@ -309,14 +328,14 @@ def _early_loop(b: Builder, plan: Plan, early, memory: str, lanes: int) -> None:
     table = b.module.table(f"{early.kind}.arguments", [plan.slots[a.id] for a in early.arguments])
     results = 2 if early.kind == "sincos" else 1
 
-    def body(index: str, carried: str) -> str:
+    def body(index: str, carried: list[str]) -> list[str]:
         slot = table_entry(b, table, index)
         x = b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0)
         offset = b.op(f"add i64 {b.op(f'mul i64 {index}, {results * b.stride}')}, {early.base * b.stride}")
         _apply_early(b, early.kind, x, b.address(memory, offset))
         return carried
 
-    b.repeat(f"{early.kind}.each", str(len(early.arguments)), body, b.const(0.0))
+    b.repeat(f"{early.kind}.each", str(len(early.arguments)), body)
 
 
 def _early_groups(b: Builder, plan: Plan, early, memory: str, lanes: int) -> None:
@@ -337,10 +356,13 @@ def _apply_early(b: Builder, kind: str, x: str, place: str) -> None:
         b.store(operation(b, kind, [x]), place, 0)
 
 
-def _store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...]) -> None:
-    """Outputs of one state that no step computes: constants, inputs, early results."""
-    computed = {s.node.id for part in (plan.early_part, *plan.parts) for s in part if s.op != "sincos"}
-    for position, node in enumerate(nodes):
-        if node.id not in computed:
-            x = b.const(node.value) if node.op == "const" else b.load(memory, plan.slots[node.id])
-            b.do(f"store {b.element} {x}, ptr {b.address(pointer, position * b.size)}, align {b.size}")
+def _store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...], name: str) -> None:
+    """Outputs of one state that no step computes: constants but 0, inputs, early results, entries of products."""
+    steps = [s for part in (plan.early_part, *plan.parts) if isinstance(part, list) for s in part]
+    done = {s.node.id for s in steps if s.op != "sincos"} | {n.id for n in nodes if _is_zero(n)}
+    leaves = [(plan.slots[n.id], position) for position, n in enumerate(nodes) if n.id not in done]
+    copy_runs(b, leaves, memory, pointer, plan.group, name)
+
+
+def _is_zero(node: Scalar) -> bool:
+    return node.op == "const" and node.value == 0

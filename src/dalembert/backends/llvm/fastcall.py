@@ -387,10 +387,10 @@ def symbols() -> dict[str, int] | None:
     try:
         get = ctypes.pythonapi.PyCapsule_GetPointer
         get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        from numpy._core import _multiarray_umath
+        from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
 
         api = (ctypes.c_void_p * 100).from_address(get(_multiarray_umath._ARRAY_API, None))
-        found = {"dalembert_array_new": api[93]}
+        found: dict[str, Any] = {"dalembert_array_new": api[93]}
         for ours, theirs in (
             ("dalembert_vectorcall", "PyObject_Vectorcall"),
             ("dalembert_float", "PyFloat_FromDouble"),

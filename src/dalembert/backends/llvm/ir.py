@@ -7,7 +7,7 @@ costs more than compiling them.
 from __future__ import annotations
 
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 
 BITS = {"double": 64, "float": 32}
@@ -95,19 +95,23 @@ class Builder:
         self.body.lines.append(f"{name}:")
         self.body.block = name
 
-    def repeat(self, name: str, times: str, body: Callable[[str, str], str], start: str) -> str:
-        """carried = body(index, carried), `times` ≥ 1 times from `start`; returns the last carried value."""
+    def repeat(
+        self, name: str, times: str, body: Callable[[str, list[str]], list[str]], start: Sequence[str] = ()
+    ) -> list[str]:
+        """carried = body(index, carried), `times` ≥ 1 times from `start`; returns the last carried values."""
         before = self.body.block
         self.do(f"br label %{name}.loop")
         self.label(f"{name}.loop")
         place = len(self.body.lines)
-        self.body.lines += ["", ""]  # the phis, once their incoming names are known
-        result = body(f"%{name}.index", f"%{name}.carried")
+        names = [f"%{name}.carried{k}" for k in range(len(start))]
+        result = body(f"%{name}.index", names)
         following = self.op(f"add i64 %{name}.index, 1")
         end = self.body.block
-        phi = "  %{}.{} = phi {} [ {}, %{} ], [ {}, %{} ]"
-        self.body.lines[place] = phi.format(name, "index", "i64", 0, before, following, end)
-        self.body.lines[place + 1] = phi.format(name, "carried", self.type, start, before, result, end)
+        incoming = [(f"%{name}.index", "i64", "0", following)]
+        incoming += [(n, self.type, first, later) for n, first, later in zip(names, start, result, strict=True)]
+        self.body.lines[place:place] = [
+            f"  {n} = phi {type} [ {first}, %{before} ], [ {later}, %{end} ]" for n, type, first, later in incoming
+        ]
         more = self.op(f"icmp slt i64 {following}, {times}")
         self.do(f"br i1 {more}, label %{name}.loop, label %{name}.done")
         self.label(f"{name}.done")

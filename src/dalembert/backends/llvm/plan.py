@@ -7,13 +7,18 @@ that run first in loops, values that pass from one part to another, and outputs.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+import numpy as np
+
 from dalembert.graph import Function, Scalar
+from dalembert.graph.product import Block
 
 LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
 TRANSCENDENTAL = frozenset({*LOOPED, "atan2"})
-PART = 1500  # steps in one LLVM function: scheduling and register allocation grow faster than linearly
+TILE = 4  # rows of a tile of a matrix product
+PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +48,43 @@ class Early:
         return -(-len(self.arguments) // group) * group * (2 if self.kind == "sincos" else 1)
 
 
+class Product:
+    """A product of matrices in memory: A by columns, B and C by rows, padded to whole tiles.
+
+    A tile is TILE rows by `columns` columns of C, for the terms listed in `terms` for its columns.
+    """
+
+    def __init__(self, block: Block, group: int) -> None:
+        self.block, self.base = block, 0
+        n, k = block.A.shape
+        m = block.B.shape[1]
+        self.columns = TILE if group == 1 else 2 * group
+        self.rows, self.width = -(-n // TILE) * TILE, -(-m // self.columns) * self.columns
+        self.B, self.C = k * self.rows, k * (self.rows + self.width)  # where they begin, from the base
+        self.size = self.C + self.rows * self.width
+        self.terms = [
+            sorted({t for rows in block.rows[j : j + self.columns] for t in rows}) or [0]
+            for j in range(0, m, self.columns)
+        ]
+
+    def slot(self, i: int, j: int) -> int:
+        """Of an entry of C."""
+        return self.base + self.C + i * self.width + j
+
+    def moves(self) -> Iterator[tuple[Scalar, int]]:
+        """(node, slot) of every entry of A and B that a term uses."""
+        used = {t for terms in self.terms for t in terms}
+        for (i, t), node in np.ndenumerate(self.block.A):
+            if t in used:
+                yield node, self.base + t * self.rows + i
+        for (t, j), node in np.ndenumerate(self.block.B):
+            if t in self.terms[j // self.columns]:
+                yield node, self.base + self.B + t * self.width + j
+
+
+Part = list[Step] | Product
+
+
 class Plan:
     """How one function is laid out in memory and cut into parts.
 
@@ -62,13 +104,13 @@ class Plan:
             if node.op == "input":
                 self.slots[node.id] = self.input_base[node.value[0]] + node.value[1]
         steps = _fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
-        self.early, early_steps, late = self._split_early(steps)
-        self.parts = [late[i : i + PART] for i in range(0, len(late), PART)]
-        self.early_part = early_steps
-        kept = [n for o in function.outputs for n in o.nodes] if keep_outputs else []
+        self.early, self.early_part, late = self._split_early(steps)
+        self.parts = self._cut(late)
+        kept = [n for o in function.outputs for n in o.nodes if keep_outputs or n.op == "const"]
         for node in (*kept, *function.guards):
-            if node.id not in self.slots and (node.op != "const" or keep_outputs):
+            if node.id not in self.slots:
                 self.slots[node.id] = self._take(1)
+        self.constants = [n for n in order if n.op == "const" and n.id in self.slots]
         self._place_shared_values()
 
     def _take(self, count: int, align: int = 1) -> int:
@@ -110,6 +152,30 @@ class Plan:
         late = [s for s in steps if s.node.id not in needed and s.node.id not in place]
         return list(loops.values()), early, self._pair_trigonometry(late)
 
+    def _cut(self, steps: list[Step]) -> list[Part]:
+        """Parts of at most PART steps, and between them the products of matrices, each where its first entry is due."""
+        parts: list[Part] = []
+        current: list[Step] = []
+        placed: dict[int, Product] = {}
+        for step in steps:
+            if step.op == "dot":
+                block, i, j = step.node.value
+                if id(block) not in placed:
+                    placed[id(block)] = made = Product(block, self.group)
+                    for node in block.nodes:  # its entries are read from memory
+                        if node.id not in self.slots:
+                            self.slots[node.id] = self._take(1)
+                    made.base = self._take(made.size, align=self.group)
+                    parts += [current, made]
+                    current = []
+                self.slots[step.node.id] = placed[id(block)].slot(i, j)
+                continue
+            current.append(step)
+            if len(current) == PART:
+                parts.append(current)
+                current = []
+        return [p for p in (*parts, current) if p]
+
     def _pair_trigonometry(self, steps: list[Step]) -> list[Step]:
         """Replace late sin(x), cos(x) by one sincos step that writes both to memory."""
         paired: list[Step] = []
@@ -133,7 +199,7 @@ class Plan:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""
         home: dict[int, int] = {}
         last_use: dict[int, int] = {}
-        every = [self.early_part, *self.parts]
+        every = [part if isinstance(part, list) else [] for part in (self.early_part, *self.parts)]
         for index, part in enumerate(every):
             for step in part:
                 home[step.node.id] = index

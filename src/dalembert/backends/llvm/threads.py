@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 
 from dalembert.errors import DalembertError
@@ -27,7 +27,7 @@ def limit(asked: int | None) -> int:
         setting = os.environ.get("DALEMBERT_THREADS", "")
         if not setting:
             return available()
-        if not setting.isdigit() or int(setting) < 1:
+        if not (setting.isascii() and setting.isdigit() and int(setting) >= 1):
             raise DalembertError(f"environment variable DALEMBERT_THREADS is {setting!r}: expected a whole number ≥ 1")
         return min(int(setting), _most())
     try:
@@ -45,9 +45,10 @@ def _most() -> int:
 
 def run(work: Callable[[], None], workers: int) -> None:
     """Run `work` on this thread and on workers − 1 others; returns when all have returned, raises what they raised."""
-    others = []
-    with suppress(RuntimeError):  # raised when the interpreter is shutting down: this thread can do it alone
-        others = [_threads().submit(work) for _ in range(workers - 1)]
+    others: list[Future[None]] = []
+    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down: this one can do it alone
+        for _ in range(workers - 1):
+            others.append(_threads().submit(work))
     try:
         work()
     finally:

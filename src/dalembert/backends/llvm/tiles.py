@@ -6,12 +6,57 @@ loaded from each row and transposed with shuffles, which is several times cheape
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from .ir import Builder
+
+UNROLLED = 16  # copies up to which no loop is made
 
 
 def blocks(n: int, k: int) -> list[int]:
     """Starts of the blocks of k that cover n ≥ k columns; the last one may overlap the one before."""
     return [min(start, n - k) for start in range(0, n, k)]
+
+
+def each_block(b: Builder, n: int, work: Callable[[str | int], str], name: str) -> list[str]:
+    """work(offset in bytes) for the blocks of `width` that cover n elements; the values it returns, or their sum."""
+    starts = [start * b.size for start in blocks(n, b.width)]
+    if len(starts) <= UNROLLED:
+        return [work(start) for start in starts]
+    table = b.module.table(name, starts)
+    return b.repeat(
+        name, str(len(starts)), lambda k, sums: [b.add(sums[0], work(table_entry(b, table, k)))], [b.const(0.0)]
+    )
+
+
+def copy_runs(b: Builder, moves: list[tuple[int, int]], source: str, target: str, lanes: int, name: str) -> None:
+    """Copy single elements from one array to another, given pairs of places; neighbours that stay so go together."""
+    runs: list[list[tuple[int, int]]] = []
+    for move in moves:
+        if runs and (runs[-1][-1][0] + 1, runs[-1][-1][1] + 1) == move:
+            runs[-1].append(move)
+        else:
+            runs.append([move])
+    for width in {lanes, 1}:
+        wide = b.wide(width)
+        chosen = [run for run in runs if (len(run) >= lanes) == (width == lanes)]
+        pairs = [run[start] for run in chosen for start in blocks(len(run), width)]
+
+        def copy(start: str | int, place: str | int, wide: Builder = wide) -> None:
+            x = b.op(f"load {wide.type}, ptr {b.address(source, start)}, align {b.size}")
+            b.do(f"store {wide.type} {x}, ptr {b.address(target, place)}, align {b.size}")
+
+        if len(pairs) <= UNROLLED:
+            for start, place in pairs:
+                copy(start * b.size, place * b.size)
+            continue
+        tables = [b.module.table(f"{name}.{width}.{k}", [p[k] * b.size for p in pairs]) for k in (0, 1)]
+
+        def body(k: str, carried: list[str], copy=copy, tables=tables) -> list[str]:
+            copy(*[table_entry(b, table, k) for table in tables])
+            return carried
+
+        b.repeat(f"{name}.{width}", str(len(pairs)), body)
 
 
 def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> str:
@@ -22,17 +67,18 @@ def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> st
     table = b.module.table(f"read{base}", blocks(n, k))
     zero = b.const(0.0)
 
-    def body(index: str, carried: str) -> str:
+    def body(index: str, carried: list[str]) -> list[str]:
+        (check,) = carried
         start = table_entry(b, table, index)
         offset = b.op(f"mul i64 {start}, {b.size}")
         vectors = _gather(b, [b.address(row, offset) for row in rows], k)
         target = b.address(memory, b.op(f"add i64 {b.op(f'mul i64 {start}, {b.stride}')}, {base * b.stride}"))
         for j, x in enumerate(vectors):
             b.store(x, target, j)
-            carried = b.fma(x, zero, carried)
-        return carried
+            check = b.fma(x, zero, check)
+        return [check]
 
-    return b.repeat(f"read{base}", str(len(blocks(n, k))), body, zero)
+    return b.repeat(f"read{base}", str(len(blocks(n, k))), body, [zero])[0]
 
 
 def write_rows(b: Builder, rows: list[str], slots: list[int], memory: str, name: str) -> None:
@@ -45,7 +91,7 @@ def write_rows(b: Builder, rows: list[str], slots: list[int], memory: str, name:
     where = b.module.table(name, [slots[start + j] for start in starts for j in range(k)])
     table = b.module.table(name + ".start", starts)
 
-    def body(index: str, carried: str) -> str:
+    def body(index: str, carried: list[str]) -> list[str]:
         vectors = []
         for j in range(k):
             slot = table_entry(b, where, b.op(f"add i64 {b.op(f'mul i64 {index}, {k}')}, {j}"))
@@ -54,7 +100,7 @@ def write_rows(b: Builder, rows: list[str], slots: list[int], memory: str, name:
         _scatter(b, vectors, [b.address(row, offset) for row in rows])
         return carried
 
-    b.repeat(name, str(len(starts)), body, b.const(0.0))
+    b.repeat(name, str(len(starts)), body)
 
 
 def _block(b: Builder, n: int) -> int:

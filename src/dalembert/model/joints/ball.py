@@ -37,6 +37,10 @@ class Ball(Joint):
         """log(q0⁻¹ q1), the shorter way."""
         return so3.quaternion_log(so3.quaternion_multiply(so3.quaternion_conjugate(q0), q1))
 
+    def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The inverse right Jacobian of the rotation vector."""
+        return so3.right_jacobian_inverse(self.difference(q0, q1))
+
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q at unit length."""
         return so3.quaternion_normalize(q)

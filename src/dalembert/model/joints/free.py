@@ -46,6 +46,10 @@ class Free(Joint):
         w = so3.quaternion_log(so3.quaternion_multiply(so3.quaternion_conjugate(q0[3:]), q1[3:]))
         return np.concatenate([w, se3.velocity_reaching(w, self.pose(q0).inverse().point(q1[:3]))])
 
+    def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """The inverse right Jacobian of the screw motion."""
+        return se3.right_jacobian_inverse(self.difference(q0, q1))
+
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternion at unit length."""
         return np.concatenate([q[:3], so3.quaternion_normalize(q[3:])])

@@ -33,6 +33,8 @@ class Joint(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     reach: ClassVar[tuple[float, ...]]  # half range of each coordinate for random states where there is no limit
+    # freedoms that act together; of two groups the second is carried by the first, so that S changes with q
+    stages: ClassVar[tuple[slice, ...]] = (slice(None),)
 
     name: str
     armature: Any = 0.0  # (nv,) rotor inertia seen at the joint [kg·m² or kg]
@@ -108,6 +110,10 @@ class Joint(ABC):
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The velocity (nv,) with q0 ⊕ v = q1."""
         return q1 - q0
+
+    def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+        """∂difference(q0, q1) / ∂q1 (nv, nv), along the velocities at q1."""
+        return np.eye(self.nv)
 
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternion, if any, brought to unit length."""

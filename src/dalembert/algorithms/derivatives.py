@@ -1,0 +1,66 @@
+"""Derivatives of inverse and forward dynamics by analytic recursion."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.math import product, tanh
+from dalembert.model import Model
+from dalembert.spatial import cross_force
+
+from .aba import aba
+from .inverse_mass import inverse_mass_matrix
+from .passive import armature
+from .sweep import carriers, each, sweep
+
+
+def inverse_dynamics_derivatives(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂tau/∂q, ∂tau/∂v, ∂tau/∂a (nv, nv) of tau = rnea(q, v, a).   Carpentier, Mansard 2018; Singh, Russo, Wensing 2022
+
+    q (nq,), v (nv,), a (nv,). ∂/∂q is taken along velocities: column k is the rate of tau along q ⊕ e_k t; ∂tau/∂a = M.
+
+    For a freedom s_i behind s_j (j carries i), with composites of what lies behind i (mass I, Coriolis 2B, wrench F):
+    ∂tau_i/∂q_j = s_i·(2B ψ̇_j + I ψ̈_j), ∂tau_j/∂q_i = s_j·(2B ψ̇_i + I ψ̈_i + s_i ×* F),
+    ∂tau_i/∂v_j = s_i·(2B s_j + I (ψ̇_j + ṡ_j)), ∂tau_j/∂v_i = s_j·(2B s_i + I (ψ̇_i + ṡ_i)).
+    """
+    stages = sweep(model, q, v, a)
+    dq, dv, M = (np.zeros((model.nv, model.nv), q.dtype) for _ in range(3))
+    for stage in stages:
+        I, B2 = stage.mass.momentum, stage.coriolis
+        moved = each(B2.times, stage.psi) + each(I, stage.ddpsi)
+        carried = moved + np.stack([cross_force(s, stage.F) for s in stage.S.T], axis=1)
+        faster = each(B2.times, stage.S) + each(I, stage.psi + stage.dS)
+        IS, BS = each(I, stage.S), each(B2.transposed_times, stage.S)
+        i = stage.v
+        dq[i, i], dv[i, i], M[i, i] = stage.S.T @ moved, stage.S.T @ faster, stage.S.T @ IS
+        for other in carriers(stages, stage):
+            j = other.v
+            dq[j, i], dv[j, i], M[j, i] = other.S.T @ carried, other.S.T @ faster, other.S.T @ IS
+            dq[i, j] = BS.T @ other.psi + IS.T @ other.ddpsi
+            dv[i, j] = BS.T @ other.S + IS.T @ (other.psi + other.dS)
+            M[i, j] = M[j, i].T
+    dq_passive, dv_passive = passive_derivatives(model, q, v)
+    return dq + dq_passive, dv + dv_passive, M + np.diag(armature(model))
+
+
+def forward_dynamics_derivatives(
+    model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂a/∂q, ∂a/∂v, ∂a/∂tau (nv, nv) of a = aba(q, v, tau): −M⁻¹ ∂tau/∂q, −M⁻¹ ∂tau/∂v and M⁻¹, at that a."""
+    dq, dv, _ = inverse_dynamics_derivatives(model, q, v, aba(model, q, v, tau))
+    Minv = inverse_mass_matrix(model, q)
+    both = product(-Minv, np.concatenate([dq, dv], axis=1))
+    return both[:, : model.nv], both[:, model.nv :], Minv
+
+
+def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Derivatives (nv, nv) in q and v of what damping, friction and springs add."""
+    dq, dv = np.zeros((model.nv, model.nv), q.dtype), np.zeros((model.nv, model.nv), v.dtype)
+    for body in model.bodies:
+        joint, i = body.joint, body.v
+        slope = 1.0 - tanh(v[i] / joint.slip_speed) ** 2
+        dv[i, i] = np.diag(joint.damping + joint.friction / joint.slip_speed * slope)
+        dq[i, i] = joint.stiffness[:, None] * joint.difference_jacobian(joint.rest, q[body.q])
+    return dq, dv

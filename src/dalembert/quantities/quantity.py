@@ -1,0 +1,112 @@
+"""What a quantity is: its inputs, its shape and the algorithm behind it.
+
+An algorithm sees one robot and one state. Options (frame, axes, loads) choose the code; numbers are inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import Load, body_loads
+from dalembert.model import Frame, Model
+
+
+class LoadPlace(NamedTuple):
+    """Where an external wrench acts: frame and axes ("frame", "world" or a frame) by name."""
+
+    frame: str
+    axes: str
+
+
+LOAD = ("torque", "force", "point")  # numbers of a wrench, three each
+
+
+@dataclass(frozen=True)
+class Options:
+    """What chooses the code of a quantity beside the robot."""
+
+    frame: str | None = None
+    axes: str = "world"
+    point: bool = False  # whether the point is an input or the frame's origin
+    loads: tuple[LoadPlace, ...] = ()
+
+
+class Inputs(NamedTuple):
+    """Sizes of what a quantity can take."""
+
+    q: int
+    v: int
+
+    def size(self, name: str) -> int:
+        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3}
+        return sizes.get(name, self.v)
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A named result: `compute(model, options, *inputs)` gives an array of `shape(model)`."""
+
+    inputs: tuple[str, ...]
+    shape: Callable[[Model], tuple[int, ...]]
+    compute: Callable[..., Any]
+    normalized: bool = True  # whether quaternions of its q must have unit length
+    framed: bool = False  # whether it is of a frame
+
+    def arguments(self, model: Model, options: Options) -> dict[str, int]:
+        """Input name → size, in the order of the call."""
+        sizes = Inputs(model.nq, model.nv)
+        names = [*self.inputs, *(["point"] if options.point else [])]
+        loads = [f"external[{k}].{field}" for k in range(len(options.loads)) for field in LOAD]
+        return {name: sizes.size(name) for name in names} | dict.fromkeys(loads, 3)
+
+
+def loaded(algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """An algorithm with external wrenches: three inputs each, torque, force, point."""
+
+    def compute(model: Model, options: Options, q: np.ndarray, *rest: np.ndarray) -> Any:
+        if not options.loads:
+            return algorithm(model, q, *rest)
+        count = len(rest) - len(LOAD) * len(options.loads)
+        others, numbers = rest[:count], iter(rest[count:])
+        loads = []
+        for place in options.loads:
+            axes = place.axes if place.axes in ("frame", "world") else model.frame(place.axes)
+            loads.append(Load(model.frame(place.frame), next(numbers), next(numbers), next(numbers), axes))  # type: ignore[arg-type]
+        return algorithm(model, q, *others, external=body_loads(model, q, loads))
+
+    return compute
+
+
+def framed(algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    """An algorithm on a point of a frame, along stated axes."""
+
+    def compute(model: Model, options: Options, *inputs: np.ndarray) -> Any:
+        *state, point = inputs if options.point else (*inputs, np.zeros(3))
+        axes: str | Frame = options.axes if options.axes in ("world", "body") else model.frame(options.axes)
+        return algorithm(model, *state, model.frame(options.frame or ""), point, axes)
+
+    return compute
+
+
+def plain(algorithm: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda model, options, *inputs: algorithm(model, *inputs)
+
+
+def configuration(model: Model) -> tuple[int, ...]:
+    return (model.nq,)
+
+
+def generalized(model: Model) -> tuple[int, ...]:
+    return (model.nv,)
+
+
+def square(model: Model) -> tuple[int, ...]:
+    return (model.nv, model.nv)
+
+
+def fixed(*shape: int) -> Callable[[Model], tuple[int, ...]]:
+    return lambda model: shape

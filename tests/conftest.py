@@ -1,0 +1,22 @@
+"""Tests use a compile cache of their own, empty at the start, so that no earlier run or version can help or harm."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+
+import pytest
+
+OWNED = pytest.StashKey[str]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    if hasattr(config, "workerinput"):  # a worker of pytest-xdist inherits the cache of the process that started it
+        return
+    config.stash[OWNED] = os.environ["DALEMBERT_CACHE"] = tempfile.mkdtemp(prefix="dalembert-tests-")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if OWNED in config.stash:
+        shutil.rmtree(config.stash[OWNED], ignore_errors=True)

@@ -1,0 +1,101 @@
+"""Names that do not exist: the error gives the nearest valid one and lists some."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, Wrench, load
+
+ARM = load("ur5")
+Q = np.zeros(6)
+
+
+def raises(*parts: str, kind=DalembertError):
+    """The message holds these parts, in this order."""
+    return pytest.raises(kind, match="(?s)" + ".*".join(re.escape(p) for p in parts))
+
+
+def test_structure():
+    joint = ARM.joints[2].name
+    with raises(f"unknown joint '{joint}x': did you mean '{joint}'?", "joints: ", ARM.joints[0].name):
+        ARM.joint(joint + "x")
+    with raises("unknown body 'forearm_lnk': did you mean 'forearm_link'?"):
+        ARM.body("forearm_lnk")
+    with raises("unknown frame 'tol0': did you mean 'tool0'?", "frames: base_link"):
+        ARM.frame("tol0")
+    with raises("unknown joint ''"):
+        ARM.joint("")
+
+
+@pytest.mark.parametrize("call", ["first", "later"])
+def test_frames_of_quantities(call):
+    r = load("ur5")
+    if call == "later":
+        r.pose(Q, "tool0"), r.velocity(Q, Q, "tool0")
+    with raises("unknown frame 'tool': did you mean 'tool0'?"):
+        r.pose(Q, "tool")
+    with raises("unknown frame 'wrld'"):
+        r.velocity(Q, Q, "tool0", axes="wrld")
+    with raises("unknown frame 'bodyy'"):
+        r.jacobian(Q, "tool0", axes="bodyy", point=(0, 0, 0.1))
+    for frame in (None, 3, ["tool0"], {"tool0"}):
+        with raises("expected the name of a frame of robot 'ur5'"):
+            r.pose(Q, frame)
+        with raises("expected the name of a frame of robot 'ur5'"):
+            r.velocity(Q, Q, "tool0", axes=frame)
+    for point, said in (((1, 2), "has shape (2,)"), (None, "is of type NoneType"), ("x", "is of type str")):
+        with raises(f"velocity: point {said}", "expected (…, 3)"):
+            r.velocity(Q, Q, "tool0", point=point)
+    with raises("velocity: point[1] is nan"):
+        r.velocity(Q, Q, "tool0", point=(0, np.nan, 0))
+
+
+def test_wrenches():
+    with raises("unknown frame 'tol0': did you mean 'tool0'?"):
+        ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tol0")])
+    with raises("unknown frame ''", "frames: base_link"):
+        ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1))])
+    with raises("unknown frame 'wolrd'"):
+        ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tool0", axes="wolrd")])
+
+
+def test_effects():
+    with raises("unknown effect 'frction': did you mean 'friction'?", "armature"):
+        ARM.without("frction")
+    assert ARM.without() == ARM
+
+
+@pytest.mark.parametrize("method", ["compile", "operations", "source"])
+def test_quantities(method):
+    ask = getattr(ARM, method)
+    with raises("robot 'ur5': unknown quantity 'inverse_dynamic': did you mean 'inverse_dynamics'?"):
+        ask("inverse_dynamic")
+    with raises("unknown quantity ['gravity']: did you mean 'gravity'?"):
+        ask(["gravity"])
+    with raises("jacobian: which frame? pass frame=…, one of: base_link"):
+        ask("jacobian")
+    with raises("unknown frame 'tool': did you mean 'tool0'?"):
+        ask("jacobian", frame="tool")
+
+
+def test_compiling():
+    with raises("compile: dtype is", "expected float64 or float32"):
+        ARM.compile("gravity", dtype=np.int32)
+    with raises("not understood", kind=TypeError):
+        ARM.compile("gravity", dtype="foo")
+    with raises("source: unknown language 'C++'", "languages: c"):
+        ARM.source("gravity", "C++")
+    with raises("unknown language 'fortran'"):
+        ARM.export("gravity", "fortran", "/nowhere")
+    with pytest.raises(OSError):
+        ARM.export("gravity", "c", "/dev/null/here")
+
+
+def test_robots():
+    with raises("load: unknown robot 'ur55': did you mean 'ur5'?"):
+        load("ur55")
+    with raises("random: expected a NumPy generator, such as np.random.default_rng(0)"):
+        ARM.random(0)
