@@ -16,10 +16,9 @@ import numpy as np
 
 from dalembert.graph import Function, Loop
 
-from . import batch, cache, emit, fastcall, target
+from . import batch, cache, fastcall, target
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
-WRITERS: dict[str, Callable[..., str]] = {"one": emit.one_kernel, "batch": emit.batch_kernel}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 _TYPES = {
     "one": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS),
@@ -88,8 +87,11 @@ class Kernel:
         entry = cache.read(name)
         if entry is None:
             with announced(f"compiling {self.name}"):
+                from . import emit  # not needed for what comes from the disk
+
                 function = self.function()
-                code = target.compile_object(WRITERS[kind](function, element, target.lanes(element)))
+                write = {"one": emit.one_kernel, "batch": emit.batch_kernel}[kind]
+                code = target.compile_object(write(function, element, target.lanes(element)))
             entry = cache.Entry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)
