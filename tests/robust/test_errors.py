@@ -160,7 +160,10 @@ def test_batches_that_do_not_broadcast(arm):
 
 
 def test_bad_out(arm):
+    sealed = np.zeros(6)
+    sealed.flags.writeable = False
     for out, said in (
+        (sealed, "a read-only float64 array of shape (6,)"),
         (np.zeros(5), "a float64 array of shape (5,)"),
         (np.zeros((1, 6)), "a float64 array of shape (1, 6)"),
         (np.zeros(6, np.float32), "a float32 array of shape (6,)"),

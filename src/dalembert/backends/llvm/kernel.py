@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache as memoize
 from typing import Any
@@ -145,9 +145,18 @@ class Kernel:
         return function
 
 
-@memoize
+_fast_lock = threading.Lock()
+
+
 def fast_address() -> int | None:
-    """Address of the builtin's code, made once; None where the interpreter's layout is not the expected one."""
+    """Address of the builtin's code; None where it is switched off or the interpreter's layout is another one."""
+    with _fast_lock:  # of two engines made at once one would be dropped, though its address was given away
+        engine = _fast_engine()
+    return None if engine is None else engine.get_function_address("call")
+
+
+@memoize  # which also keeps it alive
+def _fast_engine() -> Any:
     symbols = fastcall.symbols()
     if symbols is None:
         return None
@@ -158,9 +167,7 @@ def fast_address() -> int | None:
     if entry is None:
         entry = cache.Entry(target.compile_object(fastcall.source()), {})
         cache.write(name, entry)
-    engine = target.load_object(entry.code)
-    fast_address.engine = engine  # type: ignore[attr-defined]  # lives as long as the process
-    return engine.get_function_address("call")
+    return target.load_object(entry.code)
 
 
 @contextmanager
@@ -169,7 +176,8 @@ def announced(what: str) -> Iterator[None]:
     begin = time.perf_counter()
     timer = threading.Timer(1.0, lambda: print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True))
     timer.daemon = True
-    timer.start()
+    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down
+        timer.start()
     try:
         yield
     finally:

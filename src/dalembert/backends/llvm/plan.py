@@ -197,12 +197,10 @@ class Plan:
 
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""
-        home: dict[int, int] = {}
         last_use: dict[int, int] = {}
         every = [part if isinstance(part, list) else [] for part in (self.early_part, *self.parts)]
         for index, part in enumerate(every):
             for step in part:
-                home[step.node.id] = index
                 for a in step.args:
                     last_use[a.id] = index
         free: list[int] = []
