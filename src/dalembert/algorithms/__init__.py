@@ -5,6 +5,7 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 
 from .aba import aba
 from .center_of_mass import center_of_mass
+from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, integrate, interpolate, neutral, normalize, random
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
@@ -14,7 +15,10 @@ from .external import Load, body_loads
 from .inverse_mass import inverse_mass_matrix
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
+from .reactions import reaction_wrenches
+from .regressor import energy_regressor, momentum_regressor, torque_regressor
 from .rnea import bias, gravity, rnea
+from .zero_moment_point import zero_moment_point
 
 __all__ = [
     "Load",
@@ -23,9 +27,14 @@ __all__ = [
     "bias",
     "body_loads",
     "center_of_mass",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_rate",
+    "composite_inertia",
     "coriolis_matrix",
     "difference",
     "energy",
+    "energy_regressor",
     "forward_dynamics_derivatives",
     "frame_pose",
     "gravity",
@@ -37,11 +46,15 @@ __all__ = [
     "jacobian_rate",
     "kinetic_energy",
     "mass_matrix",
+    "momentum_regressor",
     "neutral",
     "normalize",
     "poses",
     "potential_energy",
     "random",
+    "reaction_wrenches",
     "rnea",
+    "torque_regressor",
     "velocity",
+    "zero_moment_point",
 ]

@@ -55,6 +55,7 @@ class Quantity:
     compute: Callable[..., Any]
     normalized: bool = True  # whether quaternions of its q must have unit length
     framed: bool = False  # whether it is of a frame
+    usual: Options = Options()  # what a call without keywords means
 
     def arguments(self, model: Model, options: Options) -> dict[str, int]:
         """Input name → size, in the order of the call."""
