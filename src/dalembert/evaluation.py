@@ -9,10 +9,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from .compile import Call, is_single, is_traced, quantity_call, real_array
+from .compile import Call, catalogued, is_single, is_traced, quantity_call, real_array
 from .errors import DalembertError, unknown
 from .model import Model
-from .quantities import CATALOGUE, LOAD, LoadPlace, Options
+from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options
 from .structure import ORIGIN, Wrench
 
 
@@ -36,18 +36,25 @@ class Evaluation:
         self._calls: dict[tuple[str, Options], Call] = {}
         self._fast: dict[tuple[str, str, str], Callable[..., Any]] = {}
 
-    def _evaluate(self, name: str, inputs: tuple[Any, ...], keywords: Keywords, external: Sequence[Wrench] = ()) -> Any:
+    def _evaluate(
+        self,
+        name: str,
+        inputs: tuple[Any, ...],
+        keywords: Keywords,
+        external: Sequence[Wrench] = (),
+        method: str = METHOD,
+    ) -> Any:
         """A quantity that needs no frame; from then on the fast call stands in the method's place."""
         wrenches = _wrenches(external)
-        if wrenches:
-            options = Options(loads=tuple(self._load_place(w) for w in wrenches))
+        if wrenches or method != METHOD:
+            options = Options(loads=tuple(self._load_place(w) for w in wrenches), method=_text("method", method))
             return self._compute(name, options, *inputs, *_load_numbers(name, wrenches, inputs), **keywords)
         result = self._compute(name, Options(), *inputs, **keywords)
         if self._is_new(name):
-            method = getattr(type(self), name)
-            doc = f"{_signature(method)}\n--\n\n{method.__doc__}"
+            general = getattr(type(self), name)
+            doc = f"{_signature(general)}\n--\n\n{general.__doc__}"
             kernel = self._calls[name, Options()].kernel
-            self.__dict__[name] = kernel.builtin(name, doc, partial(method, self), owner=self)
+            self.__dict__[name] = kernel.builtin(name, doc, partial(general, self), owner=self)
         return result
 
     def _is_new(self, name: str) -> bool:
@@ -102,12 +109,12 @@ class Evaluation:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
 
-    def _named_call(self, name: str, frame: str | None, axes: str) -> Call:
+    def _named_call(self, name: str, frame: str | None, axes: str, method: str = METHOD) -> Call:
         """The call of a quantity given by name, its frame checked."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
         if not CATALOGUE[name].framed:
-            return self._call(name, Options())
+            return self._call(name, Options(method=_text("method", method)))
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
@@ -124,8 +131,8 @@ class Evaluation:
 
     def _trace(self, name: str, options: Options, inputs: tuple[Any, ...]) -> Any:
         """The quantity as an expression of traced inputs, for use inside a traced function."""
-        quantity = CATALOGUE[name]
-        arrays = []
+        quantity = catalogued(name, self.model)
+        compute, arrays = quantity.way(options.method), []
         for (argument, size), x in zip(quantity.arguments(self.model, options).items(), inputs, strict=True):
             array = np.atleast_1d(np.asarray(x, object))
             if array.shape != (size,):
@@ -133,7 +140,7 @@ class Evaluation:
                     f"{name}: {argument} has shape {array.shape}, expected ({size},) inside a traced function"
                 )
             arrays.append(array)
-        result = np.asarray(quantity.compute(self.model, options, *arrays), object)
+        result = np.asarray(compute(self.model, options, *arrays), object)
         return result if result.ndim else result[()]
 
     def _load_place(self, wrench: Wrench) -> LoadPlace:
@@ -143,6 +150,12 @@ class Evaluation:
         if wrench.axes not in ("frame", "world"):
             self.model.frame(wrench.axes)
         return LoadPlace(wrench.frame, wrench.axes)
+
+
+def _text(what: str, x: Any) -> str:
+    if not isinstance(x, str):
+        raise DalembertError(f"{what}={x!r}: expected a name")
+    return x
 
 
 def _signature(method: Callable[..., Any]) -> str:

@@ -10,6 +10,7 @@ from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.kinematics import Kinematics
+from .methods.products import Products
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from .formats import Finding
 
 
-class Robot(Configurations, Dynamics, Kinematics, Derivatives, Compiling):
+class Robot(Configurations, Dynamics, Kinematics, Derivatives, Products, Compiling):
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]

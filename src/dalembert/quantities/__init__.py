@@ -5,8 +5,10 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from .core import CORE
 from .derivatives import DERIVATIVES
-from .quantity import LOAD, LoadPlace, Options, Quantity
+from .products import PRODUCTS
+from .quantity import LOAD, METHOD, LoadPlace, Options, Quantity
+from .second import SECOND
 
-CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES}
+CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **PRODUCTS, **SECOND}
 
-__all__ = ["CATALOGUE", "LOAD", "LoadPlace", "Options", "Quantity"]
+__all__ = ["CATALOGUE", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity"]
