@@ -10,6 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.algorithms.tensors import mirror
 from dalembert.graph import jacobian
 from dalembert.math import product
 from dalembert.model import Model
@@ -17,7 +18,7 @@ from dalembert.model import Model
 from .quantity import Options, Quantity
 from .tangent import differentiated, pulled, spread
 
-LARGEST = 20  # degrees of freedom: all of a quadruped; the code grows with their square
+LARGEST = 40  # degrees of freedom, a humanoid without hands: the code grows with their square
 
 
 @differentiated
@@ -31,8 +32,17 @@ def inverse_blocks(
     n = model.nv
     slope_q, slope_v, slope_a = pulled(model, algorithms.rnea(model, q, v, a), w, q, v, a)
     along = spread(model, np.concatenate([slope_q, slope_v, slope_a]), q)
-    qq, vv = along[:n], jacobian(slope_v, v)
-    return np.stack([0.5 * (qq + qq.T), along[n : 2 * n].T, along[2 * n :].T, 0.5 * (vv + vv.T)])
+    return np.stack([_symmetric(model, along[:n]), along[n : 2 * n].T, along[2 * n :].T, mirror(jacobian(slope_v, v))])
+
+
+def _symmetric(model: Model, qq: np.ndarray) -> np.ndarray:
+    """The symmetric part of X_j X_k wᵀf: only rates along one ball or free joint depend on their order."""
+    qq = qq.copy()
+    for body in model.bodies:
+        if body.joint.nq != body.joint.nv:
+            own = qq[body.v, body.v]
+            qq[body.v, body.v] = 0.5 * (own + own.T)
+    return mirror(qq)
 
 
 def inverse_second(
@@ -55,7 +65,7 @@ def forward_second(
     qq, qv, qa, vv = inverse_blocks(model, options, q, v, a, force)
     slopes = algorithms.forward_dynamics_derivatives(model, q, v, tau)
     through_q, through_v, through_tau = (product(qa, slope) for slope in slopes)
-    return _hessian(-(qq + through_q + through_q.T), -(qv + through_v), -through_tau, -vv)
+    return _hessian(mirror(-(qq + through_q + through_q.T)), -(qv + through_v), -through_tau, -vv)
 
 
 def _hessian(qq: np.ndarray, qv: np.ndarray, qa: np.ndarray, vv: np.ndarray) -> np.ndarray:
