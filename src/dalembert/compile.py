@@ -16,7 +16,7 @@ from .errors import DalembertError
 from .graph import Function, Scalar, trace
 from .math import abs as absolute
 from .model import Model
-from .quantities import CATALOGUE, Options
+from .quantities import CATALOGUE, Options, Quantity
 
 UNIT_TOLERANCE = 1e-6  # by how much the length of a quaternion may miss 1
 NOT_FINITE = 1  # bit of a kernel's status
@@ -192,13 +192,22 @@ def _kind(x: Any) -> str:
     return f"a {'' if x.flags.writeable else 'read-only '}{x.dtype} array of shape {np.asarray(x).shape}"
 
 
+def catalogued(name: str, model: Model) -> Quantity:
+    """A quantity of the catalogue, if the model can have it."""
+    quantity = CATALOGUE[name]
+    if reason := quantity.refuses(model):
+        raise DalembertError(f"{name}: {reason}")
+    return quantity
+
+
 def quantity_call(model: Model, name: str, options: Options) -> Call:
     """The compiled form of a quantity of the catalogue for one model."""
-    quantity = CATALOGUE[name]
+    quantity = catalogued(name, model)
+    way = quantity.way(options.method)
     sizes = quantity.arguments(model, options)
 
     def compute(*inputs: np.ndarray) -> Any:
-        return quantity.compute(model, options, *inputs)
+        return way(model, options, *inputs)
 
     def build() -> Function:
         return trace(compute, sizes, name, _unit_quaternions(model, sizes) if quantity.normalized else None)

@@ -10,10 +10,10 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from .compile import Call, is_single, is_traced, quantity_call, real_array
+from .compile import Call, catalogued, is_single, is_traced, quantity_call, real_array
 from .errors import DalembertError, unknown
 from .model import Model
-from .quantities import CATALOGUE, LOAD, LoadPlace, Options
+from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options
 from .structure import ORIGIN, Wrench
 
 
@@ -44,19 +44,20 @@ class Evaluation:
         keywords: Keywords,
         external: Sequence[Wrench] = (),
         options: Options | None = None,
+        method: str = METHOD,
     ) -> Any:
         """A quantity that needs no frame; from then on the fast call stands in the method's place."""
         usual, wrenches = CATALOGUE[name].usual, _wrenches(external)
-        options = options or usual
+        options = options or replace(usual, method=_text("method", method))
         if wrenches:
             options = replace(options, loads=tuple(self._load_place(w) for w in wrenches))
             return self._compute(name, options, *inputs, *_load_numbers(name, wrenches, inputs), **keywords)
         result = self._compute(name, options, *inputs, **keywords)
         if options == usual and self._is_new(name):
-            method = getattr(type(self), name)
-            doc = f"{_signature(method)}\n--\n\n{method.__doc__}"
+            general = getattr(type(self), name)
+            doc = f"{_signature(general)}\n--\n\n{general.__doc__}"
             kernel = self._calls[name, usual].kernel
-            self.__dict__[name] = kernel.builtin(name, doc, partial(method, self), owner=self)
+            self.__dict__[name] = kernel.builtin(name, doc, partial(general, self), owner=self)
         return result
 
     def _is_new(self, name: str) -> bool:
@@ -111,14 +112,14 @@ class Evaluation:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
 
-    def _named_call(self, name: str, frame: str | None, axes: str | None) -> Call:
+    def _named_call(self, name: str, frame: str | None, axes: str | None, method: str = METHOD) -> Call:
         """The call of a quantity given by name, its frame and axes checked; axes None: the usual ones."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
         usual = CATALOGUE[name].usual
         axes = usual.axes if axes is None else axes
         if not CATALOGUE[name].framed:
-            return self._call(name, replace(usual, axes=self._axes(axes)))
+            return self._call(name, replace(usual, axes=self._axes(axes), method=_text("method", method)))
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
@@ -139,8 +140,8 @@ class Evaluation:
 
     def _trace(self, name: str, options: Options, inputs: tuple[Any, ...]) -> Any:
         """The quantity as an expression of traced inputs, for use inside a traced function."""
-        quantity = CATALOGUE[name]
-        arrays = []
+        quantity = catalogued(name, self.model)
+        compute, arrays = quantity.way(options.method), []
         for (argument, size), x in zip(quantity.arguments(self.model, options).items(), inputs, strict=True):
             array = np.atleast_1d(np.asarray(x, object))
             if array.shape != (size,):
@@ -148,7 +149,7 @@ class Evaluation:
                     f"{name}: {argument} has shape {array.shape}, expected ({size},) inside a traced function"
                 )
             arrays.append(array)
-        result = np.asarray(quantity.compute(self.model, options, *arrays), object)
+        result = np.asarray(compute(self.model, options, *arrays), object)
         return result if result.ndim else result[()]
 
     def _load_place(self, wrench: Wrench) -> LoadPlace:
@@ -158,6 +159,12 @@ class Evaluation:
         if wrench.axes not in ("frame", "world"):
             self.model.frame(wrench.axes)
         return LoadPlace(wrench.frame, wrench.axes)
+
+
+def _text(what: str, x: Any) -> str:
+    if not isinstance(x, str):
+        raise DalembertError(f"{what}={x!r}: expected a name")
+    return x
 
 
 def _signature(method: Callable[..., Any]) -> str:

@@ -11,6 +11,7 @@ from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.kinematics import Kinematics
 from .methods.momentum import Momentum
+from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
 from .model import Model
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from .formats import Finding
 
 
-class Robot(Configurations, Dynamics, Kinematics, Derivatives, Momentum, Reactions, Regressors, Compiling):
+class Robot(Configurations, Dynamics, Kinematics, Derivatives, Products, Momentum, Reactions, Regressors, Compiling):
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]

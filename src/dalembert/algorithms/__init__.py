@@ -7,12 +7,15 @@ from .aba import aba
 from .center_of_mass import center_of_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, integrate, interpolate, neutral, normalize, random
+from .coordinates import along_velocities, coordinate_rate
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
-from .derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
+from .derivatives import forward_dynamics_derivatives, gravity_derivatives, inverse_dynamics_derivatives
 from .energy import energy, kinetic_energy, potential_energy
 from .external import Load, body_loads
+from .generalized_newton_euler import equations, generalized_newton_euler
 from .inverse_mass import inverse_mass_matrix
+from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
 from .reactions import reaction_wrenches
@@ -24,6 +27,7 @@ __all__ = [
     "Load",
     "aba",
     "acceleration",
+    "along_velocities",
     "bias",
     "body_loads",
     "center_of_mass",
@@ -31,17 +35,22 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_rate",
     "composite_inertia",
+    "coordinate_rate",
     "coriolis_matrix",
     "difference",
     "energy",
     "energy_regressor",
+    "equations",
     "forward_dynamics_derivatives",
     "frame_pose",
+    "generalized_newton_euler",
     "gravity",
+    "gravity_derivatives",
     "integrate",
     "interpolate",
     "inverse_dynamics_derivatives",
     "inverse_mass_matrix",
+    "inverse_mass_product",
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",

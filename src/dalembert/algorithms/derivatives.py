@@ -55,6 +55,12 @@ def forward_dynamics_derivatives(
     return both[:, : model.nv], both[:, model.nv :], Minv
 
 
+def gravity_derivatives(model: Model, q: np.ndarray) -> np.ndarray:
+    """∂g/∂q (nv, nv) along velocities, of g = gravity(q) at q (nq,), springs included: the stiffness at rest."""
+    rest = np.zeros(model.nv)
+    return inverse_dynamics_derivatives(model, q, rest, rest)[0]
+
+
 def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives (nv, nv) in q and v of what damping, friction and springs add."""
     dq, dv = np.zeros((model.nv, model.nv), q.dtype), np.zeros((model.nv, model.nv), v.dtype)

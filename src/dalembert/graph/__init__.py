@@ -6,5 +6,19 @@
 from .differentiate import gradient, jacobian, jvp, vjp
 from .function import Function, Input, Loop, Output, trace
 from .scalar import Graph, Scalar
+from .substitute import substitute
 
-__all__ = ["Function", "Graph", "Input", "Loop", "Output", "Scalar", "gradient", "jacobian", "jvp", "trace", "vjp"]
+__all__ = [
+    "Function",
+    "Graph",
+    "Input",
+    "Loop",
+    "Output",
+    "Scalar",
+    "gradient",
+    "jacobian",
+    "jvp",
+    "substitute",
+    "trace",
+    "vjp",
+]

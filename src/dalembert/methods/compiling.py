@@ -34,9 +34,11 @@ class Compiling(Evaluation):
             call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
         return self
 
-    def operations(self, name: str, *, frame: str | None = None, axes: str | None = None) -> dict[str, int]:
+    def operations(
+        self, name: str, *, frame: str | None = None, axes: str | None = None, method: str = "newton-euler"
+    ) -> dict[str, int]:
         """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
-        return self._named_call(name, frame, axes).kernel.function().operations()
+        return self._named_call(name, frame, axes, method).kernel.function().operations()
 
     def source(self, name: str, language: str = "c", *, frame: str | None = None, axes: str | None = None) -> str:
         """A quantity as source text: "c", one self-contained C99 file."""

@@ -6,8 +6,10 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 from .core import CORE
 from .derivatives import DERIVATIVES
 from .momentum import MOMENTUM
-from .quantity import LOAD, LoadPlace, Options, Quantity
+from .products import PRODUCTS
+from .quantity import LOAD, METHOD, LoadPlace, Options, Quantity
+from .second import SECOND
 
-CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM}
+CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM, **PRODUCTS, **SECOND}
 
-__all__ = ["CATALOGUE", "LOAD", "LoadPlace", "Options", "Quantity"]
+__all__ = ["CATALOGUE", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity"]

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from dalembert import algorithms
 from dalembert.model import Model
 
+from . import lagrange
 from .quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, plain, square
 
 
@@ -27,13 +30,47 @@ def _interpolate(model: Model, options: Options, q0: np.ndarray, q1: np.ndarray,
     return algorithms.interpolate(model, q0, q1, s[0])
 
 
+def _gne_bias(model: Model, q: np.ndarray, v: np.ndarray, external: Any = None) -> np.ndarray:
+    return algorithms.generalized_newton_euler(model, q, v, np.zeros(model.nv), external)
+
+
+def _gne_mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
+    return algorithms.equations(model, q, np.zeros(model.nv))[0]
+
+
+def _gne_gravity(model: Model, q: np.ndarray) -> np.ndarray:
+    return algorithms.equations(model, q, np.zeros(model.nv))[2]
+
+
+GNE = "generalized-newton-euler"
+
 CORE: dict[str, Quantity] = {
-    "inverse_dynamics": Quantity(("q", "v", "a"), generalized, loaded(algorithms.rnea)),
+    "inverse_dynamics": Quantity(
+        ("q", "v", "a"),
+        generalized,
+        loaded(algorithms.rnea),
+        methods={"lagrange": lagrange.inverse_dynamics, GNE: loaded(algorithms.generalized_newton_euler)},
+    ),
     "forward_dynamics": Quantity(("q", "v", "tau"), generalized, loaded(algorithms.aba)),
-    "mass_matrix": Quantity(("q",), square, plain(algorithms.mass_matrix)),
+    "mass_matrix": Quantity(
+        ("q",),
+        square,
+        plain(algorithms.mass_matrix),
+        methods={"lagrange": lagrange.mass_matrix, GNE: plain(_gne_mass_matrix)},
+    ),
     "inverse_mass_matrix": Quantity(("q",), square, plain(algorithms.inverse_mass_matrix)),
-    "bias": Quantity(("q", "v"), generalized, loaded(algorithms.bias)),
-    "gravity": Quantity(("q",), generalized, plain(algorithms.gravity)),
+    "bias": Quantity(
+        ("q", "v"),
+        generalized,
+        loaded(algorithms.bias),
+        methods={"lagrange": lagrange.bias, GNE: loaded(_gne_bias)},
+    ),
+    "gravity": Quantity(
+        ("q",),
+        generalized,
+        plain(algorithms.gravity),
+        methods={"lagrange": lagrange.gravity, GNE: plain(_gne_gravity)},
+    ),
     "kinetic_energy": Quantity(("q", "v"), fixed(), plain(algorithms.kinetic_energy)),
     "potential_energy": Quantity(("q",), fixed(), plain(algorithms.potential_energy)),
     "energy": Quantity(("q", "v"), fixed(), plain(algorithms.energy)),

@@ -1,17 +1,86 @@
-"""Derivatives of the dynamics."""
+"""Derivatives of the dynamics and of the kinematics, the Coriolis matrix and what it comes from."""
 
 from __future__ import annotations
 
-from dalembert import algorithms
+from functools import reduce
+from typing import Any
 
-from .quantity import Quantity, plain, square
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.math import abs as absolute
+from dalembert.math import maximum
+from dalembert.model import Model
+
+from .quantity import Options, Quantity, framed, plain, square
+from .tangent import differentiated, pulled, pushed, spread
+
+SMALL_ARM = 12  # degrees of freedom up to which Christoffel symbols are given: nv³ numbers
+
+
+@differentiated
+def _passivity_residual(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> Any:
+    """max |N + Nᵀ| of N = Ṁ − 2C, with Ṁ the rate of the mass matrix along v."""
+    N = pushed(model, algorithms.mass_matrix(model, q), q, v) - 2.0 * algorithms.coriolis_matrix(model, q, v)
+    return reduce(maximum, [absolute(x) for x in (N + N.T)[np.triu_indices(model.nv)]], 0.0)
+
+
+@differentiated
+def _christoffel(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
+    """½ (∂M_ij/∂q_k + ∂M_ik/∂q_j − ∂M_jk/∂q_i) (nv, nv, nv)."""
+    dM = spread(model, algorithms.mass_matrix(model, q), q)
+    return 0.5 * (dM + dM.transpose(0, 2, 1) - dM.transpose(2, 0, 1))
+
+
+def _no_symbols(model: Model) -> str | None:
+    for body in model.bodies:
+        if body.joint.nq != body.joint.nv:
+            return (
+                f"joint {body.joint.name!r} is {body.joint.kind}, whose velocity is not the rate of coordinates; "
+                "coriolis_matrix has no such limit"
+            )
+    if model.nv > SMALL_ARM:
+        return (
+            f"robot {model.name!r} has {model.nv} degrees of freedom, expected at most {SMALL_ARM} for nv³ numbers: "
+            "use coriolis_matrix"
+        )
+    return None
+
+
+@differentiated
+def _energy_derivatives(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """∂energy/∂q along velocities, and ∂energy/∂v: the momenta (2, nv)."""
+    return np.stack(pulled(model, algorithms.energy(model, q, v), 1.0, q, v))
+
+
+@differentiated
+def _pose_derivative(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
+    """∂X_WF/∂q (4, 4, nv) along velocities."""
+    return spread(model, algorithms.frame_pose(model, q, model.frame(options.frame or "")).matrix(), q)
+
+
+@differentiated
+def _jacobian_derivative(model: Model, options: Options, q: np.ndarray, *point: np.ndarray) -> np.ndarray:
+    """∂J/∂q (6, nv, nv) along velocities, entry by entry."""
+    return spread(model, framed(algorithms.jacobian)(model, options, q, *point), q)
+
+
+def _three_squares(model: Model) -> tuple[int, ...]:
+    return 3, model.nv, model.nv
+
 
 DERIVATIVES: dict[str, Quantity] = {
     "coriolis_matrix": Quantity(("q", "v"), square, plain(algorithms.coriolis_matrix)),
+    "passivity_residual": Quantity(("q", "v"), lambda model: (), _passivity_residual),
+    "christoffel": Quantity(("q",), lambda model: (model.nv,) * 3, _christoffel, refuses=_no_symbols),
     "inverse_dynamics_derivatives": Quantity(
-        ("q", "v", "a"), lambda model: (3, model.nv, model.nv), plain(algorithms.inverse_dynamics_derivatives)
+        ("q", "v", "a"), _three_squares, plain(algorithms.inverse_dynamics_derivatives)
     ),
     "forward_dynamics_derivatives": Quantity(
-        ("q", "v", "tau"), lambda model: (3, model.nv, model.nv), plain(algorithms.forward_dynamics_derivatives)
+        ("q", "v", "tau"), _three_squares, plain(algorithms.forward_dynamics_derivatives)
     ),
+    "gravity_derivatives": Quantity(("q",), square, plain(algorithms.gravity_derivatives)),
+    "energy_derivatives": Quantity(("q", "v"), lambda model: (2, model.nv), _energy_derivatives),
+    "pose_derivative": Quantity(("q",), lambda model: (4, 4, model.nv), _pose_derivative, framed=True),
+    "jacobian_derivative": Quantity(("q",), lambda model: (6, model.nv, model.nv), _jacobian_derivative, framed=True),
 }

@@ -5,13 +5,14 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.algorithms import Load, body_loads
+from dalembert.errors import unknown
 from dalembert.model import Frame, Model
 
 
@@ -22,6 +23,7 @@ class LoadPlace(NamedTuple):
     axes: str
 
 
+METHOD = "newton-euler"  # unless another one is asked for
 LOAD = ("torque", "force", "point")  # numbers of a wrench, three each
 
 
@@ -33,6 +35,7 @@ class Options:
     axes: str = "world"
     point: bool = False  # whether the point is an input or the frame's origin
     loads: tuple[LoadPlace, ...] = ()
+    method: str = METHOD
 
 
 class Inputs(NamedTuple):
@@ -56,6 +59,15 @@ class Quantity:
     normalized: bool = True  # whether quaternions of its q must have unit length
     framed: bool = False  # whether it is of a frame
     usual: Options = Options()  # what a call without keywords means
+    refuses: Callable[[Model], str | None] = lambda model: None  # why a model cannot have it, in words
+    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # other ways to the same result
+
+    def way(self, method: str) -> Callable[..., Any]:
+        """The `compute` of a method by name."""
+        ways = {METHOD: self.compute, **self.methods}
+        if method not in ways:
+            raise unknown("method", method, ways)
+        return ways[method]
 
     def arguments(self, model: Model, options: Options) -> dict[str, int]:
         """Input name → size, in the order of the call."""

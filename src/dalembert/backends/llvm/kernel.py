@@ -90,7 +90,7 @@ class Kernel:
                 from . import emit  # not needed for what comes from the disk
 
                 function = self.function()
-                write = {"one": emit.one_kernel, "batch": emit.batch_kernel}[kind]
+                write: Callable[..., str] = emit.one_kernel if kind == "one" else emit.batch_kernel
                 code = target.compile_object(write(function, element, target.lanes(element)))
             entry = cache.Entry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
@@ -174,7 +174,13 @@ def _fast_engine() -> Any:
 def announced(what: str) -> Iterator[None]:
     """Say on stderr what is being done if it takes longer than a second, and how long it took."""
     begin = time.perf_counter()
-    timer = threading.Timer(1.0, lambda: print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True))
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(1.0, show)
     timer.daemon = True
     with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down
         timer.start()
@@ -182,5 +188,5 @@ def announced(what: str) -> Iterator[None]:
         yield
     finally:
         timer.cancel()
-        if time.perf_counter() - begin > 1.0:
+        if shown.is_set():
             print(f" {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)

@@ -33,6 +33,10 @@ class Ball(Joint):
         """q exp(v), kept at unit length."""
         return self.normalize(so3.quaternion_multiply(q, so3.quaternion_exp(v)))
 
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """½ q [0, v]"""
+        return so3.quaternion_multiply(q, np.concatenate([np.zeros(1), 0.5 * v]))
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """log(q0⁻¹ q1), the shorter way."""
         return so3.quaternion_log(so3.quaternion_multiply(so3.quaternion_conjugate(q0), q1))

@@ -41,6 +41,11 @@ class Free(Joint):
         quaternion = so3.quaternion_multiply(q[3:], so3.quaternion_exp(v[:3]))
         return np.concatenate([p, so3.quaternion_normalize(quaternion)])
 
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """[R v_linear, ½ quaternion [0, ω]]"""
+        turning = so3.quaternion_multiply(q[3:], np.concatenate([np.zeros(1), 0.5 * v[:3]]))
+        return np.concatenate([self.pose(q).R @ v[3:], turning])
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The body twist of the screw motion from q0 to q1 in unit time."""
         w = so3.quaternion_log(so3.quaternion_multiply(so3.quaternion_conjugate(q0[3:]), q1[3:]))

@@ -107,6 +107,10 @@ class Joint(ABC):
         """q ⊕ v: the configuration after unit time at the constant velocity v."""
         return q + v
 
+    def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """q̇ (nq,) at the velocity v; linear in v."""
+        return v
+
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The velocity (nv,) with q0 ⊕ v = q1."""
         return q1 - q0
