@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .methods.analysis import Analysis
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
+from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
+from .methods.operational import Operational
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
     from .formats import Finding
 
 
-class Robot(Configurations, Dynamics, Kinematics, Derivatives, Compiling):
+class Robot(Analysis, Configurations, Dynamics, Kinematics, Derivatives, Operational, InverseKinematics, Compiling):
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]

@@ -10,14 +10,20 @@ from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
 from .derivatives import forward_dynamics_derivatives, inverse_dynamics_derivatives
 from .energy import energy, kinetic_energy, potential_energy
+from .exponential import matrix_exponential
 from .external import Load, body_loads
+from .hybrid import hybrid_dynamics
+from .inverse_kinematics import Bounds, inverse_kinematics_step, reach
 from .inverse_mass import inverse_mass_matrix
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
+from .operational import Task, null_space, operational_dynamics, operational_inertia
 from .rnea import bias, gravity, rnea
 
 __all__ = [
+    "Bounds",
     "Load",
+    "Task",
     "aba",
     "acceleration",
     "bias",
@@ -29,19 +35,26 @@ __all__ = [
     "forward_dynamics_derivatives",
     "frame_pose",
     "gravity",
+    "hybrid_dynamics",
     "integrate",
     "interpolate",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics_step",
     "inverse_mass_matrix",
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",
     "mass_matrix",
+    "matrix_exponential",
     "neutral",
     "normalize",
+    "null_space",
+    "operational_dynamics",
+    "operational_inertia",
     "poses",
     "potential_energy",
     "random",
+    "reach",
     "rnea",
     "velocity",
 ]

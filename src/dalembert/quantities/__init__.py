@@ -5,8 +5,9 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from .core import CORE
 from .derivatives import DERIVATIVES
+from .operational import OPERATIONAL
 from .quantity import LOAD, LoadPlace, Options, Quantity
 
-CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES}
+CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **OPERATIONAL}
 
 __all__ = ["CATALOGUE", "LOAD", "LoadPlace", "Options", "Quantity"]

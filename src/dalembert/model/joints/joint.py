@@ -115,6 +115,10 @@ class Joint(ABC):
         """∂difference(q0, q1) / ∂q1 (nv, nv), along the velocities at q1."""
         return np.eye(self.nv)
 
+    def displacement_rate(self, v: np.ndarray) -> np.ndarray:
+        """K (…, nv, nv): a displacement δ = difference(q0, q) from a motion at v (…, nv) has the rate δv + K δ."""
+        return np.zeros((*v.shape, self.nv))
+
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternion, if any, brought to unit length."""
         return q
