@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import logical_and, logical_or, maximum, minimum, where
-from dalembert.model import Frame, Model
+from dalembert.model import Body, Frame, Model
 from dalembert.spatial import so3
 
 from .configuration import integrate
@@ -15,6 +15,7 @@ from .factor import factor
 from .jacobian import jacobian
 from .kinematics import chain, frame_pose
 
+TURN = 2.0 * np.pi
 FLOOR = 1e-11  # least damping relative to J Jᵀ: keeps the solve possible where rows of J depend on one another
 
 
@@ -56,7 +57,8 @@ def inverse_kinematics_step(
     """[q'; error at q'] (nq + 6,): one step Jᵀ (J Jᵀ + λ 1)⁻¹ e from q towards the target, λ = damping · eᵀe.
 
     q (nq,), target as in `pose_error`. e holds the given rows of the error, lengths divided by `reach`.   Sugihara 2011
-    A coordinate at a limit that the gradient Jᵀ e would push on does not take part; the others stop at theirs.
+    A coordinate at a limit that the gradient Jᵀ e would push on does not take part; the others stop at theirs. An angle
+    whose range holds more than a turn comes in again from the other side.
     """
     chosen = list(range(6) if rows is None else rows)
     weight = np.repeat([1.0, 1.0 / reach(model, frame)], 3)[chosen]
@@ -74,10 +76,13 @@ def _movable(model: Model, q: np.ndarray, gradient: np.ndarray, bounds: Bounds) 
     """1 (nv,) where the coordinate may follow the gradient (nv,), 0 where that would leave the limits."""
     free = np.array(np.ones(model.nv), np.result_type(q, gradient))
     for body in model.bodies:
-        for i, k in _limited(body):
+        for i, k, turns in _limited(body):
             high = logical_and(q[i] >= bounds.upper[k], gradient[k] > 0.0)
             low = logical_and(q[i] <= bounds.lower[k], gradient[k] < 0.0)
-            free[k] = where(logical_or(high, low), 0.0, 1.0)
+            stuck = logical_or(high, low)
+            if turns:
+                stuck = logical_and(stuck, bounds.upper[k] - bounds.lower[k] < TURN)
+            free[k] = where(stuck, 0.0, 1.0)
     return free
 
 
@@ -85,12 +90,18 @@ def _clipped(model: Model, q: np.ndarray, bounds: Bounds) -> np.ndarray:
     """q (nq,) with its coordinates within the limits."""
     q = q.copy()
     for body in model.bodies:
-        for i, k in _limited(body):
-            q[i] = minimum(maximum(q[i], bounds.lower[k]), bounds.upper[k])
+        for i, k, turns in _limited(body):
+            lower, upper, x = bounds.lower[k], bounds.upper[k], q[i]
+            if turns:
+                x = where(logical_and(x > upper, x - TURN >= lower), x - TURN, x)
+                x = where(logical_and(x < lower, x + TURN <= upper), x + TURN, x)
+            q[i] = minimum(maximum(x, lower), upper)
     return q
 
 
-def _limited(body: Any) -> list[tuple[int, int]]:
-    """Pairs (place in q, place in v) of the coordinates that can have limits: not those of quaternion joints."""
-    same = body.joint.nq == body.joint.nv
-    return list(zip(range(body.q.start, body.q.stop), range(body.v.start, body.v.stop), strict=True)) if same else []
+def _limited(body: Body) -> list[tuple[int, int, bool]]:
+    """(place in q, place in v, whether it is an angle) of coordinates that can have limits: not of quaternion joints."""
+    joint = body.joint
+    if joint.nq != joint.nv:
+        return []
+    return [(body.q.start + k, body.v.start + k, k in joint.turns) for k in range(joint.nv)]

@@ -17,8 +17,8 @@ from dalembert.quantities import Options
 from .operational import chosen_rows
 
 ROTATION = 1e-6  # by how much RᵀR of a target may miss 1
-DAMPING, LEAST, MOST = 0.1, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
-FASTER, SLOWER = 0.2, 4.0  # what the damping is multiplied with after a step downhill, or a refused one
+DAMPING, LEAST, MOST = 0.01, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
+FASTER, SLOWER = 0.5, 3.0  # what the damping is multiplied with after a step downhill, or a refused one
 STALLED = 1e-10  # relative gain of a step that counts as none
 
 

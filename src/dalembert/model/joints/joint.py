@@ -33,6 +33,7 @@ class Joint(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     reach: ClassVar[tuple[float, ...]]  # half range of each coordinate for random states where there is no limit
+    turns: ClassVar[tuple[int, ...]] = ()  # coordinates that are angles: a full turn leaves the pose as it is
     # freedoms that act together; of two groups the second is carried by the first, so that S changes with q
     stages: ClassVar[tuple[slice, ...]] = (slice(None),)
 
