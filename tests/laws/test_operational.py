@@ -1,4 +1,4 @@
-"""The dynamics as a task feels it: Λ ẍ + μ + p = F, what is left beside the task, and damping where it is said to be."""
+"""The dynamics as a task feels it: Λ ẍ + μ + p = F, what is left beside the task, and damping where it is said."""
 
 from __future__ import annotations
 
@@ -120,7 +120,10 @@ def test_compiled_is_the_same(floating):
     keywords = {"point": POINT, "axes": "body", "damping": DAMPING}
     assert_close(robot.operational_inertia(q, names, **keywords), operational_inertia(model, q, DAMPING, task), SOLVE)
     assert_close(robot.null_space(q, names, **keywords), null_space(model, q, DAMPING, task), SOLVE)
-    made, expected = robot.operational_dynamics(q, v, names, **keywords), operational_dynamics(model, q, v, DAMPING, task)
+    made, expected = (
+        robot.operational_dynamics(q, v, names, **keywords),
+        operational_dynamics(model, q, v, DAMPING, task),
+    )
     scale = np.max(np.abs(expected))
     for one, other in zip(made, parts(expected), strict=True):
         assert_close(one, other, SOLVE, scale)

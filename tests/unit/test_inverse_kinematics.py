@@ -13,7 +13,11 @@ from tolerances import assert_close
 from trees import random_model
 
 H = np.pi / 2
-UR5_A, UR5_D, UR5_ALPHA = [0, -0.425, -0.39225, 0, 0, 0], [0.089159, 0, 0, 0.10915, 0.09465, 0.0823], [H, 0, 0, H, -H, 0]
+UR5_A, UR5_D, UR5_ALPHA = (
+    [0, -0.425, -0.39225, 0, 0, 0],
+    [0.089159, 0, 0, 0.10915, 0.09465, 0.0823],
+    [H, 0, 0, H, -H, 0],
+)
 
 
 @pytest.fixture(scope="module")

@@ -100,7 +100,7 @@ def _clipped(model: Model, q: np.ndarray, bounds: Bounds) -> np.ndarray:
 
 
 def _limited(body: Body) -> list[tuple[int, int, bool]]:
-    """(place in q, place in v, whether it is an angle) of coordinates that can have limits: not of quaternion joints."""
+    """(place in q, place in v, whether an angle) of coordinates that can have limits: not of quaternion joints."""
     joint = body.joint
     if joint.nq != joint.nv:
         return []

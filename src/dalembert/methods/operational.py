@@ -120,8 +120,9 @@ class Operational(Evaluation):
             self.model.joint(name)
         joints = tuple(body.joint.name for body in self.model.bodies if body.joint.nv and body.joint.name in names)
         places, numbers = self._loads("hybrid_dynamics", (q, v, known), external)
-        options = Options(joints=joints, loads=places)
-        result = self._compute("hybrid_dynamics", options, q, v, known, *numbers, **keywords)
+        options, inputs = Options(joints=joints, loads=places), (q, v, known, *numbers)
+        call = partial(self._compute, "hybrid_dynamics", options)
+        result = (call if is_traced(*inputs) else self._fast_call("hybrid_dynamics", options))(*inputs, **keywords)
         return HybridDynamics(result[..., 0, :], result[..., 1, :])
 
     def _task(
@@ -145,13 +146,13 @@ class Operational(Evaluation):
         if single:
             numbers = [np.asarray(x, float) for x in numbers]
             keywords = {**keywords, "out": None}
-        result = self._fast_task(name, options)(*numbers, **keywords)
+        result = self._fast_call(name, options)(*numbers, **keywords)
         if keywords.get("check", True) and not np.all(np.isfinite(result)):
             raise DalembertError(self._singular(name, options, result))
         return _rounded(name, result, out) if single else result
 
-    def _fast_task(self, name: str, options: Options) -> Callable[..., Any]:
-        """The fast call of a quantity of a task, made on first use."""
+    def _fast_call(self, name: str, options: Options) -> Callable[..., Any]:
+        """The fast call of a quantity with these options, made on first use."""
         if (name, options) not in self._fast:
             call = self._call(name, options)
             self._fast[name, options] = call.kernel.builtin(name, "", partial(self._compute, name, options))
