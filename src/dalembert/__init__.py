@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import math
+from .algorithms import zero_moment_point
 from .errors import DalembertError
 from .library import ModelBuilder, function, load, robots
 from .robot import Robot
@@ -31,6 +32,7 @@ __all__ = [
     "load",
     "math",
     "robots",
+    "zero_moment_point",
 ]
 
 

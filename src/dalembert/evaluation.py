@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
 
@@ -36,22 +37,31 @@ class Evaluation:
         self._calls: dict[tuple[str, Options], Call] = {}
         self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
-    def _evaluate(self, name: str, inputs: tuple[Any, ...], keywords: Keywords, external: Sequence[Wrench] = ()) -> Any:
+    def _evaluate(
+        self,
+        name: str,
+        inputs: tuple[Any, ...],
+        keywords: Keywords,
+        external: Sequence[Wrench] = (),
+        options: Options | None = None,
+    ) -> Any:
         """A quantity that needs no frame; from then on the fast call stands in the method's place."""
+        usual = CATALOGUE[name].usual
+        options = options or usual
         places, numbers = self._loads(name, inputs, external)
         if places:
-            return self._compute(name, Options(loads=places), *inputs, *numbers, **keywords)
-        result = self._compute(name, Options(), *inputs, **keywords)
-        if self._is_new(name):
+            return self._compute(name, replace(options, loads=places), *inputs, *numbers, **keywords)
+        result = self._compute(name, options, *inputs, **keywords)
+        if options == usual and self._is_new(name):
             method = getattr(type(self), name)
             doc = f"{_signature(method)}\n--\n\n{method.__doc__}"
-            kernel = self._calls[name, Options()].kernel
+            kernel = self._calls[name, usual].kernel
             self.__dict__[name] = kernel.builtin(name, doc, partial(method, self), owner=self)
         return result
 
     def _is_new(self, name: str) -> bool:
         """Whether a quantity has been compiled and its fast call not yet put in the method's place."""
-        if name in self.__dict__ or (name, Options()) not in self._calls:
+        if name in self.__dict__ or (name, CATALOGUE[name].usual) not in self._calls:
             return False
         # a subclass that overrides the method stays in charge
         return getattr(type(self), name).__module__.startswith(f"{__package__}.")
@@ -101,25 +111,31 @@ class Evaluation:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
 
-    def _named_call(self, name: str, frame: str | None, axes: str) -> Call:
-        """The call of a quantity given by name, its frame checked."""
+    def _named_call(self, name: str, frame: str | None, axes: str | None) -> Call:
+        """The call of a quantity given by name, its frame and axes checked; axes None: the usual ones."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
+        usual = CATALOGUE[name].usual
+        axes = usual.axes if axes is None else axes
         if not CATALOGUE[name].framed:
-            return self._call(name, Options())
+            return self._call(name, replace(usual, axes=self._axes(axes)))
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
         return self._call(name, self._options(frame, axes, point=False))
 
     def _options(self, frame: str, axes: str, point: bool) -> Options:
-        for what, name in (("frame", frame), ("axes", axes)):
-            if not isinstance(name, str):
-                raise DalembertError(f"{what}={name!r}: expected the name of a frame of robot {self.model.name!r}")
-        self.model.frame(frame)
-        if axes not in ("world", "body"):
-            self.model.frame(axes)
-        return Options(frame=frame, axes=axes, point=point)
+        return Options(frame=self._name("frame", frame), axes=self._axes(axes), point=point)
+
+    def _axes(self, axes: str) -> str:
+        """Checked: "world", "body" or the name of a frame."""
+        return axes if isinstance(axes, str) and axes in ("world", "body") else self._name("axes", axes)
+
+    def _name(self, what: str, name: str) -> str:
+        """The name of a frame, checked."""
+        if not isinstance(name, str):
+            raise DalembertError(f"{what}={name!r}: expected the name of a frame of robot {self.model.name!r}")
+        return self.model.frame(name).name
 
     def _trace(self, name: str, options: Options, inputs: tuple[Any, ...]) -> Any:
         """The quantity as an expression of traced inputs, for use inside a traced function."""

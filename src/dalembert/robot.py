@@ -12,7 +12,10 @@ from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
+from .methods.momentum import Momentum
 from .methods.operational import Operational
+from .methods.reactions import Reactions
+from .methods.regressor import Regressors
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 
@@ -20,7 +23,19 @@ if TYPE_CHECKING:
     from .formats import Finding
 
 
-class Robot(Analysis, Configurations, Dynamics, Kinematics, Derivatives, Operational, InverseKinematics, Compiling):
+class Robot(
+    Analysis,
+    Configurations,
+    Dynamics,
+    Kinematics,
+    Derivatives,
+    Momentum,
+    Reactions,
+    Regressors,
+    Operational,
+    InverseKinematics,
+    Compiling,
+):
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]
@@ -95,3 +110,15 @@ class Robot(Analysis, Configurations, Dynamics, Kinematics, Derivatives, Operati
     def without(self, *effects: str) -> Robot:
         """The same robot without some of "friction", "damping", "armature", "springs"."""
         return Robot(self.model.without(*effects), self.import_log)
+
+    def with_parameters(self, pi: Any) -> Robot:
+        """The same robot with other inertial parameters pi (10 nb,), in the order of `parameters`.
+
+        They are taken as they are, since estimates need not be possible bodies; `problems` tells which are not.
+        """
+        return Robot(self.model.with_parameters(pi), self.import_log)
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        """What no rigid body can have (negative mass, impossible inertia), body by body; empty for a possible robot."""
+        return tuple(f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems())

@@ -144,6 +144,15 @@ def _product(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
     return {"C": C, "D": C @ A}
 
 
+def _block_product(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
+    """A product large enough to be a loop, with zeros, shared entries, constants, and users of its entries."""
+    A, B = a.reshape(17, 20), b.reshape(20, 23)
+    B = np.where((np.arange(20)[:, None] + np.arange(23)) % 3 == 0, 0.0, B * B)
+    B[:, 4], B[3, 5] = 0.0, 2.5
+    C = math.product(A, B)
+    return {"C": C, "D": C[:3, :4] @ C[:4, :2] / 400.0, "E": math.sin(C[0, 0])}
+
+
 def _far_conditions(x: np.ndarray) -> dict[str, Any]:
     """Conditions made at the start and used again after thousands of operations."""
     conditions = [x[i] < x[i + 1] for i in range(len(x) - 1)]
@@ -218,6 +227,7 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("pendulum", {"q": 2, "v": 2, "tau": 2}, _pendulum),
     Expression("chain", {"x": 3, "y": 5}, _chain),
     Expression("product", {"a": 196, "b": 196}, _product),
+    Expression("block_product", {"a": 340, "b": 460}, _block_product),
     Expression("far_conditions", {"x": 6}, _far_conditions),
     Expression("loop", OSCILLATOR, _oscillator, loop=(FED, ("u",), ("energy", "twice")), passes=5),
     Expression("loop_carried_and_recorded", OSCILLATOR, _oscillator, loop=(FED, (), ("x_next",)), passes=4),

@@ -196,6 +196,26 @@ def test_batches_and_traces():
     assert np.all(np.isfinite(out))
 
 
+@pytest.mark.parametrize("batch", [(), (1,), (2, 3), (0,), (3, 0)])
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_shapes_precision_and_out(batch, dtype):
+    robot, rng = load("ur5"), np.random.default_rng(8)
+    q = robot.random(rng, int(np.prod(batch))).reshape(*batch, 6).astype(dtype)
+    v, known = (rng.normal(size=(*batch, 6)).astype(dtype) for _ in range(2))
+    out = np.full((*batch, 14, 6), np.inf, dtype)
+    made = robot.operational_dynamics(q, v, "tool0", damping=0.1, out=out)
+    fresh = robot.operational_dynamics(q, v, "tool0", damping=0.1)
+    assert [x.shape for x in made] == [(*batch, *shape) for shape in ((6, 6), (6,), (6,), (6, 6))]
+    for one, other in zip(made, fresh, strict=True):
+        assert one.dtype == other.dtype == dtype and np.shares_memory(one, out) == bool(one.size)
+        assert np.array_equal(one, other)
+    out = np.full((*batch, 2, 6), np.inf, dtype)
+    a, tau = robot.hybrid_dynamics(q, v, known, accelerations="elbow_joint", out=out)
+    assert a.dtype == dtype and np.array_equal(out, np.stack([a, tau], -2)) and np.all(np.isfinite(out))
+    with pytest.raises(DalembertError, match="out"):
+        robot.operational_inertia(q, "tool0", damping=0.1, out=np.zeros((5, 5), dtype))
+
+
 @pytest.mark.parametrize("rows", ["angle", (0, 0), (6,), (), ("x",), 3])
 def test_wrong_rows_are_refused(rows):
     with pytest.raises(DalembertError, match="rows="):

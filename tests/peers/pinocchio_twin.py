@@ -136,6 +136,55 @@ class Twin:
         moving = mass * pin.centerOfMass(self.model, self.data, self.q(q)) if mass else np.zeros(3)
         return (moving + base.mass * base.lever) / (mass + base.mass)
 
+    # momentum, reactions, regressor
+
+    def centroidal(self, q: np.ndarray) -> np.ndarray:
+        """(6, 6) from its momentum to ours: angular first, and about a centre of mass that counts a fixed base."""
+        mass = pin.computeTotalMass(self.model)
+        moving = pin.centerOfMass(self.model, self.data, self.q(q)) if mass else np.zeros(3)
+        shift = np.eye(6)
+        shift[:3, 3:] = so3.skew(moving - self.center_of_mass(q))
+        return shift @ SWAP
+
+    def centroidal_momentum(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        B = self.centroidal(q)
+        return B @ pin.computeCentroidalMomentum(self.model, self.data, self.q(q), self.T(q) @ v).vector
+
+    def centroidal_momentum_matrix(self, q: np.ndarray) -> np.ndarray:
+        T, B = self.T(q), self.centroidal(q)
+        return B @ pin.computeCentroidalMap(self.model, self.data, self.q(q)) @ T
+
+    def centroidal_momentum_rate(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        T, B = self.T(q), self.centroidal(q)
+        state = self.q(q), T @ v, T @ a + self.c(q, v)
+        rate = pin.computeCentroidalMomentumTimeVariation(self.model, self.data, *state).vector.copy()
+        # of the map: the same number another way
+        other = pin.dccrba(self.model, self.data, *state[:2]) @ state[1]
+        other = other + pin.computeCentroidalMap(self.model, self.data, state[0]) @ state[2]
+        assert np.max(np.abs(rate - other)) <= 1e-10 * max(1.0, np.max(np.abs(rate)))
+        return B @ rate
+
+    def reaction_wrenches(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """(nb - 1, 6), or (nb, 6) for a free base, in body axes: of the bodies that move."""
+        T = self.T(q)
+        pin.rnea(self.model, self.data, self.q(q), T @ v, T @ a + self.c(q, v))
+        return np.array([SWAP @ self.data.f[theirs.id].vector for _, theirs in self.joints]).reshape(-1, 6)
+
+    def regressor(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        """(nv, 10 nb): parameters m, mc, Ixx, Ixy, Iyy, Ixz, Iyz, Izz there, and none for a fixed base."""
+        T = self.T(q)
+        theirs = pin.computeJointTorqueRegressor(self.model, self.data, self.q(q), T @ v, T @ a + self.c(q, v))
+        Y = np.zeros((self.model.nv, 10 * len(self.robot.bodies)))
+        order = np.array([0, 1, 2, 3, 4, 6, 9, 5, 7, 8])
+        for (_, joint), body in zip(self.joints, self.moving, strict=True):
+            Y[:, 10 * body : 10 * body + 10] = T.T @ theirs[:, 10 * (joint.id - 1) + order]
+        return Y
+
+    @property
+    def moving(self) -> list[int]:
+        """Indices of the bodies that move."""
+        return [body.index for body in self.robot.model.bodies if body.joint.nv]
+
     # kinematics
 
     def poses(self, q: np.ndarray) -> np.ndarray:

@@ -33,6 +33,17 @@ def test_torques_and_motion(iiwa, case):
     assert_close(robot.acceleration(q, v, a, TIP), [*case["alpha"], *case["a"]], RECURSION)
 
 
+@pytest.mark.parametrize("case", DATA["cases"], ids=lambda case: f"g={case['g']}, v={case['qd'][0]}")
+def test_joint_reactions(iiwa, case):
+    robot = with_gravity(iiwa, case["g"])
+    q, v, a = (np.array(case[name]) for name in ("q", "qd", "qdd"))
+    assert [body.name for body in robot.bodies[1:]] == [f"iiwa_link_{k}" for k in range(1, 8)]
+    F = robot.reaction_wrenches(q, v, a, axes="world")
+    assert_close(F[1:], case["F"], RECURSION)
+    weight = np.array([0.0, 0.0, case["g"] * robot.bodies[0].mass])
+    assert_close(F[0, 3:], case["F"][0][3:] + weight, RECURSION)
+
+
 def test_static_poses(iiwa):
     static = DATA["static"]
     pose = iiwa.pose(np.radians(static["q_deg"]), TIP)

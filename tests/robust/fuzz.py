@@ -83,6 +83,7 @@ class Trial:
         else:
             assert type(result) is np.ndarray and result.flags.c_contiguous and result.flags.writeable, str(self)
             assert not any(np.may_share_memory(result, a) for a in self.arrays)
+        assert not np.ma.is_masked(result), str(self)
         plain = np.asarray(result)
         assert plain.dtype == self.expected.dtype and np.array_equal(plain, self.expected), str(self)
 

@@ -7,10 +7,12 @@ import pytest
 
 import dalembert
 from dalembert import Wrench, load
-from dalembert.quantities import CATALOGUE
+from dalembert.quantities import CATALOGUE, Options
 from robust.machines import tree
 
 RNG = np.random.default_rng(11)
+# tested in test_operational.py and test_inverse_kinematics.py: results of several shapes, further arguments, no method
+OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_step")
 
 
 @pytest.fixture(scope="module", params=["ur5", "tree"])
@@ -29,13 +31,16 @@ def quantities(r):
     def caller(name, quantity):
         def call(q, v, a, **keywords):
             given = {"q": q, "q0": q, "q1": q, "v": v, "dt": 0.1, "s": 0.5}
+            if "damping" in quantity.inputs:
+                keywords["damping"] = 0.1
             frame = [r.frames[-1].name] if quantity.framed else []
-            result = getattr(r, name)(*[given.get(n, a) for n in quantity.inputs], *frame, **keywords)
+            result = getattr(r, name)(*[given.get(n, a) for n in quantity.inputs if n != "damping"], *frame, **keywords)
             return np.stack(result, -3) if isinstance(result, tuple) else result
 
         return call
 
-    return {name: (quantity.shape(r.model), caller(name, quantity)) for name, quantity in CATALOGUE.items()}
+    options = Options(frame=r.frames[-1].name)
+    return {n: (x.result(r.model, options), caller(n, x)) for n, x in CATALOGUE.items() if n not in OTHER}
 
 
 @pytest.mark.parametrize("batch", [(), (1,), (5,), (2, 3), (2, 1, 2), (0,), (3, 0)])

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
+import tracemalloc
 import warnings
 from pathlib import Path
 
@@ -38,6 +40,27 @@ def resident() -> int:
     gc.collect()
     statm = Path("/proc/self/statm")
     return int(statm.read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") if statm.exists() else 0
+
+
+@pytest.mark.parametrize("name", ["mass_matrix", "potential_energy"])
+def test_results_thrown_away_are_freed(name):
+    """The fast call has made the result when it finds that the state was bad."""
+    r = robot("arm")
+    q, out = np.full(r.nq, np.nan), np.empty(36)[: 36 if name == "mass_matrix" else 1]
+    out = out.reshape((6, 6) if name == "mass_matrix" else ())
+    call = getattr(r, name)
+    for keywords in ({}, {"out": out}):
+        references = sys.getrefcount(out), sys.getrefcount(q)
+        tracemalloc.start()
+        for k in range(3000):
+            if k == 1000:
+                before, _ = tracemalloc.get_traced_memory()
+            with pytest.raises(DalembertError, match="is nan"):
+                call(q, **keywords)
+        after, _ = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        assert after - before < 50_000
+        assert (sys.getrefcount(out), sys.getrefcount(q)) == references
 
 
 @pytest.mark.parametrize("batch", [(2**40, 2**20), (10**9, 10**9)])

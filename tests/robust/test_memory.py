@@ -107,6 +107,7 @@ def test_batch_with_an_error(spoil):
     assert int(growth) - 8 * 6 * 4_000_000 < SPARE  # the result had been made when the error was found
 
 
+@pytest.mark.slow
 def test_compiling_every_function_of_talos():
     talos = example_folder() and example_folder() / "talos_data/robots/talos_full_v2.urdf"
     if talos is None or not talos.exists():

@@ -2,20 +2,14 @@
 
 from __future__ import annotations
 
-import re
-
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Wrench, load
+from dalembert import Wrench, load
+from robust.messages import raises
 
 ARM = load("ur5")
 Q = np.zeros(6)
-
-
-def raises(*parts: str, kind=DalembertError):
-    """The message holds these parts, in this order."""
-    return pytest.raises(kind, match="(?s)" + ".*".join(re.escape(p) for p in parts))
 
 
 def test_structure():

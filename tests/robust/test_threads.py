@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
+from dalembert.backends.llvm import target, threads
 from robust import processes
 from robust.machines import robot, tree
 
@@ -43,20 +44,45 @@ def uncached(monkeypatch):
 
 
 @pytest.mark.parametrize("kind", ["one", "batch", "mixed"])
-def test_first_calls_race(kind, uncached):
+def test_first_calls_race(kind, uncached, monkeypatch):
     """All of them find the robot without code: one compiles, all answer right."""
+    compiled = []
+    compile_object = target.compile_object
+    monkeypatch.setattr(target, "compile_object", lambda text: compiled.append(text) or compile_object(text))
     r, expected = tree(), robot("tree")
     rng = np.random.default_rng(3)
     q, v = r.random(rng, 40), rng.normal(size=(40, r.nv))
 
     def work(k):
         state = slice(None) if kind == "batch" or (kind == "mixed" and k % 2) else k
-        return r.bias(q[state], v[state]), expected.bias(q[state], v[state])
+        return r.bias(q[state], v[state]), q[state], v[state]
 
-    for mine, right in at_once(work):
-        assert np.array_equal(mine, right)
-    kernel = r._calls[next(iter(r._calls))].kernel
-    assert len(kernel._made) == (2 if kind == "mixed" else 1)
+    answers = at_once(work)
+    assert len(compiled) - ("@call" in "".join(compiled)) == (2 if kind == "mixed" else 1)
+    for mine, q, v in answers:
+        assert np.array_equal(mine, expected.bias(q, v))
+
+
+def test_first_calls_of_a_process_race():
+    """Each robot gets its builtin when none has been made; all must be over code that stays."""
+    code = """
+import gc, sys, threading
+import numpy as np
+from dalembert import load
+sys.setswitchinterval(1e-6)
+robots = [load("2r") for _ in range(8)]
+barrier = threading.Barrier(8)
+def work(r):
+    barrier.wait()
+    r.gravity([0.1, 0.2])
+threads = [threading.Thread(target=work, args=[r]) for r in robots]
+for t in threads: t.start()
+for t in threads: t.join()
+gc.collect()
+q = np.array([0.1, 0.2])
+print(len({r.gravity(q).tobytes() for r in robots for _ in range(100)}))
+"""
+    assert processes.run(code, cache="off")[0] == "1"
 
 
 def test_different_functions_compile_at_once(uncached):
@@ -108,13 +134,20 @@ def test_an_error_in_one_thread_s_batch_names_its_own_state():
     assert all(at_once(work))
 
 
+def test_more_threads_than_there_can_be():
+    r = load("ur5")
+    q = np.random.default_rng(6).normal(size=(100_000, r.nq))
+    assert np.array_equal(r.gravity(q, threads=10**9), r.gravity(q, threads=1))
+    assert threads.limit(10**9) == max(64, threads.available())
+
+
 def test_batches_work_while_the_interpreter_shuts_down():
     """The pool takes no work any more then: the calling thread does it alone."""
     code = """
 import atexit, numpy as np
 from dalembert import load
 r = load("ur5")
-q = np.zeros((20_000, r.nq))
+q = np.zeros((200_000, r.nq))
 right = r.gravity(q, threads=4)
 atexit.register(lambda: print("same", np.array_equal(r.gravity(q, threads=4), right)))
 """
@@ -126,7 +159,7 @@ def test_daemon_threads_in_calls_do_not_hinder_the_end():
 import threading, numpy as np
 from dalembert import load
 r = load("ur5")
-q = np.zeros((5_000, r.nq))
+q = np.zeros((100_000, r.nq))
 r.gravity(q)
 def forever():
     while True:

@@ -46,6 +46,14 @@ def operations(f, model, *sizes):
         (alg.mass_matrix, 1, 190),
         (alg.inverse_mass_matrix, 1, 730),
         (alg.gravity, 1, 60),
+        (alg.reaction_wrenches, 3, 425),
+        (alg.centroidal_momentum, 2, 260),
+        (alg.centroidal_momentum_matrix, 1, 350),
+        (alg.centroidal_momentum_rate, 3, 395),
+        (alg.composite_inertia, 1, 190),
+        (alg.torque_regressor, 3, 850),
+        (alg.momentum_regressor, 2, 530),
+        (alg.energy_regressor, 2, 270),
     ],
 )
 def test_operations_of_a_six_axis_arm(f, vectors, most):

@@ -69,6 +69,19 @@ def test_integrate_undoes_difference(case):
     assert_close(joint.difference(q, q), np.zeros(joint.nv), ROUNDING)
 
 
+def test_difference_jacobian_is_its_rate(case):
+    joint, q0, v = case
+    q1 = joint.integrate(q0, 0.7 * v)
+    for k, e in enumerate(np.eye(joint.nv)):
+        ahead, behind = (joint.difference(q0, joint.integrate(q1, s * STEP * e)) for s in (1, -1))
+        assert_close(joint.difference_jacobian(q0, q1)[:, k], (ahead - behind) / (2 * STEP), DIFFERENCE)
+
+
+def test_stages_cover_the_freedoms_in_order(case):
+    joint, _, _ = case
+    assert [k for part in joint.stages for k in range(joint.nv)[part]] == list(range(joint.nv))
+
+
 def test_constant_velocity_adds_up(case):
     joint, q, v = case
     half = joint.integrate(joint.integrate(q, 0.5 * v), 0.5 * v)

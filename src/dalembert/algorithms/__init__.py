@@ -5,6 +5,7 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 
 from .aba import aba
 from .center_of_mass import center_of_mass
+from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, integrate, interpolate, neutral, normalize, random
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
@@ -18,7 +19,10 @@ from .inverse_mass import inverse_mass_matrix
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
 from .operational import Task, null_space, operational_dynamics, operational_inertia
+from .reactions import reaction_wrenches
+from .regressor import energy_regressor, momentum_regressor, torque_regressor
 from .rnea import bias, gravity, rnea
+from .zero_moment_point import zero_moment_point
 
 __all__ = [
     "Bounds",
@@ -29,9 +33,14 @@ __all__ = [
     "bias",
     "body_loads",
     "center_of_mass",
+    "centroidal_momentum",
+    "centroidal_momentum_matrix",
+    "centroidal_momentum_rate",
+    "composite_inertia",
     "coriolis_matrix",
     "difference",
     "energy",
+    "energy_regressor",
     "forward_dynamics_derivatives",
     "frame_pose",
     "gravity",
@@ -46,6 +55,7 @@ __all__ = [
     "kinetic_energy",
     "mass_matrix",
     "matrix_exponential",
+    "momentum_regressor",
     "neutral",
     "normalize",
     "null_space",
@@ -55,6 +65,9 @@ __all__ = [
     "potential_energy",
     "random",
     "reach",
+    "reaction_wrenches",
     "rnea",
+    "torque_regressor",
     "velocity",
+    "zero_moment_point",
 ]

@@ -14,7 +14,11 @@ from .kinematics import joint_pose
 
 def center_of_mass(model: Model, q: np.ndarray) -> np.ndarray:
     """Σ mᵢ cᵢ / Σ mᵢ (3,) in the world [m], for q (nq,)."""
-    m, h = first_moment(model, q)
+    return centroid(model, *first_moment(model, q))
+
+
+def centroid(model: Model, m: Any, h: np.ndarray) -> np.ndarray:
+    """h / m (3,) [m], from the mass [kg] and the first moment h (3,) [kg·m] of the whole robot."""
     if isinstance(m, float) and m == 0.0:
         raise DalembertError(f"center_of_mass: model {model.name!r} has no mass: give its bodies some")
     return h / m

@@ -6,9 +6,9 @@ import numpy as np
 
 from dalembert.model import Model
 
+from .composite import composites
 from .kinematics import joint_pose
 from .passive import armature
-from .regroup import regrouped
 from .tensors import mirror
 
 
@@ -20,13 +20,10 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     """
     X = [joint_pose(body, q) for body in model.bodies]
     S = [body.joint.subspace(q[body.q]) for body in model.bodies]
-    composite = regrouped(model)
+    composite = composites(model, q)
     M = np.zeros((model.nv, model.nv), q.dtype)
     for body in reversed(model.bodies):  # tips to root
         i = body.index
-        if body.parent >= 0:
-            behind = composite[i].seen_from(body.joint.pose(q[body.q])).seen_from(body.placement)
-            composite[body.parent] = composite[body.parent].plus(behind)
         for k, S_k in enumerate(S[i].T, body.v.start):
             F, j = composite[i].momentum(S_k), i
             while j >= 0:

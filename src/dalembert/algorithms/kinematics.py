@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Literal
 
 import numpy as np
@@ -84,20 +85,24 @@ def chain(model: Model, index: int) -> list[Body]:
 
 
 def chain_poses(model: Model, q: np.ndarray, frame: Frame, axes: Axes) -> dict[int, Pose]:
-    """X_AB of the bodies that carry the frame, seen from A, the world or a frame.
+    """X_AB of the bodies that carry the frame, seen from A, the world or a frame; "body" is the frame itself."""
+    return poses_from(model, q, frame if axes == "body" else axes, chain(model, frame.body))
 
-    The walk starts at A and takes the shortest way, so that joints which carry both A and the frame do not matter.
+
+def poses_from(model: Model, q: np.ndarray, axes: Axes, bodies: Iterable[Body]) -> dict[int, Pose]:
+    """X_AB of bodies, given parents first, seen from A, the world or a frame.
+
+    The walk starts at A and takes the shortest way, so that joints which carry both A and a body do not matter.
     """
     if axes == "world":
         X = {-1: Pose.identity()}
-    elif axes == "body" or isinstance(axes, Frame):
-        A = frame if axes == "body" else axes
-        X = {A.body: A.placement.inverse()}
-        for body in reversed(chain(model, A.body)):
+    elif isinstance(axes, Frame):
+        X = {axes.body: axes.placement.inverse()}
+        for body in reversed(chain(model, axes.body)):
             X[body.parent] = X[body.index] @ joint_pose(body, q).inverse()
     else:
         raise DalembertError(f"axes is {axes!r}, expected 'world', 'body' or a Frame")
-    for body in chain(model, frame.body):
+    for body in bodies:
         if body.index not in X:
             X[body.index] = X[body.parent] @ joint_pose(body, q)
     return X

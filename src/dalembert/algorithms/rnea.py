@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -10,6 +10,7 @@ from dalembert.model import Model
 from dalembert.spatial import Pose
 
 from .kinematics import joint_pose
+from .mass import Mass
 from .motion import Motion, across_joint, without_rotation
 from .passive import armature, passive
 from .regroup import regrouped
@@ -24,36 +25,61 @@ def rnea(
     [N·m, N]. Returns tau (nv,) [N·m or N].
     """
     X, S, F = body_wrenches(model, q, v, a, external)
-    tau = [np.empty(0)] * len(model.bodies)
-    for body in reversed(model.bodies):  # tips to root: a joint carries its body and all bodies behind it
-        i, parent = body.index, body.parent
-        tau[i] = S[i].T @ F[i]
-        if parent >= 0:
-            F[parent] = F[parent] + X[i].force(F[i])
-    return np.concatenate(tau) + armature(model) * a + passive(model, q, v)
+    F = carried(model, X, F)
+    tau = armature(model) * a + passive(model, q, v)
+    for body in model.bodies:
+        tau[body.v] += S[body.index].T @ F[body.index]
+    return tau
 
 
 def body_wrenches(
-    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, external: Mapping[int, np.ndarray] | None = None
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    external: Mapping[int, np.ndarray] | None = None,
+    *,
+    masses: Sequence[Mass] | None = None,
+    gravity: np.ndarray | None = None,
 ) -> tuple[list[Pose], list[np.ndarray], list[np.ndarray]]:
     """The wrenches F (6,) that the bodies need, beside the external ones, to move as (q, v, a) say.
 
     Returns (X, S, F), each with one entry per body: X_PB, the joint's subspace (6, nv_i), and F at the body's origin,
-    in its axes. Gravity is an upward acceleration of the world. Masses are regrouped, so that what F does on the
-    joints is right, but not F itself.
+    in its axes. masses: of the bodies; by default regrouped, so that what F does on the joints is right, but not F
+    itself. gravity (3,) in the world: by default the model's.
     """
     external = external or {}
-    X, S, F = [], [], []
+    X, S, motions = body_motions(model, q, v, a, gravity)
+    masses = regrouped(model) if masses is None else masses
+    F = [
+        mass.wrench(motion.a, motion.E) - external.get(i, 0.0)
+        for i, (mass, motion) in enumerate(zip(masses, motions, strict=True))
+    ]
+    return X, S, F
+
+
+def body_motions(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, gravity: np.ndarray | None = None
+) -> tuple[list[Pose], list[np.ndarray], list[Motion]]:
+    """X_PB, the joint's subspace S (6, nv_i) and the motion of every body; gravity is an upward acceleration."""
+    X, S = [], []
     motions: list[Motion] = []
-    world = without_rotation(-model.gravity)
-    for body, mass in zip(model.bodies, regrouped(model), strict=True):  # root to tips: motion
+    world = without_rotation(-(model.gravity if gravity is None else gravity))
+    for body in model.bodies:  # root to tips
         joint, q_i, v_i, a_i = body.joint, q[body.q], v[body.v], a[body.v]
         X.append(joint_pose(body, q))
         S.append(joint.subspace(q_i))
         parent = motions[body.parent] if body.parent >= 0 else world
         motions.append(across_joint(parent, X[-1], S[-1] @ v_i, S[-1] @ a_i + joint.bias(q_i, v_i)))
-        F.append(mass.wrench(motions[-1].a, motions[-1].E) - external.get(body.index, 0.0))
-    return X, S, F
+    return X, S, motions
+
+
+def carried(model: Model, X: Sequence[Pose], F: Sequence[np.ndarray]) -> list[np.ndarray]:
+    """Wrenches (6,) of each body and all bodies behind it, from those of single bodies; X: X_PB of the bodies."""
+    total = list(F)
+    for body in reversed(model.bodies[1:]):  # tips to root
+        total[body.parent] = total[body.parent] + X[body.index].force(total[body.index])
+    return total
 
 
 def bias(model: Model, q: np.ndarray, v: np.ndarray, external: Mapping[int, np.ndarray] | None = None) -> np.ndarray:

@@ -17,7 +17,12 @@ class Compiling(Evaluation):
     """Compilation on demand, operation counts, source text."""
 
     def compile(
-        self, *names: str, batch: bool = False, dtype: Any = np.float64, frame: str | None = None, axes: str = "world"
+        self,
+        *names: str,
+        batch: bool = False,
+        dtype: Any = np.float64,
+        frame: str | None = None,
+        axes: str | None = None,
     ) -> Self:
         """Compile quantities ahead of their first call, for one state or for batches; returns the robot."""
         from dalembert.backends.llvm.kernel import ELEMENT
@@ -29,24 +34,30 @@ class Compiling(Evaluation):
             call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
         return self
 
-    def operations(self, name: str, *, frame: str | None = None, axes: str = "world") -> dict[str, int]:
+    def operations(self, name: str, *, frame: str | None = None, axes: str | None = None) -> dict[str, int]:
         """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
         return self._named_call(name, frame, axes).kernel.function().operations()
 
-    def source(self, name: str, language: str = "c", *, frame: str | None = None, axes: str = "world") -> str:
+    def source(self, name: str, language: str = "c", *, frame: str | None = None, axes: str | None = None) -> str:
         """A quantity as source text: "c", one self-contained C99 file."""
         made = self._emit(name, language, frame, axes)
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
     def export(
-        self, name: str, language: str, folder: str | os.PathLike[str], *, frame: str | None = None, axes: str = "world"
+        self,
+        name: str,
+        language: str,
+        folder: str | os.PathLike[str],
+        *,
+        frame: str | None = None,
+        axes: str | None = None,
     ) -> list[str]:
         """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths."""
         from dalembert.backends import c
 
         return [str(path) for path in c.write(self._emit(name, language, frame, axes), os.fspath(folder))]
 
-    def _emit(self, name: str, language: str, frame: str | None, axes: str) -> Any:
+    def _emit(self, name: str, language: str, frame: str | None, axes: str | None) -> Any:
         from dalembert.backends import c
 
         if language != "c":

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import unknown
+from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
 from .content import fingerprint, freeze
@@ -120,6 +120,27 @@ class Model:
         bodies = tuple(replace(body, joint=replace(body.joint, **none)) for body in self.bodies)
         return replace(self, bodies=bodies)
 
+    def parameters(self) -> np.ndarray:
+        """The inertial parameters (10 nb,) of all bodies, one body after the other; see `Inertia.parameters`."""
+        return np.concatenate([body.inertia.parameters() for body in self.bodies])
+
+    def with_parameters(self, pi: Any) -> Model:
+        """The same tree with other inertial parameters (10 nb,); they are not asked whether such bodies can exist."""
+        size = self.parameters().size
+        try:
+            given = np.array(pi, float)
+        except (TypeError, ValueError):
+            raise DalembertError(f"with_parameters: expected {size} real numbers") from None
+        if given.shape != (size,):
+            raise DalembertError(
+                f"with_parameters: shape {given.shape}, expected ({size},): "
+                f"ten for each of the {len(self.bodies)} bodies of model {self.name!r}"
+            )
+        if not np.all(np.isfinite(given)):
+            raise DalembertError(f"with_parameters: number {np.argmin(np.isfinite(given))} is not finite")
+        rows = given.reshape(-1, 10)
+        return replace(self, bodies=tuple(_with_parameters(b, row) for b, row in zip(self.bodies, rows, strict=True)))
+
     def _found(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
         if name not in named:
             raise unknown(kind, name, named, f"model {self.name!r}")
@@ -143,3 +164,12 @@ class Model:
         for body in self.bodies[1:]:
             children[body.parent].append(body.index)
         return tuple(map(tuple, children))
+
+
+def _with_parameters(body: Body, pi: np.ndarray) -> Body:
+    """A body with other inertial parameters (10,). Its own link takes the change, parts merged into it stay."""
+    change = pi - body.inertia.parameters()
+    if not np.any(change):
+        return body
+    own = replace(body.parts[0], inertia=Inertia.from_parameters(body.parts[0].inertia.parameters() + change))
+    return replace(body, inertia=Inertia.from_parameters(pi), parts=(own, *body.parts[1:]))

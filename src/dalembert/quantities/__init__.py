@@ -5,9 +5,10 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from .core import CORE
 from .derivatives import DERIVATIVES
+from .momentum import MOMENTUM
 from .operational import OPERATIONAL
 from .quantity import LOAD, LoadPlace, Options, Quantity
 
-CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **OPERATIONAL}
+CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM, **OPERATIONAL}
 
 __all__ = ["CATALOGUE", "LOAD", "LoadPlace", "Options", "Quantity"]

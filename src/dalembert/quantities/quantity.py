@@ -58,6 +58,7 @@ class Quantity:
     compute: Callable[..., Any]
     normalized: bool = True  # whether quaternions of its q must have unit length
     framed: bool = False  # whether it is of a frame
+    usual: Options = Options()  # what a call without keywords means
     tasked: bool = False  # whether it is of a task, whose rows decide its shape: shape(model, options)
 
     def result(self, model: Model, options: Options) -> tuple[int, ...]:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import stat
-import tempfile
 import warnings
 from dataclasses import dataclass
 from functools import cache
@@ -78,6 +77,8 @@ def write(name: str, entry: Entry) -> None:
     folder = directory()
     if folder is None:
         return
+    import tempfile  # not needed to read
+
     temporary = None
     try:
         handle, temporary = tempfile.mkstemp(dir=folder, prefix=".new-")

@@ -87,7 +87,7 @@ def sincos(module: Module, element: str, width: int) -> str:
     k = b.intrinsic("rint", b.mul("%x", b.const(2 / math.pi)))
     r = "%x"
     for piece in HALF_PI[element]:
-        r = b.fma(k, b.const(-piece), r)
+        r = b.intrinsic("fma", k, b.const(-piece), r)  # rounded once on every processor, or the reduction fails
     square = b.mul(r, r)
     s = b.fma(b.mul(b.horner(square, SIN[element]), square), r, r)
     c = b.horner(square, COS[element])

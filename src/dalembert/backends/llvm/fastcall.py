@@ -326,9 +326,13 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-@cache  # never freed: a builtin reads its definition when it is dropped, and may then be the last of a cycle
+# Never freed: a builtin reads its definition even while it is dropped, when the rest of a cycle may be gone already.
+_methods: dict[tuple[str, str, int], _MethodDef] = {}
+
+
 def _method(name: str, doc: str, address: int) -> _MethodDef:
-    return _MethodDef(name.encode(), address, 0x82, f"{name}{doc}".encode())
+    made = _MethodDef(name.encode(), address, 0x82, f"{name}{doc}".encode())
+    return _methods.setdefault((name, doc, address), made)  # atomic: all threads get the one that is kept
 
 
 def make(

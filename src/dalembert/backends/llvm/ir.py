@@ -161,7 +161,8 @@ class Builder:
         return self.op(text)
 
     def fma(self, x: str, y: str, z: str) -> str:
-        return self.intrinsic("fma", x, y, z)
+        """x·y + z, rounded once where the processor can do that in one instruction."""
+        return self.intrinsic("fmuladd", x, y, z)
 
     def horner(self, x: str, coefficients: Iterable[float]) -> str:
         """Polynomial in x, highest power first."""

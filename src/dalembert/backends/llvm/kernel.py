@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import cache as memoize
 from typing import Any
@@ -16,10 +16,9 @@ import numpy as np
 
 from dalembert.graph import Function, Loop
 
-from . import batch, cache, emit, fastcall, target
+from . import batch, cache, fastcall, target
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
-WRITERS: dict[str, Callable[..., str]] = {"one": emit.one_kernel, "batch": emit.batch_kernel}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
 _TYPES = {
     "one": ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _ADDRESS),
@@ -88,8 +87,11 @@ class Kernel:
         entry = cache.read(name)
         if entry is None:
             with announced(f"compiling {self.name}"):
+                from . import emit  # not needed for what comes from the disk
+
                 function = self.function()
-                code = target.compile_object(WRITERS[kind](function, element, target.lanes(element)))
+                write = {"one": emit.one_kernel, "batch": emit.batch_kernel}[kind]
+                code = target.compile_object(write(function, element, target.lanes(element)))
             entry = cache.Entry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)
@@ -143,9 +145,18 @@ class Kernel:
         return function
 
 
-@memoize
+_fast_lock = threading.Lock()
+
+
 def fast_address() -> int | None:
-    """Address of the builtin's code, made once; None where the interpreter's layout is not the expected one."""
+    """Address of the builtin's code; None where it is switched off or the interpreter's layout is another one."""
+    with _fast_lock:  # of two engines made at once one would be dropped, though its address was given away
+        engine = _fast_engine()
+    return None if engine is None else engine.get_function_address("call")
+
+
+@memoize  # which also keeps it alive
+def _fast_engine() -> Any:
     symbols = fastcall.symbols()
     if symbols is None:
         return None
@@ -156,9 +167,7 @@ def fast_address() -> int | None:
     if entry is None:
         entry = cache.Entry(target.compile_object(fastcall.source()), {})
         cache.write(name, entry)
-    engine = target.load_object(entry.code)
-    fast_address.engine = engine  # type: ignore[attr-defined]  # lives as long as the process
-    return engine.get_function_address("call")
+    return target.load_object(entry.code)
 
 
 @contextmanager
@@ -167,7 +176,8 @@ def announced(what: str) -> Iterator[None]:
     begin = time.perf_counter()
     timer = threading.Timer(1.0, lambda: print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True))
     timer.daemon = True
-    timer.start()
+    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down
+        timer.start()
     try:
         yield
     finally:

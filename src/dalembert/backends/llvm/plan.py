@@ -16,7 +16,7 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
 
 LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
-TRANSCENDENTAL = frozenset({*LOOPED, "atan2"})
+DEEP = frozenset({*LOOPED, "atan2", "dot"})  # what comes after the early loops, and all that needs it
 TILE = 4  # rows of a tile of a matrix product
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
 
@@ -121,12 +121,12 @@ class Plan:
 
     def _split_early(self, steps: list[Step]) -> tuple[list[Early], list[Step], list[Step]]:
         """Take out transcendentals whose arguments need no other transcendental, and what those arguments need."""
-        deep: set[int] = set()  # nodes that depend on a transcendental
+        deep: set[int] = set()  # nodes that depend on a transcendental or a product of matrices
         loops: dict[str, Early] = {}
         place: dict[int, tuple[Early, int, int]] = {}
         by_id = {s.node.id: s for s in steps}
         for step in steps:
-            if any(a.id in deep for a in step.args) or step.op in TRANSCENDENTAL:
+            if any(a.id in deep for a in step.args) or step.op in DEEP:
                 deep.add(step.node.id)
             if step.op in LOOPED and step.args[0].id not in deep:
                 kind = "sincos" if step.op in ("sin", "cos") else step.op
@@ -198,12 +198,10 @@ class Plan:
 
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""
-        home: dict[int, int] = {}
         last_use: dict[int, int] = {}
         every = [part if isinstance(part, list) else [] for part in (self.early_part, *self.parts)]
         for index, part in enumerate(every):
             for step in part:
-                home[step.node.id] = index
                 for a in step.args:
                     last_use[a.id] = index
         free: list[int] = []

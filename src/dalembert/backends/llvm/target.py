@@ -35,12 +35,14 @@ def lanes(element: str) -> int:
     return vector_bytes() // (8 if element == "double" else 4)
 
 
-def machine() -> llvm.TargetMachine:
-    """A new target machine: an engine takes ownership of the one it is given."""
-    # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
-    flags = llvm.get_host_cpu_features().flatten() + (",-prefer-256-bit" if vector_bytes() == 64 else "")
+def machine(cpu: str | None = None, features: str | None = None) -> llvm.TargetMachine:
+    """A new target machine (an engine takes ownership of its own), for this host unless another is named."""
+    if features is None:
+        features = llvm.get_host_cpu_features().flatten()
+        if vector_bytes() == 64:  # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
+            features += ",-prefer-256-bit"
     target = llvm.Target.from_triple(llvm.get_process_triple())
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=flags, opt=2, jit=True)
+    return target.create_target_machine(cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=2, jit=True)
 
 
 @cache

@@ -1,0 +1,61 @@
+"""Derivatives are rates along velocities; the Coriolis matrix belongs to the Christoffel symbols."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from dalembert.algorithms import (
+    aba,
+    bias,
+    coriolis_matrix,
+    forward_dynamics_derivatives,
+    gravity,
+    integrate,
+    inverse_dynamics_derivatives,
+    inverse_mass_matrix,
+    mass_matrix,
+    rnea,
+)
+from laws.numeric import RATE, rate
+from tolerances import RECURSION, SOLVE, assert_close
+
+
+def columns(f, n: int) -> np.ndarray:
+    """Rates of f(direction · t) for every unit direction, as columns."""
+    return np.stack([rate(lambda t, e=e: f(t * e)) for e in np.eye(n)], axis=-1)
+
+
+def test_inverse_dynamics_derivatives(case):
+    model, q, v, a, _ = case
+    dq, dv, da = inverse_dynamics_derivatives(model, q, v, a)
+    n = model.nv
+    assert_close(dq, columns(lambda d: rnea(model, integrate(model, q, d), v, a), n), RATE)
+    assert_close(dv, columns(lambda d: rnea(model, q, v + d, a), n), 100 * RATE)  # friction bends within 0.01 rad/s
+    assert_close(da, mass_matrix(model, q), RECURSION)
+
+
+def test_forward_dynamics_derivatives(bare):
+    model, q, v, tau, _ = bare
+    dq, dv, dtau = forward_dynamics_derivatives(model, q, v, tau)
+    n = model.nv
+    assert_close(dq, columns(lambda d: aba(model, integrate(model, q, d), v, tau), n), 100 * RATE)
+    assert_close(dv, columns(lambda d: aba(model, q, v + d, tau), n), 100 * RATE)
+    assert_close(dtau, inverse_mass_matrix(model, q), SOLVE)
+
+
+def test_coriolis_matrix_gives_the_velocity_terms(bare):
+    model, q, v, _, _ = bare
+    assert_close(coriolis_matrix(model, q, v) @ v, bias(model, q, v) - gravity(model, q), RECURSION, scale=10.0)
+
+
+def test_mass_rate_minus_twice_coriolis_is_skew(bare):
+    model, q, v, _, _ = bare
+    dM = rate(lambda t: mass_matrix(model, integrate(model, q, t * v)))
+    C = coriolis_matrix(model, q, v)
+    assert_close(C + C.T, dM, RATE, scale=np.max(np.abs(C)))
+
+
+def test_coriolis_matrix_is_linear_in_the_velocity(bare):
+    model, q, v, u, _ = bare
+    both = coriolis_matrix(model, q, 2.0 * v - 3.0 * u)
+    assert_close(both, 2.0 * coriolis_matrix(model, q, v) - 3.0 * coriolis_matrix(model, q, u), RECURSION, scale=10.0)
