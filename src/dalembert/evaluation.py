@@ -35,7 +35,7 @@ class Evaluation:
     def __init__(self, model: Model) -> None:
         self.model = model
         self._calls: dict[tuple[str, Options], Call] = {}
-        self._fast: dict[tuple[str, str, str], Callable[..., Any]] = {}
+        self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}
 
     def _evaluate(
         self,
@@ -47,11 +47,11 @@ class Evaluation:
         method: str = METHOD,
     ) -> Any:
         """A quantity that needs no frame; from then on the fast call stands in the method's place."""
-        usual, wrenches = CATALOGUE[name].usual, _wrenches(external)
+        usual = CATALOGUE[name].usual
         options = options or replace(usual, method=_text("method", method))
-        if wrenches:
-            options = replace(options, loads=tuple(self._load_place(w) for w in wrenches))
-            return self._compute(name, options, *inputs, *_load_numbers(name, wrenches, inputs), **keywords)
+        places, numbers = self._loads(name, inputs, external)
+        if places:
+            return self._compute(name, replace(options, loads=places), *inputs, *numbers, **keywords)
         result = self._compute(name, options, *inputs, **keywords)
         if options == usual and self._is_new(name):
             general = getattr(type(self), name)
@@ -151,6 +151,13 @@ class Evaluation:
             arrays.append(array)
         result = np.asarray(compute(self.model, options, *arrays), object)
         return result if result.ndim else result[()]
+
+    def _loads(
+        self, name: str, inputs: tuple[Any, ...], external: Sequence[Wrench]
+    ) -> tuple[tuple[LoadPlace, ...], list[Any]]:
+        """Where the external wrenches act, and their numbers as further inputs."""
+        wrenches = _wrenches(external)
+        return tuple(self._load_place(w) for w in wrenches), _load_numbers(name, wrenches, inputs)
 
     def _load_place(self, wrench: Wrench) -> LoadPlace:
         if not isinstance(wrench, Wrench):

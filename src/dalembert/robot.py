@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .methods.analysis import Analysis
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
+from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
 from .methods.momentum import Momentum
+from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
@@ -21,7 +24,20 @@ if TYPE_CHECKING:
     from .formats import Finding
 
 
-class Robot(Configurations, Dynamics, Kinematics, Derivatives, Products, Momentum, Reactions, Regressors, Compiling):
+class Robot(
+    Analysis,
+    Configurations,
+    Dynamics,
+    Kinematics,
+    Derivatives,
+    Products,
+    Momentum,
+    Reactions,
+    Regressors,
+    Operational,
+    InverseKinematics,
+    Compiling,
+):
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]

@@ -7,10 +7,12 @@ import pytest
 
 import dalembert
 from dalembert import Wrench, load
-from dalembert.quantities import CATALOGUE
+from dalembert.quantities import CATALOGUE, Options
 from robust.machines import tree
 
 RNG = np.random.default_rng(11)
+# tested in test_operational.py and test_inverse_kinematics.py: results of several shapes, further arguments, no method
+OTHER = ("operational_dynamics", "hybrid_dynamics", "inverse_kinematics_step")
 
 
 @pytest.fixture(scope="module", params=["ur5", "tree"])
@@ -29,16 +31,20 @@ def quantities(r):
     def caller(name, quantity):
         def call(q, v, a, **keywords):
             given = {"q": q, "q0": q, "q1": q, "v": v, "dt": 0.1, "s": 0.5}
+            if "damping" in quantity.inputs:
+                keywords["damping"] = 0.1
             frame = [r.frames[-1].name] if quantity.framed else []
-            result = getattr(r, name)(*[given.get(n, a) for n in quantity.inputs], *frame, **keywords)
-            return np.stack(result, -len(quantity.shape(r.model))) if isinstance(result, tuple) else result
+            result = getattr(r, name)(*[given.get(n, a) for n in quantity.inputs if n != "damping"], *frame, **keywords)
+            rank = len(quantity.result(r.model, options))
+            return np.stack(result, -rank) if isinstance(result, tuple) else result
 
         return call
 
+    options = Options(frame=r.frames[-1].name)
     return {
-        name: (quantity.shape(r.model), caller(name, quantity))
+        name: (quantity.result(r.model, options), caller(name, quantity))
         for name, quantity in CATALOGUE.items()
-        if not quantity.refuses(r.model)
+        if name not in OTHER and not quantity.refuses(r.model)
     }
 
 

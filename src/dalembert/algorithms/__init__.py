@@ -12,19 +12,25 @@ from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
 from .derivatives import forward_dynamics_derivatives, gravity_derivatives, inverse_dynamics_derivatives
 from .energy import energy, kinetic_energy, potential_energy
+from .exponential import matrix_exponential
 from .external import Load, body_loads
 from .generalized_newton_euler import equations, generalized_newton_euler
+from .hybrid import hybrid_dynamics
+from .inverse_kinematics import Bounds, inverse_kinematics_step, reach
 from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
+from .operational import Task, null_space, operational_dynamics, operational_inertia
 from .reactions import reaction_wrenches
 from .regressor import energy_regressor, momentum_regressor, torque_regressor
 from .rnea import bias, gravity, rnea
 from .zero_moment_point import zero_moment_point
 
 __all__ = [
+    "Bounds",
     "Load",
+    "Task",
     "aba",
     "acceleration",
     "along_velocities",
@@ -46,21 +52,28 @@ __all__ = [
     "generalized_newton_euler",
     "gravity",
     "gravity_derivatives",
+    "hybrid_dynamics",
     "integrate",
     "interpolate",
     "inverse_dynamics_derivatives",
+    "inverse_kinematics_step",
     "inverse_mass_matrix",
     "inverse_mass_product",
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",
     "mass_matrix",
+    "matrix_exponential",
     "momentum_regressor",
     "neutral",
     "normalize",
+    "null_space",
+    "operational_dynamics",
+    "operational_inertia",
     "poses",
     "potential_energy",
     "random",
+    "reach",
     "reaction_wrenches",
     "rnea",
     "torque_regressor",

@@ -6,10 +6,11 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 from .core import CORE
 from .derivatives import DERIVATIVES
 from .momentum import MOMENTUM
+from .operational import OPERATIONAL
 from .products import PRODUCTS
 from .quantity import LOAD, METHOD, LoadPlace, Options, Quantity
 from .second import SECOND
 
-CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM, **PRODUCTS, **SECOND}
+CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM, **OPERATIONAL, **PRODUCTS, **SECOND}
 
 __all__ = ["CATALOGUE", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity"]

@@ -36,6 +36,9 @@ class Options:
     point: bool = False  # whether the point is an input or the frame's origin
     loads: tuple[LoadPlace, ...] = ()
     method: str = METHOD
+    others: tuple[str, ...] = ()  # further frames, whose rows come below those of `frame`
+    rows: tuple[int, ...] | None = None  # of all frames' rows, those that make the task; None: all
+    joints: tuple[str, ...] = ()  # joints whose acceleration is known
 
 
 class Inputs(NamedTuple):
@@ -45,22 +48,27 @@ class Inputs(NamedTuple):
     v: int
 
     def size(self, name: str) -> int:
-        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3}
+        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3, "damping": 1, "target": 12}
         return sizes.get(name, self.v)
 
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named result: `compute(model, options, *inputs)` gives an array of `shape(model)`."""
+    """A named result: `compute(model, options, *inputs)` gives an array of `shape(model)`; see `result`."""
 
     inputs: tuple[str, ...]
-    shape: Callable[[Model], tuple[int, ...]]
+    shape: Callable[..., tuple[int, ...]]
     compute: Callable[..., Any]
     normalized: bool = True  # whether quaternions of its q must have unit length
     framed: bool = False  # whether it is of a frame
     usual: Options = Options()  # what a call without keywords means
     refuses: Callable[[Model], str | None] = lambda model: None  # why a model cannot have it, in words
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # other ways to the same result
+    tasked: bool = False  # whether it is of a task, whose rows decide its shape: shape(model, options)
+
+    def result(self, model: Model, options: Options) -> tuple[int, ...]:
+        """Shape of the result for one state."""
+        return self.shape(model, options) if self.tasked else self.shape(model)
 
     def way(self, method: str) -> Callable[..., Any]:
         """The `compute` of a method by name."""

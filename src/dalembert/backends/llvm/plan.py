@@ -60,7 +60,8 @@ class Product:
         m = block.B.shape[1]
         self.columns = TILE if group == 1 else 2 * group
         self.rows, self.width = -(-n // TILE) * TILE, -(-m // self.columns) * self.columns
-        self.B, self.C = k * self.rows, k * (self.rows + self.width)  # where they begin, from the base
+        self.B = -(-k * self.rows // group) * group  # where it begins, from the base; whole vectors are read from there
+        self.C = self.B + k * self.width
         self.size = self.C + self.rows * self.width
         self.terms = [
             sorted({t for rows in block.rows[j : j + self.columns] for t in rows}) or [0]

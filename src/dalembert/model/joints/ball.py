@@ -45,6 +45,10 @@ class Ball(Joint):
         """The inverse right Jacobian of the rotation vector."""
         return so3.right_jacobian_inverse(self.difference(q0, q1))
 
+    def displacement_rate(self, v: np.ndarray) -> np.ndarray:
+        """−[v]×: body axes turn away under a displacement."""
+        return -so3.skew(v)
+
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q at unit length."""
         return so3.quaternion_normalize(q)

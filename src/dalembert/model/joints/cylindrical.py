@@ -16,6 +16,7 @@ class Cylindrical(AxisJoint):
     """q = [θ, d] about [rad] and along [m] the axis, v = q̇."""
 
     kind, nq, nv, reach = "cylindrical", 2, 2, (np.pi, 1.0)
+    turns = (0,)
 
     def pose(self, q: np.ndarray) -> Pose:
         """Rotation by θ about, and translation by d along, the axis."""

@@ -55,6 +55,11 @@ class Free(Joint):
         """The inverse right Jacobian of the screw motion."""
         return se3.right_jacobian_inverse(self.difference(q0, q1))
 
+    def displacement_rate(self, v: np.ndarray) -> np.ndarray:
+        """−V ×, the motion cross product with the body's twist."""
+        w = so3.skew(v[..., :3])
+        return -np.block([[w, np.zeros_like(w)], [so3.skew(v[..., 3:]), w]])
+
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternion at unit length."""
         return np.concatenate([q[:3], so3.quaternion_normalize(q[3:])])

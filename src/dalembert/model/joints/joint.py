@@ -33,6 +33,7 @@ class Joint(ABC):
     nq: ClassVar[int]
     nv: ClassVar[int]
     reach: ClassVar[tuple[float, ...]]  # half range of each coordinate for random states where there is no limit
+    turns: ClassVar[tuple[int, ...]] = ()  # coordinates that are angles: a full turn leaves the pose as it is
     # freedoms that act together; of two groups the second is carried by the first, so that S changes with q
     stages: ClassVar[tuple[slice, ...]] = (slice(None),)
 
@@ -118,6 +119,10 @@ class Joint(ABC):
     def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """∂difference(q0, q1) / ∂q1 (nv, nv), along the velocities at q1."""
         return np.eye(self.nv)
+
+    def displacement_rate(self, v: np.ndarray) -> np.ndarray:
+        """K (…, nv, nv): a displacement δ = difference(q0, q) from a motion at v (…, nv) has the rate δv + K δ."""
+        return np.zeros((*v.shape, self.nv))
 
     def normalize(self, q: np.ndarray) -> np.ndarray:
         """q with its quaternion, if any, brought to unit length."""

@@ -21,6 +21,7 @@ class Planar(AxisJoint):
     """
 
     kind, nq, nv, reach = "planar", 3, 3, (1.0, 1.0, np.pi)
+    turns = (2,)
     stages = (slice(0, 2), slice(2, 3))
 
     def basis(self) -> tuple[np.ndarray, np.ndarray]:

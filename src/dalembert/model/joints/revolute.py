@@ -16,6 +16,7 @@ class Revolute(AxisJoint):
     """q = [θ] about the axis [rad], v = θ̇."""
 
     kind, nq, nv, reach = "revolute", 1, 1, (np.pi,)
+    turns = (0,)
 
     def pose(self, q: np.ndarray) -> Pose:
         """Rotation by θ about the axis."""

@@ -19,6 +19,7 @@ class Universal(AxisJoint):
     """q = [q1, q2] [rad]: about `axis`, fixed in J, then about `axis2`, fixed in B; v = q̇."""
 
     kind, nq, nv, reach = "universal", 2, 2, (np.pi, np.pi)
+    turns = (0, 1)
     stages = (slice(0, 1), slice(1, 2))
 
     axis2: Any = (1.0, 0.0, 0.0)  # (3,) made a unit vector

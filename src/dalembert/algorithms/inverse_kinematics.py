@@ -1,0 +1,107 @@
+"""Inverse kinematics, one step at a time: damped Gauss-Newton on the configuration manifold, within limits."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import logical_and, logical_or, maximum, minimum, where
+from dalembert.model import Body, Frame, Model
+from dalembert.spatial import so3
+
+from .configuration import integrate
+from .factor import factor
+from .jacobian import jacobian
+from .kinematics import chain, frame_pose
+
+TURN = 2.0 * np.pi
+FLOOR = 1e-11  # least damping relative to J Jᵀ: keeps the solve possible where rows of J depend on one another
+
+
+class Bounds(NamedTuple):
+    """What may move, and how far: lower, upper (nv,) for coordinates that are their own velocity's integral [rad or m].
+
+    mobile (nv,): 1 for velocities that may be used, 0 for those that stay zero.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    mobile: np.ndarray
+
+
+def pose_error(model: Model, q: np.ndarray, frame: Frame, target: np.ndarray) -> np.ndarray:
+    """[θ; d] (6,) in world axes: rotation vector [rad] and displacement [m] that bring the frame at q to the target.
+
+    q (nq,); target (12,): the rows of the target's rotation matrix, then its position.
+    """
+    X = frame_pose(model, q, frame)
+    return np.concatenate([so3.log(target[:9].reshape(3, 3) @ X.R.T), target[9:] - X.p])
+
+
+def reach(model: Model, frame: Frame) -> float:
+    """The length [m] that weighs rotation against translation: from joint to joint, base to frame; 1 if that is 0."""
+    steps = [body.placement.p for body in chain(model, frame.body)[1:]]
+    return float(sum(np.linalg.norm(p) for p in (*steps, frame.placement.p))) or 1.0
+
+
+def inverse_kinematics_step(
+    model: Model,
+    q: np.ndarray,
+    target: np.ndarray,
+    damping: Any,
+    bounds: Bounds,
+    frame: Frame,
+    rows: tuple[int, ...] | None = None,
+) -> np.ndarray:
+    """[q'; error at q'] (nq + 6,): one step Jᵀ (J Jᵀ + λ 1)⁻¹ e from q towards the target, λ = damping · eᵀe.
+
+    q (nq,), target as in `pose_error`. e holds the given rows of the error, lengths divided by `reach`.   Sugihara 2011
+    A coordinate at a limit that the gradient Jᵀ e would push on does not take part; the others stop at theirs. An angle
+    whose range holds more than a turn comes in again from the other side.
+    """
+    chosen = list(range(6) if rows is None else rows)
+    weight = np.repeat([1.0, 1.0 / reach(model, frame)], 3)[chosen]
+    e = weight * pose_error(model, q, frame, target)[chosen]
+    J = weight[:, None] * jacobian(model, q, frame)[chosen] * bounds.mobile
+    J = J * _movable(model, q, J.T @ e, bounds)
+    A = J @ J.T
+    size = 0.0 + np.trace(A)
+    A = A + (damping * (e @ e) + FLOOR * size + np.finfo(float).tiny) * np.eye(len(chosen))
+    moved = _clipped(model, integrate(model, q, J.T @ factor(A).solve(e)), bounds)
+    return np.concatenate([moved, pose_error(model, moved, frame, target)])
+
+
+def _movable(model: Model, q: np.ndarray, gradient: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """1 (nv,) where the coordinate may follow the gradient (nv,), 0 where that would leave the limits."""
+    free = np.array(np.ones(model.nv), np.result_type(q, gradient))
+    for body in model.bodies:
+        for i, k, turns in _limited(body):
+            high = logical_and(q[i] >= bounds.upper[k], gradient[k] > 0.0)
+            low = logical_and(q[i] <= bounds.lower[k], gradient[k] < 0.0)
+            stuck = logical_or(high, low)
+            if turns:
+                stuck = logical_and(stuck, bounds.upper[k] - bounds.lower[k] < TURN)
+            free[k] = where(stuck, 0.0, 1.0)
+    return free
+
+
+def _clipped(model: Model, q: np.ndarray, bounds: Bounds) -> np.ndarray:
+    """q (nq,) with its coordinates within the limits."""
+    q = q.copy()
+    for body in model.bodies:
+        for i, k, turns in _limited(body):
+            lower, upper, x = bounds.lower[k], bounds.upper[k], q[i]
+            if turns:
+                x = where(logical_and(x > upper, x - TURN >= lower), x - TURN, x)
+                x = where(logical_and(x < lower, x + TURN <= upper), x + TURN, x)
+            q[i] = minimum(maximum(x, lower), upper)
+    return q
+
+
+def _limited(body: Body) -> list[tuple[int, int, bool]]:
+    """(place in q, place in v, whether an angle) of coordinates that can have limits: not of quaternion joints."""
+    joint = body.joint
+    if joint.nq != joint.nv:
+        return []
+    return [(body.q.start + k, body.v.start + k, k in joint.turns) for k in range(joint.nv)]

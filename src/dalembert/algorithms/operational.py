@@ -1,0 +1,96 @@
+"""Operational space: the dynamics of a robot as its tasks feel it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import logical_and, where
+from dalembert.model import Frame, Model
+
+from .factor import Factor, factor
+from .inverse_mass import inverse_mass_matrix
+from .jacobian import jacobian
+from .kinematics import ORIGIN, Axes, acceleration
+from .rnea import bias, gravity
+from .tensors import mirror
+
+# A row of which so little is left beside the rows above it, relative to the row itself, is lost in round-off.
+INDEPENDENT = 1e-12
+
+
+class Task(NamedTuple):
+    """What is to move: [ω; v] of a point of one or several frames, stacked; of these, the given rows.
+
+    point (3,): in each frame's own axes [m]; axes: along which the rows are written ("body": each frame's own).
+    """
+
+    frames: Sequence[Frame]
+    point: np.ndarray = ORIGIN
+    axes: Axes = "world"
+    rows: Sequence[int] | None = None
+
+    def selected(self, stacked: np.ndarray) -> np.ndarray:
+        """The rows of the task out of all rows."""
+        return stacked if self.rows is None else stacked[list(self.rows)]
+
+    def jacobian(self, model: Model, q: np.ndarray) -> np.ndarray:
+        """J (k, nv) at q (nq,): the task moves with J v."""
+        return self.selected(np.concatenate([jacobian(model, q, f, self.point, self.axes) for f in self.frames]))
+
+    def drift(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """J̇ v (k,) at q (nq,), v (nv,): how the task accelerates at zero a."""
+        zero = np.zeros(model.nv)
+        parts = [acceleration(model, q, v, zero, f, self.point, self.axes) for f in self.frames]
+        return self.selected(np.concatenate(parts))
+
+
+def operational_inertia(model: Model, q: np.ndarray, damping: Any, task: Task) -> np.ndarray:
+    """Λ (k, k) = (J M⁻¹ Jᵀ + damping² 1)⁻¹, symmetric.   Khatib 1987
+
+    q (nq,). Without damping a task with dependent rows has no inertia: all entries are then inf or NaN.
+    """
+    J = task.jacobian(model, q)
+    return _inertia(J, inverse_mass_matrix(model, q) @ J.T, damping)
+
+
+def operational_dynamics(model: Model, q: np.ndarray, v: np.ndarray, damping: Any, task: Task) -> np.ndarray:
+    """Λ ẍ + μ + p = F, with the force F on the task: rows Λ (k, k), μ (k,), p (k,), J̄ (nv, k), one below the other.
+
+    q (nq,), v (nv,). J̄ = M⁻¹ Jᵀ Λ, μ = J̄ᵀ (bias − gravity) − Λ J̇ v, p = J̄ᵀ gravity. Damping enters in Λ alone, and
+    through it in the others.
+    """
+    J = task.jacobian(model, q)
+    Y = inverse_mass_matrix(model, q) @ J.T
+    inertia = _inertia(J, Y, damping)
+    inverse, g = Y @ inertia, gravity(model, q)
+    mu = inverse.T @ (bias(model, q, v) - g) - inertia @ task.drift(model, q, v)
+    return np.concatenate([inertia, mu[None], (inverse.T @ g)[None], inverse])
+
+
+def null_space(model: Model, q: np.ndarray, damping: Any, task: Task) -> np.ndarray:
+    """N = 1 − J̄ J (nv, nv): what is left of a velocity when the task takes its part; Nᵀ does it for forces.
+
+    q (nq,). Without damping J N = 0, N N = N, and forces Nᵀ tau do not accelerate the task: J M⁻¹ Nᵀ = 0.
+    """
+    J = task.jacobian(model, q)
+    Y = inverse_mass_matrix(model, q) @ J.T
+    return np.eye(model.nv) - (Y @ _inertia(J, Y, damping)) @ J
+
+
+def _inertia(J: np.ndarray, Y: np.ndarray, damping: Any) -> np.ndarray:
+    """(J Y + damping² 1)⁻¹ for Y = M⁻¹ Jᵀ; not finite where rows depend on one another."""
+    mobility = J @ Y + damping * damping * np.eye(len(J))
+    factored = factor(mobility)
+    return mirror(factored.solve(np.eye(len(J))).T) * where(_independent(mobility, factored), 1.0, np.inf)
+
+
+def _independent(A: np.ndarray, factored: Factor) -> Any:
+    """Whether every pivot of A is clear of round-off. Relative to the diagonal, so that units do not matter."""
+    regular: Any = True
+    for diagonal, r in zip(np.diag(A), factored.r, strict=True):
+        share = diagonal * r
+        regular = logical_and(regular, logical_and(share > 0.0, share < 1.0 / INDEPENDENT))
+    return regular
