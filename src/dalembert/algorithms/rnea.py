@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.model import Model
 from dalembert.spatial import Pose
 
+from .gather import gathered
 from .kinematics import joint_pose
 from .motion import Motion, across_joint, without_rotation
 from .passive import armature, passive
@@ -30,7 +31,7 @@ def rnea(
         tau[i] = S[i].T @ F[i]
         if parent >= 0:
             F[parent] = F[parent] + X[i].force(F[i])
-    return np.concatenate(tau) + armature(model) * a + passive(model, q, v)
+    return gathered(model, tau) + armature(model) * a + passive(model, q, v)
 
 
 def body_wrenches(
