@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from dataclasses import replace
 
-import numpy as np
-
 from dalembert.errors import DalembertError
 from dalembert.model import ModelBuilder
 
@@ -56,13 +54,10 @@ def check_coupling(document: Document, builder: ModelBuilder, joints: Iterable[J
             follower = builder.coupled(joint.name)
         except DalembertError as error:
             raise document.error(joint.mimic.element, f'{error}; mimic="free" makes them independent') from None
-        fields = by_name[follower.leader].fields
-        lower, upper = fields.get("lower"), fields.get("upper")
-        if np.any(follower.upper < (-np.inf if lower is None else lower)) or np.any(
-            follower.lower > (np.inf if upper is None else upper)
-        ):
+        lower, upper = (by_name[follower.leader].fields.get(side) for side in ("lower", "upper"))
+        if (lower is not None and follower.upper[0] < lower) or (upper is not None and follower.lower[0] > upper):
             what = f"the limits of joint '{joint.name}' and of its leader '{follower.leader}' exclude each other"
-            ledger.info(document.where(joint.mimic.element), what, "kept: the leader's are those that can be reached")
+            ledger.info(document.where(joint.mimic.element), what, "kept: no position obeys both")
 
 
 def moved_together(joints: Iterable[Joint], heavy: Set[str]) -> set[str]:
