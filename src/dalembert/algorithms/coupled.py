@@ -19,7 +19,8 @@ class MassSolver:
     """
 
     def __init__(self, model: Model, q: np.ndarray) -> None:
-        self._reversed: Factor = factor(mass_matrix(model, q)[::-1, ::-1])
+        with np.errstate(invalid="ignore"):  # a coordinate that moves no mass is refused below
+            self._reversed: Factor = factor(mass_matrix(model, q)[::-1, ::-1])
         for body in model.independent:
             for r in self._reversed.r[::-1][body.v]:
                 refuse_massless(r, body.joint)

@@ -12,7 +12,6 @@ from .ledger import Ledger
 from .urdf_joints import Joint, Mimic
 from .xml import Document
 
-
 LEADERS = ("revolute", "continuous", "prismatic")
 
 
@@ -23,7 +22,10 @@ def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: 
     for joint in joints:
         mimic = joint.mimic
         if mimic is not None:
-            where, law = document.where(mimic.element), f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
+            where, law = (
+                document.where(mimic.element),
+                f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}",
+            )
             what, trouble = f"joint '{joint.name}' mimics '{mimic.leader}': {law}", _trouble(mimic, kinds)
             if option == "free":
                 ledger.info(where, what + trouble, 'independent, as mimic="free" asks')

@@ -130,7 +130,9 @@ class Model:
             if effect not in EFFECTS:
                 raise unknown("effect", effect, EFFECTS, "without")
         bodies = tuple(
-            replace(body, joint=body.joint.with_values(**{EFFECTS[effect]: np.zeros(body.joint.nv) for effect in effects}))
+            replace(
+                body, joint=body.joint.with_values(**{EFFECTS[effect]: np.zeros(body.joint.nv) for effect in effects})
+            )
             for body in self.bodies
         )
         return replace(self, bodies=bodies)
