@@ -1,4 +1,4 @@
-"""Mimic joints against Pinocchio: its own mimic joints where it can read them, and its free tree projected everywhere."""
+"""Mimic joints against Pinocchio: its own ones where it can read them, and its free tree projected everywhere."""
 
 from __future__ import annotations
 

@@ -134,7 +134,7 @@ def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str,
                 joint_name=joint.name,
                 placement=joint.placement,
                 inertia_object=links[joint.child].inertia,
-                mimic=joint.mimic and (joint.mimic.leader, joint.mimic.multiplier, joint.mimic.offset),
+                mimic=joint.mimic.law if joint.mimic is not None else None,
                 **joint.fields,
             )
         except DalembertError as error:

@@ -22,11 +22,9 @@ def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: 
     for joint in joints:
         mimic = joint.mimic
         if mimic is not None:
-            where, law = (
-                document.where(mimic.element),
-                f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}",
-            )
-            what, trouble = f"joint '{joint.name}' mimics '{mimic.leader}': {law}", _trouble(mimic, kinds)
+            where, trouble = document.where(mimic.element), _trouble(mimic, kinds)
+            law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
+            what = f"joint '{joint.name}' mimics '{mimic.leader}': {law}"
             if option == "free":
                 ledger.info(where, what + trouble, 'independent, as mimic="free" asks')
             elif trouble:

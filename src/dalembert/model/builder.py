@@ -186,10 +186,10 @@ def _assemble(name: str, gravity: np.ndarray, links: dict[str, _Link], places: d
         bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (own,)))
 
     owners = {body.joint.name: body for body in bodies}
-    for i, body in enumerate(bodies):
-        if isinstance(body.joint, Coupled):
-            leader = owners[body.joint.leader]
-            bodies[i] = replace(body, q=leader.q, v=leader.v)
+    for follower in bodies:
+        if isinstance(follower.joint, Coupled):
+            leader = owners[follower.joint.leader]
+            bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
 
     frames = [Frame(body.name, body.index, Pose.identity()) for body in bodies]
     own_frames = {frame.name for frame in frames}

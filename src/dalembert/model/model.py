@@ -129,12 +129,9 @@ class Model:
         for effect in effects:
             if effect not in EFFECTS:
                 raise unknown("effect", effect, EFFECTS, "without")
-        bodies = tuple(
-            replace(
-                body, joint=body.joint.with_values(**{EFFECTS[effect]: np.zeros(body.joint.nv) for effect in effects})
-            )
-            for body in self.bodies
-        )
+        fields = [EFFECTS[effect] for effect in effects]
+        joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
+        bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
         return replace(self, bodies=bodies)
 
     def _found(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
