@@ -24,8 +24,8 @@ def random_model(
     """A random tree of `n_bodies` moving bodies on a base that is "fixed" or "free".
 
     rng: a NumPy generator or a seed. Every kind comes up once before any comes up twice. Fixed links are sprinkled in,
-    and merged. With `effects`: armature, damping, friction and springs. With `coupled`: of the joints with one coordinate
-    one leads, and the others follow it or each other, whatever their order in the tree.
+    and merged. With `effects`: armature, damping, friction and springs. With `coupled`: of the joints with one
+    coordinate one leads, and the others follow it or each other, whatever their order in the tree.
     """
     rng = np.random.default_rng(rng)
     builder = ModelBuilder("random", gravity=rng.uniform(-10.0, 10.0, 3))

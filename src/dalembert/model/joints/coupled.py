@@ -44,11 +44,11 @@ class Coupled(Joint):
         ends = [(end - self.offset) / ratio for end in (own.lower, own.upper)]
         felt = {
             "name": own.name,
-            "armature": ratio * ratio * own.armature,
-            "damping": ratio * ratio * own.damping,
+            "armature": ratio * (ratio * own.armature),
+            "damping": ratio * (ratio * own.damping),
             "friction": size * own.friction,
             "slip_speed": own.slip_speed / size,
-            "stiffness": ratio * ratio * own.stiffness,
+            "stiffness": ratio * (ratio * own.stiffness),
             "rest": (own.rest - self.offset) / ratio,
             "lower": np.minimum(*ends),
             "upper": np.maximum(*ends),
