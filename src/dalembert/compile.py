@@ -198,7 +198,7 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
     sizes = quantity.arguments(model, options)
 
     def compute(*inputs: np.ndarray) -> Any:
-        return quantity.compute(model, options, *inputs)
+        return quantity.evaluate(model, options, *inputs)
 
     def build() -> Function:
         return trace(compute, sizes, name, _unit_quaternions(model, sizes) if quantity.normalized else None)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
 
@@ -12,7 +13,7 @@ import numpy as np
 from .compile import Call, is_single, is_traced, quantity_call, real_array
 from .errors import DalembertError, unknown
 from .model import Model
-from .quantities import CATALOGUE, LOAD, LoadPlace, Options
+from .quantities import CATALOGUE, LOAD, LoadPlace, Options, checked
 from .structure import ORIGIN, Wrench
 
 
@@ -102,16 +103,28 @@ class Evaluation:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
 
-    def _named_call(self, name: str, frame: str | None, axes: str) -> Call:
-        """The call of a quantity given by name, its frame checked."""
+    def _named(self, name: str, frame: str | None, axes: str, live: str | Iterable[str] = ()) -> Options:
+        """The options of a quantity given by name, name, frame and live parameters checked."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
         if not CATALOGUE[name].framed:
-            return self._call(name, Options())
+            return Options(live=checked(live))
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
-        return self._call(name, self._options(frame, axes, point=False))
+        return replace(self._options(frame, axes, point=False), live=checked(live))
+
+    def _named_call(self, name: str, frame: str | None, axes: str, live: str | Iterable[str] = ()) -> Call:
+        """The call of a quantity given by name."""
+        return self._call(name, self._named(name, frame, axes, live))
+
+    def _by_name(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
+        """A quantity whose inputs may be given by keyword."""
+        names = list(CATALOGUE[name].arguments(self.model, options))
+        given = [*inputs, *(keywords.pop(n) for n in names[len(inputs) :] if n in keywords)]
+        if len(given) != len(names):
+            raise TypeError(f"{name}() takes {len(names)} arguments ({', '.join(names)}), got {len(given)}")
+        return self._compute(name, options, *given, **keywords)
 
     def _options(self, frame: str, axes: str, point: bool) -> Options:
         for what, name in (("frame", frame), ("axes", axes)):
@@ -133,7 +146,7 @@ class Evaluation:
                     f"{name}: {argument} has shape {array.shape}, expected ({size},) inside a traced function"
                 )
             arrays.append(array)
-        result = np.asarray(quantity.compute(self.model, options, *arrays), object)
+        result = np.asarray(quantity.evaluate(self.model, options, *arrays), object)
         return result if result.ndim else result[()]
 
     def _load_place(self, wrench: Wrench) -> LoadPlace:

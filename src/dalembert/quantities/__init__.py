@@ -5,8 +5,9 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from .core import CORE
 from .derivatives import DERIVATIVES
+from .live import GROUPS, checked, group
 from .quantity import LOAD, LoadPlace, Options, Quantity
 
 CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES}
 
-__all__ = ["CATALOGUE", "LOAD", "LoadPlace", "Options", "Quantity"]
+__all__ = ["CATALOGUE", "GROUPS", "LOAD", "LoadPlace", "Options", "Quantity", "checked", "group"]

@@ -14,6 +14,8 @@ import numpy as np
 from dalembert.algorithms import Load, body_loads
 from dalembert.model import Frame, Model
 
+from .live import GROUPS
+
 
 class LoadPlace(NamedTuple):
     """Where an external wrench acts: frame and axes ("frame", "world" or a frame) by name."""
@@ -33,6 +35,7 @@ class Options:
     axes: str = "world"
     point: bool = False  # whether the point is an input or the frame's origin
     loads: tuple[LoadPlace, ...] = ()
+    live: tuple[str, ...] = ()  # groups of the model's constants that are inputs, last
 
 
 class Inputs(NamedTuple):
@@ -61,7 +64,15 @@ class Quantity:
         sizes = Inputs(model.nq, model.nv)
         names = [*self.inputs, *(["point"] if options.point else [])]
         loads = [f"external[{k}].{field}" for k in range(len(options.loads)) for field in LOAD]
-        return {name: sizes.size(name) for name in names} | dict.fromkeys(loads, 3)
+        live = {name: len(GROUPS[name].values(model)) for name in options.live}
+        return {name: sizes.size(name) for name in names} | dict.fromkeys(loads, 3) | live
+
+    def evaluate(self, model: Model, options: Options, *inputs: np.ndarray) -> Any:
+        """The result for one state; live groups are the last inputs and take the place of the model's constants."""
+        count = len(inputs) - len(options.live)
+        for name, x in zip(options.live, inputs[count:], strict=True):
+            model = GROUPS[name].put(model, x)
+        return self.compute(model, options, *inputs[:count])
 
 
 def loaded(algorithm: Callable[..., Any]) -> Callable[..., Any]:
