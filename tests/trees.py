@@ -14,18 +14,26 @@ ALL_KINDS = tuple(kind for kind in KINDS if kind != "fixed")
 
 
 def random_model(
-    rng: Any, n_bodies: int = 8, kinds: Sequence[str] = ALL_KINDS, base: str = "fixed", effects: bool = True
+    rng: Any,
+    n_bodies: int = 8,
+    kinds: Sequence[str] = ALL_KINDS,
+    base: str = "fixed",
+    effects: bool = True,
+    coupled: bool = False,
 ) -> Model:
     """A random tree of `n_bodies` moving bodies on a base that is "fixed" or "free".
 
     rng: a NumPy generator or a seed. Every kind comes up once before any comes up twice. Fixed links are sprinkled in,
-    and merged. With `effects`: armature, damping, friction and springs.
+    and merged. With `effects`: armature, damping, friction and springs. With `coupled`: of the joints with one
+    coordinate one leads, and the others follow it or each other, whatever their order in the tree.
     """
     rng = np.random.default_rng(rng)
     builder = ModelBuilder("random", gravity=rng.uniform(-10.0, 10.0, 3))
     builder.add_body("base", parent="world", joint=base, placement=random_pose(rng), **random_mass(rng))
     links = ["base"]
-    for i, kind in enumerate(_cycled(rng, kinds, n_bodies)):
+    chosen = _cycled(rng, kinds, n_bodies)
+    mimics = _mimics(rng, chosen) if coupled else {}
+    for i, kind in enumerate(chosen):
         if rng.random() < 0.3:
             name = f"link{i}"
             builder.add_body(name, parent=_parent(rng, links), placement=random_pose(rng), **random_mass(rng))
@@ -38,6 +46,7 @@ def random_model(
             joint=kind,
             joint_name=f"joint{i}",
             placement=random_pose(rng),
+            mimic=mimics.get(i),
             **random_mass(rng),
             **joint,
         )
@@ -73,13 +82,23 @@ def random_axis(rng: np.random.Generator) -> np.ndarray:
 
 def random_state(rng: np.random.Generator, model: Model) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """q (nq,), v (nv,) and a (nv,): configurations as each joint draws them, rates of order 1."""
-    q = np.concatenate([body.joint.random(rng, 1)[0] for body in model.bodies])
+    q = np.concatenate([body.joint.random(rng, 1)[0] for body in model.independent])
     return q, rng.normal(size=model.nv), rng.normal(size=model.nv)
 
 
 def _cycled(rng: np.random.Generator, kinds: Sequence[str], n: int) -> list[str]:
     rounds = -(-n // len(kinds))
     return [kind for _ in range(rounds) for kind in rng.permutation(list(kinds)).tolist()][:n]
+
+
+def _mimics(rng: np.random.Generator, kinds: list[str]) -> dict[int, tuple[str, float, float]]:
+    """Joint → (leader, ratio, offset): chains of two at most, offsets so small that all limits can be obeyed."""
+    single = rng.permutation([i for i, kind in enumerate(kinds) if KINDS[kind].nq == 1]).tolist()
+    mimics = {}
+    for n, i in enumerate(single[1:], 1):
+        leader = single[rng.integers(min(n, 2))]
+        mimics[i] = (f"joint{leader}", rng.choice([-1.0, 1.0]) * rng.uniform(0.5, 1.5), rng.uniform(-0.03, 0.03))
+    return mimics
 
 
 def _parent(rng: np.random.Generator, links: list[str]) -> str:

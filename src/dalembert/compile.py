@@ -203,11 +203,10 @@ def catalogued(name: str, model: Model) -> Quantity:
 def quantity_call(model: Model, name: str, options: Options) -> Call:
     """The compiled form of a quantity of the catalogue for one model."""
     quantity = catalogued(name, model)
-    way = quantity.way(options.method)
     sizes = quantity.arguments(model, options)
 
     def compute(*inputs: np.ndarray) -> Any:
-        return way(model, options, *inputs)
+        return quantity.evaluate(model, options, *inputs)
 
     def build() -> Function:
         return trace(compute, sizes, name, _unit_quaternions(model, sizes) if quantity.normalized else None)

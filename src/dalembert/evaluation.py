@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from functools import partial
 from typing import Any, TypedDict
@@ -13,7 +13,7 @@ import numpy as np
 from .compile import Call, catalogued, is_single, is_traced, quantity_call, real_array
 from .errors import DalembertError, unknown
 from .model import Model
-from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options
+from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options, checked
 from .structure import ORIGIN, Wrench
 
 
@@ -112,18 +112,34 @@ class Evaluation:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
 
-    def _named_call(self, name: str, frame: str | None, axes: str | None, method: str = METHOD) -> Call:
-        """The call of a quantity given by name, its frame and axes checked; axes None: the usual ones."""
+    def _named(
+        self, name: str, frame: str | None, axes: str | None, live: str | Iterable[str] = (), method: str = METHOD
+    ) -> Options:
+        """The options of a quantity given by name, all of them checked; axes None: the usual ones."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
         usual = CATALOGUE[name].usual
         axes = usual.axes if axes is None else axes
         if not CATALOGUE[name].framed:
-            return self._call(name, replace(usual, axes=self._axes(axes), method=_text("method", method)))
+            return replace(usual, axes=self._axes(axes), method=_text("method", method), live=checked(live))
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
-        return self._call(name, self._options(frame, axes, point=False))
+        return replace(self._options(frame, axes, point=False), live=checked(live))
+
+    def _named_call(
+        self, name: str, frame: str | None, axes: str | None, live: str | Iterable[str] = (), method: str = METHOD
+    ) -> Call:
+        """The call of a quantity given by name."""
+        return self._call(name, self._named(name, frame, axes, live, method))
+
+    def _by_name(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
+        """A quantity whose inputs may be given by keyword."""
+        names = list(CATALOGUE[name].arguments(self.model, options))
+        given = [*inputs, *(keywords.pop(n) for n in names[len(inputs) :] if n in keywords)]
+        if len(given) != len(names):
+            raise TypeError(f"{name}() takes {len(names)} arguments ({', '.join(names)}), got {len(given)}")
+        return self._compute(name, options, *given, **keywords)
 
     def _options(self, frame: str, axes: str, point: bool) -> Options:
         return Options(frame=self._name("frame", frame), axes=self._axes(axes), point=point)
@@ -141,7 +157,7 @@ class Evaluation:
     def _trace(self, name: str, options: Options, inputs: tuple[Any, ...]) -> Any:
         """The quantity as an expression of traced inputs, for use inside a traced function."""
         quantity = catalogued(name, self.model)
-        compute, arrays = quantity.way(options.method), []
+        arrays = []
         for (argument, size), x in zip(quantity.arguments(self.model, options).items(), inputs, strict=True):
             array = np.atleast_1d(np.asarray(x, object))
             if array.shape != (size,):
@@ -149,7 +165,7 @@ class Evaluation:
                     f"{name}: {argument} has shape {array.shape}, expected ({size},) inside a traced function"
                 )
             arrays.append(array)
-        result = np.asarray(compute(self.model, options, *arrays), object)
+        result = np.asarray(quantity.evaluate(self.model, options, *arrays), object)
         return result if result.ndim else result[()]
 
     def _loads(

@@ -7,13 +7,17 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .model import Frame, Model
+from .model import Coupled, Frame, Model
 
 ORIGIN = (0.0, 0.0, 0.0)
 
 
 class JointInfo(NamedTuple):
-    """A joint: its bodies, where its coordinates lie in q and v, its limits (arrays over its coordinates)."""
+    """A joint: its bodies, where its coordinates lie in q and v, its limits (arrays over its coordinates).
+
+    A joint that follows another one (a mimic joint) names its `leader`, whose q and v it shares: its own coordinate,
+    which limits and the other fields refer to, is ratio · q[joint.q] + offset.
+    """
 
     name: str
     kind: str
@@ -29,6 +33,9 @@ class JointInfo(NamedTuple):
     damping: np.ndarray
     friction: np.ndarray
     stiffness: np.ndarray
+    leader: str | None = None
+    ratio: float = 1.0
+    offset: float = 0.0
 
 
 class BodyInfo(NamedTuple):
@@ -75,8 +82,11 @@ def joint_info(model: Model, index: int) -> JointInfo:
     """The joint that moves body `index`."""
     body = model.bodies[index]
     parent = model.bodies[body.parent].name if body.parent >= 0 else "world"
-    values = {field: getattr(body.joint, field) for field in JointInfo._fields[6:]}
-    return JointInfo(body.joint.name, body.joint.kind, parent, body.name, body.q, body.v, **values)
+    joint, own = body.joint, body.joint.joint if isinstance(body.joint, Coupled) else body.joint
+    values = {field: getattr(own, field) for field in JointInfo._fields[6:-3]}
+    if isinstance(joint, Coupled):
+        values |= {"leader": joint.leader, "ratio": joint.ratio, "offset": joint.offset}
+    return JointInfo(joint.name, joint.kind, parent, body.name, body.q, body.v, **values)
 
 
 def body_info(model: Model, index: int) -> BodyInfo:

@@ -1,4 +1,7 @@
-"""Random robots, one state each, on which every law is tried: fixed and free base, with and without joint effects."""
+"""Random robots, one state each, on which every law is tried.
+
+On a fixed and on a free base, with and without joint effects, and with joints that follow others.
+"""
 
 from __future__ import annotations
 
@@ -29,25 +32,25 @@ def base(request):
     return request.param
 
 
-@pytest.fixture
-def bare(seed, base) -> Case:
+@pytest.fixture(params=[False, True], ids=["bare", "bare_coupled"])
+def bare(request, seed, base) -> Case:
     """A tree with one joint of every type, without rotors, friction, damping and springs."""
-    return _case(seed, base, effects=False)
+    return _case(seed, base, effects=False, coupled=request.param)
 
 
-@pytest.fixture(params=[False, True], ids=["bare", "effects"])
+@pytest.fixture(params=["bare", "effects", "coupled"])
 def case(request, seed, base) -> Case:
-    """A tree with one joint of every type."""
-    return _case(seed, base, effects=request.param)
+    """A tree with one joint of every type; coupled: with joint effects, and joints that follow others."""
+    return _case(seed, base, effects=request.param != "bare", coupled=request.param == "coupled")
 
 
-@pytest.fixture
-def floating(seed) -> Case:
+@pytest.fixture(params=[False, True], ids=["effects", "coupled"])
+def floating(request, seed) -> Case:
     """A tree with one joint of every type, on a free base."""
-    return _case(seed, "free", effects=True)
+    return _case(seed, "free", effects=True, coupled=request.param)
 
 
-def _case(seed: int, base: str, effects: bool) -> Case:
+def _case(seed: int, base: str, effects: bool, coupled: bool) -> Case:
     rng = np.random.default_rng([seed, base == "free", effects])
-    model = random_model(rng, n_bodies=10, base=base, effects=effects)
+    model = random_model(rng, n_bodies=10, base=base, effects=effects, coupled=coupled)
     return Case(model, *random_state(rng, model), rng)

@@ -7,17 +7,22 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from dalembert.algorithms import aba, bias, gravity, inverse_mass_matrix, mass_matrix, rnea
+from dalembert.model import Coupled
 from tolerances import RECURSION, SOLVE, assert_close
 from trees import random_model, random_state
 
 
 @settings(max_examples=30, deadline=None)
 @given(
-    seed=st.integers(0, 2**32 - 1), n=st.integers(1, 12), base=st.sampled_from(["fixed", "free"]), effects=st.booleans()
+    seed=st.integers(0, 2**32 - 1),
+    n=st.integers(1, 12),
+    base=st.sampled_from(["fixed", "free"]),
+    effects=st.booleans(),
+    coupled=st.booleans(),
 )
-def test_forward_dynamics_inverts_inverse_dynamics(seed, n, base, effects):
+def test_forward_dynamics_inverts_inverse_dynamics(seed, n, base, effects, coupled):
     rng = np.random.default_rng(seed)
-    model = random_model(rng, n_bodies=n, base=base, effects=effects)
+    model = random_model(rng, n_bodies=n, base=base, effects=effects, coupled=coupled)
     q, v, a = random_state(rng, model)
     external = {i: rng.normal(size=6) for i in range(len(model.bodies)) if rng.random() < 0.5}
     tau = rnea(model, q, v, a, external)
@@ -61,12 +66,16 @@ def test_inertial_forces_are_quadratic_in_the_velocity(bare):
 
 def test_joint_effects_add_what_their_definition_says(case):
     model, q, v, a, _ = case
-    own = []
+    own = np.zeros(model.nv)
     for body in model.bodies:
-        j, v_i = body.joint, v[body.v]
-        spring = j.stiffness * j.difference(j.rest, q[body.q])
-        own.append(j.armature * a[body.v] + j.damping * v_i + j.friction * np.tanh(v_i / j.slip_speed) + spring)
+        j, ratio, q_i = body.joint, 1.0, q[body.q]
+        if isinstance(j, Coupled):
+            j, ratio, q_i = j.joint, j.ratio, j.ratio * q_i + j.offset
+        v_i, a_i = ratio * v[body.v], ratio * a[body.v]
+        spring = j.stiffness * j.difference(j.rest, q_i)
+        force = j.armature * a_i + j.damping * v_i + j.friction * np.tanh(v_i / j.slip_speed) + spring
+        own[body.v] += ratio * force
     bare = model.without("armature", "damping", "friction", "springs")
     tau = rnea(bare, q, v, a)
-    assert_close(rnea(model, q, v, a), tau + np.concatenate(own), RECURSION)
+    assert_close(rnea(model, q, v, a), tau + own, RECURSION)
     assert_close(gravity(model, q), rnea(model, q, 0.0 * v, 0.0 * a), RECURSION)

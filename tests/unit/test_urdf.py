@@ -149,13 +149,64 @@ def test_mimic() -> None:
     follower = joint("k", "b", "c", inside=LIMIT + '<mimic joint="j" multiplier="-2" offset="0.5"/>')
     text = robot(link("a"), link("b"), link("c"), joint("j", "a", "b", inside=LIMIT), follower)
     for options in ({}, {"mimic": "couple"}):
-        with pytest.raises(DalembertError, match=r"1 mimic joint.*'k' \(of 'j'\).*pass mimic=.free."):
-            read_urdf(text, **options)
+        model, log = read_urdf(text, strict=True, **options)
+        assert (model.nv, model.joint("k").q, model.joint("j").q) == (1, slice(0, 1), slice(0, 1))
+        follower_joint = model.joint("k").joint
+        assert (follower_joint.leader, follower_joint.ratio, follower_joint.offset) == ("j", -2.0, 0.5)
+        assert not [f for f in log if "mimics" in f.what]
     model, log = read_urdf(text, mimic="free")
     assert model.nv == 2
     assert [f.what for f in log if "mimics" in f.what] == ["joint 'k' mimics 'j': q = -2·q('j') + 0.5"]
     with pytest.raises(DalembertError, match="unknown mimic option 'none'"):
         read_urdf(text, mimic="none")
+
+
+def mimicking(mimic: str, leader: str = "revolute", inside: str = LIMIT) -> str:
+    """j, and k behind it with this <mimic>."""
+    follower = joint("k", "b", "c", inside=LIMIT + mimic)
+    return robot(link("a"), link("b"), link("c"), joint("j", "a", "b", leader, inside), follower)
+
+
+@pytest.mark.parametrize(
+    ("text", "what"),
+    [
+        (mimicking('<mimic joint="x"/>'), "which is no joint of the robot"),
+        (mimicking('<mimic joint="j"/>', "fixed"), "which is a fixed joint"),
+        (mimicking('<mimic joint="j"/>', "planar"), "which is a planar joint"),
+        (mimicking('<mimic joint="j" multiplier="0"/>'), "which never moves"),
+    ],
+)
+def test_a_mimic_that_cannot_hold_is_logged(text: str, what: str) -> None:
+    model, log = read_urdf(text)
+    (finding,) = [f for f in log if "mimics" in f.what]
+    assert (finding.severity, finding.action) == ("warning", "independent")
+    assert what in finding.what
+    assert not model.coupled
+    with pytest.raises(DalembertError, match="strict=True"):
+        read_urdf(text, strict=True)
+
+
+def test_a_ring_of_mimics_is_refused() -> None:
+    ring = mimicking('<mimic joint="j"/>', inside=LIMIT + '<mimic joint="k"/>')
+    with pytest.raises(DalembertError, match=r"<mimic>: joint 'j' follows itself \(j → k → j\).*mimic=\"free\""):
+        read_urdf(ring)
+    assert read_urdf(ring, mimic="free")[0].nv == 2
+
+
+def test_limits_of_a_follower_that_its_leader_cannot_obey_are_logged() -> None:
+    model, log = read_urdf(mimicking('<mimic joint="j" offset="5"/>'))
+    assert model.coupled
+    (finding,) = [f for f in log if "exclude each other" in f.what]
+    assert finding.severity == "info"
+
+
+def test_a_massless_follower_makes_no_singular_mass_matrix() -> None:
+    massless = robot(
+        link("a"), link("b"), '<link name="c"/>', joint("j", "a", "b", inside=LIMIT),
+        joint("k", "b", "c", inside=LIMIT + '<mimic joint="j"/>'),
+    )  # fmt: skip
+    assert not [f for f in read_urdf(massless)[1] if "no mass at all" in f.what]
+    assert [f for f in read_urdf(massless, mimic="free")[1] if "no mass at all" in f.what]
 
 
 def test_prefixes_namespaces_comments_and_unicode() -> None:

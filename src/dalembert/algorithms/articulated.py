@@ -41,7 +41,7 @@ def articulated(model: Model, q: np.ndarray) -> list[Articulation]:
         IA = inertia[body.index]
         U = IA @ S
         D = factor((S.T @ U + np.diag(body.joint.armature)).T)
-        _check(D, body.joint)
+        refuse_massless(D.r, body.joint)
         K = D.solve(U.T).T
         free = _free_directions(body.joint, S)
         for row, k in free:
@@ -61,9 +61,9 @@ def _free_directions(joint: Joint, S: np.ndarray) -> list[tuple[int, int]]:
     return [(int(i[0]), k) for k, i in enumerate(units) if len(i) and known(joint.armature[k]) == 0.0]
 
 
-def _check(D: Factor, joint: Joint) -> None:
-    """A pivot that is zero whatever the configuration is a mistake in the model."""
-    if np.any(np.isinf(known(D.r))):
+def refuse_massless(r: np.ndarray, joint: Joint) -> None:
+    """A pivot 1/r that is zero whatever the configuration is a mistake in the model."""
+    if np.any(np.isinf(known(r))):
         raise DalembertError(
             f"joint {joint.name!r} moves no mass, so that forces on it have no finite effect: give the bodies behind "
             "it inertia, or the joint an armature"

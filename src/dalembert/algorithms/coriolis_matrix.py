@@ -22,8 +22,9 @@ def coriolis_matrix(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         F = 0.5 * each(B2.times, stage.S) + each(I, stage.dS)
         IS, BS = each(I, stage.S), 0.5 * each(B2.transposed_times, stage.S)
         i = stage.v
-        C[i, i] = stage.S.T @ F
+        C[i, i] = C[i, i] + stage.S.T @ F
         for other in carriers(stages, stage):
-            C[other.v, i] = other.S.T @ F
-            C[i, other.v] = BS.T @ other.S + IS.T @ other.dS
+            j = other.v
+            C[j, i] = C[j, i] + other.S.T @ F
+            C[i, j] = C[i, j] + BS.T @ other.S + IS.T @ other.dS
     return C

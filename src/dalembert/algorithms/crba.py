@@ -7,6 +7,7 @@ import numpy as np
 from dalembert.model import Model
 
 from .composite import composites
+from .gather import add_to_both
 from .kinematics import joint_pose
 from .passive import armature
 from .tensors import mirror
@@ -26,7 +27,9 @@ def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
         i = body.index
         for k, S_k in enumerate(S[i].T, body.v.start):
             F, j = composite[i].momentum(S_k), i
-            while j >= 0:
-                M[model.bodies[j].v, k] = S[j].T @ F
-                F, j = X[j].force(F), model.bodies[j].parent
+            M[body.v, k] = M[body.v, k] + S[i].T @ F
+            while (parent := model.bodies[j].parent) >= 0:
+                F, j = X[j].force(F), parent
+                for row, x in enumerate(S[j].T @ F, model.bodies[j].v.start):
+                    add_to_both(M, row, k, x)
     return mirror(M) + np.diag(armature(model))

@@ -34,13 +34,16 @@ def inverse_dynamics_derivatives(
         faster = each(B2.times, stage.S) + each(I, stage.psi + stage.dS)
         IS, BS = each(I, stage.S), each(B2.transposed_times, stage.S)
         i = stage.v
-        dq[i, i], dv[i, i], M[i, i] = stage.S.T @ moved, stage.S.T @ faster, stage.S.T @ IS
+        for D, forces in ((dq, moved), (dv, faster), (M, IS)):
+            D[i, i] = D[i, i] + stage.S.T @ forces
         for other in carriers(stages, stage):
             j = other.v
-            dq[j, i], dv[j, i], M[j, i] = other.S.T @ carried, other.S.T @ faster, other.S.T @ IS
-            dq[i, j] = BS.T @ other.psi + IS.T @ other.ddpsi
-            dv[i, j] = BS.T @ other.S + IS.T @ (other.psi + other.dS)
-            M[i, j] = M[j, i].T
+            inertia = other.S.T @ IS
+            for D, forces in ((dq, other.S.T @ carried), (dv, other.S.T @ faster), (M, inertia)):
+                D[j, i] = D[j, i] + forces
+            dq[i, j] = dq[i, j] + BS.T @ other.psi + IS.T @ other.ddpsi
+            dv[i, j] = dv[i, j] + BS.T @ other.S + IS.T @ (other.psi + other.dS)
+            M[i, j] = M[i, j] + inertia.T
     dq_passive, dv_passive = passive_derivatives(model, q, v)
     return dq + dq_passive, dv + dv_passive, M + np.diag(armature(model))
 
@@ -67,6 +70,6 @@ def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.
     for body in model.bodies:
         joint, i = body.joint, body.v
         slope = 1.0 - tanh(v[i] / joint.slip_speed) ** 2
-        dv[i, i] = np.diag(joint.damping + joint.friction / joint.slip_speed * slope)
-        dq[i, i] = joint.stiffness[:, None] * joint.difference_jacobian(joint.rest, q[body.q])
+        dv[i, i] = dv[i, i] + np.diag(joint.damping + joint.friction / joint.slip_speed * slope)
+        dq[i, i] = dq[i, i] + joint.stiffness[:, None] * joint.difference_jacobian(joint.rest, q[body.q])
     return dq, dv

@@ -9,6 +9,7 @@ import numpy as np
 from dalembert.model import Model
 
 from .articulated import articulated
+from .coupled import MassSolver
 from .tensors import mirror
 
 
@@ -18,7 +19,10 @@ def inverse_mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     q (nq,). The articulated-body algorithm on unit generalised forces, at rest and without gravity: column j is the
     acceleration that a unit force on coordinate j causes. On the way in, a body feels only the forces on joints of its
     subtree; on the way out, the columns j ≥ i of row i are enough, the others follow from symmetry.
+    With coupled joints, M is made and factored.
     """
+    if model.coupled:
+        return mirror(MassSolver(model, q).solve(np.eye(model.nv)))
     n, bodies, joints = model.nv, model.bodies, articulated(model, q)
     end = _subtree_ends(model)
     F = [np.zeros((6, n), q.dtype) for _ in bodies]

@@ -24,7 +24,7 @@ def jacobian(model: Model, q: np.ndarray, frame: Frame, point: np.ndarray = ORIG
         R, r = X[body.index].R, x - X[body.index].p
         for k, S_k in enumerate(body.joint.subspace(q[body.q]).T, body.v.start):
             s = R @ S_k[:3]
-            J[:, k] = np.concatenate([s, R @ S_k[3:] + cross(s, r)])
+            J[:, k] = J[:, k] + np.concatenate([s, R @ S_k[3:] + cross(s, r)])
     return J
 
 
@@ -53,8 +53,8 @@ def jacobian_rate(
     for body in carriers:
         i, R = body.index, X[body.index].R
         S, dS = body.joint.subspace(q[body.q]), subspace_rate(body.joint, q[body.q], v[body.v])
-        for k in range(body.joint.nv):
+        for k, column in enumerate(range(model.nv)[body.v]):
             s, t = R @ S[:3, k], R @ S[3:, k]
             ds, dt = cross(w[i], s) + R @ dS[:3, k], cross(w[i], t) + R @ dS[3:, k]
-            rate[:, body.v.start + k] = np.concatenate([ds, dt + cross(ds, r[i]) + cross(s, dr[i])])
+            rate[:, column] = rate[:, column] + np.concatenate([ds, dt + cross(ds, r[i]) + cross(s, dr[i])])
     return rate

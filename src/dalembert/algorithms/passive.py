@@ -12,10 +12,12 @@ import numpy as np
 from dalembert.math import tanh
 from dalembert.model import Joint, Model
 
+from .gather import gathered
+
 
 def armature(model: Model) -> np.ndarray:
     """Reflected rotor inertia (nv,) [kg·m² or kg], on the diagonal of the mass matrix."""
-    return np.concatenate([body.joint.armature for body in model.bodies])
+    return gathered(model, [body.joint.armature for body in model.bodies])
 
 
 def passive(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -25,7 +27,7 @@ def passive(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 def dissipation(model: Model, v: np.ndarray) -> np.ndarray:
     """damping · v + friction · tanh(v / slip_speed) (nv,): Coulomb friction with a smooth sign [N·m or N]."""
-    return np.concatenate([_dissipation(body.joint, v[body.v]) for body in model.bodies])
+    return gathered(model, [_dissipation(body.joint, v[body.v]) for body in model.bodies])
 
 
 def _dissipation(joint: Joint, v: np.ndarray) -> np.ndarray:
@@ -34,7 +36,7 @@ def _dissipation(joint: Joint, v: np.ndarray) -> np.ndarray:
 
 def spring_force(model: Model, q: np.ndarray) -> np.ndarray:
     """stiffness · difference(rest, q) (nv,): zero at the rest position [N·m or N]."""
-    return np.concatenate([b.joint.stiffness * b.joint.difference(b.joint.rest, q[b.q]) for b in model.bodies])
+    return gathered(model, [b.joint.stiffness * b.joint.difference(b.joint.rest, q[b.q]) for b in model.bodies])
 
 
 def spring_energy(model: Model, q: np.ndarray) -> Any:

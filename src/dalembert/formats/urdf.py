@@ -21,6 +21,7 @@ from .urdf_elements import Element, extension
 from .urdf_extras import read_extras
 from .urdf_joints import Joint, read_joint
 from .urdf_links import Link, read_link
+from .urdf_mimic import check_coupling, settle_mimics
 from .urdf_tree import Tree, arrange, report_massless
 from .xml import Document, children, parse, tag_of
 
@@ -40,7 +41,7 @@ def read_urdf(
 
     base: "fixed" or "free"; None: as the file says (fixed, unless it holds `<dalembert base="free"/>`).
     strict: any finding that concerns physics raises.
-    mimic: "free" makes mimic joints independent and logs it; "couple" raises when the file has any.
+    mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
     Numbers are taken as given, also inertias no body can have; those are logged as warnings.
     """
     if base is not None and base not in BASES:
@@ -54,13 +55,13 @@ def read_urdf(
     joints = [read_joint(document, element, ledger) for element in _named(document, "joint").values()]
     if not links:
         raise document.error(document.root, "the robot has no <link>; export the robot description again")
-    _resolve_mimics(document, joints, mimic, ledger)
+    joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
     report_massless(document, tree, links, ledger)
     base = base or _stated_base(document)
     if base == "free":
         tree = _afloat(document, tree, links, ledger)
-    model = _build(document, tree, links, base)
+    model = _build(document, tree, links, base, ledger)
     return model, ledger.close(strict=strict)
 
 
@@ -84,24 +85,6 @@ def _named(document: Document, tag: str) -> dict[str, Element]:
             )
         found[name] = element
     return found
-
-
-def _resolve_mimics(document: Document, joints: list[Joint], option: str, ledger: Ledger) -> None:
-    """Refuse mimic joints or set them free, as the option says."""
-    followers = {joint.name: joint.mimic for joint in joints if joint.mimic is not None}
-    if followers and option == "couple":
-        listed = ", ".join(f"'{name}' (of '{mimic.leader}')" for name, mimic in followers.items())
-        raise DalembertError(
-            f"{document.label}: {len(followers)} mimic joint(s): {listed}; coupled joints are not supported in this "
-            'version: pass mimic="free" to make them independent'
-        )
-    leaders = {joint.name for joint in joints}
-    for name, mimic in followers.items():
-        law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
-        what = f"joint '{name}' mimics '{mimic.leader}': {law}"
-        if mimic.leader not in leaders - {name}:
-            what += ", which is no other joint of the robot"
-        ledger.info(document.where(mimic.element), what, 'independent, as mimic="free" asks')
 
 
 def _stated_base(document: Document) -> str:
@@ -133,7 +116,7 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     return Tree(links[name], tuple(renamed))
 
 
-def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str) -> Model:
+def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, ledger: Ledger) -> Model:
     """Hand the tree to the builder, depth first."""
     default = Path(document.label).stem if document.label[0] != "<" else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
@@ -151,8 +134,10 @@ def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str)
                 joint_name=joint.name,
                 placement=joint.placement,
                 inertia_object=links[joint.child].inertia,
+                mimic=joint.mimic.law if joint.mimic is not None else None,
                 **joint.fields,
             )
         except DalembertError as error:
             raise document.error(joint.element, str(error)) from None
+    check_coupling(document, builder, tree.joints, ledger)
     return builder.model()

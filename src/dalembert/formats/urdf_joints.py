@@ -43,6 +43,11 @@ class Mimic:
     offset: float
     element: etree._Element
 
+    @property
+    def law(self) -> tuple[str, float, float]:
+        """As the model's builder takes it."""
+        return self.leader, self.multiplier, self.offset
+
 
 @dataclass(frozen=True)
 class Joint:

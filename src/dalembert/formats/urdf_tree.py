@@ -12,6 +12,7 @@ from dalembert.errors import LISTED, DalembertError, unknown
 from .ledger import Ledger
 from .urdf_joints import Joint
 from .urdf_links import Link
+from .urdf_mimic import moved_together
 from .xml import Document
 
 
@@ -79,6 +80,7 @@ def report_massless(document: Document, tree: Tree, links: Mapping[str, Link], l
     for joint in reversed(tree.joints):
         if joint.child in heavy or joint.fields.get("armature"):
             heavy.add(joint.parent)
+    moving = moved_together(tree.joints, heavy)
     reported: set[str] = set()
     for joint in tree.joints:
         where, link = document.where(joint.element), links[joint.child]
@@ -86,7 +88,7 @@ def report_massless(document: Document, tree: Tree, links: Mapping[str, Link], l
             reported.add(joint.child)
         elif joint.kind == "fixed":
             continue
-        elif joint.child not in heavy and not joint.fields.get("armature"):
+        elif joint.name not in moving:
             reported.add(joint.child)
             ledger.warning(
                 where,

@@ -4,17 +4,44 @@ from __future__ import annotations
 
 import os
 import re
-from typing import Any, Self
+from collections.abc import Callable, Iterable
+from functools import partial
+from typing import Any, Self, overload
 
 import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.evaluation import Evaluation
+from dalembert.quantities import checked
+from dalembert.quantities import group as find_group
 
 
 class Compiling(Evaluation):
     """Compilation on demand, operation counts, source text."""
+
+    @overload
+    def compile(
+        self,
+        *names: str,
+        batch: bool = False,
+        dtype: Any = np.float64,
+        frame: str | None = None,
+        axes: str | None = None,
+    ) -> Self: ...
+
+    @overload
+    def compile(
+        self,
+        name: str,
+        /,
+        *,
+        live: str | Iterable[str],
+        batch: bool = False,
+        dtype: Any = np.float64,
+        frame: str | None = None,
+        axes: str | None = None,
+    ) -> Callable[..., Any]: ...
 
     def compile(
         self,
@@ -23,26 +50,66 @@ class Compiling(Evaluation):
         dtype: Any = np.float64,
         frame: str | None = None,
         axes: str | None = None,
-    ) -> Self:
-        """Compile quantities ahead of their first call, for one state or for batches; returns the robot."""
+        live: str | Iterable[str] = (),
+    ) -> Self | Callable[..., Any]:
+        """Compile quantities ahead of their first call, for one state or for batches; returns the robot.
+
+        With `live`, one quantity is compiled with constants of the model as further inputs, and returned as a function
+        of its inputs and one array per group, in the order given or by keyword; any of them may be a batch. Groups:
+        "inertia" (…, 10·nb), "friction", "damping", "armature", "stiffness" (one number per freedom of each joint),
+        "placement" (…, 6·nb) and "gravity" (…, 3); see `live_values` for what they hold.
+        """
         from dalembert.backends.llvm.kernel import ELEMENT
 
         if np.dtype(dtype) not in ELEMENT:
             raise DalembertError(f"compile: dtype is {dtype}, expected float64 or float32")
+        live = checked(live)
+        if live and len(names) != 1:
+            raise DalembertError(f"compile: {len(names)} quantities with live parameters, expected one")
         for name in names:
-            call = self._named_call(name, frame, axes)
+            call = self._named_call(name, frame, axes, live)
             call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
-        return self
+        if not live:
+            return self
+        (name,), options = names, self._named(names[0], frame, axes, live)
+        keywords = "*, out=None, threads=None, check=True"
+        doc = f"({', '.join(call.sizes)}, {keywords})\n--\n\n{name} with live parameters: {', '.join(live)}."
+        return call.kernel.builtin(name, doc, partial(self._by_name, name, options))
+
+    def live_values(self, group: str) -> np.ndarray:
+        """The robot's own numbers of a group of live parameters (n,), to start from.
+
+        "inertia": ten per body, m, m·cx, m·cy, m·cz, Ixx, Iyy, Izz, Ixy, Ixz, Iyz about the body's origin, bodies in
+        order. "friction", "damping", "armature", "stiffness": one per freedom of each joint, in the order of
+        `robot.joints`; a joint that follows another one has its own entry, in its own coordinate. "placement": six per
+        body, a displacement [m] and a rotation vector [rad] of its joint frame, in the axes of that frame as the robot
+        has it: zeros. "gravity": the vector in the world [m/s²].
+        """
+        return find_group(group).values(self.model)
 
     def operations(
-        self, name: str, *, frame: str | None = None, axes: str | None = None, method: str = "newton-euler"
+        self,
+        name: str,
+        *,
+        frame: str | None = None,
+        axes: str | None = None,
+        live: str | Iterable[str] = (),
+        method: str = "newton-euler",
     ) -> dict[str, int]:
         """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
-        return self._named_call(name, frame, axes, method).kernel.function().operations()
+        return self._named_call(name, frame, axes, live, method).kernel.function().operations()
 
-    def source(self, name: str, language: str = "c", *, frame: str | None = None, axes: str | None = None) -> str:
-        """A quantity as source text: "c", one self-contained C99 file."""
-        made = self._emit(name, language, frame, axes)
+    def source(
+        self,
+        name: str,
+        language: str = "c",
+        *,
+        frame: str | None = None,
+        axes: str | None = None,
+        live: str | Iterable[str] = (),
+    ) -> str:
+        """A quantity as source text: "c", one self-contained C99 file. `live`: see `compile`."""
+        made = self._emit(name, language, frame, axes, live)
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
     def export(
@@ -53,22 +120,24 @@ class Compiling(Evaluation):
         *,
         frame: str | None = None,
         axes: str | None = None,
+        live: str | Iterable[str] = (),
     ) -> list[str]:
         """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths."""
         from dalembert.backends import c
 
-        return [str(path) for path in c.write(self._emit(name, language, frame, axes), os.fspath(folder))]
+        return [str(path) for path in c.write(self._emit(name, language, frame, axes, live), os.fspath(folder))]
 
-    def _emit(self, name: str, language: str, frame: str | None, axes: str | None) -> Any:
+    def _emit(self, name: str, language: str, frame: str | None, axes: str | None, live: str | Iterable[str]) -> Any:
         from dalembert.backends import c
 
         if language != "c":
             raise unknown("language", language, ["c"], "source")
-        call = self._named_call(name, frame, axes)
+        live = checked(live)
+        call = self._named_call(name, frame, axes, live)
         rng = np.random.default_rng(0)
         sample = {
             n: algorithms.random(self.model, rng) if n in ("q", "q0", "q1") else rng.uniform(-1, 1, k)
             for n, k in call.sizes.items()
-        }
+        } | {n: self.live_values(n) for n in live}
         title = re.sub(r"\W", "_", f"{self.model.name}_{name}")
         return c.emit(call.kernel.function(), name=title if title[0].isalpha() else "robot_" + title, sample=sample)

@@ -4,7 +4,7 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 """
 
 from .builder import ModelBuilder
-from .joints import KINDS, Joint
+from .joints import KINDS, Coupled, Joint
 from .model import Body, Frame, Model, Part
 
-__all__ = ["KINDS", "Body", "Frame", "Joint", "Model", "ModelBuilder", "Part"]
+__all__ = ["KINDS", "Body", "Coupled", "Frame", "Joint", "Model", "ModelBuilder", "Part"]

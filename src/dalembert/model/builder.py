@@ -10,7 +10,8 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
 
-from .joints import KINDS, Fixed, Joint
+from .coupling import Mimic, coupled, stated
+from .joints import KINDS, Coupled, Fixed, Joint
 from .joints.joint import snapped
 from .model import Body, Frame, Model, Part
 
@@ -42,7 +43,8 @@ class ModelBuilder:
         self.name = name
         self.gravity = _vector(gravity, f"model {name!r}: gravity")
         self._links: dict[str, _Link] = {}
-        self._joint_names: set[str] = set()
+        self._joints: dict[str, Joint] = {}
+        self._mimics: dict[str, Mimic] = {}  # follower's joint → its leader
         self._frames: dict[str, _Place] = {}  # in the order added
 
     def add_body(
@@ -62,6 +64,7 @@ class ModelBuilder:
         com: Any = (0.0, 0.0, 0.0),
         inertia: Any = None,
         inertia_object: Inertia | None = None,
+        mimic: tuple[str, float, float] | None = None,
         **effects: Any,
     ) -> None:
         """Add a body carried by `parent` (a body added before, or "world") through a joint.
@@ -73,6 +76,8 @@ class ModelBuilder:
         mass [kg], com (3,) [m] in the body frame, inertia (3, 3) [kg·m²] about the com in body axes (None: a point
         mass). `inertia_object` replaces the three and need only be finite, for importers that report
         impossible bodies themselves.
+        mimic: (leading joint, ratio, offset) makes the joint follow another one, added before or after it: its
+        coordinate is ratio · q(leader) + offset and it has none of its own. Both need one coordinate.
         effects: armature damping friction slip_speed stiffness rest lower upper velocity_limit effort_limit, as in
         `Joint`.
         """
@@ -89,12 +94,14 @@ class ModelBuilder:
             inertia_object = Inertia.from_parameters(parameters)
         shape = {"axis": axis, "axis2": axis2, "pitch": pitch}
         made = _joint(joint, name if joint_name is None else joint_name, shape, effects, where)
-        if made.name in self._joint_names:
+        if made.name in self._joints:
             raise DalembertError(f"{where}: there is already a joint {made.name!r}: give another joint_name")
         if name == WORLD:
             self._check_world(parent, made, placement)
         self._links[name] = _Link(name, parent, placement, made, inertia_object)
-        self._joint_names.add(made.name)
+        self._joints[made.name] = made
+        if mimic is not None:
+            self._mimics[made.name] = stated(mimic, where)
         self._frames[name] = None
 
     def add_frame(
@@ -117,6 +124,10 @@ class ModelBuilder:
         """The frozen model of what has been added so far."""
         return _assemble(self.name, self.gravity, self._rooted(), self._frames)
 
+    def coupled(self, joint: str) -> Coupled:
+        """The joint that follows another one, as the model will have it; raises when it cannot."""
+        return coupled(joint, self._joints, self._mimics)
+
     def _check_new(self, where: str, name: str) -> None:
         if not isinstance(name, str) or not name:
             raise DalembertError(f"{where}: the name must be text and not empty")
@@ -136,10 +147,14 @@ class ModelBuilder:
         if not self._links:
             raise DalembertError(f"model {self.name!r} has no bodies: add one with add_body(name, parent='world')")
         roots = [link for link in self._links.values() if link.parent == WORLD and link.name != WORLD]
-        if WORLD in self._links or (len(roots) == 1 and roots[0].joint.kind in ("fixed", "free")):
-            return self._links
+        links = {
+            name: replace(link, joint=self.coupled(link.joint.name)) if link.joint.name in self._mimics else link
+            for name, link in self._links.items()
+        }
+        if WORLD in links or (len(roots) == 1 and roots[0].joint.kind in ("fixed", "free")):
+            return links
         world = _Link(WORLD, "", Pose.identity(), Fixed(name=WORLD), Inertia.zero())
-        return {WORLD: world, **self._links}
+        return {WORLD: world, **links}
 
 
 def _assemble(name: str, gravity: np.ndarray, links: dict[str, _Link], places: dict[str, _Place]) -> Model:
@@ -162,11 +177,19 @@ def _assemble(name: str, gravity: np.ndarray, links: dict[str, _Link], places: d
             carrier[link.name] = (parent, X_PJ)
             bodies[parent] = _merged(bodies[parent], Part(link.name, X_PJ, link.inertia))
             continue
-        q, v = slice(nq, nq + link.joint.nq), slice(nv, nv + link.joint.nv)
+        follows = isinstance(link.joint, Coupled)  # shares the slices of its leader, which may come later
+        q = slice(nq, nq + (0 if follows else link.joint.nq))
+        v = slice(nv, nv + (0 if follows else link.joint.nv))
         nq, nv = q.stop, v.stop
         own = Part(link.name, Pose.identity(), link.inertia)
         carrier[link.name] = (len(bodies), own.placement)
         bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (own,)))
+
+    owners = {body.joint.name: body for body in bodies}
+    for follower in bodies:
+        if isinstance(follower.joint, Coupled):
+            leader = owners[follower.joint.leader]
+            bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
 
     frames = [Frame(body.name, body.index, Pose.identity()) for body in bodies]
     own_frames = {frame.name for frame in frames}

@@ -13,7 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
 from .content import fingerprint, freeze
-from .joints import Joint
+from .joints import Coupled, Joint
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
 
@@ -38,7 +38,10 @@ class Part:
 
 @dataclass(frozen=True, eq=False)
 class Body:
-    """A rigid body B, the joint that carries it, and where its coordinates lie in q and v."""
+    """A rigid body B, the joint that carries it, and where its coordinates lie in q and v.
+
+    Behind a joint that follows another one (`Coupled`), q and v are those of the leader's body.
+    """
 
     name: str
     index: int
@@ -70,12 +73,22 @@ class Model:
     @property
     def nq(self) -> int:
         """Number of configuration coordinates."""
-        return self.bodies[-1].q.stop
+        return max(body.q.stop for body in self.bodies)
 
     @property
     def nv(self) -> int:
         """Number of degrees of freedom."""
-        return self.bodies[-1].v.stop
+        return max(body.v.stop for body in self.bodies)
+
+    @cached_property
+    def independent(self) -> tuple[Body, ...]:
+        """The bodies whose joints have coordinates of their own, in the order of q and v."""
+        return tuple(body for body in self.bodies if not isinstance(body.joint, Coupled))
+
+    @property
+    def coupled(self) -> bool:
+        """Whether any joint follows another one, so that bodies share coordinates."""
+        return len(self.independent) < len(self.bodies)
 
     @cached_property
     def fingerprint(self) -> str:
@@ -116,8 +129,9 @@ class Model:
         for effect in effects:
             if effect not in EFFECTS:
                 raise unknown("effect", effect, EFFECTS, "without")
-        none: dict[str, Any] = {EFFECTS[effect]: 0.0 for effect in effects}
-        bodies = tuple(replace(body, joint=replace(body.joint, **none)) for body in self.bodies)
+        fields = [EFFECTS[effect] for effect in effects]
+        joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
+        bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
         return replace(self, bodies=bodies)
 
     def parameters(self) -> np.ndarray:

@@ -5,6 +5,7 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from .core import CORE
 from .derivatives import DERIVATIVES
+from .live import GROUPS, checked, group
 from .momentum import MOMENTUM
 from .operational import OPERATIONAL
 from .products import PRODUCTS
@@ -13,4 +14,4 @@ from .second import SECOND
 
 CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM, **OPERATIONAL, **PRODUCTS, **SECOND}
 
-__all__ = ["CATALOGUE", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity"]
+__all__ = ["CATALOGUE", "GROUPS", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity", "checked", "group"]

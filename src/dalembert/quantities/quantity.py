@@ -15,6 +15,8 @@ from dalembert.algorithms import Load, body_loads
 from dalembert.errors import unknown
 from dalembert.model import Frame, Model
 
+from .live import GROUPS
+
 
 class LoadPlace(NamedTuple):
     """Where an external wrench acts: frame and axes ("frame", "world" or a frame) by name."""
@@ -39,6 +41,7 @@ class Options:
     others: tuple[str, ...] = ()  # further frames, whose rows come below those of `frame`
     rows: tuple[int, ...] | None = None  # of all frames' rows, those that make the task; None: all
     joints: tuple[str, ...] = ()  # joints whose acceleration is known
+    live: tuple[str, ...] = ()  # groups of the model's constants that are inputs, last
 
 
 class Inputs(NamedTuple):
@@ -82,7 +85,15 @@ class Quantity:
         sizes = Inputs(model.nq, model.nv)
         names = [*self.inputs, *(["point"] if options.point else [])]
         loads = [f"external[{k}].{field}" for k in range(len(options.loads)) for field in LOAD]
-        return {name: sizes.size(name) for name in names} | dict.fromkeys(loads, 3)
+        live = {name: len(GROUPS[name].values(model)) for name in options.live}
+        return {name: sizes.size(name) for name in names} | dict.fromkeys(loads, 3) | live
+
+    def evaluate(self, model: Model, options: Options, *inputs: np.ndarray) -> Any:
+        """The result for one state; live groups are the last inputs and take the place of the model's constants."""
+        count = len(inputs) - len(options.live)
+        for name, x in zip(options.live, inputs[count:], strict=True):
+            model = GROUPS[name].put(model, x)
+        return self.way(options.method)(model, options, *inputs[:count])
 
 
 def loaded(algorithm: Callable[..., Any]) -> Callable[..., Any]:

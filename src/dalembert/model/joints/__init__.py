@@ -2,6 +2,7 @@
 
 from .ball import Ball
 from .continuous import Continuous
+from .coupled import Coupled
 from .cylindrical import Cylindrical
 from .fixed import Fixed
 from .free import Free
@@ -17,4 +18,4 @@ KINDS: dict[str, type[Joint]] = {
     for joint in (Revolute, Continuous, Prismatic, Screw, Cylindrical, Universal, Ball, Planar, Free, Fixed)
 }
 
-__all__ = ["KINDS", "Joint", *(joint.__name__ for joint in KINDS.values())]
+__all__ = ["KINDS", "Coupled", "Joint", *(joint.__name__ for joint in KINDS.values())]

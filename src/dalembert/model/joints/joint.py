@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
@@ -88,6 +89,13 @@ class Joint(ABC):
         if not 0.0 < length < np.inf:
             raise self._error(f"{field} is {axis}, expected a direction such as (0, 0, 1)")
         return snapped(axis if abs(length - 1.0) <= SNAP else axis / length)  # a unit vector stays as it is
+
+    def with_values(self, **values: Any) -> Self:
+        """A copy with other values of some fields, unchecked: they may be traced."""
+        made = copy(self)
+        for name, value in values.items():
+            object.__setattr__(made, name, value)
+        return made
 
     def _error(self, what: str) -> DalembertError:
         return DalembertError(f"joint {self.name!r}: {what}")

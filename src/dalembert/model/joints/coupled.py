@@ -1,0 +1,84 @@
+"""A joint that follows another one: one coordinate moves both."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import Any, Self
+
+import numpy as np
+
+from dalembert.spatial import Pose
+
+from .joint import Joint
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Coupled(Joint):
+    """A joint of one coordinate, ratio · q + offset, where q is the coordinate of its leader; v and a are the leader's.
+
+    `joint` is the follower by itself, with fields in its own coordinate. The fields of this class are the same things
+    felt at the leader's coordinate: rotors, damping and springs with ratio², friction and effort with |ratio|.
+    """
+
+    nq, nv, reach = 1, 1, (1.0,)
+
+    joint: Joint
+    leader: str
+    ratio: float
+    offset: float
+
+    name: str = field(init=False)
+    armature: Any = field(init=False)
+    damping: Any = field(init=False)
+    friction: Any = field(init=False)
+    slip_speed: float = field(init=False)
+    stiffness: Any = field(init=False)
+    rest: Any = field(init=False)
+    lower: Any = field(init=False)
+    upper: Any = field(init=False)
+    velocity_limit: Any = field(init=False)
+    effort_limit: Any = field(init=False)
+
+    def __post_init__(self) -> None:
+        own, ratio, size = self.joint, self.ratio, abs(self.ratio)
+        ends = [(end - self.offset) / ratio for end in (own.lower, own.upper)]
+        felt = {
+            "name": own.name,
+            "armature": ratio * (ratio * own.armature),
+            "damping": ratio * (ratio * own.damping),
+            "friction": size * own.friction,
+            "slip_speed": own.slip_speed / size,
+            "stiffness": ratio * (ratio * own.stiffness),
+            "rest": (own.rest - self.offset) / ratio,
+            "lower": np.minimum(*ends),
+            "upper": np.maximum(*ends),
+            "velocity_limit": own.velocity_limit / size,
+            "effort_limit": size * own.effort_limit,
+        }
+        for name, value in felt.items():
+            object.__setattr__(self, name, value)
+
+    @property
+    def kind(self) -> str:  # type: ignore[override]  # a class constant elsewhere
+        """That of the follower by itself."""
+        return self.joint.kind
+
+    def with_values(self, **values: Any) -> Self:
+        """A copy whose follower has other values of some fields, in its own coordinate, unchecked."""
+        return replace(self, joint=self.joint.with_values(**values))
+
+    def coordinate(self, q: np.ndarray) -> np.ndarray:
+        """The follower's own coordinate (1,)."""
+        return self.ratio * q + self.offset
+
+    def pose(self, q: np.ndarray) -> Pose:
+        """The follower's at its own coordinate."""
+        return self.joint.pose(self.coordinate(q))
+
+    def subspace(self, q: np.ndarray) -> np.ndarray:
+        """The follower's, moving `ratio` times as fast."""
+        return self.ratio * self.joint.subspace(self.coordinate(q))
+
+    def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The follower's at its own coordinate and speed."""
+        return self.joint.bias(self.coordinate(q), self.ratio * v)
