@@ -32,6 +32,9 @@ def hybrid_dynamics(
     n = model.nv
     held = np.zeros(n, bool)
     for name in given:
+        if model.joint(name) not in model.independent:
+            leader = next(b.joint.name for b in model.independent if b.v == model.joint(name).v)
+            raise DalembertError(f"hybrid_dynamics: joint {name!r} follows {leader!r}: name that one in accelerations")
         held[model.joint(name).v] = True
     free = np.flatnonzero(~held)[::-1]
     a = np.where(held, known, 0.0)
