@@ -10,7 +10,7 @@ inner `where`, as in where(x > 0, sqrt(where(x > 0, x, 1)), 0).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,10 +69,11 @@ def _partials(node: Scalar) -> Sequence[Partial]:
 def jvp(outputs: Any, seeds: Mapping[Scalar, Any]) -> np.ndarray:
     """Forward mode: the rate of change of `outputs` when every key of `seeds` changes at the rate of its value.
 
-    Any traced value may be a key; it counts as independent of whatever it was computed from. Rates are numbers or
-    traced values. Returns an object array of the shape of `outputs`; what cannot change is a plain 0.0.
+    Keys are inputs of the trace. Rates are numbers or traced values. Returns an object array of the shape of `outputs`;
+    what cannot change is a plain 0.0.
     """
     array = np.asarray(outputs, object)
+    _check_inputs(seeds)
     rates = _forward(array, {node: {0: rate} for node, rate in seeds.items()})
     return _filled(array.shape, [rates[x.id].get(0, 0.0) if isinstance(x, Scalar) else 0.0 for x in array.ravel()])
 
@@ -80,13 +81,21 @@ def jvp(outputs: Any, seeds: Mapping[Scalar, Any]) -> np.ndarray:
 def vjp(outputs: Any, cotangents: Any, inputs: Any) -> np.ndarray:
     """Reverse mode: Σ cotangentᵢ · ∂outputᵢ/∂input for every input, in one sweep whatever the number of inputs.
 
-    Any traced value may be an input; it counts as independent of whatever it was computed from. `cotangents` has
-    the shape of `outputs` (or broadcasts to it). Returns an object array of the shape of `inputs`.
+    `cotangents` has the shape of `outputs` (or broadcasts to it). Returns an object array of the shape of `inputs`.
     """
     array, wrt = np.asarray(outputs, object), _nodes(inputs)
     weights = np.broadcast_to(np.asarray(cotangents, object), array.shape)
     pulled = _reverse([(x, w) for x, w in zip(array.ravel(), weights.ravel(), strict=True)], wrt.ravel())
     return _filled(wrt.shape, [pulled.get(x.id, 0.0) for x in wrt.ravel()])
+
+
+def _check_inputs(nodes: Iterable[Scalar]) -> None:
+    """Only inputs: an expression of a computed value may be folded past it, and its derivative would be wrong."""
+    for node in nodes:
+        if node.op != "input":
+            raise DalembertError(
+                f"cannot differentiate along {node!r}, which was computed: make it an input of the traced function"
+            )
 
 
 def gradient(output: Any, inputs: Any) -> np.ndarray:
@@ -172,6 +181,7 @@ def _nodes(inputs: Any) -> np.ndarray:
     for x in array.ravel():
         if not isinstance(x, Scalar):
             raise DalembertError(f"differentiate: expected traced inputs, got {type(x).__name__} {x!r:.60}")
+    _check_inputs(array.ravel())
     return array
 
 

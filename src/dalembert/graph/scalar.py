@@ -15,6 +15,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
+from .folding import choose, moderate, power, scaled
 from .operations import BOOLEAN, COMMUTATIVE, evaluate
 from .product import product
 
@@ -199,7 +200,7 @@ class Scalar:
         if b.op == "const":
             a, b = b, a
         if a.op == "const":
-            return _scaled(b, a.value)
+            return scaled(b, a.value)
         if a.op == "neg":
             return -(a.args[0] * b)
         if b.op == "neg":
@@ -215,8 +216,8 @@ class Scalar:
         if b.op == "const":
             if a.op == "const":
                 return a.graph.constant(evaluate("div", a.value, b.value))
-            if _moderate(b.value):
-                return _scaled(a, 1.0 / b.value)
+            if moderate(b.value):
+                return scaled(a, 1.0 / b.value)
         if a.op == "const" and a.value == 0:
             return a
         if a.op == "neg":
@@ -236,7 +237,7 @@ class Scalar:
             return n
         if n.op == "const" and (2 * n.value).is_integer() and abs(n.value) <= 1024:
             base, exponent = (a, n.value) if n.value.is_integer() else (a.sqrt(), 2 * n.value)
-            return _power(base, int(exponent)) if exponent >= 0 else 1.0 / _power(base, int(-exponent))
+            return power(base, int(exponent)) if exponent >= 0 else 1.0 / power(base, int(-exponent))
         return (a.log() * n).exp()
 
     def __rpow__(a, base: Any) -> Any:
@@ -290,7 +291,7 @@ class Scalar:
         if op in DERIVED:
             return DERIVED[op](*nodes)
         if op == "where":
-            return _where(*nodes)
+            return choose(*nodes)
         if all(x.op == "const" for x in nodes):
             return self.graph.constant(evaluate(op, *[x.value for x in nodes]))
         if op in REFLECTED and nodes[0].op == "neg":
@@ -346,52 +347,6 @@ def _condition(op: str, a: Scalar, b: Any, swap: bool = False) -> Any:
     """The truth value `a op b` (`b op a` if swapped)."""
     b = _lift_or_defer(a, b)
     return b if b is NotImplemented else a.__traced__(op, b, a) if swap else a.__traced__(op, a, b)
-
-
-def _moderate(c: float) -> bool:
-    """Whether products and reciprocals of such constants neither overflow nor lose digits by underflow."""
-    return 1e-300 < abs(c) < 1e300
-
-
-def _scaled(x: Scalar, c: float) -> Scalar:
-    """c·x for a constant c."""
-    if x.op == "const":
-        return x.graph.constant(c * x.value)
-    if c == 0 or c != c:
-        return x.graph.constant(c)
-    if c == 1:
-        return x
-    if c == -1:
-        return -x
-    if x.op == "neg":
-        return _scaled(x.args[0], -c)
-    if x.op == "mul" and x.args[0].op == "const" and _moderate(c * x.args[0].value):
-        return _scaled(x.args[1], c * x.args[0].value)
-    graph = x.graph
-    opposite = graph.find("mul", graph.constant(-c), x)  # c·x and -c·x share one product
-    if opposite is not None:
-        return graph.node("neg", opposite)
-    return graph.node("mul", graph.constant(c), x)
-
-
-def _power(x: Scalar, n: int) -> Scalar:
-    """xⁿ by repeated squaring."""
-    result: Any = 1.0
-    while n:
-        if n & 1:
-            result = x * result
-        x, n = x * x, n >> 1
-    return x.lift(result)
-
-
-def _where(condition: Scalar, a: Scalar, b: Scalar) -> Scalar:
-    if condition.op == "const":
-        return a if condition.value else b
-    if a is b:
-        return a
-    if condition.op == "not":
-        return _where(condition.args[0], b, a)
-    return condition.graph.node("where", condition, a, b)
 
 
 def _check_kinds(op: str, nodes: tuple[Scalar, ...]) -> None:

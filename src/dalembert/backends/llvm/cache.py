@@ -2,7 +2,8 @@
 
 An entry is machine code that will be run, so the directory must belong to this user and be closed to others; entries
 are written to a temporary file and moved into place, carry a checksum, and a damaged one is compiled again with a
-warning. `DALEMBERT_CACHE=off` switches the cache off; `DALEMBERT_CACHE=/some/folder` moves it.
+warning. The oldest go when there are more than ENTRIES. `DALEMBERT_CACHE=off` switches the cache off;
+`DALEMBERT_CACHE=/some/folder` moves it.
 """
 
 from __future__ import annotations
@@ -12,11 +13,13 @@ import json
 import os
 import stat
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
+ENTRIES = 4000  # of some 20 kB each
 MAGIC = b"dalembert object 2\n"
 
 
@@ -85,9 +88,20 @@ def write(name: str, entry: Entry) -> None:
         with os.fdopen(handle, "wb") as file:
             file.write(entry.pack(name))
         os.replace(temporary, folder / name)
+        _prune(folder)
     except OSError:
         if temporary is not None and os.path.exists(temporary):
             os.unlink(temporary)
+
+
+def _prune(folder: Path) -> None:
+    """Drop the oldest files once there are more than ENTRIES; a kernel that is dropped is compiled again when due."""
+    with os.scandir(folder) as found:
+        files = [f for f in found if f.is_file(follow_symlinks=False)]
+    if len(files) > ENTRIES:
+        for file in sorted(files, key=lambda f: f.stat().st_mtime)[: len(files) - ENTRIES * 3 // 4]:
+            with suppress(OSError):  # another process was faster
+                os.unlink(file.path)
 
 
 def directory() -> Path | None:
