@@ -88,17 +88,11 @@ class Evaluation:
     def _packed(self, name: str, kind: type[tuple], inputs: tuple[Any, ...], keywords: Keywords) -> Any:
         """A named tuple of arrays of one shape, computed as one (…, n, *shape); then through its fast call."""
         result = self._compute(name, Options(), *inputs, **keywords)
-        rank, new = len(CATALOGUE[name].shape(self.model)), tuple.__new__
+        rank = len(CATALOGUE[name].shape(self.model))
         if self._is_new(name):
             fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
-
-            def call(*inputs: Any, **keywords: Any) -> Any:
-                x = fast(*inputs, **keywords)
-                return new(kind, x if x.ndim == rank else np.moveaxis(x, -rank, 0))
-
-            call.__name__, call.__doc__ = name, getattr(type(self), name).__doc__
-            self.__dict__[name] = call
-        return new(kind, np.moveaxis(result, -rank, 0))
+            self.__dict__[name] = _Packed(self, name, fast, kind, rank)
+        return tuple.__new__(kind, np.moveaxis(result, -rank, 0))
 
     def _compute(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
         """The numbers, or the expression when the inputs are traced."""
@@ -196,6 +190,24 @@ def _signature(method: Callable[..., Any]) -> str:
     shared = {"out": None, "threads": None, "check": True}
     keywords = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in shared.items()]
     return str(inspect.Signature([p.replace(annotation=p.empty) for p in (*own, *keywords)]))
+
+
+class _Packed:
+    """Stands in the place of a method that gives a named tuple, and is pickled as that method."""
+
+    def __init__(self, owner: Evaluation, name: str, fast: Callable[..., Any], kind: type[tuple], rank: int) -> None:
+        self.owner, self.fast, self.kind, self.rank = owner, fast, kind, rank
+        self.general = partial(getattr(type(owner), name), owner)
+        self.__name__, self.__doc__ = name, self.general.func.__doc__
+
+    def __call__(self, *inputs: Any, **keywords: Any) -> Any:
+        if keywords:
+            return self.general(*inputs, **keywords)
+        x = self.fast(*inputs)
+        return tuple.__new__(self.kind, x if x.ndim == self.rank else np.moveaxis(x, -self.rank, 0))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self.owner, self.__name__)
 
 
 def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:
