@@ -32,8 +32,8 @@ def agree_on_derivatives(robot: Robot, twin: Twin) -> None:
         tau = robot.inverse_dynamics(q, v, a)
         forward = pin.computeABADerivatives(twin.model, twin.data, *theirs, T @ tau)
         condition = np.linalg.cond(robot.mass_matrix(q))
-        for mine, other in zip(robot.forward_dynamics_derivatives(q, v, tau), stacked(T, forward), strict=True):
-            error = np.max(np.abs(mine - other)) / np.max(np.abs(other))
+        for ours, other in zip(robot.forward_dynamics_derivatives(q, v, tau), stacked(T, forward), strict=True):
+            error = np.max(np.abs(ours - other)) / np.max(np.abs(other))
             assert error <= max(1e-9, 64 * EPS * condition)
 
 

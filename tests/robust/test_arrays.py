@@ -31,10 +31,12 @@ def quantities(r):
     def caller(name, quantity):
         def call(q, v, a, **keywords):
             given = {"q": q, "q0": q, "q1": q, "v": v, "dt": 0.1, "s": 0.5}
-            if "damping" in quantity.inputs:
+            if "task_damping" in quantity.inputs:
                 keywords["damping"] = 0.1
             frame = [r.frames[-1].name] if quantity.framed else []
-            result = getattr(r, name)(*[given.get(n, a) for n in quantity.inputs if n != "damping"], *frame, **keywords)
+            result = getattr(r, name)(
+                *[given.get(n, a) for n in quantity.inputs if n != "task_damping"], *frame, **keywords
+            )
             rank = len(quantity.result(r.model, options))
             return np.stack(result, -rank) if isinstance(result, tuple) else result
 

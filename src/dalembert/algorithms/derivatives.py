@@ -66,7 +66,7 @@ def gravity_derivatives(model: Model, q: np.ndarray) -> np.ndarray:
 
 def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Derivatives (nv, nv) in q and v of what damping, friction and springs add."""
-    dq, dv = np.zeros((model.nv, model.nv), q.dtype), np.zeros((model.nv, model.nv), v.dtype)
+    dq, dv = (np.zeros((model.nv, model.nv), np.result_type(q, v)) for _ in range(2))
     for body in model.bodies:
         joint, i = body.joint, body.v
         slope = 1.0 - tanh(v[i] / joint.slip_speed) ** 2

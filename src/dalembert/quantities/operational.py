@@ -44,24 +44,24 @@ def _step(model: Model, options: Options, q: np.ndarray, target: np.ndarray, *re
 
 OPERATIONAL: dict[str, Quantity] = {
     "operational_inertia": Quantity(
-        ("q", "damping"),
+        ("q", "task_damping"),
         lambda model, options: (task_rows(options), task_rows(options)),
         tasked(algorithms.operational_inertia),
         framed=True,
         tasked=True,
     ),
     "operational_dynamics": Quantity(
-        ("q", "v", "damping"),
+        ("q", "v", "task_damping"),
         lambda model, options: (task_rows(options) + 2 + model.nv, task_rows(options)),
         tasked(algorithms.operational_dynamics),
         framed=True,
         tasked=True,
     ),
     "null_space": Quantity(
-        ("q", "damping"), lambda model: (model.nv, model.nv), tasked(algorithms.null_space), framed=True
+        ("q", "task_damping"), lambda model: (model.nv, model.nv), tasked(algorithms.null_space), framed=True
     ),
     "hybrid_dynamics": Quantity(("q", "v", "known"), lambda model: (2, model.nv), _hybrid),
     "inverse_kinematics_step": Quantity(
-        ("q", "target", "damping", "lower", "upper", "mobile"), lambda model: (model.nq + 6,), _step, framed=True
+        ("q", "target", "task_damping", "lower", "upper", "mobile"), lambda model: (model.nq + 6,), _step, framed=True
     ),
 }

@@ -51,7 +51,7 @@ class Inputs(NamedTuple):
     v: int
 
     def size(self, name: str) -> int:
-        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3, "damping": 1, "target": 12}
+        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3, "task_damping": 1, "target": 12}
         return sizes.get(name, self.v)
 
 
