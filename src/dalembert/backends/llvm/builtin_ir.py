@@ -72,19 +72,41 @@ entry:
 counted:
   %no.keywords = icmp eq ptr %kwnames, null
   br i1 %no.keywords, label %first, label %keywords
-keywords:                                        ; only `out` is taken here
+keywords:                                        ; only `out` and `threads=1` are taken here
   %kwcount.at = getelementptr i8, ptr %kwnames, i64 16
   %kwcount = load i64, ptr %kwcount.at
-  %single = icmp eq i64 %kwcount, 1
-  br i1 %single, label %keyword, label %slow
-keyword:
-  %kw.at = getelementptr i8, ptr %kwnames, i64 24
-  %kw = load ptr, ptr %kw.at
+  %names = getelementptr i8, ptr %kwnames, i64 24
   %outname.at = getelementptr i64, ptr %table, i64 OUT_KEYWORD
   %outname = load ptr, ptr %outname.at
+  %threadsname.at = getelementptr i64, ptr %table, i64 THREADS_KEYWORD
+  %threadsname = load ptr, ptr %threadsname.at
+  %one.at = getelementptr i64, ptr %table, i64 NUMBER_ONE
+  %one = load ptr, ptr %one.at
+  br label %keyword
+keyword:
+  %m = phi i64 [ 0, %keywords ], [ %m.next, %keyword.ok ]
+  %outarg.m = phi ptr [ null, %keywords ], [ %outarg.next, %keyword.ok ]
+  %alone.m = phi i1 [ false, %keywords ], [ %alone.next, %keyword.ok ]
+  %kw.at = getelementptr ptr, ptr %names, i64 %m
+  %kw = load ptr, ptr %kw.at
+  %kwarg.index = add i64 %n, %m
+  %kwarg.at = getelementptr ptr, ptr %args, i64 %kwarg.index
+  %kwarg = load ptr, ptr %kwarg.at
   %is.out = icmp eq ptr %kw, %outname
-  br i1 %is.out, label %first, label %slow
+  %is.threads = icmp eq ptr %kw, %threadsname
+  %is.one = icmp eq ptr %kwarg, %one
+  %is.alone = and i1 %is.threads, %is.one
+  %is.taken = or i1 %is.out, %is.alone
+  br i1 %is.taken, label %keyword.ok, label %slow
+keyword.ok:
+  %outarg.next = select i1 %is.out, ptr %kwarg, ptr %outarg.m
+  %alone.next = or i1 %alone.m, %is.alone
+  %m.next = add i64 %m, 1
+  %more.keywords = icmp ult i64 %m.next, %kwcount
+  br i1 %more.keywords, label %keyword, label %first
 first:                                           ; the first argument decides precision and rank
+  %outarg = phi ptr [ null, %counted ], [ %outarg.next, %keyword.ok ]
+  %alone = phi i1 [ false, %counted ], [ %alone.next, %keyword.ok ]
   %o0 = load ptr, ptr %args
   %type.at = getelementptr i8, ptr %o0, i64 8
   %type = load ptr, ptr %type.at
@@ -119,7 +141,9 @@ rows:
   %dim0 = load i64, ptr %shape
   %count = select i1 %rank2, i64 %dim0, i64 1
   %limit.at = getelementptr i64, ptr %table, i64 FAST_LIMIT
-  %limit = load i64, ptr %limit.at
+  %usual.limit = load i64, ptr %limit.at
+  %long.limit = mul i64 %usual.limit, 10        ; asked for one thread: Python could add nothing but its own time
+  %limit = select i1 %alone, i64 %long.limit, i64 %usual.limit
   %few = icmp ule i64 %count, %limit
   %some = icmp ne i64 %count, 0
   %sized = and i1 %few, %some
@@ -160,19 +184,17 @@ result:
   %outrank = add i32 %outnd, %batch
   %outdims.at = getelementptr i64, ptr %table, i64 OUT_DIMS
   call void @llvm.memcpy.p0.p0.i64(ptr %column, ptr %outdims.at, i64 32, i1 false)
-  br i1 %no.keywords, label %plain, label %given
-given:                                           ; out= of a batch may overlap other rows: Python looks at that
-  %outarg.at = getelementptr ptr, ptr %args, i64 %n
-  %outarg = load ptr, ptr %outarg.at
-  br i1 %rank1, label %given.one, label %slow
-given.one:
+  %no.out = icmp eq ptr %outarg, null
+  br i1 %no.out, label %plain, label %given
+given:
   %outdata = call ptr @data(ptr %outarg, ptr %array.type, ptr %descr, i32 %outrank, ptr %dims, i32 1281)
   %writable = icmp ne ptr %outdata, null
   br i1 %writable, label %given.size, label %slow
-given.size:                                      ; over an input: if a check fails, Python must find the input as it was
+given.size:                                      ; over an input: other rows may need it, and Python if a check fails
   %outcount.at = getelementptr i64, ptr %table, i64 OUT_COUNT
   %outcount = load i64, ptr %outcount.at
-  %outbytes = mul i64 %outcount, %itemsize
+  %outrow = mul i64 %outcount, %itemsize
+  %outbytes = mul i64 %outrow, %count
   %outend = getelementptr i8, ptr %outdata, i64 %outbytes
   br label %apart
 apart:
@@ -183,7 +205,8 @@ apart.one:
   %begin.at = getelementptr ptr, ptr %ins, i64 %j
   %begin = load ptr, ptr %begin.at
   %bytes.at = getelementptr i64, ptr %strides, i64 %j
-  %bytes = load i64, ptr %bytes.at
+  %row = load i64, ptr %bytes.at
+  %bytes = mul i64 %row, %count
   %end = getelementptr i8, ptr %begin, i64 %bytes
   %before = icmp ule ptr %end, %outdata
   %after = icmp ule ptr %outend, %begin

@@ -28,7 +28,9 @@ MAX_INPUTS, MAX_DIMS = 16, 4
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
 
 # words of the table
-SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, FAST_LIMIT, OUT_NDIM, OUT_COUNT, OUT_DIMS = range(8)
+SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, THREADS_KEYWORD, NUMBER_ONE, FAST_LIMIT, OUT_NDIM, OUT_COUNT, OUT_DIMS = range(
+    10
+)
 KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
 SIZES = KERNELS["float"] + 3
 
@@ -40,6 +42,8 @@ def source() -> str:
         "INPUTS": INPUTS,
         "ARRAY_TYPE": ARRAY_TYPE,
         "OUT_KEYWORD": OUT_KEYWORD,
+        "THREADS_KEYWORD": THREADS_KEYWORD,
+        "NUMBER_ONE": NUMBER_ONE,
         "FAST_LIMIT": FAST_LIMIT,
         "OUT_NDIM": OUT_NDIM,
         "OUT_COUNT": OUT_COUNT,
@@ -108,10 +112,10 @@ def make(
     """
     table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(Table)
     method = _method(name, doc, address)
-    keyword = sys.intern("out")
-    table.keep, table.owner = [slow, keyword], owner
+    keywords = sys.intern("out"), sys.intern("threads"), 1  # of which there is one each in the interpreter
+    table.keep, table.owner = [slow, keywords], owner
     table[SLOW], table[INPUTS], table[ARRAY_TYPE] = id(slow), len(sizes), id(np.ndarray)
-    table[OUT_KEYWORD] = id(keyword)
+    table[OUT_KEYWORD], table[THREADS_KEYWORD], table[NUMBER_ONE] = map(id, keywords)
     table[OUT_NDIM], table[OUT_COUNT] = len(out_shape), prod(out_shape)
     table[OUT_DIMS : OUT_DIMS + len(out_shape)] = out_shape
     table[SIZES : SIZES + len(sizes)] = sizes
