@@ -28,9 +28,8 @@ MAX_INPUTS, MAX_DIMS = 16, 4
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
 
 # words of the table
-SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, THREADS_KEYWORD, NUMBER_ONE, FAST_LIMIT, OUT_NDIM, OUT_COUNT, OUT_DIMS = range(
-    10
-)
+SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, THREADS_KEYWORD, NUMBER_ONE, FAST_LIMIT = range(7)
+OUT_NDIM, OUT_COUNT, OUT_DIMS = range(7, 10)
 KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
 SIZES = KERNELS["float"] + 3
 
