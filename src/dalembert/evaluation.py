@@ -85,9 +85,17 @@ class Evaluation:
             self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
         return result
 
-    def _packed(self, name: str, kind: type[tuple], inputs: tuple[Any, ...], keywords: Keywords) -> Any:
+    def _packed(
+        self,
+        name: str,
+        kind: type[tuple],
+        inputs: tuple[Any, ...],
+        keywords: Keywords,
+        external: Sequence[Wrench] = (),
+    ) -> Any:
         """A named tuple of arrays of one shape, computed as one (…, n, *shape); then through its fast call."""
-        result = self._compute(name, Options(), *inputs, **keywords)
+        places, numbers = self._loads(name, inputs, external)
+        result = self._compute(name, Options(loads=places), *inputs, *numbers, **keywords)
         rank = len(CATALOGUE[name].shape(self.model))
         if self._is_new(name):
             fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))

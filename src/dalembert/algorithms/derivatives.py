@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from dalembert.math import product, tanh
@@ -49,12 +51,20 @@ def inverse_dynamics_derivatives(
 
 
 def forward_dynamics_derivatives(
-    model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    external: Mapping[int, np.ndarray] | None = None,
+    load_slope: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """∂a/∂q, ∂a/∂v, ∂a/∂tau (nv, nv) of a = aba(q, v, tau): −M⁻¹ ∂tau/∂q, −M⁻¹ ∂tau/∂v and M⁻¹, at that a."""
-    dq, dv, _ = inverse_dynamics_derivatives(model, q, v, aba(model, q, v, tau))
+    """∂a/∂q, ∂a/∂v, ∂a/∂tau (nv, nv) of a = aba(q, v, tau): −M⁻¹ ∂tau/∂q, −M⁻¹ ∂tau/∂v and M⁻¹, at that a.
+
+    external as in `aba`; load_slope (nv, nv): the derivative in q of the generalised force that balances it.
+    """
+    dq, dv, _ = inverse_dynamics_derivatives(model, q, v, aba(model, q, v, tau, external))
     Minv = inverse_mass_matrix(model, q)
-    both = product(-Minv, np.concatenate([dq, dv], axis=1))
+    both = product(-Minv, np.concatenate([dq + load_slope, dv], axis=1))
     return both[:, : model.nv], both[:, model.nv :], Minv
 
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
 from dalembert.evaluation import Evaluation, Keywords
-from dalembert.structure import ORIGIN
+from dalembert.structure import ORIGIN, Wrench
 
 
 class InverseDynamicsDerivatives(NamedTuple):
@@ -37,16 +38,22 @@ class Derivatives(Evaluation):
     """Derivatives along velocities: column k of ∂/∂q is the rate along q ⊕ e_k t."""
 
     def inverse_dynamics_derivatives(
-        self, q: Any, v: Any, a: Any, **keywords: Unpack[Keywords]
+        self, q: Any, v: Any, a: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
     ) -> InverseDynamicsDerivatives:
-        """Derivatives of `inverse_dynamics` in q (tangent coordinates), v and a; `out` is (…, 3, nv, nv)."""
-        return self._packed("inverse_dynamics_derivatives", InverseDynamicsDerivatives, (q, v, a), keywords)
+        """Derivatives of `inverse_dynamics` in q (tangent coordinates), v and a; `out` is (…, 3, nv, nv).
+
+        External wrenches keep their numbers along their axes while q changes, as in `inverse_dynamics`.
+        """
+        return self._packed("inverse_dynamics_derivatives", InverseDynamicsDerivatives, (q, v, a), keywords, external)
 
     def forward_dynamics_derivatives(
-        self, q: Any, v: Any, tau: Any, **keywords: Unpack[Keywords]
+        self, q: Any, v: Any, tau: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
     ) -> ForwardDynamicsDerivatives:
-        """Derivatives of `forward_dynamics` in q (tangent coordinates), v and tau; `out` is (…, 3, nv, nv)."""
-        return self._packed("forward_dynamics_derivatives", ForwardDynamicsDerivatives, (q, v, tau), keywords)
+        """Derivatives of `forward_dynamics` in q (tangent coordinates), v and tau; `out` is (…, 3, nv, nv).
+
+        External wrenches keep their numbers along their axes while q changes, as in `forward_dynamics`.
+        """
+        return self._packed("forward_dynamics_derivatives", ForwardDynamicsDerivatives, (q, v, tau), keywords, external)
 
     def coriolis_matrix(self, q: Any, v: Any, **keywords: Unpack[Keywords]) -> np.ndarray:
         """C (…, nv, nv) of the Christoffel symbols: Ṁ − 2C is skew, and C v + g is the bias of bare joints."""

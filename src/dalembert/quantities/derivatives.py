@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import reduce
 from typing import Any
 
@@ -12,7 +13,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, framed, plain, square
+from .quantity import Options, Quantity, external_loads, framed, plain, square
 from .tangent import differentiated, pulled, pushed, spread
 
 SMALL_ARM = 12  # degrees of freedom up to which Christoffel symbols are given: nv³ numbers
@@ -65,6 +66,28 @@ def _jacobian_derivative(model: Model, options: Options, q: np.ndarray, *point: 
     return spread(model, framed(algorithms.jacobian)(model, options, q, *point), q)
 
 
+@differentiated
+def _load_slope(model: Model, options: Options, q: np.ndarray, *numbers: np.ndarray) -> np.ndarray:
+    """∂/∂q (nv, nv) along velocities of the generalised force that balances the external wrenches."""
+    weightless = replace(model.without("friction", "damping", "armature", "springs"), gravity=np.zeros(3))
+    rest = np.zeros(model.nv)
+    return spread(model, algorithms.rnea(weightless, q, rest, rest, external_loads(model, options, q, numbers)), q)
+
+
+def _inverse(model: Model, options: Options, *inputs: np.ndarray) -> Any:
+    q, v, a, *numbers = inputs
+    dq, dv, da = algorithms.inverse_dynamics_derivatives(model, q, v, a)
+    return (dq + _load_slope(model, options, q, *numbers) if numbers else dq), dv, da
+
+
+def _forward(model: Model, options: Options, *inputs: np.ndarray) -> Any:
+    q, v, tau, *numbers = inputs
+    if not numbers:
+        return algorithms.forward_dynamics_derivatives(model, q, v, tau)
+    external, slope = external_loads(model, options, q, numbers), _load_slope(model, options, q, *numbers)
+    return algorithms.forward_dynamics_derivatives(model, q, v, tau, external, slope)
+
+
 def _three_squares(model: Model) -> tuple[int, ...]:
     return 3, model.nv, model.nv
 
@@ -73,12 +96,8 @@ DERIVATIVES: dict[str, Quantity] = {
     "coriolis_matrix": Quantity(("q", "v"), square, plain(algorithms.coriolis_matrix)),
     "passivity_residual": Quantity(("q", "v"), lambda model: (), _passivity_residual),
     "christoffel": Quantity(("q",), lambda model: (model.nv,) * 3, _christoffel, refuses=_no_symbols),
-    "inverse_dynamics_derivatives": Quantity(
-        ("q", "v", "a"), _three_squares, plain(algorithms.inverse_dynamics_derivatives)
-    ),
-    "forward_dynamics_derivatives": Quantity(
-        ("q", "v", "tau"), _three_squares, plain(algorithms.forward_dynamics_derivatives)
-    ),
+    "inverse_dynamics_derivatives": Quantity(("q", "v", "a"), _three_squares, _inverse),
+    "forward_dynamics_derivatives": Quantity(("q", "v", "tau"), _three_squares, _forward),
     "gravity_derivatives": Quantity(("q",), square, plain(algorithms.gravity_derivatives)),
     "energy_derivatives": Quantity(("q", "v"), lambda model: (2, model.nv), _energy_derivatives),
     "pose_derivative": Quantity(("q",), lambda model: (4, 4, model.nv), _pose_derivative, framed=True),

@@ -5,7 +5,7 @@ An algorithm sees one robot and one state. Options (frame, axes, loads) choose t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -103,14 +103,21 @@ def loaded(algorithm: Callable[..., Any]) -> Callable[..., Any]:
         if not options.loads:
             return algorithm(model, q, *rest)
         count = len(rest) - len(LOAD) * len(options.loads)
-        others, numbers = rest[:count], iter(rest[count:])
-        loads = []
-        for place in options.loads:
-            axes = place.axes if place.axes in ("frame", "world") else model.frame(place.axes)
-            loads.append(Load(model.frame(place.frame), next(numbers), next(numbers), next(numbers), axes))  # type: ignore[arg-type]
-        return algorithm(model, q, *others, external=body_loads(model, q, loads))
+        return algorithm(model, q, *rest[:count], external=external_loads(model, options, q, rest[count:]))
 
     return compute
+
+
+def external_loads(
+    model: Model, options: Options, q: np.ndarray, numbers: Iterable[np.ndarray]
+) -> dict[int, np.ndarray]:
+    """Body index → wrench of the external loads, from their numbers: torque, force, point of each."""
+    given = iter(numbers)
+    loads = []
+    for place in options.loads:
+        axes = place.axes if place.axes in ("frame", "world") else model.frame(place.axes)
+        loads.append(Load(model.frame(place.frame), next(given), next(given), next(given), axes))  # type: ignore[arg-type]
+    return body_loads(model, q, loads)
 
 
 def framed(algorithm: Callable[..., Any]) -> Callable[..., Any]:
