@@ -1,13 +1,14 @@
 """Time derivatives, Coriolis matrix, momentum map, regressor and reactions beside Pinocchio, in one run.
 
-`python benchmarks/quantities.py [--quick] [robot …]`; needs the peers of `make bench`. Matrices on which the two have
-different conventions (parameters, reference points, factors of the Coriolis terms) are compared by what both determine:
-C v, the linear momentum, the torques of the regressor, the work of the reactions. Results also go to
-bench/quantities.json.
+`python benchmarks/quantities.py [--quick] [--states N] [robot …]`; batches of 4096 unless said; needs the peers of `make
+bench`. Matrices on which the two have different conventions (parameters, reference points, factors of the Coriolis
+terms) are compared by what both determine: C v, the linear momentum, the torques of the regressor, the work of the
+reactions. Results also go to bench/quantities.json.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
 from pathlib import Path
@@ -17,7 +18,6 @@ import numpy as np
 from dalembert.bench import cases, ours, peers
 from dalembert.bench.clock import Job, race
 
-STATES = 4096
 # name: our arguments, Pinocchio's code for one state
 QUANTITIES = {
     "inverse_dynamics_derivatives": ("q, v, u", "y = pin.computeRNEADerivatives(model, data, q, v, u)"),
@@ -60,11 +60,11 @@ def results(code: str, rival: peers.Rival, state: list[np.ndarray]) -> list[np.n
     return found
 
 
-def measure(case: cases.Case, rounds: int) -> list[dict]:
+def measure(case: cases.Case, count: int, rounds: int) -> list[dict]:
     robot = case.load()
     frame = robot.joints[-1].child
     rival = peers.build("Pinocchio", case, robot, frame)
-    state = ours.states(robot, STATES, seed=1)
+    state = ours.states(robot, count, seed=1)
     rows = []
     for name, (arguments, code) in QUANTITIES.items():
         few = [x[:8] for x in state]
@@ -74,7 +74,7 @@ def measure(case: cases.Case, rounds: int) -> list[dict]:
         error = difference(name, robot, rival, few, mine, theirs)
         if not error < 1e-9:
             raise SystemExit(f"{case.label} {name}: results differ by {error:.2e}")
-        whole = np.empty((STATES, *mine.shape[1:]))
+        whole = np.empty((count, *mine.shape[1:]))
         names = {"robot": robot, "q": state[0], "v": state[1], "u": state[2], "out": whole}
         first = {"robot": robot} | {k: x[0].copy() for k, x in zip("qvu", state, strict=True)}
         n = 256
@@ -84,7 +84,7 @@ def measure(case: cases.Case, rounds: int) -> list[dict]:
         one = rival.names | {"q": Q[0], "v": V[0], "u": U[0]}
         jobs = {
             "one": Job(f"robot.{name}({arguments})", first),
-            "batch": Job(f"robot.{name}({arguments}, out=out, threads=1)", names, STATES),
+            "batch": Job(f"robot.{name}({arguments}, out=out, threads=1)", names, count),
             "pin one": Job(code, one),
             "pin loop": Job(loop, rival.names | {"Q": Q, "V": V, "U": U, "out": store}, n),
         }
@@ -99,10 +99,14 @@ def measure(case: cases.Case, rounds: int) -> list[dict]:
 
 
 def main(arguments: list[str]) -> None:
-    quick = "--quick" in arguments
-    wanted = [a for a in arguments if a != "--quick"] or [label for label, *_ in cases.EXAMPLES]
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("robots", nargs="*", default=[label for label, *_ in cases.EXAMPLES])
+    parser.add_argument("--states", type=int, default=4096)
+    parser.add_argument("--quick", action="store_true")
+    options = parser.parse_args(arguments)
     print(f"{'robot':8s}{'quantity':32s}{'one call':>12s} {'ratio':>7s}{'batch':>13s} {'ratio':>7s}   (to Pinocchio)")
-    rows = [row for case in cases.select(wanted) for row in measure(case, 5 if quick else 15)]
+    rounds = 5 if options.quick else 15
+    rows = [row for case in cases.select(options.robots) for row in measure(case, options.states, rounds)]
     Path("bench").mkdir(exist_ok=True)
     Path("bench/quantities.json").write_text(json.dumps(rows, indent=1) + "\n")
 
