@@ -1,9 +1,9 @@
 """Time derivatives, Coriolis matrix, momentum map, regressor and reactions beside Pinocchio, in one run.
 
-`python benchmarks/quantities.py [--quick] [--states N] [robot …]`; batches of 4096 unless said; needs the peers of `make
-bench`. Matrices on which the two have different conventions (parameters, reference points, factors of the Coriolis
-terms) are compared by what both determine: C v, the linear momentum, the torques of the regressor, the work of the
-reactions. Results also go to bench/quantities.json.
+`python benchmarks/quantities.py [--quick] [--states N] [robot …]`; needs the peers of `make bench`. Matrices on which
+the two have different conventions (parameters, reference points, factors of the Coriolis terms) are compared by what
+both determine: C v, the linear momentum, the torques of the regressor, the work of the reactions. Results also go to
+bench/quantities.json.
 """
 
 from __future__ import annotations
