@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from . import math
 from .algorithms import zero_moment_point
 from .errors import DalembertError
-from .library import ModelBuilder, function, load, robots
+from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 
