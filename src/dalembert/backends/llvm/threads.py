@@ -5,10 +5,13 @@ from __future__ import annotations
 import operator
 import os
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from typing import TYPE_CHECKING
 
 from dalembert.errors import DalembertError
+
+if TYPE_CHECKING:
+    from concurrent.futures import Future, ThreadPoolExecutor
 
 POOL = 64  # threads at most, unless there are more processors
 
@@ -60,6 +63,8 @@ def run(work: Callable[[], None], workers: int) -> None:
 def _threads() -> ThreadPoolExecutor:
     """The pool, made on first use; a forked child makes its own."""
     global _pool, _pool_process
+    from concurrent.futures import ThreadPoolExecutor  # not needed until there are several threads
+
     if _pool is None or _pool_process != os.getpid():
         _pool, _pool_process = ThreadPoolExecutor(_most(), "dalembert"), os.getpid()
     return _pool
