@@ -293,6 +293,6 @@ def sources() -> str:
     digest = hashlib.sha256()
     folders = ("graph", "backends/llvm", "spatial", "model", "algorithms", "quantities")
     files = [p for folder in folders for p in (root / folder).rglob("*.py")]
-    for path in sorted([*files, root / "math.py", root / "compile.py"]):
+    for path in sorted([*files, root / "math.py", root / "compile.py", root / "backends/elementary.py"]):
         digest.update(path.read_bytes())
     return digest.hexdigest()

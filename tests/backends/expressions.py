@@ -240,18 +240,30 @@ EXPRESSIONS: Sequence[Expression] = (
 Runner = Callable[[Function | Loop, dict[str, np.ndarray], dict[str, np.ndarray], int | None], None]
 
 
-def check(expression: Expression, run: Runner, ulps: float, dtype: Any = np.float64, rows: int | None = None) -> None:
+def check(
+    expression: Expression,
+    run: Runner,
+    ulps: float,
+    dtype: Any = np.float64,
+    rows: int | None = None,
+    largest: float | None = None,
+) -> None:
     """Compare `run(function, inputs, outputs, n)`, which fills the poisoned outputs, with the float64 interpreter.
 
     An error is counted in units of the last place of the largest finite value in the evaluation of that row (of the
     result itself where there is one operation; twice as many for each pass of a loop); NaN and infinity must be the
-    same, the sign of zero may differ.
+    same, the sign of zero may differ. Only the first `rows` samples are taken, and none with finite numbers above
+    `largest`.
     """
     function, n = expression.traced, expression.passes
     ulps *= 1 + 2 * (n or 0)
     inputs = expression.samples(np.random.default_rng(len(expression.name)))
     with np.errstate(over="ignore"):
         inputs = {name: x[:rows].astype(dtype) for name, x in inputs.items()}
+    if largest is not None:
+        sizes = [np.abs(x.reshape(len(x), -1)) for x in inputs.values()]
+        kept = np.all([np.all((x <= largest) | ~np.isfinite(x), axis=1) for x in sizes], axis=0)
+        inputs = {name: x[kept] for name, x in inputs.items()}
     exact = interpreter.run(function, inputs, n)
     with np.errstate(over="ignore"):
         expected = {name: x.astype(dtype) for name, x in exact.items()}
@@ -263,9 +275,9 @@ def check(expression: Expression, run: Runner, ulps: float, dtype: Any = np.floa
     for name, want in expected.items():
         got = outputs[name]
         assert got.shape == want.shape
-        largest = np.maximum(np.abs(want).T, scale.T).T if want.size else want
+        size = np.maximum(np.abs(want).T, scale.T).T if want.size else want
         with np.errstate(all="ignore"):
-            error = np.abs(got - want) / np.spacing(np.where(np.isfinite(largest), largest, 1.0).astype(dtype))
+            error = np.abs(got - want) / np.spacing(np.where(np.isfinite(size), size, 1.0).astype(dtype))
         wrong = ~((got == want) | (np.isnan(got) & np.isnan(want)) | (error <= ulps))
         if wrong.any():
             at = tuple(int(i[0]) for i in np.nonzero(wrong))

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from dalembert.backends.llvm import cache, kernel
+from dalembert.backends import cache
+from dalembert.backends.llvm import kernel
 from robust.machines import robot, tree
 
 

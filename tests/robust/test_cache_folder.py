@@ -121,7 +121,8 @@ def test_read_only_folder(open_folder):
         code += f"os.setuid({NOBODY})\n"
     folder.chmod(0o500)
     code += """
-from dalembert.backends.llvm import cache, kernel
+from dalembert.backends import cache
+from dalembert.backends.llvm import kernel
 compiled = []
 compile_object = kernel.target.compile_object
 kernel.target.compile_object = lambda text: compiled.append(text) or compile_object(text)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
+from typing import ClassVar
 
 import numpy as np
 
@@ -49,7 +50,10 @@ HELPERS = {  # NaN passes through, unlike fmin and fmax
 
 @dataclass
 class Body:
-    """Prints one straight-line function called `name`, over the given parameters, in the real type `real`."""
+    """Prints one straight-line function called `name`, over the given parameters, in the real type `real`.
+
+    A dialect of C overrides what it writes otherwise: the order of the nodes, the kind of its functions, statements.
+    """
 
     function: Function
     name: str
@@ -59,10 +63,20 @@ class Body:
     order: list[Scalar] = field(init=False)
     temporary: dict[int, str] = field(init=False)
 
+    local: ClassVar[str] = "static void"  # a function that is called in this file only
+
     def __post_init__(self) -> None:
-        roots = [node for output in self.function.outputs for node in output.nodes]
-        self.order = [node for node in depth_first(roots) if node.op not in ("const", "input")]
+        self.order = self.arrange([node for output in self.function.outputs for node in output.nodes])
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
+
+    @property
+    def part(self) -> int:
+        """How many statements one function may have."""
+        return PART
+
+    def arrange(self, roots: Sequence[Scalar]) -> list[Scalar]:
+        """The nodes to compute, arguments first."""
+        return [node for node in depth_first(roots) if node.op not in ("const", "input")]
 
     def helpers(self) -> list[str]:
         """Definitions of the functions that C lacks, as far as they are used."""
@@ -71,7 +85,7 @@ class Body:
 
     def definitions(self, head: str) -> list[str]:
         """The function whose declaration is `head`; where it is long, first the parts that it calls."""
-        parts = [self.order[i : i + PART] for i in range(0, len(self.order), PART)] or [[]]
+        parts = [self.order[i : i + self.part] for i in range(0, len(self.order), self.part)] or [[]]
         slots = _slots(parts, {node.id: k for k, part in enumerate(parts) for node in part})
         passed = Parameter("w", (max(slots.values(), default=0) + 1,), False)
         every = [*self.inputs.values(), passed, *self.outputs.values()]
@@ -87,7 +101,7 @@ class Body:
             lines.append(f"{passed.declare(self.real)}; /* values that pass between the parts */")
         definitions = []
         for k, (statements, taken) in enumerate(bodies):
-            declared = declaration(f"static void {self.name}_part{k}", [p.declare(self.real) for p in taken])
+            declared = declaration(f"{self.local} {self.name}_part{k}", [p.declare(self.real) for p in taken])
             definitions.append(block(declared, statements))
             lines.append(f"{self.name}_part{k}({', '.join(p.identifier for p in taken)});")
         return [*definitions, block(head, lines)]
@@ -108,24 +122,32 @@ class Body:
             used.add("w")
             return f"(w[{slots[node.id]}] != 0)" if node.boolean else f"w[{slots[node.id]}]"
 
-        for node in nodes:
-            kind = "int" if node.boolean else self.real
-            lines.append(
-                f"const {kind} {self.temporary[node.id]} = {self._expression(node.op, map(operand, node.args))};"
-            )
+        stores: list[tuple[int, str]] = []
         for output in self.function.outputs:
             for i, node in enumerate(output.nodes):
                 if node.id in here or (last and node.id not in self.temporary):
                     parameter = self.outputs[output.name].identifier
                     used.add(parameter)
-                    lines.append(f"{parameter}[{i}] = {operand(node)};")
+                    stores.append((node.id, f"{parameter}[{i}] = {operand(node)};"))
+        lines += self.statements(nodes, operand, stores)
         for node in nodes:
             if node.id in slots:
                 used.add("w")
                 lines.append(f"w[{slots[node.id]}] = {self.temporary[node.id]};")
         return lines, used
 
-    def _expression(self, op: str, operands: Iterable[str]) -> str:
+    def statements(
+        self, nodes: Sequence[Scalar], operand: Callable[[Scalar], str], stores: Sequence[tuple[int, str]]
+    ) -> list[str]:
+        """Lines that compute the nodes and then store the outputs; stores: pairs of a node's id and a statement."""
+        lines = [self.assign(node, self.expression(node.op, map(operand, node.args))) for node in nodes]
+        return lines + [store for _, store in stores]
+
+    def assign(self, node: Scalar, expression: str) -> str:
+        """The statement that makes the temporary of a node."""
+        return f"const {'int' if node.boolean else self.real} {self.temporary[node.id]} = {expression};"
+
+    def expression(self, op: str, operands: Iterable[str]) -> str:
         if op == "dot":
             terms = list(operands)
             half = len(terms) // 2

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import ctypes
-import sys
 import threading
-import time
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cache as memoize
 from typing import Any
 
 import numpy as np
 
+from dalembert.backends import cache
+from dalembert.backends.progress import announced
 from dalembert.graph import Function, Loop
 
-from . import batch, cache, fastcall, target
+from . import batch, fastcall, target
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
@@ -168,25 +167,3 @@ def _fast_engine() -> Any:
         entry = cache.Entry(target.compile_object(fastcall.source()), {})
         cache.write(name, entry)
     return target.load_object(entry.code)
-
-
-@contextmanager
-def announced(what: str) -> Iterator[None]:
-    """Say on stderr what is being done if it takes longer than a second, and how long it took."""
-    begin = time.perf_counter()
-    shown = threading.Event()
-
-    def show() -> None:
-        shown.set()
-        print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True)
-
-    timer = threading.Timer(1.0, show)
-    timer.daemon = True
-    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down
-        timer.start()
-    try:
-        yield
-    finally:
-        timer.cancel()
-        if shown.is_set():
-            print(f" {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)

@@ -1,4 +1,4 @@
-"""Emitted C compared with stored files, so that a change in folding, order or layout is seen in review.
+"""Emitted C and CUDA compared with stored files, so that a change in folding, order or layout is seen in review.
 
 After an intended change: DALEMBERT_UPDATE_GOLDEN=1 pytest tests/golden
 """
@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from dalembert import math
-from dalembert.backends import c
+from dalembert.backends import c, cuda
 from dalembert.graph import Loop, trace
 
 HERE = Path(__file__).parent
@@ -39,26 +39,43 @@ def swing(q, v, tau, step):
     return {"q_end": q + step[0] * v, "v_end": v, "power": torque * v[0]}
 
 
+def two_link_function():
+    return trace(two_link, {"q": 2, "v": 2, "a": 2}, name="two_link")
+
+
+def pendulum_loop():
+    return Loop(
+        trace(swing, {"q": 1, "v": 1, "tau": 1, "step": 1}, name="pendulum_rollout"),
+        carry=(("q_end", "q"), ("v_end", "v")),
+        sequence=("tau",),
+        record=("power",),
+    )
+
+
 SOURCES = {
-    "two_link": lambda: c.emit(trace(two_link, {"q": 2, "v": 2, "a": 2}, name="two_link")),
-    "pendulum_rollout": lambda: c.emit(
-        Loop(
-            trace(swing, {"q": 1, "v": 1, "tau": 1, "step": 1}, name="pendulum_rollout"),
-            carry=(("q_end", "q"), ("v_end", "v")),
-            sequence=("tau",),
-            record=("power",),
-        ),
-        dtype="float",
-    ),
+    "two_link": lambda: c.emit(two_link_function()),
+    "pendulum_rollout": lambda: c.emit(pendulum_loop(), dtype="float"),
+}
+KERNELS = {
+    "two_link": lambda: cuda.emit(two_link_function()),
+    "two_link_rows": lambda: cuda.emit(two_link_function(), dtype="float", layout="rows"),
+    "pendulum_rollout": lambda: cuda.emit(pendulum_loop(), dtype="float"),
 }
 
 
 @pytest.mark.parametrize("name", SOURCES)
 def test_emitted_c_is_as_stored(name):
     source = SOURCES[name]()
-    for file, text in ((f"{name}.h", source.header), (f"{name}.c", source.source)):
-        if os.environ.get("DALEMBERT_UPDATE_GOLDEN"):
-            (HERE / file).write_text(text, encoding="ascii", newline="\n")
-        assert text == (HERE / file).read_text(encoding="ascii"), (
-            f"{file} changed; if meant: {__doc__.splitlines()[-1]}"
-        )
+    compare(f"{name}.h", source.header)
+    compare(f"{name}.c", source.source)
+
+
+@pytest.mark.parametrize("name", KERNELS)
+def test_emitted_cuda_is_as_stored(name):
+    compare(f"{name}.cu", KERNELS[name]().text)
+
+
+def compare(file: str, text: str) -> None:
+    if os.environ.get("DALEMBERT_UPDATE_GOLDEN"):
+        (HERE / file).write_text(text, encoding="ascii", newline="\n")
+    assert text == (HERE / file).read_text(encoding="ascii"), f"{file} changed; if meant: {__doc__.splitlines()[-1]}"

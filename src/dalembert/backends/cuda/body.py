@@ -1,0 +1,87 @@
+"""Statements: the dialect of C that a graphics processor runs fast, and how one thread sees inputs and outputs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import ClassVar
+
+from dalembert.backends.c.body import Body
+from dalembert.backends.c.names import Parameter
+from dalembert.graph import Scalar
+from dalembert.graph.pressure import fewest_at_once
+
+from .prelude import HELPERS
+
+WHOLE = 12_000  # statements up to which a function is left whole, so that values can stay in registers
+PART = 3_000  # statements in one part of a longer one: compilers take time that grows with the square
+
+
+@dataclass(frozen=True)
+class View(Parameter):
+    """A parameter in device memory: a pointer and the distance between its numbers, so that any layout will do."""
+
+    struct: str = ""
+
+    def declare(self, real: str) -> str:
+        return f"const {self.struct}_{'in' if self.constant else 'out'} {self.identifier}"
+
+
+@dataclass(frozen=True)
+class Row(Parameter):
+    """A parameter that lies densely in the shared memory of the block."""
+
+    def declare(self, real: str) -> str:
+        return f"{'const ' if self.constant else ''}{real} *{self.identifier}"
+
+
+@dataclass(frozen=True)
+class Held(Parameter):
+    """A parameter that the thread holds itself: in registers once the function is inlined."""
+
+    def declare(self, real: str) -> str:
+        return f"{'const ' if self.constant else ''}{real} (&{self.identifier})[{self.size}]"
+
+
+@dataclass
+class CudaBody(Body):
+    """As in C, but in the order with the fewest values alive, outputs stored at once, sine and cosine together."""
+
+    local: ClassVar[str] = "static __device__ __noinline__ void"
+
+    @property
+    def part(self) -> int:
+        return PART if len(self.order) > WHOLE else max(len(self.order), 1)
+
+    def arrange(self, roots: Sequence[Scalar]) -> list[Scalar]:
+        return fewest_at_once(roots)
+
+    def helpers(self) -> list[str]:
+        used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}
+        return [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
+
+    def statements(
+        self, nodes: Sequence[Scalar], operand: Callable[[Scalar], str], stores: Sequence[tuple[int, str]]
+    ) -> list[str]:
+        here = {node.id for node in nodes}
+        due: dict[int, list[str]] = {}
+        for i, store in stores:
+            due.setdefault(i, []).append(store)
+        lines: list[str] = []
+        pairs: dict[int, str] = {}  # argument's id → its sine and cosine
+        for node in nodes:
+            if node.op in ("sin", "cos"):
+                (angle,) = node.args
+                if angle.id not in pairs:
+                    pairs[angle.id] = f"{self.temporary[node.id]}p"
+                    lines.append(f"const {self.name}_pair {pairs[angle.id]} = {self.name}_sincos({operand(angle)});")
+                lines.append(self.assign(node, f"{pairs[angle.id]}.{node.op}"))
+            else:
+                lines.append(self.assign(node, self.expression(node.op, map(operand, node.args))))
+            lines += due.get(node.id, [])
+        return lines + [store for i, store in stores if i not in here]
+
+    def expression(self, op: str, operands: Iterable[str]) -> str:
+        if op in HELPERS:
+            return f"{self.name}_{op}({', '.join(operands)})"
+        return super().expression(op, operands)

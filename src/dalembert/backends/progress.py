@@ -1,0 +1,31 @@
+"""A word to the user while something takes long."""
+
+from __future__ import annotations
+
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+
+
+@contextmanager
+def announced(what: str) -> Iterator[None]:
+    """Say on stderr what is being done if it takes longer than a second, and how long it took."""
+    begin = time.perf_counter()
+    shown = threading.Event()
+
+    def show() -> None:
+        shown.set()
+        print(f"dalembert: {what} …", end="", file=sys.stderr, flush=True)
+
+    timer = threading.Timer(1.0, show)
+    timer.daemon = True
+    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if shown.is_set():
+            print(f" {time.perf_counter() - begin:.1f} s", file=sys.stderr, flush=True)
