@@ -14,7 +14,8 @@ from typing import Any
 import numpy as np
 
 from .errors import DalembertError
-from .graph import Function, Scalar, trace
+from .graph import Function, Scalar, poisoned, pullback, trace
+from .interop import is_foreign
 from .math import abs as absolute
 from .model import Model
 from .quantities import CATALOGUE, Options, Quantity
@@ -48,6 +49,8 @@ class Call:
         self.thread_limit = threads.limit
         self.name, self.owner, self.sizes, self.shapes, self.explain = name, owner, sizes, list(shapes), explain
         self.kernel = Kernel(f"{name} of {owner}", identity, list(sizes.values()), self.shapes, build)
+        self.operators: dict[str, Any] = {}  # what other libraries make of it; see `interop`
+        self._pullback: Call | None = None
 
     def __call__(
         self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True, **others: Any
@@ -55,6 +58,10 @@ class Call:
         """The result for the given states; see `Robot` for the meaning of the keywords."""
         if others:
             raise TypeError(f"{self.name}() has no keyword {next(iter(others))!r}: expected out, threads or check")
+        if any(is_foreign(a) for a in arguments):
+            from .interop.calls import evaluate
+
+            return evaluate(self, arguments, out, threads, check)
         arrays = self._arrays(arguments)
         dtype = FLOATS[1] if all(is_single(a) for a in arrays) else FLOATS[0]
         batch = self._batch(arrays)
@@ -70,6 +77,41 @@ class Call:
                 self._complain(arrays, dtype, status)
         answers = [_answer(o, r) for o, r in zip(given, results, strict=True)]
         return answers[0] if len(answers) == 1 else tuple(answers)
+
+    def function(self) -> Function:
+        """The traced function."""
+        made = self.kernel.function()
+        assert isinstance(made, Function)
+        return made
+
+    def pullback(self) -> Call:
+        """The vector-Jacobian product: arguments and one flat cotangent per result → one gradient per argument.
+
+        Gradients are in coordinates: that of a quaternion has four numbers.
+        """
+        if self._pullback is None:
+            cotangents = {f"{self.name} cotangent {k}": prod(shape) for k, shape in enumerate(self.shapes)}
+            self._pullback = Call(
+                f"{self.name} vjp",
+                self.owner,
+                f"{self.kernel.identity} vjp",
+                self.sizes | cotangents,
+                [(size,) for size in self.sizes.values()],
+                lambda: pullback(self.function()),
+                self.explain,
+            )
+        return self._pullback
+
+    def device_kernel(self, check: bool) -> Any:
+        """The function for a graphics processor; check: states that fail a check give NaN."""
+        from .backends.cuda.kernel import Kernel
+
+        key = f"cuda {check}"
+        if key not in self.operators:
+            sizes = [*self.sizes.values(), *map(prod, self.shapes)]
+            build = (lambda: poisoned(self.function())) if check else self.function
+            self.operators[key] = Kernel(self.kernel.name, f"{self.kernel.identity} {key}", sizes, build)
+        return self.operators[key]
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         """The arguments as arrays of real numbers with the right last axes, not copied."""
@@ -291,7 +333,7 @@ def sources() -> str:
     """Digest of the package's own code that decides what a kernel computes."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    folders = ("graph", "backends/llvm", "spatial", "model", "algorithms", "quantities")
+    folders = ("graph", "backends/llvm", "backends/c", "backends/cuda", "spatial", "model", "algorithms", "quantities")
     files = [p for folder in folders for p in (root / folder).rglob("*.py")]
     for path in sorted([*files, root / "math.py", root / "compile.py", root / "backends/elementary.py"]):
         digest.update(path.read_bytes())

@@ -12,6 +12,7 @@ import numpy as np
 
 from .compile import Call, catalogued, is_single, is_traced, quantity_call, real_array
 from .errors import DalembertError, unknown
+from .interop import is_foreign
 from .model import Model
 from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options, checked
 from .structure import ORIGIN, Wrench
@@ -100,7 +101,7 @@ class Evaluation:
         if self._is_new(name):
             fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
             self.__dict__[name] = _Packed(self, name, fast, kind, rank)
-        return tuple.__new__(kind, np.moveaxis(result, -rank, 0))
+        return _unpacked(kind, result, rank)
 
     def _compute(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
         """The numbers, or the expression when the inputs are traced."""
@@ -212,16 +213,28 @@ class _Packed:
         if keywords:
             return self.general(*inputs, **keywords)
         x = self.fast(*inputs)
-        return tuple.__new__(self.kind, x if x.ndim == self.rank else np.moveaxis(x, -self.rank, 0))
+        return tuple.__new__(self.kind, x) if x.ndim == self.rank else _unpacked(self.kind, x, self.rank)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return getattr, (self.owner, self.__name__)
+
+
+def _unpacked(kind: type[tuple], x: Any, rank: int) -> Any:
+    """A named tuple of the parts of x (…, n, *shape), where n and shape make `rank` axes."""
+    if isinstance(x, np.ndarray):
+        return tuple.__new__(kind, np.moveaxis(x, -rank, 0))
+    inner = (slice(None),) * (rank - 1)
+    return tuple.__new__(kind, [x[(..., k, *inner)] for k in range(x.shape[-rank])])
 
 
 def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:
     """Numbers (…) as vectors of one element (…, 1), so that they take part in broadcasting."""
     if is_traced(x):
         return np.atleast_1d(np.asarray(x, object))
+    if is_foreign(x):
+        return x[..., None]
+    if any(map(is_foreign, inputs)) and not isinstance(x, np.ndarray):
+        return real_array(name, x, "expected a number or an array of them")[..., None].tolist()
     return x if is_traced(*inputs) else _beside(name, x, inputs, "expected a number or an array of them")[..., None]
 
 
@@ -230,6 +243,8 @@ def _beside(what: str, x: Any, inputs: tuple[Any, ...], expected: str = "expecte
     if is_traced(x, *inputs):
         return x
     own = type(x) in (int, float, list, tuple)
+    if is_foreign(x) or (own and any(map(is_foreign, inputs))):
+        return x  # becomes an array of that library, in its precision
     a = real_array(what, x, expected)
     return a.astype(np.float32) if own and all(is_single(i) for i in inputs) else a
 

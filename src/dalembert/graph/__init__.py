@@ -7,6 +7,7 @@ from .differentiate import gradient, jacobian, jvp, vjp
 from .function import Function, Input, Loop, Output, trace
 from .scalar import Graph, Scalar
 from .substitute import substitute
+from .transform import poisoned, pullback
 
 __all__ = [
     "Function",
@@ -18,6 +19,8 @@ __all__ = [
     "gradient",
     "jacobian",
     "jvp",
+    "poisoned",
+    "pullback",
     "substitute",
     "trace",
     "vjp",

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.compile import is_single, is_traced
 from dalembert.errors import DalembertError
 from dalembert.evaluation import Evaluation, Keywords, column
+from dalembert.interop import is_foreign
 from dalembert.quantities import Options
 from dalembert.structure import ORIGIN, Wrench
 
@@ -140,7 +141,7 @@ class Operational(Evaluation):
         options = self._task_options(name, frame, axes, rows, point is not ORIGIN)
         numbers = [*inputs, column(f"{name}: damping", damping, inputs)]
         numbers += [] if point is ORIGIN else [point]
-        if is_traced(*numbers):
+        if is_traced(*numbers) or any(map(is_foreign, numbers)):
             return self._compute(name, options, *numbers, **keywords)
         single, out = all(is_single(x) for x in inputs), keywords.get("out")
         if single:

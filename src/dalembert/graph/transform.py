@@ -1,0 +1,43 @@
+"""Functions made of functions: the product with their derivative, and results that tell of bad inputs."""
+
+from __future__ import annotations
+
+from functools import reduce
+from math import nan
+
+import numpy as np
+
+from .differentiate import vjp
+from .function import Function, Input, Output
+from .scalar import Graph, Scalar
+
+
+def pullback(function: Function) -> Function:
+    """The vector-Jacobian product: inputs and one cotangent per output → one gradient per input, in coordinates.
+
+    The cotangent of output y is the input "y cotangent", flat; the gradient in input x is the output "x gradient". The
+    guards stay.
+    """
+    nodes = [node for output in function.outputs for node in output.nodes]
+    graph = nodes[0].graph if nodes else Graph()
+    inputs = [graph.input(i.name, i.size) for i in function.inputs]
+    cotangents = [Input(f"{o.name} cotangent", len(o.nodes)) for o in function.outputs]
+    weights = [graph.input(c.name, c.size) for c in cotangents]
+    none = np.empty(0, object)
+    slopes = vjp(nodes, np.concatenate([none, *weights]), np.concatenate([none, *inputs]))
+    outputs, start = [], 0
+    for each in function.inputs:
+        own = [x if isinstance(x, Scalar) else graph.constant(x) for x in slopes[start : start + each.size]]
+        outputs.append(Output(f"{each.name} gradient", (each.size,), tuple(own)))
+        start += each.size
+    return Function(f"{function.name} vjp", (*function.inputs, *cotangents), tuple(outputs), function.guards)
+
+
+def poisoned(function: Function) -> Function:
+    """The function with NaN in every result where a guard fails, for machines that cannot stop and complain."""
+    if not function.guards:
+        return function
+    valid = reduce(lambda a, b: a & b, function.guards)
+    made = {node.id: node.__traced__("where", valid, node, nan) for output in function.outputs for node in output.nodes}
+    outputs = tuple(Output(o.name, o.shape, tuple(made[node.id] for node in o.nodes)) for o in function.outputs)
+    return Function(function.name, function.inputs, outputs)

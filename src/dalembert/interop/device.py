@@ -1,0 +1,77 @@
+"""A call on a GPU: addresses and distances of the arrays, new arrays in a suitable layout, one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dalembert.backends.cuda.kernel import Array
+from dalembert.backends.cuda.kernel import library as cupy
+from dalembert.errors import DalembertError
+
+from .calls import Call, batch_shape
+from .kinds import FLOATS, Library
+
+ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
+
+
+def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool) -> tuple[Any, ...]:
+    """The results on the device of the arrays, queued on the caller's stream. States that fail a check give NaN."""
+    dtype, batch = kind.dtype(arrays[0]), batch_shape(call, arrays)
+    count = prod(batch)
+    with cupy().cuda.Device(kind.place):
+        sources = [_source(kind, x, batch) for x in arrays]
+        columns = len(batch) == 1 and any(s.state == 1 and s.item >= count > 1 for s, _ in sources)
+        targets = [_target(kind, shape, batch, dtype, columns) for shape in call.shapes]
+        places = [s for s, x in sources if x.shape[-1]] + [
+            place for (place, _, _), shape in zip(targets, call.shapes, strict=True) if prod(shape)
+        ]
+        if any(prod(shape) for shape in call.shapes):
+            call.device_kernel(check).launch(ELEMENT[dtype], count, places, kind.stream())
+    results = tuple(result for _, result, _ in targets)
+    return results if out is None else _written(call, out, results)
+
+
+def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> tuple[Array, Any]:
+    """Where an input lies, and the array that owns the memory."""
+    own = tuple(x.shape[:-1])
+    if prod(own) == 1 and own != batch:
+        address, strides = kind.memory(x)
+        return Array(address, 0, strides[-1]), x
+    address, strides = kind.memory(x)
+    if own != batch or not _even(own, strides):
+        x = kind.dense(x, batch)
+        address, strides = kind.memory(x)
+    return Array(address, strides[-2] if own else 0, strides[-1]), x
+
+
+def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
+    """Whether the states of a batch with several axes follow each other at one distance."""
+    return all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
+
+
+def _target(
+    kind: Library, shape: tuple[int, ...], batch: tuple[int, ...], dtype: np.dtype, columns: bool
+) -> tuple[Array, Any, Any]:
+    """Where an output goes, the result, and the memory behind it; [n][B] in memory if the inputs are."""
+    if columns and len(shape) == 1:
+        memory = kind.empty((*shape, *batch), dtype)
+        address, _ = kind.memory(memory)
+        return Array(address, 1, batch[0]), kind.finish(memory).T, memory
+    memory = kind.empty((*batch, *shape), dtype)
+    address, _ = kind.memory(memory)
+    return Array(address, prod(shape), 1), kind.finish(memory), memory
+
+
+def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The results copied into the arrays of the caller."""
+    given = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    shapes = [tuple(x.shape) for x in results]
+    if len(given) != len(results) or [tuple(getattr(x, "shape", ())) for x in given] != shapes:
+        raise DalembertError(f"{call.name}: out does not fit, expected arrays of shapes {shapes} on the same device")
+    for target, result in zip(given, results, strict=True):
+        target[...] = result
+    return given
