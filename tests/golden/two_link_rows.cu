@@ -6,16 +6,25 @@
 #endif
 
 /* Rows of `size` numbers between device memory, where neighbouring threads take neighbouring numbers, and shared
- * memory, where each thread has its own row. An odd distance between rows keeps them in different banks. */
+ * memory, where each thread has its own row. An odd distance between rows keeps them in different banks; the fixed
+ * number of rounds lets all of a thread's loads be under way at once. */
 template <int size>
 static __device__ __forceinline__ void two_link_take(float *rows, const float *data, int count)
 {
-    for (int i = threadIdx.x; i < count * size; i += blockDim.x) rows[i / size * (size | 1) + i % size] = data[i];
+    #pragma unroll
+    for (int k = 0; k < size; ++k) {
+        const int i = k * blockDim.x + threadIdx.x;
+        if (i < count * size) rows[i / size * (size | 1) + i % size] = __ldg(data + i);
+    }
 }
 template <int size>
 static __device__ __forceinline__ void two_link_give(float *data, const float *rows, int count)
 {
-    for (int i = threadIdx.x; i < count * size; i += blockDim.x) data[i] = rows[i / size * (size | 1) + i % size];
+    #pragma unroll
+    for (int k = 0; k < size; ++k) {
+        const int i = k * blockDim.x + threadIdx.x;
+        if (i < count * size) data[i] = rows[i / size * (size | 1) + i % size];
+    }
 }
 
 struct two_link_body_pair { float sin, cos; };

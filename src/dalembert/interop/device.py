@@ -15,6 +15,7 @@ from dalembert.errors import DalembertError
 from .calls import Call, batch_shape
 from .kinds import FLOATS, Library
 
+LONG = 100  # numbers of a result above which the batch comes last in memory: rows that long would be slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
 
 
@@ -24,8 +25,8 @@ def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool)
     count = prod(batch)
     with cupy().cuda.Device(kind.place):
         sources = [_source(kind, x, batch) for x in arrays]
-        columns = len(batch) == 1 and any(s.state == 1 and s.item >= count > 1 for s, _ in sources)
-        targets = [_target(kind, shape, batch, dtype, columns) for shape in call.shapes]
+        columns = any(s.state == 1 and s.item >= count > 1 for s, _ in sources)
+        targets = [_target(kind, shape, batch, dtype, columns or prod(shape) > LONG) for shape in call.shapes]
         places = [s for s, x in sources if x.shape[-1]] + [
             place for (place, _, _), shape in zip(targets, call.shapes, strict=True) if prod(shape)
         ]
@@ -56,11 +57,11 @@ def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
 def _target(
     kind: Library, shape: tuple[int, ...], batch: tuple[int, ...], dtype: np.dtype, columns: bool
 ) -> tuple[Array, Any, Any]:
-    """Where an output goes, the result, and the memory behind it; [n][B] in memory if the inputs are."""
-    if columns and len(shape) == 1:
+    """Where an output goes, the result, and the memory behind it; columns: [n][B] in memory, given as a view."""
+    if columns and batch and shape:
         memory = kind.empty((*shape, *batch), dtype)
         address, _ = kind.memory(memory)
-        return Array(address, 1, batch[0]), kind.finish(memory).T, memory
+        return Array(address, 1, prod(batch)), kind.batch_first(kind.finish(memory), len(batch)), memory
     memory = kind.empty((*batch, *shape), dtype)
     address, _ = kind.memory(memory)
     return Array(address, prod(shape), 1), kind.finish(memory), memory

@@ -90,6 +90,10 @@ class Library(ABC):
         """What `empty` gave, as an array of this library."""
         return x
 
+    def batch_first(self, x: Any, axes: int) -> Any:
+        """x with its last `axes` axes in front, not copied where the library has such views."""
+        return self.module.moveaxis(x, tuple(range(-axes, 0)), tuple(range(axes)))
+
     def stream(self) -> int | None:
         """Address of the stream that the caller's work is queued on; None: CuPy's current one."""
         return None
@@ -189,6 +193,9 @@ class Jax(Library):
 
     def finish(self, x: Any) -> Any:
         return self.module.dlpack.from_dlpack(x)
+
+    def batch_first(self, x: Any, axes: int) -> Any:
+        return self.module.numpy.moveaxis(x, tuple(range(-axes, 0)), tuple(range(axes)))
 
     def dense(self, x: Any, batch: tuple[int, ...]) -> Any:
         return self.module.numpy.broadcast_to(x, (*batch, x.shape[-1])) + 0

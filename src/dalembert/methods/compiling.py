@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Callable, Iterable
 from functools import partial
+from importlib import import_module
 from typing import Any, Self, overload
 
 import numpy as np
@@ -108,7 +109,14 @@ class Compiling(Evaluation):
         axes: str | None = None,
         live: str | Iterable[str] = (),
     ) -> str:
-        """A quantity as source text: "c", one self-contained C99 file. `live`: see `compile`."""
+        """A quantity as source text: "c", one self-contained C99 file; "cuda", a kernel of one state per thread.
+
+        `live`: see `compile`.
+        """
+        if language == "cuda":
+            from dalembert.backends import cuda
+
+            return cuda.emit(self._named_call(name, frame, axes, checked(live)).function(), self._title(name)).text
         made = self._emit(name, language, frame, axes, live)
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
@@ -131,7 +139,7 @@ class Compiling(Evaluation):
         from dalembert.backends import c
 
         if language != "c":
-            raise unknown("language", language, ["c"], "source")
+            raise unknown("language", language, ["c", "cuda"], "source")
         live = checked(live)
         call = self._named_call(name, frame, axes, live)
         rng = np.random.default_rng(0)
@@ -139,5 +147,29 @@ class Compiling(Evaluation):
             n: algorithms.random(self.model, rng) if n in ("q", "q0", "q1") else rng.uniform(-1, 1, k)
             for n, k in call.sizes.items()
         } | {n: self.live_values(n) for n in live}
+        return c.emit(call.kernel.function(), name=self._title(name), sample=sample)
+
+    def _title(self, name: str) -> str:
+        """The name of a quantity of this robot as an identifier."""
         title = re.sub(r"\W", "_", f"{self.model.name}_{name}")
-        return c.emit(call.kernel.function(), name=title if title[0].isalpha() else "robot_" + title, sample=sample)
+        return title if title[0].isalpha() else "robot_" + title
+
+    def traceable(
+        self,
+        name: str,
+        library: str,
+        *,
+        frame: str | None = None,
+        axes: str | None = None,
+        live: str | Iterable[str] = (),
+    ) -> Callable[..., Any]:
+        """A quantity as plain operations of "jax" or "torch", for those who trace through it with the library's own
+        transformations. Arguments (…, size), result (…, *shape). For numbers and gradients alone the methods of the
+        robot, which take arrays of these libraries too, are faster by orders of magnitude. `live`: see `compile`.
+        """
+        if library not in ("jax", "torch"):
+            raise unknown("library", library, ["jax", "torch"], "traceable")
+        run = import_module(f"dalembert.backends.{library}").run
+        function = self._named_call(name, frame, axes, checked(live)).function()
+        names, result = [i.name for i in function.inputs], function.outputs[0].name
+        return lambda *arrays: run(function, dict(zip(names, arrays, strict=True)))[result]

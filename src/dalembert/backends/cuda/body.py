@@ -9,7 +9,7 @@ from typing import ClassVar
 from dalembert.backends.c.body import Body
 from dalembert.backends.c.names import Parameter
 from dalembert.graph import Scalar
-from dalembert.graph.pressure import fewest_at_once
+from dalembert.graph.pressure import fewest_at_once, peak
 
 from .prelude import HELPERS
 
@@ -55,6 +55,10 @@ class CudaBody(Body):
 
     def arrange(self, roots: Sequence[Scalar]) -> list[Scalar]:
         return fewest_at_once(roots)
+
+    def words(self) -> int:
+        """Registers of 32 bits that the values need which are alive at once."""
+        return peak(self.order) * (2 if self.real == "double" else 1)
 
     def helpers(self) -> list[str]:
         used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}

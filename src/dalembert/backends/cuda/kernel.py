@@ -12,11 +12,13 @@ from dalembert.backends.progress import announced
 from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
 
-from . import THREADS, emit
+from . import emit
 
 SIZE = {"double": 8, "float": 4}
 STAGED = 1300  # bytes of shared memory per thread up to which rows go through it: two blocks of 64 on one processor
+SHORT = 64  # bytes of a row up to which it does not: neighbouring threads still find their numbers in the same lines
 FEW = 16384  # states up to which small blocks spread the work over more processors
+BLOCK_SHARED = 98304  # bytes of shared memory for one block, so that a processor holds two
 SHARED_LIMIT = 8  # CUDA's number of the function attribute for the largest dynamic shared memory
 # A division within 2 ulp instead of 0.5: it needs no branch.
 OPTIONS = ("-std=c++17", "-prec-div=false")
@@ -66,9 +68,10 @@ class Kernel:
         dense = passes is None and all(
             a.state == size and (a.item == 1 or size == 1) for a, size in zip(arrays, sizes, strict=True)
         )
-        staged = dense and sum(size | 1 for size in sizes) * SIZE[element] <= STAGED
+        long = max(sizes) * SIZE[element] > SHORT
+        staged = dense and long and sum(size | 1 for size in sizes) * SIZE[element] <= STAGED
         loaded = self._loaded(element, "rows" if staged else "strided")
-        threads = min(loaded.threads, 32 if count <= FEW else THREADS)
+        threads = 32 if count <= FEW else loaded.threads
         head = (count,) if passes is None else (count, passes)
         if staged:
             arguments = (*head, *(a.address for a in arrays))
@@ -95,8 +98,8 @@ class Kernel:
         module.load(entry.code)
         made = module.get_function(entry.facts["name"])
         shared = entry.facts["shared"] * SIZE[element]
-        threads = THREADS
-        while shared * threads > 98304:
+        threads = entry.facts["threads"]
+        while shared * threads > BLOCK_SHARED:
             threads //= 2
         if shared * threads > 49152:
             driver.funcSetAttribute(made.ptr, SHARED_LIMIT, shared * threads)
@@ -114,7 +117,7 @@ class Kernel:
             with announced(f"compiling {self.name} for CUDA"):
                 source = emit(self._build(), dtype=element, layout=layout)
                 code = _compile(nvrtc, source.text, capability)
-            entry = cache.Entry(code, {"name": source.name, "shared": source.shared})
+            entry = cache.Entry(code, {"name": source.name, "threads": source.threads, "shared": source.shared})
             cache.write(key, entry)
         return entry
 

@@ -35,17 +35,33 @@ struct {name}_out {{
 
 STAGING = """\
 /* Rows of `size` numbers between device memory, where neighbouring threads take neighbouring numbers, and shared
- * memory, where each thread has its own row. An odd distance between rows keeps them in different banks. */
+ * memory, where each thread has its own row. An odd distance between rows keeps them in different banks; the fixed
+ * number of rounds lets all of a thread's loads be under way at once. */
 template <int size>
 static __device__ __forceinline__ void {name}_take({real} *rows, const {real} *data, int count)
 {{
-    for (int i = threadIdx.x; i < count * size; i += blockDim.x) rows[i / size * (size | 1) + i % size] = data[i];
+    #pragma unroll
+    for (int k = 0; k < size; ++k) {{
+        const int i = k * blockDim.x + threadIdx.x;
+        if (i < count * size) rows[i / size * (size | 1) + i % size] = __ldg(data + i);
+    }}
 }}
 template <int size>
 static __device__ __forceinline__ void {name}_give({real} *data, const {real} *rows, int count)
 {{
-    for (int i = threadIdx.x; i < count * size; i += blockDim.x) data[i] = rows[i / size * (size | 1) + i % size];
+    #pragma unroll
+    for (int k = 0; k < size; ++k) {{
+        const int i = k * blockDim.x + threadIdx.x;
+        if (i < count * size) data[i] = rows[i / size * (size | 1) + i % size];
+    }}
 }}"""
+
+# Values for which no register is left go to shared memory instead of a cache line each (CUDA 13; older ones ignore it).
+SPILLING = [
+    "#ifdef __CUDA_ARCH__",
+    'asm volatile(".pragma \\"enable_smem_spilling\\";");',
+    "#endif",
+]
 
 # rint by adding and taking away a number so large that no fraction is left; the quadrant is then in its last bits
 MAGIC = {"double": "6755399441055744.0", "float": "12582912.0f"}

@@ -1,0 +1,87 @@
+"""A traced function as operations of an array library, one by one, so that the library can trace or differentiate it.
+
+`jax` and `torch` have the tables from operations to what the library calls them. The straight-line code is long: for
+numbers alone the compiled backends are faster by orders of magnitude.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.graph import Function, Loop
+
+
+@dataclass(frozen=True)
+class Library:
+    """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
+
+    scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
+    sequences and records are dicts of arrays with the passes as first axis.
+    """
+
+    table: Mapping[str, Callable[..., Any]]
+    asarray: Callable[[Any], Any]
+    constant: Callable[[float, Any], Any]
+    broadcast: Callable[[Any, tuple[int, ...]], Any]
+    stack: Callable[[list[Any]], Any]
+    empty: Callable[[tuple[int, ...], Any], Any]
+    moveaxis: Callable[[Any, int, int], Any]
+    scan: Callable[..., tuple[Any, Any]]
+
+
+def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
+    """As `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
+    step = program.step if isinstance(program, Loop) else program
+    sequence = program.sequence if isinstance(program, Loop) else ()
+    missing = [i.name for i in step.inputs if i.name not in inputs]
+    if missing:
+        raise DalembertError(f"{step.name}: input {missing[0]!r} is missing")
+    given = {i.name: library.asarray(inputs[i.name]) for i in step.inputs}
+    own = {name: 2 if name in sequence else 1 for name in given}
+    batch = np.broadcast_shapes(*[tuple(x.shape[: x.ndim - own[name]]) for name, x in given.items()])
+    if not isinstance(program, Loop):
+        return _outputs(library, step, given, batch)
+    rows = {name: library.moveaxis(given[name], -2, 0) for name in sequence}
+    n = len(next(iter(rows.values()))) if n is None and rows else n
+    if n is None:
+        raise DalembertError(f"loop over '{step.name}': how many passes? pass n")
+    fixed = {name: x for name, x in given.items() if name not in sequence}
+    shapes = {output.name: output.shape for output in step.outputs}
+    state = {taken: library.broadcast(given[taken], (*batch, given[taken].shape[-1])) for _, taken in program.carry}
+
+    def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        made = _outputs(library, step, {**fixed, **state, **row}, batch)
+        following = {taken: made[name].reshape(state[taken].shape) for name, taken in program.carry}
+        return following, {name: made[name] for name in program.record}
+
+    if n:
+        state, records = library.scan(one, state, rows, n)
+    else:
+        like = next(iter(given.values()))
+        records = {name: library.empty((0, *batch, *shapes[name]), like) for name in program.record}
+    ends = {made: state[taken].reshape((*batch, *shapes[made])) for made, taken in program.carry}
+    ends |= {name: library.moveaxis(rows, 0, len(batch)) for name, rows in records.items()}
+    return {output.name: ends[output.name] for output, _ in program.results()}
+
+
+def _outputs(library: Library, function: Function, given: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, Any]:
+    like = next(iter(given.values()))
+    values: dict[int, Any] = {}
+    for node in function.schedule():
+        if node.op == "const":
+            values[node.id] = library.constant(node.value, like)
+        elif node.op == "input":
+            values[node.id] = given[node.value[0]][..., node.value[1]]
+        else:
+            values[node.id] = library.table[node.op](*[values[argument.id] for argument in node.args])
+    results = {}
+    for output in function.outputs:
+        flat = [library.broadcast(values[node.id], batch) for node in output.nodes]
+        stacked = library.stack(flat) if flat else library.empty((*batch, 0), like)
+        results[output.name] = stacked.reshape((*batch, *output.shape))
+    return results

@@ -1,0 +1,53 @@
+"""A traced function as jax.numpy operations: jit, vmap, grad and the rest of JAX see through it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from dalembert.errors import DalembertError
+from dalembert.graph import Function, Loop
+from dalembert.graph.operations import MEANING
+
+from .elementwise import Library
+from .elementwise import run as evaluate
+
+
+def run(program: Function | Loop, inputs: Mapping[str, Any], n: int | None = None) -> dict[str, Any]:
+    """Outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes, as one jax.lax.scan."""
+    return evaluate(_library(), program, inputs, n)
+
+
+@cache
+def _library() -> Library:
+    try:
+        import jax
+        import jax.numpy as jnp
+    except ImportError:
+        raise DalembertError("JAX is missing: pip install 'dalembert[jax]'") from None
+
+    def scan(step: Any, state: Any, rows: Any, n: int) -> tuple[Any, Any]:
+        return jax.lax.scan(step, state, rows, length=n)
+
+    return Library(
+        table={
+            **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
+            **{op: getattr(jnp, op) for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "sign", "where")},
+            "div": operator.truediv,
+            "atan2": jnp.arctan2,
+            "min": jnp.minimum,
+            "max": jnp.maximum,
+            "and": jnp.logical_and,
+            "or": jnp.logical_or,
+            "not": jnp.logical_not,
+        },
+        asarray=jnp.asarray,
+        constant=lambda value, like: jnp.asarray(value, like.dtype),
+        broadcast=jnp.broadcast_to,
+        stack=lambda values: jnp.stack(values, axis=-1),
+        empty=lambda shape, like: jnp.empty(shape, like.dtype),
+        moveaxis=jnp.moveaxis,
+        scan=scan,
+    )

@@ -1,0 +1,59 @@
+"""A traced function as PyTorch operations: autograd, torch.compile and torch.func see through it."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Mapping
+from functools import cache
+from typing import Any
+
+from dalembert.errors import DalembertError
+from dalembert.graph import Function, Loop
+from dalembert.graph.operations import MEANING
+
+from .elementwise import Library
+from .elementwise import run as evaluate
+
+
+def run(program: Function | Loop, inputs: Mapping[str, Any], n: int | None = None) -> dict[str, Any]:
+    """Outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes, one after the other."""
+    return evaluate(_library(), program, inputs, n)
+
+
+@cache
+def _library() -> Library:
+    try:
+        import torch
+    except ImportError:
+        raise DalembertError("PyTorch is missing: pip install 'dalembert[torch]'") from None
+
+    def sign(x: Any) -> Any:
+        return torch.where(torch.isnan(x), x, torch.sign(x))
+
+    def scan(step: Any, state: Any, rows: Any, n: int) -> tuple[Any, Any]:
+        records = []
+        for k in range(n):
+            state, made = step(state, {name: x[k] for name, x in rows.items()})
+            records.append(made)
+        return state, {name: torch.stack([made[name] for made in records]) for name in records[0]}
+
+    return Library(
+        table={
+            **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
+            **{op: getattr(torch, op) for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "where", "atan2")},
+            "div": operator.truediv,
+            "sign": sign,
+            "min": torch.minimum,
+            "max": torch.maximum,
+            "and": torch.logical_and,
+            "or": torch.logical_or,
+            "not": torch.logical_not,
+        },
+        asarray=torch.as_tensor,
+        constant=lambda value, like: torch.tensor(value, dtype=like.dtype, device=like.device),
+        broadcast=torch.broadcast_to,
+        stack=lambda values: torch.stack(values, dim=-1),
+        empty=lambda shape, like: torch.empty(shape, dtype=like.dtype, device=like.device),
+        moveaxis=torch.moveaxis,
+        scan=scan,
+    )
