@@ -93,7 +93,7 @@ def methods(library: str, dtype: type) -> None:
             lambda r, q, v, a: r.energy(q, v),
             lambda r, q, v, a: r.integrate(q, v, 0.1),
             lambda r, q, v, a, frame=frame: r.jacobian(q, frame),
-            lambda r, q, v, a: r.inverse_dynamics_derivatives(q, v, a).dv,
+            lambda r, q, v, a: r.inverse_dynamics_vjp(q, v, a, a).dv,
         ):
             got = f(robot, put(q), put(v), put(a))
             assert type(got) is type(put(q)), type(got)

@@ -191,9 +191,8 @@ def main() -> None:
     device = cupy.cuda.runtime.getDeviceProperties(0)["name"].decode()
     speed = ", ".join(f"{t} {x / 1e12:.1f} TFLOP/s" for t, x in roofs.operations.items())
     print(f"{device}: copy {roofs.bytes / 1e12:.2f} TB/s, {speed}")
-    print(
-        "robot   function                      dtype      states   device µs      G/s   roof    call µs    rows µs  error"
-    )
+    head = ("robot", "function", "dtype", "states", "device µs", "G/s", "roof", "call µs", "rows µs", "error")
+    print("{:7s} {:29s} {:8s} {:>8s} {:>11s} {:>8s} {:>7s} {:>10s} {:>10s} {:>8s}".format(*head))
     rows = []
     for label, robot in robots(given.urdf, given.robots).items():
         for dtype in ("float32", "float64"):

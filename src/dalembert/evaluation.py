@@ -49,7 +49,8 @@ class Evaluation:
     ) -> Any:
         """A quantity that needs no frame; from then on the fast call stands in the method's place."""
         usual = CATALOGUE[name].usual
-        options = options or replace(usual, method=_text("method", method))
+        if options is None:
+            options = usual if method == usual.method else replace(usual, method=_text("method", method))
         places, numbers = self._loads(name, inputs, external)
         if places:
             return self._compute(name, replace(options, loads=places), *inputs, *numbers, **keywords)

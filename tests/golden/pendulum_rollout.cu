@@ -8,13 +8,13 @@
 /* One state of an array in device memory; item: the distance between its numbers. */
 struct pendulum_rollout_in {
     const float *data;
-    long long item;
-    __device__ __forceinline__ float operator[](int k) const { return __ldg(data + k * item); }
+    unsigned item;
+    __device__ __forceinline__ float operator[](unsigned long long k) const { return __ldg(data + k * item); }
 };
 struct pendulum_rollout_out {
     float *data;
-    long long item;
-    __device__ __forceinline__ float &operator[](int k) const { return data[k * item]; }
+    unsigned item;
+    __device__ __forceinline__ float &operator[](unsigned long long k) const { return data[k * item]; }
 };
 
 struct pendulum_rollout_body_pair { float sin, cos; };
@@ -105,11 +105,11 @@ extern "C" __global__ void __launch_bounds__(128) pendulum_rollout(
 {
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const pendulum_rollout_in q = {q_data + i * q_state, q_item};
-    const pendulum_rollout_in v = {v_data + i * v_state, v_item};
-    const pendulum_rollout_in step = {step_data + i * step_state, step_item};
-    const pendulum_rollout_out q_end_ = {q_end__data + i * q_end__state, q_end__item};
-    const pendulum_rollout_out v_end_ = {v_end__data + i * v_end__state, v_end__item};
+    const pendulum_rollout_in q = {q_data + i * q_state, (unsigned)q_item};
+    const pendulum_rollout_in v = {v_data + i * v_state, (unsigned)v_item};
+    const pendulum_rollout_in step = {step_data + i * step_state, (unsigned)step_item};
+    const pendulum_rollout_out q_end_ = {q_end__data + i * q_end__state, (unsigned)q_end__item};
+    const pendulum_rollout_out v_end_ = {v_end__data + i * v_end__state, (unsigned)v_end__item};
     float q_now[1], q_end__end[1];
     #pragma unroll
     for (int j = 0; j < 1; ++j) q_now[j] = q[j];
@@ -117,8 +117,8 @@ extern "C" __global__ void __launch_bounds__(128) pendulum_rollout(
     #pragma unroll
     for (int j = 0; j < 1; ++j) v_now[j] = v[j];
     for (long long k = 0; k < n; ++k) {
-        const pendulum_rollout_in tau = {tau_data + i * tau_state + k * tau_pass, tau_item};
-        const pendulum_rollout_out power = {power_data + i * power_state + k * power_pass, power_item};
+        const pendulum_rollout_in tau = {tau_data + i * tau_state + k * tau_pass, (unsigned)tau_item};
+        const pendulum_rollout_out power = {power_data + i * power_state + k * power_pass, (unsigned)power_item};
         pendulum_rollout_body(q_now, v_now, tau, step, q_end__end, v_end__end, power);
         #pragma unroll
         for (int j = 0; j < 1; ++j) q_now[j] = q_end__end[j];

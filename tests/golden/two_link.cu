@@ -8,13 +8,13 @@
 /* One state of an array in device memory; item: the distance between its numbers. */
 struct two_link_in {
     const double *data;
-    long long item;
-    __device__ __forceinline__ double operator[](int k) const { return __ldg(data + k * item); }
+    unsigned item;
+    __device__ __forceinline__ double operator[](unsigned long long k) const { return __ldg(data + k * item); }
 };
 struct two_link_out {
     double *data;
-    long long item;
-    __device__ __forceinline__ double &operator[](int k) const { return data[k * item]; }
+    unsigned item;
+    __device__ __forceinline__ double &operator[](unsigned long long k) const { return data[k * item]; }
 };
 
 struct two_link_body_pair { double sin, cos; };
@@ -122,10 +122,10 @@ extern "C" __global__ void __launch_bounds__(128) two_link(
 {
     const long long i = (long long)blockIdx.x * blockDim.x + threadIdx.x;
     if (i >= count) return;
-    const two_link_in q = {q_data + i * q_state, q_item};
-    const two_link_in v = {v_data + i * v_state, v_item};
-    const two_link_in a = {a_data + i * a_state, a_item};
-    const two_link_out M = {M_data + i * M_state, M_item};
-    const two_link_out tau = {tau_data + i * tau_state, tau_item};
+    const two_link_in q = {q_data + i * q_state, (unsigned)q_item};
+    const two_link_in v = {v_data + i * v_state, (unsigned)v_item};
+    const two_link_in a = {a_data + i * a_state, (unsigned)a_item};
+    const two_link_out M = {M_data + i * M_state, (unsigned)M_item};
+    const two_link_out tau = {tau_data + i * tau_state, (unsigned)tau_item};
     two_link_body(q, v, a, M, tau);
 }

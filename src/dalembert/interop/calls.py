@@ -75,13 +75,18 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
         raise TypeError(
             f"{call.name}() takes {len(call.sizes)} arguments ({', '.join(call.sizes)}), got {len(arguments)}"
         )
-    types = [
-        kind.dtype(x) if is_foreign(x) else x.dtype for x in arguments if is_foreign(x) or isinstance(x, np.ndarray)
-    ]
+    single = True
     for name, x in zip(call.sizes, arguments, strict=True):
-        if is_foreign(x) and kind.dtype(x).kind == "f" and kind.dtype(x) not in FLOATS:
-            raise DalembertError(f"{call.name}: {name} is of type {x.dtype}, expected float64 or float32: convert it")
-    dtype = FLOATS[1] if all(t == FLOATS[1] for t in types) else FLOATS[0]
+        if is_foreign(x):
+            own = kind.dtype(x)
+            if own.kind == "f" and own not in FLOATS:
+                raise DalembertError(
+                    f"{call.name}: {name} is of type {x.dtype}, expected float64 or float32: convert it"
+                )
+            single &= own == FLOATS[1]
+        elif isinstance(x, np.ndarray):
+            single &= x.dtype == FLOATS[1]
+    dtype = FLOATS[1] if single else FLOATS[0]
     arrays = [kind.asarray(x, dtype) for x in arguments]
     for k, (name, size) in enumerate(call.sizes.items()):
         if arrays[k].ndim == 0 and size == 1:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -27,22 +27,20 @@ def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool)
         sources = [_source(kind, x, batch) for x in arrays]
         columns = any(s.state == 1 and s.item >= count > 1 for s, _ in sources)
         targets = [_target(kind, shape, batch, dtype, columns or prod(shape) > LONG) for shape in call.shapes]
-        places = [s for s, x in sources if x.shape[-1]] + [
-            place for (place, _, _), shape in zip(targets, call.shapes, strict=True) if prod(shape)
-        ]
+        places = [place for place, x in sources if x.shape[-1]]
+        places += [place for (place, _), shape in zip(targets, call.shapes, strict=True) if prod(shape)]
         if any(prod(shape) for shape in call.shapes):
             call.device_kernel(check).launch(ELEMENT[dtype], count, places, kind.stream())
-    results = tuple(result for _, result, _ in targets)
+        results = tuple(finish() for _, finish in targets)
     return results if out is None else _written(call, out, results)
 
 
 def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> tuple[Array, Any]:
     """Where an input lies, and the array that owns the memory."""
     own = tuple(x.shape[:-1])
-    if prod(own) == 1 and own != batch:
-        address, strides = kind.memory(x)
-        return Array(address, 0, strides[-1]), x
     address, strides = kind.memory(x)
+    if prod(own) == 1 and own != batch and strides[-1] >= 0:
+        return Array(address, 0, strides[-1]), x
     if own != batch or not _even(own, strides):
         x = kind.dense(x, batch)
         address, strides = kind.memory(x)
@@ -50,21 +48,24 @@ def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> tuple[Array, Any]:
 
 
 def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
-    """Whether the states of a batch with several axes follow each other at one distance."""
-    return all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
+    """Whether the states of a batch with several axes follow each other at one distance, and nothing runs backwards."""
+    steps = all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
+    return steps and min(strides) >= 0
 
 
 def _target(
     kind: Library, shape: tuple[int, ...], batch: tuple[int, ...], dtype: np.dtype, columns: bool
-) -> tuple[Array, Any, Any]:
-    """Where an output goes, the result, and the memory behind it; columns: [n][B] in memory, given as a view."""
+) -> tuple[Array, Callable[[], Any]]:
+    """Where an output goes, and what gives the result once it is under way.
+
+    columns: the batch comes last in memory, and the result is a view with the batch in front.
+    """
     if columns and batch and shape:
         memory = kind.empty((*shape, *batch), dtype)
-        address, _ = kind.memory(memory)
-        return Array(address, 1, prod(batch)), kind.batch_first(kind.finish(memory), len(batch)), memory
+        place = Array(kind.memory(memory)[0], 1, prod(batch))
+        return place, lambda: kind.batch_first(kind.finish(memory), len(batch))
     memory = kind.empty((*batch, *shape), dtype)
-    address, _ = kind.memory(memory)
-    return Array(address, prod(shape), 1), kind.finish(memory), memory
+    return Array(kind.memory(memory)[0], prod(shape), 1), lambda: kind.finish(memory)
 
 
 def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -15,34 +16,36 @@ ROOTS = ("torch", "cupy", "jax", "jaxlib")
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
+_known: dict[type, str | None] = {}  # a type → the library it belongs to
+
+
 def is_foreign(x: Any) -> bool:
     """Whether x is an array of another library than NumPy."""
-    return type(x) is not np.ndarray and hasattr(x, "__dlpack__") and _root(x) is not None
+    return _library_of(type(x)) is not None
 
 
-def _root(x: Any) -> str | None:
-    """The library that the type of x, or a type it derives from, belongs to."""
-    for kind in type(x).__mro__:
-        root = kind.__module__.partition(".")[0]
-        if root in ROOTS:
-            return "jax" if root == "jaxlib" else root
-    return None
+def _library_of(kind: type) -> str | None:
+    """The library that a type of arrays, or a type it derives from, belongs to."""
+    try:
+        return _known[kind]
+    except KeyError:
+        roots = [each.__module__.partition(".")[0] for each in kind.__mro__] if hasattr(kind, "__dlpack__") else []
+        found = next((root for root in roots if root in ROOTS), None)
+        _known[kind] = "jax" if found == "jaxlib" else found
+        return _known[kind]
 
 
 def library(what: str, arrays: Sequence[Any]) -> Library:
     """The one library and device that the foreign arrays among `arrays` share."""
-    foreign = [x for x in arrays if is_foreign(x)]
-    roots = {_root(x) for x in foreign}
-    if len(roots) != 1:
-        raise DalembertError(
-            f"{what}: arrays of {' and '.join(sorted(map(str, roots)))}, expected those of one library"
-        )
-    made = LIBRARIES[roots.pop() or ""]()
-    places = {made.device(x) for x in foreign}
+    foreign = [(x, root) for x in arrays if (root := _library_of(type(x))) is not None]
+    made = LIBRARIES[foreign[0][1]]()
+    if any(root != made.name for _, root in foreign):
+        found = " and ".join(sorted({root for _, root in foreign}))
+        raise DalembertError(f"{what}: arrays of {found}, expected those of one library")
+    places = {made.device(x) for x, _ in foreign}
     if len(places) != 1:
-        raise DalembertError(
-            f"{what}: arrays on {' and '.join(map(str, places))}, expected one device: move them first"
-        )
+        found = " and ".join("the host" if place is None else f"GPU {place}" for place in places)
+        raise DalembertError(f"{what}: arrays on {found}, expected one device: move them first")
     made.place = places.pop()
     return made
 
@@ -87,7 +90,7 @@ class Library(ABC):
         """New memory on the device, as something that `memory` and `finish` take."""
 
     def finish(self, x: Any) -> Any:
-        """What `empty` gave, as an array of this library."""
+        """What `empty` gave and a kernel has been told to fill, as an array of this library."""
         return x
 
     def batch_first(self, x: Any, axes: int) -> Any:
@@ -112,16 +115,20 @@ class Torch(Library):
         return x.device.index if x.device.type == "cuda" else None
 
     def dtype(self, x: Any) -> np.dtype:
-        name = str(x.dtype).removeprefix("torch.")
-        return np.dtype(name if name != "bfloat16" else "float16")
+        torch = self.module
+        if x.dtype == torch.float32:
+            return FLOATS[1]
+        if x.dtype == torch.float64:
+            return FLOATS[0]
+        return np.dtype(np.float16 if x.dtype.is_floating_point else np.int64)
 
     def asarray(self, x: Any, dtype: np.dtype) -> Any:
         torch = self.module
-        device = torch.device("cpu") if self.place is None else torch.device("cuda", self.place)
         wanted = torch.float32 if dtype == FLOATS[1] else torch.float64
-        if not isinstance(x, torch.Tensor):
-            x = torch.from_numpy(np.array(x, dtype))
-        return x.to(device=device, dtype=wanted)
+        if isinstance(x, torch.Tensor):
+            return x if x.dtype == wanted else x.to(wanted)
+        device = torch.device("cpu") if self.place is None else torch.device("cuda", self.place)
+        return torch.from_numpy(np.array(x, dtype)).to(device)
 
     def numpy(self, x: Any) -> np.ndarray:
         return x.detach().numpy()
@@ -150,7 +157,7 @@ class Cupy(Library):
         return x.device.id
 
     def asarray(self, x: Any, dtype: np.dtype) -> Any:
-        return self.module.asarray(x, dtype)
+        return x if isinstance(x, self.module.ndarray) and x.dtype == dtype else self.module.asarray(x, dtype)
 
     def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
         return x.data.ptr, tuple(s // x.itemsize for s in x.strides)
@@ -185,13 +192,17 @@ class Jax(Library):
         return self.module.numpy.asarray(x)
 
     def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
-        x = x if hasattr(x, "data") and hasattr(x.data, "ptr") else self._cupy().from_dlpack(x)
+        """JAX arrays are dense rows; they are waited for, since JAX does not tell the stream of what it has queued."""
+        if isinstance(x, self.module.Array):
+            x.block_until_ready()
+            return x.unsafe_buffer_pointer(), tuple(prod(x.shape[k + 1 :]) for k in range(x.ndim))
         return x.data.ptr, tuple(s // x.itemsize for s in x.strides)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return self._cupy().empty(shape, dtype)
 
     def finish(self, x: Any) -> Any:
+        self._cupy().cuda.get_current_stream().synchronize()
         return self.module.dlpack.from_dlpack(x)
 
     def batch_first(self, x: Any, axes: int) -> Any:

@@ -42,4 +42,12 @@ class Operator(torch.autograd.Function):
 
 def apply(call: Call, check: bool, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
     """The results, with their history where something wants it."""
-    return Operator.apply(call, check, *tensors)
+    if _watched(tensors):
+        return Operator.apply(call, check, *tensors)
+    return compute(call, library(call.name, tensors), tensors, check=check)
+
+
+def _watched(tensors: Sequence[torch.Tensor]) -> bool:
+    """Whether autograd or a transformation of torch.func needs to see the operation, which costs 50 µs."""
+    transformed = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
+    return (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)) or transformed()

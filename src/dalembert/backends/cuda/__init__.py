@@ -24,6 +24,8 @@ FEWER = 64  # where values do not all fit into registers: more of the shared mem
 REGISTERS = 240  # of 32 bits that values can have, of the 255 of a thread
 LAYOUTS = ("strided", "rows")
 REALS = ("double", "float")
+# some of the names that CUDA has taken beside those of C
+DEVICE_FUNCTIONS = ("clock", "cospi", "erfinv", "max", "min", "norm", "rnorm", "sincos", "sincosf", "sinpi")
 INLINE = "static __device__ __forceinline__ void"
 
 
@@ -43,8 +45,8 @@ def emit(
     """CUDA C of a traced function: `extern "C" __global__ void name(long long count, …)`, one state per thread.
 
     layout "strided": each array comes as a pointer and two distances, between states and between the numbers of one
-    state, so that [B][n], [n][B] and broadcast arrays all fit; fastest for [n][B], whose neighbouring threads read
-    neighbouring numbers. layout "rows": pointers to dense [B][n] arrays, which pass through shared memory.
+    state (below 2³²), so that [B][n], [n][B] and broadcast arrays all fit; fastest for [n][B], whose neighbouring
+    threads read neighbouring numbers. layout "rows": pointers to dense [B][n] arrays, which pass through shared memory.
 
     A loop takes the number of passes, `long long n`, after the count; its sequences and records have a third distance,
     between passes, and its state stays in registers. Only "strided" serves loops.
@@ -57,6 +59,7 @@ def emit(
         raise unknown("layout", layout, LAYOUTS, "CUDA source")
     step = program.step if isinstance(program, Loop) else program
     name = function_identifier(step.name if name is None else name)
+    name += "_kernel" if name in DEVICE_FUNCTIONS else ""
     inputs, outputs = map(_renamed, parameters(program, name))
     if isinstance(program, Loop):
         body, views, arguments, lines = _loop(program, name, dtype, inputs, outputs)
@@ -116,7 +119,7 @@ def _open(p: Parameter, name: str, pass_: str = "") -> str:
     word = p.identifier
     kind = "in" if p.constant else "out"
     place = f"{word}_data + i * {word}_state" + (f" + {pass_} * {word}_pass" if p.rows else "")
-    return f"const {name}_{kind} {word} = {{{place}, {word}_item}};"
+    return f"const {name}_{kind} {word} = {{{place}, (unsigned){word}_item}};"
 
 
 def _strided(function: Function, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:

@@ -115,7 +115,7 @@ class Kernel:
         entry = cache.read(key)
         if entry is None:
             with announced(f"compiling {self.name} for CUDA"):
-                source = emit(self._build(), dtype=element, layout=layout)
+                source = emit(self._build(), "dalembert_kernel", element, layout)
                 code = _compile(nvrtc, source.text, capability)
             entry = cache.Entry(code, {"name": source.name, "threads": source.threads, "shared": source.shared})
             cache.write(key, entry)

@@ -24,13 +24,13 @@ VIEWS = """\
 /* One state of an array in device memory; item: the distance between its numbers. */
 struct {name}_in {{
     const {real} *data;
-    long long item;
-    __device__ __forceinline__ {real} operator[](int k) const {{ return __ldg(data + k * item); }}
+    unsigned item;
+    __device__ __forceinline__ {real} operator[](unsigned long long k) const {{ return __ldg(data + k * item); }}
 }};
 struct {name}_out {{
     {real} *data;
-    long long item;
-    __device__ __forceinline__ {real} &operator[](int k) const {{ return data[k * item]; }}
+    unsigned item;
+    __device__ __forceinline__ {real} &operator[](unsigned long long k) const {{ return data[k * item]; }}
 }};"""
 
 STAGING = """\
