@@ -108,9 +108,8 @@ class Call:
 
         key = f"cuda {check}"
         if key not in self.operators:
-            sizes = [*self.sizes.values(), *map(prod, self.shapes)]
             build = (lambda: poisoned(self.function())) if check else self.function
-            self.operators[key] = Kernel(self.kernel.name, f"{self.kernel.identity} {key}", sizes, build)
+            self.operators[key] = Kernel(self.kernel.name, f"{self.kernel.identity} {key}", build)
         return self.operators[key]
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:

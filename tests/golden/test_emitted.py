@@ -58,7 +58,6 @@ SOURCES = {
 }
 KERNELS = {
     "two_link": lambda: cuda.emit(two_link_function()),
-    "two_link_rows": lambda: cuda.emit(two_link_function(), dtype="float", layout="rows"),
     "pendulum_rollout": lambda: cuda.emit(pendulum_loop(), dtype="float"),
 }
 

@@ -28,14 +28,6 @@ class View(Parameter):
 
 
 @dataclass(frozen=True)
-class Row(Parameter):
-    """A parameter that lies densely in the shared memory of the block."""
-
-    def declare(self, real: str) -> str:
-        return f"{'const ' if self.constant else ''}{real} *{self.identifier}"
-
-
-@dataclass(frozen=True)
 class Held(Parameter):
     """A parameter that the thread holds itself: in registers once the function is inlined."""
 

@@ -14,12 +14,8 @@ from dalembert.graph import Function, Loop
 
 from . import emit
 
-SIZE = {"double": 8, "float": 4}
-STAGED = 1300  # bytes of shared memory per thread up to which rows go through it: two blocks of 64 on one processor
-SHORT = 64  # bytes of a row up to which it does not: neighbouring threads still find their numbers in the same lines
+NAME = "dalembert_kernel"
 FEW = 16384  # states up to which small blocks spread the work over more processors
-BLOCK_SHARED = 98304  # bytes of shared memory for one block, so that a processor holds two
-SHARED_LIMIT = 8  # CUDA's number of the function attribute for the largest dynamic shared memory
 # A division within 2 ulp instead of 0.5: it needs no branch.
 OPTIONS = ("-std=c++17", "-prec-div=false")
 
@@ -35,23 +31,21 @@ class Array(NamedTuple):
 
 @dataclass(frozen=True)
 class Loaded:
-    """A kernel on one device."""
+    """A kernel on one device, and how many threads its blocks may have."""
 
     function: Any
     threads: int
-    shared: int  # bytes per thread
 
 
 class Kernel:
-    """One traced function or loop, compiled per element type, layout and device.
+    """One traced function or loop, compiled per element type and device.
 
     identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
-    sizes: of its inputs and then of its outputs, flat.
     """
 
-    def __init__(self, name: str, identity: str, sizes: Sequence[int], build: Callable[[], Function | Loop]) -> None:
-        self.name, self.identity, self.sizes, self._build = name, identity, list(sizes), build
-        self._made: dict[tuple[str, str, int], Loaded] = {}
+    def __init__(self, name: str, identity: str, build: Callable[[], Function | Loop]) -> None:
+        self.name, self.identity, self._build = name, identity, build
+        self._made: dict[tuple[str, int], Loaded] = {}
         self._lock = threading.RLock()
 
     def launch(
@@ -63,61 +57,45 @@ class Kernel:
         """
         if not count:
             return
-        cupy = library()
-        sizes = [size for size in self.sizes if size]
-        dense = passes is None and all(
-            a.state == size and (a.item == 1 or size == 1) for a, size in zip(arrays, sizes, strict=True)
-        )
-        long = max(sizes) * SIZE[element] > SHORT
-        staged = dense and long and sum(size | 1 for size in sizes) * SIZE[element] <= STAGED
-        loaded = self._loaded(element, "rows" if staged else "strided")
+        loaded = self._loaded(element)
         threads = 32 if count <= FEW else loaded.threads
-        head = (count,) if passes is None else (count, passes)
-        if staged:
-            arguments = (*head, *(a.address for a in arrays))
-        else:
-            arguments = (*head, *(x for a in arrays for x in (a if a.pass_ is not None else a[:3])))
-        order = None if stream is None else cupy.cuda.ExternalStream(stream)
-        loaded.function((-(-count // threads),), (threads,), arguments, loaded.shared * threads, order)
+        arguments = [count] if passes is None else [count, passes]
+        for array in arrays:
+            arguments += [x for x in array if x is not None]
+        order = None if stream is None else library().cuda.ExternalStream(stream)
+        loaded.function((-(-count // threads),), (threads,), tuple(arguments), 0, order)
 
-    def _loaded(self, element: str, layout: str) -> Loaded:
+    def _loaded(self, element: str) -> Loaded:
         device = library().cuda.runtime.getDevice()
-        made = self._made.get((element, layout, device))
+        made = self._made.get((element, device))
         if made is None:
             with self._lock:
-                made = self._made.get((element, layout, device))
+                made = self._made.get((element, device))
                 if made is None:
-                    made = self._made[element, layout, device] = self._load(element, layout)
+                    made = self._made[element, device] = self._load(element)
         return made
 
-    def _load(self, element: str, layout: str) -> Loaded:
-        from cupy.cuda import driver, function
+    def _load(self, element: str) -> Loaded:
+        entry = self.code(element, library().cuda.Device().compute_capability)
+        from cupy.cuda import function
 
-        entry = self.code(element, layout, library().cuda.Device().compute_capability)
         module = function.Module()
         module.load(entry.code)
-        made = module.get_function(entry.facts["name"])
-        shared = entry.facts["shared"] * SIZE[element]
-        threads = entry.facts["threads"]
-        while shared * threads > BLOCK_SHARED:
-            threads //= 2
-        if shared * threads > 49152:
-            driver.funcSetAttribute(made.ptr, SHARED_LIMIT, shared * threads)
-        return Loaded(made, threads, shared)
+        return Loaded(module.get_function(NAME), entry.facts["threads"])
 
-    def code(self, element: str, layout: str, capability: str) -> cache.Entry:
+    def code(self, element: str, capability: str) -> cache.Entry:
         """Machine code for processors of a compute capability such as "90": from the disk, or compiled now."""
         library()
         from cupy.cuda import nvrtc
 
         version = ".".join(map(str, nvrtc.getVersion()))
-        key = cache.key(self.identity, "cuda", element, layout, capability, version, *OPTIONS)
+        key = cache.key(self.identity, "cuda", element, capability, version, *OPTIONS)
         entry = cache.read(key)
         if entry is None:
             with announced(f"compiling {self.name} for CUDA"):
-                source = emit(self._build(), "dalembert_kernel", element, layout)
+                source = emit(self._build(), NAME, element)
                 code = _compile(nvrtc, source.text, capability)
-            entry = cache.Entry(code, {"name": source.name, "threads": source.threads, "shared": source.shared})
+            entry = cache.Entry(code, {"threads": source.threads})
             cache.write(key, entry)
         return entry
 

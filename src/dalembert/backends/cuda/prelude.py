@@ -1,4 +1,4 @@
-"""What an emitted kernel brings along: views of device memory, staging through shared memory, sine and cosine.
+"""What an emitted kernel brings along: views of device memory, sine and cosine.
 
 sin, cos: as in the LLVM backend (three-step Cody-Waite reduction with fused multiply-adds, minimax polynomials), but
 without a branch: the toolkit's own carry a slow path that costs registers and local memory even where it is never
@@ -32,29 +32,6 @@ struct {name}_out {{
     unsigned item;
     __device__ __forceinline__ {real} &operator[](unsigned long long k) const {{ return data[k * item]; }}
 }};"""
-
-STAGING = """\
-/* Rows of `size` numbers between device memory, where neighbouring threads take neighbouring numbers, and shared
- * memory, where each thread has its own row. An odd distance between rows keeps them in different banks; the fixed
- * number of rounds lets all of a thread's loads be under way at once. */
-template <int size>
-static __device__ __forceinline__ void {name}_take({real} *rows, const {real} *data, int count)
-{{
-    #pragma unroll
-    for (int k = 0; k < size; ++k) {{
-        const int i = k * blockDim.x + threadIdx.x;
-        if (i < count * size) rows[i / size * (size | 1) + i % size] = __ldg(data + i);
-    }}
-}}
-template <int size>
-static __device__ __forceinline__ void {name}_give({real} *data, const {real} *rows, int count)
-{{
-    #pragma unroll
-    for (int k = 0; k < size; ++k) {{
-        const int i = k * blockDim.x + threadIdx.x;
-        if (i < count * size) data[i] = rows[i / size * (size | 1) + i % size];
-    }}
-}}"""
 
 # Values for which no register is left go to shared memory instead of a cache line each (CUDA 13; older ones ignore it).
 SPILLING = [
