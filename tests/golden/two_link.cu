@@ -51,9 +51,9 @@ static __device__ __forceinline__ two_link_body_pair two_link_body_sincos(double
 }
 
 static __device__ __forceinline__ void two_link_body(
-    const two_link_in q,
-    const two_link_in v,
-    const two_link_in a,
+    const double (&q)[2],
+    const double (&v)[2],
+    const double (&a)[2],
     const two_link_out M,
     const two_link_out tau)
 {
@@ -127,5 +127,14 @@ extern "C" __global__ void __launch_bounds__(128) two_link(
     const two_link_in a = {a_data + i * a_state, (unsigned)a_item};
     const two_link_out M = {M_data + i * M_state, (unsigned)M_item};
     const two_link_out tau = {tau_data + i * tau_state, (unsigned)tau_item};
-    two_link_body(q, v, a, M, tau);
+    double q_now[2];
+    #pragma unroll
+    for (int j = 0; j < 2; ++j) q_now[j] = q[j];
+    double v_now[2];
+    #pragma unroll
+    for (int j = 0; j < 2; ++j) v_now[j] = v[j];
+    double a_now[2];
+    #pragma unroll
+    for (int j = 0; j < 2; ++j) a_now[j] = a[j];
+    two_link_body(q_now, v_now, a_now, M, tau);
 }

@@ -22,6 +22,7 @@ __all__ = ["CudaSource", "emit"]
 THREADS = 128  # in a block, at most
 FEWER = 64  # where values do not all fit into registers: more of the shared memory for each thread
 REGISTERS = 240  # of 32 bits that values can have, of the 255 of a thread
+EARLY = 480  # registers that values and inputs may need together for the inputs to be read first
 REALS = ("double", "float")
 # some of the names that CUDA has taken beside those of C
 DEVICE_FUNCTIONS = ("clock", "cospi", "erfinv", "max", "min", "norm", "rnorm", "sincos", "sincosf", "sinpi")
@@ -59,7 +60,7 @@ def emit(program: Function | Loop, name: str | None = None, dtype: str = "double
         body, arguments, lines = _loop(program, name, dtype, inputs, outputs)
     else:
         body, arguments, lines = _straight(program, name, dtype, inputs, outputs)
-    crowded = body.words() > REGISTERS and not isinstance(program, Loop) and body.part >= len(body.order)
+    crowded = body.words() > REGISTERS and not isinstance(program, Loop) and body.whole
     threads = FEWER if crowded else THREADS
     start = f'extern "C" __global__ void __launch_bounds__({threads}) {name}'
     kernel = block(declaration(start, arguments), [*(SPILLING if crowded else []), *lines])
@@ -116,13 +117,28 @@ def _open(p: Parameter, name: str, pass_: str = "") -> str:
 
 
 def _straight(function: Function, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
+    """Inputs are read first, all loads under way at once, unless there are too many values to hold them."""
     ins = {key: _view(p, name) for key, p in inputs.items()}
     outs = {key: _view(p, name) for key, p in outputs.items()}
     body = CudaBody(function, f"{name}_body", real, ins, outs)
     every = _every(body)
-    call = f"{body.name}({', '.join(p.identifier for p in every)});"
-    lines = [*STATE, *(_open(p, name) for p in every), call]
+    lines = [*STATE, *(_open(p, name) for p in every)]
+    given = [p.identifier for p in ins.values()]
+    if body.whole and body.words(sum(p.size for p in ins.values())) <= EARLY:
+        body.inputs = {key: Held(p.identifier, p.shape, True) for key, p in ins.items()}
+        for p in ins.values():
+            lines += [
+                f"{real} {p.identifier}_now[{p.size}];",
+                *_each(p.size, f"{p.identifier}_now[j] = {p.identifier}[j];"),
+            ]
+        given = [f"{word}_now" for word in given]
+    lines.append(f"{body.name}({', '.join([*given, *(p.identifier for p in outs.values())])});")
     return body, ["long long count", *_arguments(every, real)], lines
+
+
+def _each(size: int, statement: str) -> list[str]:
+    """A statement for each j; unrolled, so that arrays of fixed size stay in registers."""
+    return ["#pragma unroll", f"for (int j = 0; j < {size}; ++j) {statement}"]
 
 
 def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
@@ -138,24 +154,21 @@ def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Paramet
     now = {key: identifier(f"{inputs[key].identifier}_now", words) for key in fed}
     end = {key: identifier(f"{outputs[key].identifier}_end", words) for key in carried}
 
-    def each(size: int, statement: str) -> list[str]:
-        return ["#pragma unroll", f"for (int j = 0; j < {size}; ++j) {statement}"]
-
     lines = [*STATE, *(_open(p, name) for p in every if not p.rows)]
     for key, made in fed.items():
         lines.append(f"{real} {now[key]}[{inputs[key].size}], {end[made]}[{inputs[key].size}];")
-        lines += each(inputs[key].size, f"{now[key]}[j] = {inputs[key].identifier}[j];")
+        lines += _each(inputs[key].size, f"{now[key]}[j] = {inputs[key].identifier}[j];")
     inner = [_open(p, name, "k") for p in every if p.rows]
     given = [now.get(key) or p.identifier for key, p in inputs.items()]
     given += [end.get(key) or p.identifier for key, p in outputs.items()]
     inner.append(f"{body.name}({', '.join(given)});")
     for made in sorted(carried & {k for k, p in outputs.items() if p.rows}):
-        inner += each(outputs[made].size, f"{outputs[made].identifier}[j] = {end[made]}[j];")
+        inner += _each(outputs[made].size, f"{outputs[made].identifier}[j] = {end[made]}[j];")
     for key, made in fed.items():
-        inner += each(inputs[key].size, f"{now[key]}[j] = {end[made]}[j];")
+        inner += _each(inputs[key].size, f"{now[key]}[j] = {end[made]}[j];")
     lines += ["for (long long k = 0; k < n; ++k) {", *(f"    {line}" for line in inner), "}"]
     for key, made in fed.items():
         if not outputs[made].rows:
-            lines += each(inputs[key].size, f"{outputs[made].identifier}[j] = {now[key]}[j];")
+            lines += _each(inputs[key].size, f"{outputs[made].identifier}[j] = {now[key]}[j];")
     arguments = ["long long count", "long long n", *_arguments(every, real)]
     return body, arguments, lines

@@ -43,14 +43,19 @@ class CudaBody(Body):
 
     @property
     def part(self) -> int:
-        return PART if len(self.order) > WHOLE else max(len(self.order), 1)
+        return max(len(self.order), 1) if self.whole else PART
 
     def arrange(self, roots: Sequence[Scalar]) -> list[Scalar]:
         return fewest_at_once(roots)
 
-    def words(self) -> int:
-        """Registers of 32 bits that the values need which are alive at once."""
-        return peak(self.order) * (2 if self.real == "double" else 1)
+    @property
+    def whole(self) -> bool:
+        """Whether the function stays in one piece."""
+        return len(self.order) <= WHOLE
+
+    def words(self, more: int = 0) -> int:
+        """Registers of 32 bits that the values need which are alive at once, and `more` values beside them."""
+        return (peak(self.order) + more) * (2 if self.real == "double" else 1)
 
     def helpers(self) -> list[str]:
         used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}
