@@ -12,7 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import cupy
-import jax  # before PyTorch: the other way round, some versions crash when they are loaded
+import jax
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
@@ -24,6 +24,7 @@ from dalembert.backends.elementary import FAST_LIMIT
 from dalembert.graph import Loop
 from tolerances import RECURSION, RECURSION32, SOLVE, assert_close
 
+jax.devices()  # before PyTorch is loaded: the other way round, some versions crash
 REAL = {"double": np.float64, "float": np.float32}
 ULPS = 6  # CUDA's elementary functions are within 2 to 3 ulp, division in float32 within 2
 
@@ -142,6 +143,22 @@ def streams() -> None:
     assert_close(got.cpu().numpy(), want, RECURSION)
 
 
+def graphs() -> None:
+    """A call that PyTorch has recorded is replayed with other numbers in the same tensors."""
+    import torch
+
+    robot = dalembert.load("ur5")
+    q, v, a = (torch.rand(1024, 6, device="cuda") for _ in range(3))
+    robot.inverse_dynamics(q, v, a)
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        tau = robot.inverse_dynamics(q, v, a)
+    q.copy_(torch.rand(1024, 6, device="cuda"))
+    graph.replay()
+    torch.cuda.synchronize()
+    assert_close(tau.cpu().numpy(), robot.inverse_dynamics(*(x.cpu().numpy() for x in (q, v, a))), RECURSION32)
+
+
 def bad_states() -> None:
     """A quaternion that is not of unit length, NaN and angles beyond the range of sine give NaN, only in their rows."""
     robot = dalembert.load("quadruped")
@@ -165,7 +182,12 @@ def main() -> int:
     for library in ("cupy", "torch", "jax"):
         for dtype in (np.float64, np.float32):
             checks[f"methods, {library}, {dtype.__name__}"] = lambda n=library, t=dtype: methods(n, t)
-    checks |= {"gradients, torch": gradients_torch, "gradients, jax": gradients_jax, "streams": streams}
+    checks |= {
+        "gradients, torch": gradients_torch,
+        "gradients, jax": gradients_jax,
+        "streams": streams,
+        "graphs": graphs,
+    }
     checks["bad states"] = bad_states
     failed = 0
     for name, run in checks.items():
