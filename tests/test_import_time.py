@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-HEAVY = ("sympy", "matplotlib", "mujoco", "pinocchio", "scipy", "llvmlite", "lxml", "casadi", "adam")
+HEAVY = ("sympy", "matplotlib", "mujoco", "pinocchio", "scipy", "llvmlite", "lxml", "casadi", "adam", "torch", "jax", "cupy")
 
 
 def loaded_after(code: str) -> set[str]:
@@ -32,7 +32,7 @@ def test_help_of_the_command_line_is_light():
     assert not loaded_after("from dalembert.cli import parser; parser()") & set(HEAVY)
 
 
-@pytest.mark.parametrize("module", ["matplotlib", "mujoco", "pinocchio", "scipy", "sympy"])
+@pytest.mark.parametrize("module", ["cupy", "jax", "matplotlib", "mujoco", "pinocchio", "scipy", "sympy", "torch"])
 def test_dynamics_need_no_extras(module):
     code = "import dalembert; r = dalembert.load('2r'); r.inverse_dynamics([0, 0], [0, 0], [0, 0])"
     assert module not in loaded_after(code)

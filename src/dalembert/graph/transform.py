@@ -10,6 +10,8 @@ import numpy as np
 from .differentiate import vjp
 from .function import Function, Input, Output
 from .scalar import Graph, Scalar
+from .schedule import depth_first
+from .substitute import substitute
 
 
 def pullback(function: Function) -> Function:
@@ -34,10 +36,14 @@ def pullback(function: Function) -> Function:
 
 
 def poisoned(function: Function) -> Function:
-    """The function with NaN in every result where a guard fails, for machines that cannot stop and complain."""
+    """The function with NaN in the place of the inputs that its guards look at where one fails.
+
+    So everything that depends on a bad input is NaN: for machines that cannot stop and complain.
+    """
     if not function.guards:
         return function
     valid = reduce(lambda a, b: a & b, function.guards)
-    made = {node.id: node.__traced__("where", valid, node, nan) for output in function.outputs for node in output.nodes}
-    outputs = tuple(Output(o.name, o.shape, tuple(made[node.id] for node in o.nodes)) for o in function.outputs)
-    return Function(function.name, function.inputs, outputs)
+    looked_at = [node for node in depth_first(function.guards) if node.op == "input"]
+    instead = {node: node.__traced__("where", valid, node, nan) for node in looked_at}
+    outputs = [Output(o.name, o.shape, tuple(substitute(o.nodes, instead))) for o in function.outputs]
+    return Function(function.name, function.inputs, tuple(outputs))

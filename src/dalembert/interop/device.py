@@ -15,7 +15,7 @@ from dalembert.errors import DalembertError
 from .calls import Call, batch_shape
 from .kinds import FLOATS, Library
 
-LONG = 100  # numbers of a result above which the batch comes last in memory: rows that long would be slow to write
+LONG = 30  # numbers of a result above which the batch comes last in memory: rows that long are slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
 
 
