@@ -7,7 +7,20 @@ import sys
 
 import pytest
 
-HEAVY = ("sympy", "matplotlib", "mujoco", "pinocchio", "scipy", "llvmlite", "lxml", "casadi", "adam", "torch", "jax", "cupy")
+HEAVY = (
+    "sympy",
+    "matplotlib",
+    "mujoco",
+    "pinocchio",
+    "scipy",
+    "llvmlite",
+    "lxml",
+    "casadi",
+    "adam",
+    "torch",
+    "jax",
+    "cupy",
+)
 
 
 def loaded_after(code: str) -> set[str]:
