@@ -161,6 +161,12 @@ def test_names_that_cuda_cannot_have(tmp_path):
     np.testing.assert_allclose(outputs["f"], np.sin(0.5), rtol=1e-15)
 
 
+def test_source_of_a_quantity():
+    text = load("ur5").source("inverse_dynamics", "cuda")
+    assert 'extern "C" __global__' in text and "ur5_inverse_dynamics(" in text
+    assert text.count("= ur5_inverse_dynamics_body_sincos(") == 5
+
+
 def test_unknown_words():
     function = trace(lambda x: x, {"x": 1})
     with pytest.raises(DalembertError, match="unknown dtype 'flaot': did you mean 'float'"):

@@ -38,7 +38,7 @@ def evaluate(call: Call, arguments: Sequence[Any], out: Any, threads: int | None
     if out is None and isinstance(kind, Torch):
         from .torch_operator import apply
 
-        results = apply(call, check, arrays)
+        results = apply(call, check, arrays, kind)
     elif out is None and isinstance(kind, Jax) and any(map(kind.is_traced, arrays)):
         from .jax_operator import operator
 
@@ -101,6 +101,8 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
 def batch_shape(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
     """The batch shape that the arguments share."""
     shapes = [tuple(x.shape[:-1]) for x in arrays]
+    if len(set(shapes)) == 1:
+        return shapes[0]
     try:
         return np.broadcast_shapes(*shapes)
     except ValueError:

@@ -49,8 +49,7 @@ def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> tuple[Array, Any]:
 
 def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
     """Whether the states of a batch with several axes follow each other at one distance, and nothing runs backwards."""
-    steps = all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
-    return steps and min(strides) >= 0
+    return min(strides) >= 0 and all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
 
 
 def _target(

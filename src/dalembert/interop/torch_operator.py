@@ -8,7 +8,7 @@ from typing import Any
 import torch
 
 from .calls import Call, aligned, compute, own_shape
-from .kinds import library
+from .kinds import Library, library
 
 
 class Operator(torch.autograd.Function):
@@ -40,11 +40,13 @@ class Operator(torch.autograd.Function):
         return Operator.apply(call, check, *ready), (0,) * len(call.shapes)
 
 
-def apply(call: Call, check: bool, tensors: Sequence[torch.Tensor]) -> tuple[torch.Tensor, ...]:
-    """The results, with their history where something wants it."""
+def apply(
+    call: Call, check: bool, tensors: Sequence[torch.Tensor], kind: Library | None = None
+) -> tuple[torch.Tensor, ...]:
+    """The results, with their history where something wants it. kind: what `library` says, if it has been asked."""
     if _watched(tensors):
         return Operator.apply(call, check, *tensors)
-    return compute(call, library(call.name, tensors), tensors, check=check)
+    return compute(call, kind or library(call.name, tensors), tensors, check=check)
 
 
 def _watched(tensors: Sequence[torch.Tensor]) -> bool:
