@@ -110,7 +110,7 @@ class Robot(
         return frame_info(self.model, self.model.frame(name))
 
     def without(self, *effects: str) -> Robot:
-        """The same robot without some of "friction", "damping", "armature", "springs"."""
+        """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
         return Robot(self.model.without(*effects), self.import_log)
 
     def with_parameters(self, pi: Any) -> Robot:
