@@ -41,7 +41,7 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
         return TEXTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
-    file = text.partition("#")[0] if not Path(text).suffix.lower() in READERS else text  # "world.sdf#model"
+    file = text.partition("#")[0] if Path(text).suffix.lower() not in READERS else text  # "world.sdf#model"
     for ending, reader in READERS.items():
         if file.lower().endswith(ending):
             return reader(source, **options)

@@ -154,13 +154,16 @@ class Assembly:
         shape = {key: joint.X.R.T @ axis for key, axis in zip(("axis", "axis2"), joint.axes, strict=False)}
         if joint.kind == "universal" and abs(joint.axes[0] @ joint.axes[1]) > PERPENDICULAR:
             raise DalembertError(f"{joint.where}: {what}, and its axes are not perpendicular; make them so")
-        ends = {
-            "a": joint.parent,
-            "b": joint.child,
-            "placement_a": relative(Pose.identity() if joint.parent == WORLD else self.links[joint.parent].X, joint.X),
-            "placement_b": relative(self.links[joint.child].X, joint.X),
-        }
-        self.builder.add_closure(joint.name, CLOSURES[joint.kind], **ends, **shape)
+        X_parent = Pose.identity() if joint.parent == WORLD else self.links[joint.parent].X
+        self.builder.add_closure(
+            joint.name,
+            CLOSURES[joint.kind],
+            a=joint.parent,
+            b=joint.child,
+            placement_a=relative(X_parent, joint.X),
+            placement_b=relative(self.links[joint.child].X, joint.X),
+            **shape,
+        )
         ledger.info(joint.where, what, f"kept as a {CLOSURES[joint.kind]} closure, without a coordinate of its own")
         if joint.effects:
             what = f"damping, friction or spring of joint '{joint.name}', which closes a loop"

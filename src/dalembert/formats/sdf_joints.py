@@ -50,7 +50,7 @@ class Mimic:
 
 @dataclass(frozen=True)
 class Joint:
-    """One <joint>. `parent` and `child` are links, X its frame in the layout of the file and `axes` (k, 3), in the world.
+    """One <joint> between two links. X: its frame in the layout of the file, and `axes` (k, 3), both in the world.
 
     `fields` are keyword arguments of the model's joint: one number, or one for each axis.
     """
@@ -208,7 +208,10 @@ def _report_idle(source: Source, axes: list[Element | None], stated: str, count:
 
 
 def _pitch(source: Source, joint: Element) -> float:
-    """Advance along the axis [m/rad]. <screw_thread_pitch>: m per turn, right-handed; <thread_pitch>: rad/m, left-handed."""
+    """Advance along the axis [m/rad].
+
+    <screw_thread_pitch> is m per turn of a right-handed thread, the older <thread_pitch> rad/m of a left-handed one.
+    """
     lead = source.child(joint, "screw_thread_pitch")
     if lead is not None:
         return source.number(joint, "screw_thread_pitch", 1.0) / (2.0 * math.pi)

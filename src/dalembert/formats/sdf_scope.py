@@ -112,7 +112,7 @@ class Scope:
             if name == WORLD:
                 return WORLD
             if name in ("", OWN):
-                name = scope.canonical_link(asker)
+                name = scope.canonical_link()
             head, separator, rest = name.partition(SEPARATOR)
             if separator and head in scope.models:
                 scope, name = scope.models[head], rest
@@ -128,14 +128,14 @@ class Scope:
             passed.add((id(scope), name))
             name = entity.attached or (WORLD if scope.is_world else "")
 
-    def canonical_link(self, where: str) -> str:
+    def canonical_link(self) -> str:
         """The link that carries the model's own frame: the one stated, else the first."""
         if self.canonical:
             return self.canonical
         if self.links:
             return next(iter(self.links))
         for name, model in self.models.items():
-            return f"{name}{SEPARATOR}{model.canonical_link(asker)}"
+            return f"{name}{SEPARATOR}{model.canonical_link()}"
         raise self.source.error(self.element, "the model has no <link>; add one")
 
 

@@ -112,7 +112,9 @@ def _made(kind: str, sizes: list[np.ndarray]) -> Shape:
     if kind == "sphere":
         return Sphere(float(sizes[0][0]))
     radius, length = (float(size[0]) for size in sizes)
-    return {"cylinder": Cylinder, "capsule": Capsule, "cone": Cone}[kind](radius, length)
+    if kind == "cylinder":
+        return Cylinder(radius, length)
+    return Capsule(radius, length) if kind == "capsule" else Cone(radius, length)
 
 
 def _mesh(source: Source, element: Element) -> Mesh:
