@@ -52,6 +52,8 @@ class Scope:
     joints: dict[str, Element] = field(default_factory=dict)
     models: dict[str, Scope] = field(default_factory=dict)
     poses: dict[str, Pose] = field(default_factory=dict)  # those found so far, in this scope's frame
+    carriers: dict[str, str] = field(default_factory=dict)  # frame → the link it moves with, as far as known
+    followed: set[str] = field(default_factory=set)  # frames on the way to their link
     is_world: bool = False
 
     def all(self) -> Iterator[Scope]:
@@ -107,26 +109,36 @@ class Scope:
 
     def link(self, name: str, where: str) -> str:
         """The link, as named from the robot, that a named frame moves with; or "world"."""
-        scope, passed = self, set[tuple[int, str]]()
-        while True:
-            if name == WORLD:
-                return WORLD
-            if name in ("", OWN):
-                name = scope.canonical_link()
-            head, separator, rest = name.partition(SEPARATOR)
-            if separator and head in scope.models:
-                scope, name = scope.models[head], rest
-                continue
-            entity = scope.find(name, where)
-            if entity.kind == "link":
-                return scope.prefix + name
-            if entity.scope is not None:
-                scope, name = entity.scope, ""
-                continue
-            if (id(scope), name) in passed:
+        scope: Scope = self
+        passed: list[tuple[Scope, str]] = []
+        while not isinstance(found := scope._step(name, where), str):
+            if name in scope.followed:
                 raise DalembertError(f"{where}: '{name}' is attached to itself, through other frames; name a link")
-            passed.add((id(scope), name))
-            name = entity.attached or (WORLD if scope.is_world else "")
+            scope.followed.add(name)
+            passed.append((scope, name))
+            scope, name = found
+        for each, step in passed:
+            each.followed.discard(step)
+            each.carriers[step] = found
+        return found
+
+    def _step(self, name: str, where: str) -> str | tuple[Scope, str]:
+        """The link that carries a frame if that is known here, else the scope and name to ask next."""
+        if name == WORLD:
+            return WORLD
+        if name in self.carriers:
+            return self.carriers[name]
+        if name in ("", OWN):
+            return self, self.canonical_link()
+        head, separator, rest = name.partition(SEPARATOR)
+        if separator and head in self.models:
+            return self.models[head], rest
+        entity = self.find(name, where)
+        if entity.kind == "link":
+            return self.prefix + name
+        if entity.scope is not None:
+            return entity.scope, ""
+        return self, entity.attached or (WORLD if self.is_world else "")
 
     def canonical_link(self) -> str:
         """The link that carries the model's own frame: the one stated, else the first."""
