@@ -272,7 +272,7 @@ def test_standing_robots_reach_the_ground_where_expected() -> None:
 def test_stanford_follows_the_published_table() -> None:
     model = load("stanford")
     q = np.array([0.3, -0.7, 0.5, 1.1, -0.4, 0.9])
-    theta, d = q + [0, 0, -q[2] - H, 0, 0, 0], [0.412, 0.154, q[2], 0, 0, 0.263]
+    theta, d = np.add(q, [0, 0, -q[2] - H, 0, 0, 0]), [0.412, 0.154, q[2], 0, 0, 0.263]
     expected = standard_dh(theta, [0.0] * 6, d, [-H, H, 0, -H, H, 0])
     assert_close(frame_pose(model, q, model.frame("tool")).matrix(), expected.matrix(), PRODUCT)
 
