@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .methods.analysis import Analysis
+from .methods.auditing import Auditing
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
 
 class Robot(
     Analysis,
+    Auditing,
     Configurations,
     Dynamics,
     Kinematics,
