@@ -18,6 +18,7 @@ from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
+from .methods.viewing import Viewing
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 
@@ -38,6 +39,7 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Viewing,
     Compiling,
 ):
     """A robot and its dynamics.
