@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import os
+from pathlib import Path
 from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.robot import Robot
+from dalembert.trajectories import read_trajectory
 
 MOVE = 0.5  # rad, or m/5 for slides
 DURATION = 1.0  # s
@@ -45,3 +48,10 @@ def standard_motion(robot: Robot, samples: int = 201) -> Motion:
     q = robot.integrate(start, way[:, None] * step)
     title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
     return Motion(t, q, rate[:, None] * step, bend[:, None] * step, title)
+
+
+def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
+    """A motion from a file; see `read_trajectory`."""
+    given = read_trajectory(path, robot)
+    notes = "; ".join(given.log)
+    return Motion(given.t, given.q, given.v, given.a, f"{Path(path).name}" + (f" ({notes})" if notes else ""))
