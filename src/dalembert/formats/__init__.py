@@ -41,10 +41,10 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
         return TEXTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
-    file = text.partition("#")[0] if Path(text).suffix.lower() not in READERS else text  # "world.sdf#model"
-    for ending, reader in READERS.items():
-        if file.lower().endswith(ending):
-            return reader(source, **options)
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        for ending, reader in READERS.items():
+            if file.lower().endswith(ending):
+                return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):
             raise DalembertError(f"{text}: {ending} files are not supported in this version; {cure}")
