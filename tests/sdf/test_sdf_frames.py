@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 from dalembert.formats import read, read_sdf
 from dalembert.model import Model
 from sdf.oracle import placed, rotation
-from sdf.snippets import axis, joint, link, model, numbers, pose, random_mass, random_pose, world
+from sdf.snippets import axis, joint, link, model, pose, random_mass, random_pose, world
 from tolerances import RECURSION, assert_close
 
 RNG = np.random.default_rng(11)
@@ -257,5 +257,10 @@ def test_text_includes_nothing_beside_it() -> None:
         read_sdf(world("<include><uri>arm.sdf</uri></include>"))
 
 
-def test_numbers_are_written_so_that_they_come_back() -> None:
-    assert numbers([0.1, 1e-17]) == "0.1 1e-17"
+def test_an_include_may_hold_and_release(library: Path) -> None:
+    file = library / "scenes" / "robot.sdf"
+    for value, nv in (("true", 0), ("false", 1)):
+        file.write_text(world(f"<include><uri>../models/arm</uri><static>{value}</static></include>", "1.9"))
+        found, log = read_sdf(file)
+        assert found.nv == nv
+        assert any(finding.action.endswith("arm-1_4.sdf") for finding in log)

@@ -146,6 +146,7 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     joints: list[Joint] = []
     scopes = list(_placed(scope, X))
     for inside, X_WS in scopes:
+        inside.static |= scope.static
         if inside.static and not scope.static:
             ledger.warning(inside.source.where(inside.element), "<static> of a model inside a moving one", "not used")
         for link, element in inside.links.items():

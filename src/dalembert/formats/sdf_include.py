@@ -50,6 +50,7 @@ def included(source: Source, element: Element, includes: Includes) -> tuple[Sour
     models = [child for child in children(document.root) if tag_of(child) == "model"]
     if len(models) != 1:
         raise document.error(document.root, f"the included file has {len(models)} models, expected one")
+    source.ledger.info(source.where(element), f"included '{uri}'", f"read from {path}")
     return made, models[0]
 
 

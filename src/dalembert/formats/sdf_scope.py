@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
 from dalembert.errors import DalembertError, unknown
@@ -55,12 +54,6 @@ class Scope:
     carriers: dict[str, str] = field(default_factory=dict)  # frame → the link it moves with, as far as known
     followed: set[str] = field(default_factory=set)  # frames on the way to their link
     is_world: bool = False
-
-    def all(self) -> Iterator[Scope]:
-        """This scope, then those inside it, in file order."""
-        yield self
-        for model in self.models.values():
-            yield from model.all()
 
     def pose(self, name: str, where: str) -> Pose:
         """The pose of a named frame in this scope's own frame, in the layout of the file."""
@@ -151,11 +144,11 @@ class Scope:
         raise self.source.error(self.element, "the model has no <link>; add one")
 
 
-def read_model(source: Source, element: Element, includes: Includes, prefix: str = "", static: bool = False) -> Scope:
+def read_model(source: Source, element: Element, includes: Includes, prefix: str = "") -> Scope:
     """A <model> with all models inside it."""
     known = {"name", "canonical_link", "placement_frame"}
     source.report(element, tags=IN_MODEL, attributes=known, idle=IDLE_IN_MODEL, why=NOT_USED)
-    scope = Scope(source, element, prefix, static or source.flag(element, "static"))
+    scope = Scope(source, element, prefix, source.flag(element, "static"))
     scope.canonical = (element.get("canonical_link") or "").strip()
     scope.placement_frame = (element.get("placement_frame") or "").strip()
     _fill(scope, includes)
@@ -232,7 +225,7 @@ def _add_model(scope: Scope, source: Source, element: Element, include: Element 
     at, stated = (element, source) if include is None else (include, scope.source)
     given = None if include is None else stated.word(include, "name")
     name = given or source.document.text(element, "name")
-    static = scope.static or (include is not None and stated.flag(include, "static"))
+    held = None if include is None or stated.child(include, "static") is None else stated.flag(include, "static")
     if include is not None and stated.child(include, "pose") is not None:
         pose, base = stated.pose(include)
     else:
@@ -240,7 +233,8 @@ def _add_model(scope: Scope, source: Source, element: Element, include: Element 
     prefix = "" if scope.is_world else f"{scope.prefix}{name}{SEPARATOR}"
     if prefix.count(SEPARATOR) > DEEPEST:
         raise stated.error(at, f"models nest deeper than {DEEPEST}; flatten them")
-    inside = read_model(source, element, includes, prefix, static)
+    inside = read_model(source, element, includes, prefix)
+    inside.static = scope.static or (inside.static if held is None else held)
     if include is not None and (frame := stated.word(include, "placement_frame")):
         inside.placement_frame = frame
     _add(scope, Entity("model", name, at, pose, base, "", inside))
