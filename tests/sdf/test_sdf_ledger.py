@@ -105,6 +105,11 @@ INFOS = {
     "left-handed": (
         {"kind": "screw", "joint": AXIS + "<thread_pitch>5</thread_pitch>"}, "7 <thread_pitch>", "-1.25664 m per turn",
     ),
+    "two pitches": (
+        {"kind": "screw", "joint": AXIS + "<thread_pitch>5</thread_pitch><screw_thread_pitch>1</screw_thread_pitch>"},
+        "7 <screw_thread_pitch>", "the latter holds",
+    ),
+    "pitch of a hinge": ({"joint": AXIS + "<thread_pitch>5</thread_pitch>"}, "7 <thread_pitch>", "without effect"),
     "stops": ({"joint": f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>"}, "7 <stiffness>", "stops of joints"),
     "continuous range": (
         {"kind": "continuous", "joint": "<axis><xyz>0 0 1</xyz><limit><lower>0</lower></limit></axis>"},

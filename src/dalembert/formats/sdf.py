@@ -155,7 +155,7 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
         joints += [read_joint(inside, element, X_WS) for element in inside.joints.values()]
     if not links:
         raise scope.source.error(scope.element, "the model has no <link>; add one")
-    gears = [joint for joint in joints if joint.kind == "gearbox"]
+    gears = [joint for joint in joints if joint.kind == "gearbox" and (base == "free" or not scope.static)]
     tree = _tree(scope, links, [joint for joint in joints if joint.kind != "gearbox"], base, ledger)
     groups = welded(links, tree.steps)
     tree.steps = settle(tree.steps, gears, groups, mimic, ledger)

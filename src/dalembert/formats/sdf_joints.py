@@ -33,6 +33,10 @@ KNOWN = {
     "parent", "child", "pose", "axis", "axis2", "physics", "thread_pitch", "screw_thread_pitch", "gearbox_ratio",
     "gearbox_reference_body",
 }  # fmt: skip
+OWNED = {
+    "thread_pitch": "screw", "screw_thread_pitch": "screw", "gearbox_ratio": "gearbox",
+    "gearbox_reference_body": "gearbox",
+}  # fmt: skip
 ENGINE = "not used: it concerns the simulator"
 ZERO_AXIS = 1e-9
 EFFECTS = ("damping", "friction", "stiffness")
@@ -92,6 +96,9 @@ def read_joint(scope: Scope, element: Element, X_WS: Pose) -> Joint:
     found = [source.child(element, tag) for tag in AXES]
     axes = [_axis(scope, element, X_WS, X, axis, tag) for axis, tag in list(zip(found, AXES, strict=True))[:count]]
     _report_idle(source, found, stated, count)
+    for tag, owner in OWNED.items():
+        if kind != owner and (idle := source.child(element, tag)) is not None:
+            source.ledger.count(source.where(idle), f"<{tag}> of {stated} joints", "without effect")
     fields = _fields(source, kind, found[:count])
     mimic = _mimic(scope, found[0]) if kind in ("revolute", "continuous", "prismatic", "screw") else None
     pitch = _pitch(source, element) if kind == "screw" else 0.0
@@ -214,6 +221,8 @@ def _pitch(source: Source, joint: Element) -> float:
     """
     lead = source.child(joint, "screw_thread_pitch")
     if lead is not None:
+        if source.child(joint, "thread_pitch") is not None:
+            source.ledger.info(source.where(lead), "<thread_pitch> beside <screw_thread_pitch>", "the latter holds")
         return source.number(joint, "screw_thread_pitch", 1.0) / (2.0 * math.pi)
     element = source.child(joint, "thread_pitch")
     if element is None:
