@@ -107,7 +107,10 @@ CASES = {
         "has no <radius>; add it"),
     "no mesh": (sdf(link=GOOD + '<visual name="v"><geometry><mesh/></geometry></visual>'), "name the file of the mesh"),
     "include of nothing": (bare(links("a") + "<include/>"), "<include>: has no <uri>; add"),
-    "merge": (bare(links("a") + '<include merge="true"><uri>model://x</uri></include>'), "is not supported; include"),
+    "merge": (bare('<include merge="true"><uri>model://x</uri></include>'), "'model://x' is not there; put it"),
+    "same joint twice": (bare(links("a", "b", "c") + joint(ENDS, AXIS) + joint(ENDS, AXIS)),
+                         "3 <joint name='j'>: there is already a joint of that name in line 2"),
+    "link and frame alike": (bare(links("a") + '<frame name="a"/>', "1.6"), "already a link of that name"),
     "gravity of a world": ("<sdf version='1.6'><world name='w'><gravity>9.81</gravity><model name='r'>" + links("a")
                            + "</model></world></sdf>", "<gravity>: has 1 number.s., expected 3"),
     "models without end": (bare('<model name="m">' * 40 + links("a") + "</model>" * 40), "models nest deeper than 30"),

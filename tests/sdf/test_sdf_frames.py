@@ -264,3 +264,25 @@ def test_an_include_may_hold_and_release(library: Path) -> None:
         found, log = read_sdf(file)
         assert found.nv == nv
         assert any(finding.action.endswith("arm-1_4.sdf") for finding in log)
+
+
+def test_a_merged_model_is_part_of_the_model_around_it(library: Path) -> None:
+    arm = link("c", BODY, R) + link("d", BODY, S) + joint("up", "revolute", "c", "d", axis((0, 0, 1)))
+    arm += f'<frame name="tip" attached_to="d">{pose(Q)}</frame><model name="m">{link("e", BODY, Q)}</model>'
+    (library / "models" / "arm.sdf").write_text(model(arm + joint("k", "fixed", "d", "m::e"), "1.9", "arm"))
+    text = link("a", BODY) + f'<include merge="true"><uri>../models/arm.sdf</uri>{pose(P)}</include>' + HOLD
+    text += joint("j", "fixed", "a", "c") + link("b", BODY, Q, 'relative_to="tip"') + joint("l", "fixed", "m::e", "b")
+    file = library / "scenes" / "robot.sdf"
+    file.write_text(model(text, "1.9"))
+    found, _ = read_sdf(file, strict=True)
+    assert {frame.name for frame in found.frames} == {"a", "b", "c", "d", "m::e", "tip"}
+    turned = placed(P) @ placed(S) @ rotation((0, 0, 1), 0.5)
+    assert_close(where(found, "tip", 0.5), turned @ placed(Q), RECURSION)
+    assert_close(where(found, "b", 0.5), turned @ placed(Q) @ placed(Q), RECURSION)
+
+
+def test_before_1_7_a_joint_may_be_named_like_a_link() -> None:
+    text = link("a", BODY) + link("b", BODY, Q) + HOLD + joint("b", "revolute", "a", "b", axis((0, 0, 1)) + pose(R))
+    J = placed(Q) @ placed(R)
+    turned = J @ rotation((0, 0, 1), 0.5) @ np.linalg.inv(J) @ placed(Q)
+    assert_close(where(made(text, "1.6"), "b", 0.5), turned, RECURSION)

@@ -152,7 +152,7 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
         for link, element in inside.links.items():
             at = X_WS @ inside.pose(link, inside.source.where(element))
             links[inside.prefix + link] = read_link(inside, element, at)
-        joints += [read_joint(inside, element, X_WS) for element in inside.joints.values()]
+        joints += [read_joint(inside, joint, X_WS) for joint in inside.joints]
     if not links:
         raise scope.source.error(scope.element, "the model has no <link>; add one")
     gears = [joint for joint in joints if joint.kind == "gearbox" and (base == "free" or not scope.static)]

@@ -28,8 +28,6 @@ class Includes:
 def included(source: Source, element: Element, includes: Includes) -> tuple[Source, Element]:
     """The file an <include> names, and the one <model> in it."""
     source.report(element, tags=IN_INCLUDE, attributes={"merge"}, idle={"plugin"}, why="not used: it is a plugin")
-    if source.truth(element, element.get("merge", "false")):
-        raise source.error(element, 'merge="true" is not supported; include the model without it, or copy it in')
     uri = source.word(element, "uri")
     if uri is None:
         raise source.error(element, "has no <uri>; add <uri>model://name</uri> or the path of a file")

@@ -78,10 +78,10 @@ class Joint:
         return any(np.any(self.fields.get(effect, 0.0)) for effect in EFFECTS)
 
 
-def read_joint(scope: Scope, element: Element, X_WS: Pose) -> Joint:
+def read_joint(scope: Scope, own_name: str, X_WS: Pose) -> Joint:
     """Read one <joint> of a scope that lies at X_WS in the world."""
-    source = scope.source
-    name, stated = scope.prefix + (element.get("name") or ""), source.document.text(element, "type").strip()
+    source, element = scope.source, scope.joints[own_name].element
+    name, stated = scope.prefix + own_name, source.document.text(element, "type").strip()
     if stated not in KINDS:
         raise unknown("joint type", stated, KINDS, source.where(element))
     kind, count = KINDS[stated]
@@ -92,7 +92,7 @@ def read_joint(scope: Scope, element: Element, X_WS: Pose) -> Joint:
         raise source.error(element, f"joins '{child}' to itself; parent and child must be two links")
     if child == WORLD:
         raise source.error(element, "the child of a joint cannot be the world; swap <parent> and <child>")
-    X = X_WS @ scope.pose(element.get("name") or "", where)
+    X = X_WS @ scope.joint_pose(own_name, where)
     found = [source.child(element, tag) for tag in AXES]
     axes = [_axis(scope, element, X_WS, X, axis, tag) for axis, tag in list(zip(found, AXES, strict=True))[:count]]
     _report_idle(source, found, stated, count)
