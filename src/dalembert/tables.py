@@ -1,4 +1,4 @@
-"""Time series in files: named columns of numbers, read and written as .csv .npz .parquet .h5 .mcap, or read from bags."""
+"""Time series in files: named columns of numbers as .csv .npz .parquet .h5 .mcap, or from ROS bags."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def _times(table: Table, where: str) -> np.ndarray:
 
 
 def _places(robot: Robot, kind: str) -> list[tuple[str, int]]:
-    """Names of the coordinates (of the velocities, for v, a and tau) and their places; several of a joint are numbered."""
+    """Names and places of the coordinates (for v, a and tau: of the velocities); several of a joint are numbered."""
     names = []
     for body in robot.model.independent:
         span = body.q if kind == "q" else body.v

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Annotated
 
 import typer
+from rich.markup import escape
 
 from dalembert.audit import Audit, read_suppressions
 from dalembert.errors import unknown
@@ -51,15 +52,11 @@ def show(audit: Audit) -> None:
     out = console()
     for finding in audit.findings:
         color = "dim" if finding.accepted else COLORS[finding.severity]
-        out.print(f"[{color}]{finding.severity}[/{color}] {_plain(finding.where)}: {_plain(finding.what)}", style="")
+        out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
         note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
-        out.print(f"  → {_plain(note)} \\[{finding.rule}]", style="dim")
+        out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:
         rows = [(row.joint, row.gravity, row.limit, f"{row.ratio:.2f}") for row in audit.headroom if row.gravity > 1e-9]
         out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
     counts = ", ".join(f"{audit.count(s)} {s if s == 'info' else s + 's'}" for s in COLORS)
     out.print(f"\n[bold]{audit.robot}: score {audit.score} of 100[/bold], {counts}, {len(audit.passed)} rules passed")
-
-
-def _plain(text: str) -> str:
-    return text.replace("[", "\\[")

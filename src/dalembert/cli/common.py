@@ -9,6 +9,7 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from dalembert.loading import load
@@ -24,11 +25,6 @@ Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would be
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
-def example(text: str) -> str:
-    """The epilogue of a command's help."""
-    return f"Example: `{text}`"
-
-
 def open_robot(source: str, base: str | None = None, strict: bool = False) -> Robot:
     return load(source, base=base, strict=strict)
 
@@ -41,11 +37,11 @@ def console() -> Console:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Table:
     """A table; the last `numeric` columns are aligned to the right."""
-    made = Table(title=title, title_justify="left", box=None, header_style="bold", pad_edge=False)
+    made = Table(title=escape(title), title_justify="left", box=None, header_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
-        made.add_column(column, justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
+        made.add_column(escape(column), justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(cell if isinstance(cell, str) else number(cell) for cell in row))
+        made.add_row(*(escape(cell) if isinstance(cell, str) else number(cell) for cell in row))
     return made
 
 

@@ -33,7 +33,8 @@ def run(
     loaded = made.edit().payload(payload, frame=frame or made.frames[-1].name).done() if payload else made
     motion = read_trajectory(trajectory, made) if trajectory else _standard(made)
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
-    rows = [_row(name, k, motion, tau) for name, k in _names(made)]
+    held = loaded.gravity(motion.q)
+    rows = [_row(name, motion.v[:, k], tau[:, k], held[:, k]) for name, k in _names(made)]
     if out is not None:
         write_trajectory(out, made, replace(motion, tau=tau))
     if as_json:
@@ -42,31 +43,27 @@ def run(
     screen = console()
     for note in motion.log:
         screen.print(f"note: {note}")
-    heads = ["joint", "peak", "RMS", "at rest", "peak speed", "peak power"]
+    heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
     title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
     keys = ("joint", "peak", "rms", "gravity", "speed", "power")
     screen.print(table(title, heads, [[row[key] for key in keys] for row in rows], 5))
     if motion.tau is not None:
-        error = np.sqrt(np.mean((motion.tau - tau) ** 2, axis=0)) / np.maximum(
-            np.sqrt(np.mean(motion.tau**2, axis=0)), 1e-12
-        )
-        screen.print(
-            f"against the efforts in the file: RMS error {100 * np.median(error):.3g} % (median of the joints)"
-        )
+        size = np.maximum(np.linalg.norm(motion.tau, axis=0), 1e-12)
+        error = 100 * np.median(np.linalg.norm(motion.tau - tau, axis=0) / size)
+        screen.print(f"against the efforts in the file: RMS error {error:.3g} % (median of the joints)")
     if out is not None:
         screen.print(f"written to {out}")
     return 0
 
 
-def _row(name: str, k: int, motion: Trajectory, tau: np.ndarray) -> dict[str, Any]:
-    power = tau[:, k] * motion.v[:, k]
+def _row(name: str, v: np.ndarray, tau: np.ndarray, held: np.ndarray) -> dict[str, Any]:
     return {
         "joint": name,
-        "peak": float(np.max(np.abs(tau[:, k]))),
-        "rms": float(np.sqrt(np.mean(tau[:, k] ** 2))),
-        "gravity": float(np.abs(tau[0, k])),
-        "speed": float(np.max(np.abs(motion.v[:, k]))),
-        "power": float(np.max(np.abs(power))),
+        "peak": float(np.max(np.abs(tau))),
+        "rms": float(np.sqrt(np.mean(tau**2))),
+        "gravity": float(np.max(np.abs(held))),
+        "speed": float(np.max(np.abs(v))),
+        "power": float(np.max(np.abs(tau * v))),
     }
 
 
