@@ -11,6 +11,7 @@ from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
+from .methods.equations import Equations
 from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
 from .methods.momentum import Momentum
@@ -39,6 +40,7 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Equations,
     Viewing,
     Compiling,
 ):

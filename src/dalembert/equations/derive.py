@@ -1,0 +1,108 @@
+"""From a quantity of a model to its equation: trace it with symbols for its constants, simplify, write."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.backends import sympy as symbolic
+from dalembert.backends.sympy import library
+from dalembert.errors import DalembertError
+from dalembert.graph import Function, trace
+from dalembert.model import Model
+from dalembert.quantities import Options, Quantity
+
+from .arrange import Arranger, rounded
+from .equation import Equation
+from .laurent import Ring, TooLong
+from .parameters import INPUT, Parameter, names, rebuilt
+
+RATES = {"v": "dot", "a": "ddot"}  # v is q̇ where a joint has as many coordinates as freedoms
+
+
+def derive(
+    quantity: Quantity,
+    name: str,
+    model: Model,
+    options: Options,
+    groups: tuple[str, ...],
+    simplify: bool,
+    rename: Mapping[str, str],
+) -> Equation:
+    """The equation of a quantity; see `Robot.equations`."""
+    found = names(model, groups, rename) if groups else {}
+    parameters = {p.name: p for p in found.values()}
+    place = {p: k for k, p in enumerate(parameters)}
+    sizes = quantity.arguments(model, options) | ({INPUT: len(parameters)} if parameters else {})
+
+    def compute(*inputs: np.ndarray) -> Any:
+        if not parameters:
+            return quantity.evaluate(model, options, *inputs)
+        made = rebuilt(model, groups, lambda entry: inputs[-1][place[found[entry].name]])
+        return quantity.evaluate(made, options, *inputs[:-1])
+
+    function = trace(compute, sizes, name)
+    variables = _variables(model, sizes, list(parameters), rename)
+    write = _simplified(function, variables, bool(groups), model) if simplify else _plain(function, variables)
+    kept: tuple[Parameter, ...] = tuple(parameters.values())
+    return Equation(name, model.name, function.outputs[0].shape, kept, variables, write)
+
+
+def _variables(
+    model: Model, sizes: Mapping[str, int], parameters: list[str], rename: Mapping[str, str]
+) -> dict[tuple[str, int], Any]:
+    """Input (name, index) → symbol, each with a name of its own."""
+    s, flat = library(), model.nq == model.nv
+    made: dict[tuple[str, int], Any] = {}
+    for name, size in sizes.items():
+        for k in range(size):
+            if name == INPUT:
+                text = parameters[k]
+            elif name in RATES and flat:
+                text = _derivative(rename.get(f"q_{k + 1}", f"q_{k + 1}"), RATES[name])
+            else:
+                text = f"{name}_{k + 1}"
+            made[name, k] = s.Symbol(rename.get(text, text) if name != INPUT else text)
+    taken: dict[str, tuple[str, int]] = {}
+    for key, symbol in made.items():
+        if symbol.name in taken:
+            raise DalembertError(f"equations: two things are called {symbol.name!r}: rename one of them otherwise")
+        taken[symbol.name] = key
+    return made
+
+
+def _derivative(name: str, dots: str) -> str:
+    """q_1 → qdot_1, which prints with a dot above the letter."""
+    head, underscore, tail = name.partition("_")
+    return f"{head}{dots}{underscore}{tail}"
+
+
+def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], exact: bool, model: Model) -> Any:
+    ring = Ring()
+    try:
+        (polynomials,) = ring.polynomials(function)
+    except TooLong as error:
+        raise DalembertError(
+            f"equations: {function.name} of robot {model.name!r} is too long for paper ({error}): ask for a smaller "
+            "quantity such as gravity, for fewer symbols, for a part of the robot, or for simplify=False"
+        ) from None
+
+    def write(**how: Any) -> Sequence[Any]:
+        arranger = Arranger(ring, variables, exact, **how)
+        return [arranger.expression(p) if p else library().Integer(0) for p in polynomials]
+
+    return write
+
+
+def _plain(function: Function, variables: Mapping[tuple[str, int], Any]) -> Any:
+    given: dict[str, list[Any]] = {i.name: [variables[i.name, k] for k in range(i.size)] for i in function.inputs}
+    s, elements = library(), list(symbolic.run(function, given)[function.outputs[0].name].ravel())
+
+    def write(digits: int | None = None, **how: Any) -> Sequence[Any]:
+        if digits is None:
+            return elements
+        return [x.xreplace({n: rounded(float(n), digits) for n in x.atoms(s.Float)}) for x in elements]
+
+    return write
