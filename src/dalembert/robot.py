@@ -11,7 +11,6 @@ from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
-from .methods.equations import Equations
 from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
 from .methods.momentum import Momentum
@@ -40,7 +39,6 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
-    Equations,
     Viewing,
     Compiling,
 ):

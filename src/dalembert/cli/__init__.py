@@ -10,13 +10,14 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from . import audit, bench, compare, convert, demo, export, info, report, simulate, torques, view
+from . import audit, bench, compare, convert, demo, equations, export, info, report, simulate, torques, view
 
 COMMANDS = {
     "info": info.run,
     "audit": audit.run,
     "torques": torques.run,
     "simulate": simulate.run,
+    "equations": equations.run,
     "export": export.run,
     "convert": convert.run,
     "compare": compare.run,

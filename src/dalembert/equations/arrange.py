@@ -38,8 +38,8 @@ class Piece(NamedTuple):
 class Arranger:
     """How polynomials of one ring are written.
 
-    symbols: input (name, index) → SymPy symbol. exact: small fractions are written as such. digits: numbers are rounded
-    to so many (None: not at all). ordered: sums keep the order given here, for printing; otherwise SymPy's, for algebra.
+    symbols: input (name, index) → SymPy symbol. exact: small fractions are written as such. digits: significant ones of
+    numbers (None: all). ordered: sums keep the order given here, for printing; otherwise SymPy's, for algebra.
     wave("cos" or "sin", [(symbol, multiple), …]): how to write one of a sum, or None for the usual way.
     """
 
@@ -225,7 +225,8 @@ class Arranger:
 
     def _sum(self, parts: Sequence[Any]) -> Any:
         s = library()
-        return s.Add(*parts, evaluate=not self.ordered) if len(parts) != 1 else parts[0]
+        flat = [x for part in parts for x in s.Add.make_args(part)]
+        return s.Add(*flat, evaluate=not self.ordered) if len(flat) != 1 else flat[0]
 
     def _product(self, factors: Sequence[Any]) -> Any:
         """A product in which sums stay whole."""

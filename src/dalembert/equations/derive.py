@@ -16,7 +16,7 @@ from dalembert.quantities import Options, Quantity
 
 from .arrange import Arranger, rounded
 from .equation import Equation
-from .laurent import Ring, TooLong
+from .laurent import TERMS, Ring, TooLong
 from .parameters import INPUT, Parameter, names, rebuilt
 
 RATES = {"v": "dot", "a": "ddot"}  # v is q̇ where a joint has as many coordinates as freedoms
@@ -83,6 +83,8 @@ def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], ex
     ring = Ring()
     try:
         (polynomials,) = ring.polynomials(function)
+        if (count := sum(map(len, polynomials))) > TERMS:
+            raise TooLong(f"{count} terms")
     except TooLong as error:
         raise DalembertError(
             f"equations: {function.name} of robot {model.name!r} is too long for paper ({error}): ask for a smaller "

@@ -13,7 +13,7 @@ import numpy as np
 from dalembert.backends.sympy import library
 from dalembert.errors import DalembertError
 
-from .parameters import Parameter
+from .parameters import INPUT, Parameter
 
 # left-hand sides: for text, in LaTeX; any other quantity is written with its name
 LEFT = {
@@ -76,42 +76,42 @@ class Equation:
         return f"{head} = {body}" if left else body
 
     def text(self, *, digits: int | None = 6, width: int | None = None, unicode: bool = True) -> str:
-        """The equation for a terminal, element by element; zeros are left out. width: where lines are broken."""
-        s = library()
-        letter = LEFT[self.name][0] if self.name in LEFT else self.name.replace("_", "")
-        shown = []
-        for index, x in np.ndenumerate(np.array(self._elements(digits, False), object).reshape(self.shape)):
-            comma = "," if max(self.shape, default=0) > 9 else ""
-            place = comma.join(str(k + 1) for k in index)
-            equation = s.Eq(s.Symbol(f"{letter}_{place}" if place else letter), x, evaluate=False)
+        """The equation for a terminal, element by element; zeros are left out. width: where sums are broken."""
+        s, shown = library(), []
+        for name, x in self.named(digits):
             if x != 0:
-                wrap = {"wrap_line": width is not None, **({} if width is None else {"num_columns": width})}
-                shown.append(s.pretty(equation, order="none", use_unicode=unicode, **wrap))
-        return "\n".join(shown) or f"{letter} = 0"
+                shown += _broken(s.Symbol(name), x, width, unicode)
+        return "\n".join(shown) or f"{self.letter} = 0"
+
+    @property
+    def letter(self) -> str:
+        """What its elements are called, such as M."""
+        return LEFT[self.name][0] if self.name in LEFT else self.name.replace("_", "")
+
+    def named(self, digits: int | None = None, short: bool = False) -> list[tuple[str, Any]]:
+        """(name such as M_12, expression) of every element, in the order of reading."""
+        comma = "," if max(self.shape, default=0) > 9 else ""
+        places = (comma.join(str(k + 1) for k in index) for index in np.ndindex(self.shape))
+        names = [f"{self.letter}_{place}" if place else self.letter for place in places]
+        return list(zip(names, self.elements(digits, short), strict=True))
 
     def python(self) -> str:
         """Python source that defines the symbols, the expression and the values of symbolic parameters."""
-        s = library()
-        names = sorted({symbol.name for symbol in self.sympy.free_symbols})
-        for name in names:
-            if not name.isidentifier() or keyword.iskeyword(name):
-                raise DalembertError(f"equations: {name!r} is no name in Python: rename it for source text")
-        lines = [f'"""{self.name} of robot {self.robot!r}."""', "", "from sympy import *", ""]
-        if names:
-            listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
-            lines += [f"{listed} = symbols({' '.join(names)!r}, seq=True)"]
-        lines += [f"{self.name} = {s.sstr(self.sympy, full_prec=True)}"]
-        if self.used:
-            lines += ["values = {" + ", ".join(f"{p.name}: {p.value!r}" for p in self.used) + "}"]
-        return "\n".join(lines) + "\n"
+        return python_source([self])
 
     def evaluate(self, *inputs: Any, **values: float) -> np.ndarray:
         """Numbers of the expression at one state; parameters have the model's values unless given by name."""
         s = library()
-        names = list(dict.fromkeys(name for name, _ in self.variables))
-        given = {symbol: float(np.atleast_1d(inputs[names.index(n)])[k]) for (n, k), symbol in self.variables.items()}
+        names = list(dict.fromkeys(name for name, _ in self.variables if name != INPUT))
+        if len(inputs) != len(names):
+            raise TypeError(f"{self.name} takes {len(names)} arguments ({', '.join(names)}), got {len(inputs)}")
+        arrays = dict(zip(names, (np.atleast_1d(x) for x in inputs), strict=True))
+        given = {symbol: float(arrays[n][k]) for (n, k), symbol in self.variables.items() if n != INPUT}
         given |= self.values | {s.Symbol(name): value for name, value in values.items()}
-        function = s.lambdify(list(given), [x for x in _flat(self.sympy)], modules="numpy")
+        try:
+            function = s.lambdify(list(given), self._flat(), modules="numpy")
+        except RecursionError:
+            raise DalembertError(f"{self.name} is too long to be evaluated as it is written") from None
         return np.array(function(*given.values()), float).reshape(self.shape)
 
     def __str__(self) -> str:
@@ -123,11 +123,15 @@ class Equation:
     def _repr_latex_(self) -> str:
         return f"$\\displaystyle {self.latex()}$"
 
-    def _elements(self, digits: int | None, short: bool) -> Sequence[Any]:
+    def elements(self, digits: int | None = None, short: bool = False) -> Sequence[Any]:
+        """The expressions, row-major, with sums in the order of reading, for printing with order='none'."""
         return self.write(digits=digits, ordered=True, wave=_short if short else _usual)
 
     def _arranged(self, digits: int | None, short: bool) -> Any:
-        return self._shaped(self._elements(digits, short))
+        return self._shaped(self.elements(digits, short))
+
+    def _flat(self) -> list[Any]:
+        return list(library().flatten(self.sympy)) if self.shape else [self.sympy]
 
     def _shaped(self, elements: Sequence[Any]) -> Any:
         s = library()
@@ -137,13 +141,6 @@ class Equation:
             rows, columns = self.shape if len(self.shape) == 2 else (self.shape[0], 1)
             return s.ImmutableDenseMatrix(rows, columns, list(elements))
         return s.ImmutableDenseNDimArray(list(elements), self.shape)
-
-
-def _flat(expression: Any) -> list[Any]:
-    s = library()
-    if isinstance(expression, s.NDimArray):
-        return list(s.flatten(expression))
-    return list(expression) if isinstance(expression, s.MatrixBase) else [expression]
 
 
 def _upright(name: str) -> str:
@@ -161,3 +158,49 @@ def _short(name: str, angle: Sequence[tuple[Any, Any]]) -> Any:
         return None
     comma = "" if all(len(n) == 1 for n in numbers) else ","
     return library().Symbol(f"{name[0]}_{{{comma.join(numbers)}}}")
+
+
+def python_source(equations: Sequence[Equation]) -> str:
+    """Python source of several equations of one robot, with the symbols they share."""
+    names = sorted({symbol.name for equation in equations for symbol in equation.sympy.free_symbols})
+    for name in names:
+        if not name.isidentifier() or keyword.iskeyword(name):
+            raise DalembertError(f"equations: {name!r} is no name in Python: rename it for source text")
+    lines = [f'"""{", ".join(e.name for e in equations)} of robot {equations[0].robot!r}."""', ""]
+    lines += ["from sympy import *", ""]
+    if names:
+        listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
+        lines += [f"{listed} = symbols({' '.join(names)!r}, seq=True)"]
+    lines += [f"{equation.name} = {library().sstr(equation.sympy, full_prec=True)}" for equation in equations]
+    values = {p.name: p.value for equation in equations for p in equation.used}
+    lines += ["values = {" + ", ".join(f"{name}: {value!r}" for name, value in values.items()) + "}"] if values else []
+    return "\n".join(lines) + "\n"
+
+
+def _columns(picture: str) -> int:
+    return max(map(len, picture.split("\n")))
+
+
+def _broken(name: Any, x: Any, width: int | None, unicode: bool) -> list[str]:
+    """name = x in pictures of at most `width` columns, where the terms of a sum are narrow enough."""
+    s = library()
+    usual: dict[str, Any] = {"order": "none", "use_unicode": unicode, "wrap_line": False}
+    parts, pictures, head, held = s.Add.make_args(x), [], True, []
+
+    def picture(terms: list[Any]) -> str:
+        margin = [] if head else [s.Symbol(" " * len(s.pretty(name, **usual)) + " ")]
+        total = s.Add(*margin, *terms, evaluate=False) if margin or len(terms) > 1 else terms[0]
+        shown = s.Eq(name, total, evaluate=False) if head else total
+        plain = s.pretty(shown, **usual)
+        if width is None or len(terms) > 1 or _columns(plain) <= width:
+            return str(plain)
+        return str(s.pretty(shown, **usual | {"wrap_line": True, "num_columns": width}))
+
+    for part in parts:
+        longer = picture([*held, part])
+        if held and width is not None and _columns(longer) > width:
+            pictures.append(picture(held))
+            head, held = False, []
+        held.append(part)
+    pictures.append(picture(held))
+    return pictures

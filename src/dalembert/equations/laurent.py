@@ -16,7 +16,7 @@ from dalembert.graph import Function, Scalar
 Polynomial = dict[int, complex]  # monomial → coefficient; a monomial is its exponents, BITS each, in one integer
 
 BITS = 24
-PART = 2520  # exponents of exp(i·angle) count this fraction of the angle, so that gear ratios of small whole numbers fit
+PART = 2520  # exponents count this fraction of an angle, so that gear ratios of small whole numbers fit
 TINY = 1e-13  # what is left of a sum whose terms cancel
 TERMS = 20_000  # of one polynomial
 PRODUCTS = 4_000_000  # of one multiplication

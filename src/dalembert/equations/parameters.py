@@ -1,8 +1,8 @@
-"""Constants of a model as symbols: m_1, l_1, l_c1, I_1, g … Zeros of the model stay zeros, or no page would be wide enough.
+"""Constants of a model as symbols: m_1, l_1, l_c1, I_1, g … Zeros of the model stay zeros.
 
-m_i mass of body i; l_i where the next joint (or a frame) sits on it; l_ci its centre of mass; I_i moments and products of
-inertia about the centre of mass. Lengths are positive, their signs are in the equations. One component is named without
-its axis if it is the only one that matters to the equations of motion.
+m_i: mass of body i; l_i: where the next joint sits on it; l_ci: its centre of mass; I_i: moments and products of inertia
+about the centre of mass. Lengths are positive, their signs are in the equations. A component is named without its axis if
+it is the only one that matters to the equations of motion.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def rebuilt(model: Model, groups: tuple[str, ...], make: Make) -> Model:
         if "placement" in groups and i > 0:
             several = len(model.children(body.parent)) > 1
             family = f"l_{body.parent}_{i}" if several else f"l_{body.parent}"
-            p = _vector(make, body.placement.p, family, f"joint {body.joint.name} in body {body.parent}")
+            p = _vector(make, body.placement.p, family, f"joint {body.joint.name} in {model.bodies[body.parent].name}")
             bodies[i] = replace(bodies[i], placement=Pose(body.placement.R, p))
         if "inertia" in groups and (i > 0 or body.joint.nv):
             bodies[i] = replace(bodies[i], inertia=_inertia(make, body))
@@ -76,7 +76,7 @@ def rebuilt(model: Model, groups: tuple[str, ...], make: Make) -> Model:
     made = replace(model, bodies=tuple(bodies))
     if "placement" in groups:
         own, extra = model.frames[: len(bodies)], model.frames[len(bodies) :]
-        made = replace(made, frames=(*own, *[_frame(make, frame) for frame in extra]))
+        made = replace(made, frames=(*own, *[_frame(make, frame, model.bodies[frame.body].name) for frame in extra]))
     if "gravity" in groups:
         made = replace(made, gravity=_vector(make, model.gravity, "g", "gravity", "m/s²"))
     return made
@@ -122,9 +122,9 @@ def _field(make: Make, body: Body, field: str) -> np.ndarray:
     return out
 
 
-def _frame(make: Make, frame: Frame) -> Frame:
+def _frame(make: Make, frame: Frame, body: str) -> Frame:
     family = "l_" + re.sub(r"\W|_", "", frame.name)
-    meaning = f"frame {frame.name} in body {frame.body}"
+    meaning = f"frame {frame.name} in {body}"
     return replace(frame, placement=Pose(frame.placement.R, _vector(make, frame.placement.p, family, meaning)))
 
 

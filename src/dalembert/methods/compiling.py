@@ -12,12 +12,15 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.evaluation import Evaluation
 from dalembert.quantities import checked
 from dalembert.quantities import group as find_group
 
+from .equations import Equations
 
-class Compiling(Evaluation):
+PAPER: dict[str, Callable[[Any], str]] = {"latex": lambda made: made.latex(), "sympy": lambda made: made.python()}
+
+
+class Compiling(Equations):
     """Compilation on demand, operation counts, source text."""
 
     @overload
@@ -108,7 +111,12 @@ class Compiling(Evaluation):
         axes: str | None = None,
         live: str | Iterable[str] = (),
     ) -> str:
-        """A quantity as source text: "c", one self-contained C99 file. `live`: see `compile`."""
+        """A quantity as source text: "c", one self-contained C99 file; "latex", an equation; "sympy", Python source.
+
+        `live`: see `compile`; in an equation these constants are symbols, see `equations`.
+        """
+        if language in PAPER:
+            return PAPER[language](self.equations(name, symbols=live, frame=frame, axes=axes))
         made = self._emit(name, language, frame, axes, live)
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
@@ -131,7 +139,7 @@ class Compiling(Evaluation):
         from dalembert.backends import c
 
         if language != "c":
-            raise unknown("language", language, ["c"], "source")
+            raise unknown("language", language, ["c", *PAPER], "source")
         live = checked(live)
         call = self._named_call(name, frame, axes, live)
         rng = np.random.default_rng(0)
