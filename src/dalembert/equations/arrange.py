@@ -97,12 +97,12 @@ class Arranger:
         groups: dict[Monomial, dict[Monomial, float]] = {}
         for piece in pieces:
             groups.setdefault(piece.rates, {})[piece.rest] = piece.coefficient
-        (_, first), *others = sorted(groups.items(), key=lambda item: self._rank(item[0]))
-        ratios = [_ratio(first, other) for _, other in others]
-        if others and None not in ratios:
-            least = min((1.0, *ratios), key=abs)
-            lead = next(rate for rate, found in groups.items() if found is first)
-            rates = {lead: 1.0 / least} | {rate: x / least for (rate, _), x in zip(others, ratios, strict=True)}
+        (lead, first), *others = sorted(groups.items(), key=lambda item: self._rank(item[0]))
+        ratios = {rate: x for rate, other in others if (x := _ratio(first, other)) is not None}
+        if others and len(ratios) == len(others):
+            ratios[lead] = 1.0
+            least = min(ratios.values(), key=abs)
+            rates = {rate: x / least for rate, x in ratios.items()}
             return [*self._factored({rest: c * least for rest, c in first.items()}), *self._factored(rates)]
         return self._factored({(*rate, *rest): c for rate, found in groups.items() for rest, c in found.items()})
 

@@ -83,7 +83,7 @@ def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], ex
     ring = Ring()
     try:
         (polynomials,) = ring.polynomials(function)
-        if (count := sum(map(len, polynomials))) > TERMS:
+        if (count := ring.count(polynomials)) > TERMS:
             raise TooLong(f"{count} terms")
     except TooLong as error:
         raise DalembertError(

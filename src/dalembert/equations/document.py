@@ -33,7 +33,8 @@ def symbols_used(equations: Sequence[Equation]) -> list[Parameter]:
 
 def aligned(equation: Equation, digits: int, short: bool) -> str:
     """The lines of an align environment, one element of the result after the other, broken where they are long."""
-    lines, seen = [], {}
+    lines: list[str] = []
+    seen: dict[tuple[Any, Any], int] = {}
     letter = _letter(equation)
     for index, x in zip(product(*map(range, equation.shape)), equation.elements(digits, short), strict=True):
         place = f"_{{{','.join(str(k + 1) for k in index)}}}" if index else ""

@@ -185,7 +185,9 @@ def _broken(name: Any, x: Any, width: int | None, unicode: bool) -> list[str]:
     """name = x in pictures of at most `width` columns, where the terms of a sum are narrow enough."""
     s = library()
     usual: dict[str, Any] = {"order": "none", "use_unicode": unicode, "wrap_line": False}
-    parts, pictures, head, held = s.Add.make_args(x), [], True, []
+    parts, head = s.Add.make_args(x), True
+    pictures: list[str] = []
+    held: list[Any] = []
 
     def picture(terms: list[Any]) -> str:
         margin = [] if head else [s.Symbol(" " * len(s.pretty(name, **usual)) + " ")]

@@ -7,7 +7,7 @@ Everything that is no polynomial (tanh, a reciprocal, a choice) becomes a variab
 from __future__ import annotations
 
 import cmath
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from dalembert.errors import DalembertError
@@ -74,6 +74,11 @@ class Ring:
             self._index[kind, key] = len(self.generators)
             self.generators.append(Generator(kind, value))
         return self._index[kind, key]
+
+    def count(self, polynomials: Iterable[Polynomial]) -> int:
+        """How many terms have to be written, those inside other functions included."""
+        atoms = [a for made in self.generators if made.kind == "atom" for a in made.value[1]]
+        return sum(map(len, (*polynomials, *atoms)))
 
     def exponents(self, monomial: int) -> list[tuple[int, int]]:
         """(position of a variable, its exponent) for all that are not 0."""

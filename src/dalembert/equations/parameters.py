@@ -1,8 +1,8 @@
 """Constants of a model as symbols: m_1, l_1, l_c1, I_1, g … Zeros of the model stay zeros.
 
-m_i: mass of body i; l_i: where the next joint sits on it; l_ci: its centre of mass; I_i: moments and products of inertia
-about the centre of mass. Lengths are positive, their signs are in the equations. A component is named without its axis if
-it is the only one that matters to the equations of motion.
+m_i: mass of body i; l_i: where the next joint sits on it; l_ci: its centre of mass; I_i: moments and products of
+inertia about the centre of mass. Lengths are positive, their signs are in the equations. A component is named without
+its axis if it is the only one that matters to the equations of motion.
 """
 
 from __future__ import annotations
