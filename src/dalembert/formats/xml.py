@@ -24,6 +24,9 @@ MAX_DEPTH = 100
 LARGEST = 1e30
 """Largest number that can be a length, mass, inertia or coefficient in SI; more would only overflow later."""
 
+STRING, BYTES = "<string>", "<bytes>"
+"""Labels of what did not come from a file."""
+
 # Python's float() also takes "nan", "1_000" and blanks; a robot file must not.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
@@ -31,10 +34,11 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: its label for messages and its root element."""
+    """A parsed file: its label for messages, its root element, and the folder it lies in (None: text)."""
 
     label: str
     root: etree._Element
+    folder: Path | None = None
 
     def where(self, element: etree._Element) -> str:
         """File, line and element, as in "arm.urdf:12 <joint name='elbow'>"."""
@@ -62,6 +66,10 @@ class Document:
         if value is None and default is not None:
             return default
         return self._float(element, attribute, self.text(element, attribute).strip(), largest)
+
+    def numbers(self, element: etree._Element, attribute: str) -> tuple[float, ...]:
+        """One or more finite numbers parted by white space."""
+        return tuple(self._float(element, attribute, word) for word in self.text(element, attribute).split())
 
     def triple(self, element: etree._Element, attribute: str) -> tuple[float, float, float]:
         """Three finite numbers parted by white space; (0, 0, 0) when the attribute is absent."""
@@ -93,12 +101,13 @@ class Document:
 
 def tag_of(element: etree._Element) -> str:
     """The element's name without its namespace."""
-    return str(element.tag).rpartition("}")[2]
+    tag = str(element.tag)
+    return tag.rpartition("}")[2] if tag[0] == "{" else tag
 
 
 def children(element: etree._Element) -> Iterator[etree._Element]:
     """The child elements: comments and processing instructions are skipped."""
-    return (child for child in element if isinstance(child.tag, str))
+    return element.iterchildren("*")
 
 
 def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES) -> Document:
@@ -116,7 +125,7 @@ def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES
     if root.getroottree().docinfo.doctype:
         raise _doctype_error(label)
     _refuse_depth(label, root)
-    return Document(label, root)
+    return Document(label, root, None if label in (STRING, BYTES) else Path(label).parent)
 
 
 def is_xml(source: str) -> bool:
@@ -127,12 +136,12 @@ def is_xml(source: str) -> bool:
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
     """Label and content; refuses by size before anything is read or parsed."""
     if isinstance(source, bytes):
-        label, data = "<bytes>", source
+        label, data = BYTES, source
     elif isinstance(source, str) and is_xml(source):
         try:
-            label, data = "<string>", source.lstrip("\ufeff \t\r\n").encode()
+            label, data = STRING, source.lstrip("\ufeff \t\r\n").encode()
         except UnicodeEncodeError as error:
-            raise DalembertError(f"<string>: the text holds characters that are not Unicode: {error}") from None
+            raise DalembertError(f"{STRING}: the text holds characters that are not Unicode: {error}") from None
     elif isinstance(source, str | os.PathLike):
         label, data = str(source), _read(Path(source), size_limit)
     else:
