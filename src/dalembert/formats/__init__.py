@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,16 +14,21 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 from dalembert.robots import names, path
 
+from .dh import read_dh
 from .ledger import Finding
 from .urdf import read_urdf
+from .xacro import read_xacro
 from .xml import is_xml
 
-__all__ = ["Finding", "read", "read_urdf"]
+__all__ = ["Finding", "read", "read_dh", "read_urdf", "read_xacro"]
 
-READERS = {".urdf": read_urdf}  # ending of the file's name → its reader
+# ending of the file's name → its reader
+READERS: dict[str, Callable[..., tuple[Model, tuple[Finding, ...]]]] = {
+    ".urdf": read_urdf,
+    ".xacro": read_xacro,
+    ".dh.toml": read_dh,
+}
 PLANNED = {
-    ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
-    ".dh.toml": "use ModelBuilder, or write URDF",
     ".xml": "convert MJCF to URDF",
     ".sdf": "convert it to URDF",
 }
@@ -31,7 +37,7 @@ PLANNED = {
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
     """Read a bundled robot by name, a robot file by path, or URDF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf`.
+    options: those of the format's reader, see `read_urdf`, `read_xacro`, `read_dh`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
@@ -42,6 +48,8 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
         return read(path(text), **options)
     for ending, reader in READERS.items():
         if text.lower().endswith(ending):
+            if "arguments" in options and reader is not read_xacro:
+                raise DalembertError(f"{text}: arguments={{…}} are for xacro files, expected none")
             return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):

@@ -135,10 +135,10 @@ class Table:
     def _number(self, key: str, value: Any, least: float = -LARGEST) -> float:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(f"{key} has {_shown(value)}, expected a number like 0.25", key)
-        if not math.isfinite(value):
+        if isinstance(value, float) and not math.isfinite(value):
             raise self.error(f"{key} has {value}, expected a finite number (for no limit leave it out)", key)
         if abs(value) > LARGEST:
-            raise self.error(f"{key} has {float(value):g}, expected at most {LARGEST:g}", key)
+            raise self.error(f"{key} has {_shown(value)}, expected at most {LARGEST:g}", key)
         if value < least:
             raise self.error(f"{key} is {value:g}, expected at least {least:g}", key)
         return float(value)

@@ -174,6 +174,10 @@ class ModelBuilder:
             raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
         self._equations.append(JointEquation(name, follower, leader, numbers))
 
+    def has_frame(self, name: str) -> bool:
+        """Whether there is a body or frame of that name."""
+        return name in self._frames
+
     def model(self) -> Model:
         """The frozen model of what has been added so far."""
         return assemble(self.name, self.gravity, self._rooted(), self._frames, self._closings, self._equations)
