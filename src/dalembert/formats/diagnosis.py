@@ -172,8 +172,8 @@ def _too_wide(mass: float, k: float, reach: float, total: float) -> bool:
 
 def _spread(mass: float, k: float, reach: float) -> str:
     return (
-        f"inertia means that its {mass:g} kg lie {k:.2g} m from their centre on average, and no distance in the robot "
-        f"exceeds {reach:.2g} m"
+        f"inertia means that its {mass:g} kg lie {k:.3g} m from their centre on average, and no distance in the robot "
+        f"exceeds {reach:.3g} m"
     )
 
 
@@ -204,4 +204,4 @@ def _unlike(mass: float, k: float, drawn: Inertia, whole: float) -> str:
     ratio = 2.0 * k * k * drawn.mass / float(np.trace(drawn.about_com()))
     if ratio < UNLIKE or mass * k * k < MATTERS * whole:
         return ""
-    return f"inertia is {ratio:.1g} times that of its shape; likely cause: a missing decimal point, or other units"
+    return f"inertia is {ratio:.0f} times that of its shape; likely cause: a missing decimal point, or other units"

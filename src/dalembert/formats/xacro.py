@@ -53,7 +53,7 @@ def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None =
             f"{source}: reading xacro files needs the xacro library ({error}): pip install 'dalembert[xacro]'"
         ) from None
     path = Path(source).absolute()
-    parse(path)  # a regular file, one well-formed document, no DOCTYPE
+    parse(source)  # a regular file, one well-formed document, no DOCTYPE
     resources = Resources(path.parent)
     finder = packages.PackageFinder()
     finder.walk_up_from(path)
