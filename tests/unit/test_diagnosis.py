@@ -71,7 +71,7 @@ SLIPS = {
     "tenfold and more": (
         {"drawn": True, **tensor(150.0)},
         "outer",
-        "inertia is 145 times that of its shape.*decimal",
+        "inertia is 141 times that of its shape.*decimal",
     ),
     "about the origin": (
         {"drawn": True, **about_origin()},

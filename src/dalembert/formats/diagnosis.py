@@ -59,6 +59,12 @@ def diagnose(ledger: Ledger, model: Model, where: Places) -> None:
     report_massless(ledger, model, where)
     for body in model.bodies:
         _report_limits(ledger, body, where)
+    with np.errstate(all="ignore"):  # absurd numbers may overflow; they are reported, or beyond all thresholds
+        _report_units(ledger, model, where)
+
+
+def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
+    """Lengths, masses and inertias that are far from what belongs together in one robot."""
     parts = [part for body in model.bodies for part in body.parts]
     offsets = np.linalg.norm([body.placement.p for body in model.bodies], axis=1)
     offsets[0] = 0.0  # where the robot stands in the world

@@ -11,11 +11,13 @@ from dalembert.model import Geometry
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from dalembert.spatial import Inertia
 
+LEAST = 1e-15  # volume [m³] of a speck; less is no shape
+
 
 def solid(shapes: Iterable[Geometry]) -> Inertia | None:
     """Volume (as mass) [m³] and inertia [m⁵] in the link's frame of shapes filled at density 1.
 
-    None when there are none, or some whose inside is not known without reading a file (meshes, planes).
+    None when there are none to speak of, or some whose inside is not known without reading a file (meshes, planes).
     """
     whole = Inertia.zero()
     for geometry in shapes:
@@ -23,7 +25,7 @@ def solid(shapes: Iterable[Geometry]) -> Inertia | None:
         if own is None:
             return None
         whole = whole + own.transform(geometry.placement)
-    return whole if whole.mass > 0.0 else None
+    return whole if whole.mass > LEAST else None
 
 
 def _volume(shape: Shape) -> Inertia | None:
