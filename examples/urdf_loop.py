@@ -5,11 +5,11 @@ import numpy as np
 from dalembert import load
 
 BODY = '<inertial><mass value="1"/><inertia ixx="0.1" ixy="0" ixz="0" iyy="0.1" iyz="0" izz="0.1"/></inertial>'
-LIMITS = '<axis xyz="0 0 1"/>'
+JOINT = '<joint name="{}" type="continuous"><parent link="{}"/><child link="{}"/><origin xyz="{}"/>{}</joint>'
 LINKS = "".join(f'<link name="{name}">{BODY}</link>' for name in ("base", "crank", "coupler", "rocker"))
 JOINTS = "".join(
-    f'<joint name="{name}" type="continuous"><parent link="{a}"/><child link="{b}"/><origin xyz="{xyz}"/>{LIMITS}</joint>'
-    for name, a, b, xyz in (
+    JOINT.format(*words, '<axis xyz="0 0 1"/>')
+    for words in (
         ("drive", "base", "crank", "0 0 0"),
         ("knee", "crank", "coupler", "0 1 0"),
         ("swing", "base", "rocker", "2 0 0"),

@@ -9,9 +9,10 @@ from dalembert import load
 TEXT = """<robot name="pendulum" xmlns:xacro="http://www.ros.org/wiki/xacro">
   <xacro:arg name="length" default="1.0"/>
   <xacro:property name="l" value="$(arg length)"/>
+  <xacro:property name="k" value="${l**2 / 12}"/>
   <xacro:macro name="rod" params="name mass">
     <link name="${name}"><inertial><origin xyz="0 0 ${-l / 2}"/><mass value="${mass}"/>
-      <inertia ixx="${mass * l**2 / 12}" ixy="0" ixz="0" iyy="${mass * l**2 / 12}" iyz="0" izz="1e-4"/></inertial></link>
+      <inertia ixx="${mass * k}" ixy="0" ixz="0" iyy="${mass * k}" iyz="0" izz="1e-4"/></inertial></link>
   </xacro:macro>
   <link name="base"/>
   <xacro:rod name="rod" mass="2"/>
