@@ -110,7 +110,7 @@ CASES = {
     "mesh without file": (shown("<mesh/>"), "2 <mesh>: attribute 'filename' is missing"),
     "mesh scale": (shown('<mesh filename="a.stl" scale="0.001"/>'), "has 1 numbers, expected 3"),
     "place of a shape": (
-        robot('<link name="a"><collision><origin xyz="0 0 z"/><geometry><sphere radius="1"/></geometry></collision></link>'),
+        shown('<sphere radius="1"/>').replace("<visual>", '<visual><origin xyz="0 0 z"/>'),
         "<origin>: attribute xyz: 'z' is not a number",
     ),
     "loop_joint without a name": (
