@@ -197,7 +197,8 @@ def _about_origin(part: Part, mass: float, drawn: Inertia) -> str:
     expected, I, c = drawn.about_com() * (mass / drawn.mass), part.inertia.about_com(), skew(part.inertia.com)
     moved = I + mass * (c @ c)  # the tensor, if it was about the origin
     off, off_moved = (float(np.linalg.norm(x - expected) / np.linalg.norm(expected)) for x in (I, moved))
-    if off < 1.0 or off_moved > 0.25 or Inertia(mass, np.zeros(3), moved).problems():
+    fits = off >= 1.0 and off_moved <= 0.25  # false for numbers so absurd that they overflow
+    if not fits or Inertia(mass, np.zeros(3), moved).problems():
         return ""
     return (
         f"inertia is off that of its shape by {100 * off:.0f} %; likely cause: taken about the link's origin, expected "
