@@ -16,41 +16,45 @@ from dalembert.robots import names, path
 
 from .dh import read_dh
 from .ledger import Finding
+from .sdf import read_sdf
 from .urdf import read_urdf
 from .xacro import read_xacro
-from .xml import is_xml
+from .xml import is_xml, root_tag
 
-__all__ = ["Finding", "read", "read_dh", "read_urdf", "read_xacro"]
+__all__ = ["Finding", "read", "read_dh", "read_sdf", "read_urdf", "read_xacro"]
 
 # ending of the file's name → its reader
 READERS: dict[str, Callable[..., tuple[Model, tuple[Finding, ...]]]] = {
     ".urdf": read_urdf,
     ".xacro": read_xacro,
+    ".sdf": read_sdf,
+    ".world": read_sdf,
     ".dh.toml": read_dh,
 }
+TEXTS = {"sdf": read_sdf}  # root element of XML text → its reader; URDF for all others
 PLANNED = {
     ".xml": "convert MJCF to URDF",
-    ".sdf": "convert it to URDF",
 }
 
 
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """Read a bundled robot by name, a robot file by path, or URDF text that starts with "<".
+    """Read a bundled robot by name, a robot file by path, or URDF or SDF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf`, `read_xacro`, `read_dh`.
+    options: those of the format's reader, see `read_urdf`, `read_xacro`, `read_sdf`, `read_dh`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
+    if "arguments" in options and not text.lower().endswith(".xacro"):
+        raise DalembertError(f"{text[:60]}: arguments={{…}} are for xacro files, expected none")
     if isinstance(source, str) and is_xml(source):
-        return read_urdf(source, **options)
+        return TEXTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
-    for ending, reader in READERS.items():
-        if text.lower().endswith(ending):
-            if "arguments" in options and reader is not read_xacro:
-                raise DalembertError(f"{text}: arguments={{…}} are for xacro files, expected none")
-            return reader(source, **options)
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        for ending, reader in READERS.items():
+            if file.lower().endswith(ending):
+                return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):
             raise DalembertError(f"{text}: {ending} files are not supported in this version; {cure}")

@@ -55,8 +55,13 @@ def report_inertia(ledger: Ledger, where: str, link: str, at_com: Inertia) -> No
 
 
 def diagnose(ledger: Ledger, model: Model, where: Places) -> None:
-    """Log what looks like a slip in a complete model: units, frames of inertias, placeholders, links without mass."""
+    """Log what is doubtful in a complete model: links without mass, and slips."""
     report_massless(ledger, model, where)
+    report_slips(ledger, model, where)
+
+
+def report_slips(ledger: Ledger, model: Model, where: Places) -> None:
+    """Log numbers that look like a slip: units, frames of inertias, placeholders."""
     for body in model.bodies:
         _report_limits(ledger, body, where)
     with np.errstate(all="ignore"):  # absurd numbers may overflow; they are reported, or beyond all thresholds
