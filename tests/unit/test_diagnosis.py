@@ -8,7 +8,7 @@ import re
 import numpy as np
 import pytest
 
-from dalembert.formats import Finding
+from dalembert.formats import Finding, read, read_dh
 from dalembert.formats.diagnosis import diagnose
 from dalembert.formats.ledger import Ledger
 from dalembert.formats.solids import solid
@@ -128,6 +128,29 @@ def test_massless_chains_are_reported_once() -> None:
     afloat = ModelBuilder("ghost")
     afloat.add_body("body", parent="world", joint="free")
     assert len(findings(afloat)) == 1
+
+
+SDF = """<sdf version="1.9"><model name="m"><link name="a">{}</link><link name="b">{}</link>
+<joint name="held" type="fixed"><parent>world</parent><child>a</child></joint>
+<joint name="j" type="revolute"><parent>a</parent><child>b</child>
+<axis><xyz>0 0 1</xyz><limit><lower>-90</lower><upper>90</upper></limit></axis></joint></model></sdf>"""
+
+
+def test_readers_share_the_rules() -> None:
+    """Degrees and grams in SDF, degrees in URDF, grams in a DH table."""
+    moments = "<ixx>0.01</ixx><iyy>0.01</iyy><izz>0.01</izz><ixy>0</ixy><ixz>0</ixz><iyz>0</iyz>"
+    inertial = f"<inertial><mass>900</mass><inertia>{moments}</inertia></inertial>"
+    found = {f.where: f.what for f in read(SDF.format(inertial, inertial))[1] if f.severity == "warning"}
+    assert [where.partition(":")[2] for where in found] == ["3 <joint name='j'>", "1 <link name='b'>"]
+    assert "degrees" in found["<string>:3 <joint name='j'>"] and "grams" in found["<string>:1 <link name='b'>"]
+    table = (
+        'convention = "standard"\nangles = "rad"\n[[joint]]\ntype = "revolute"\na = 0.1\nalpha = 0\nd = 0\nupper = 90\n'
+    )
+    log = read_dh((table + "lower = -90\nmass = 900\ninertia = [0.01, 0.01, 0.01]\n").encode())[1]
+    assert [(f.where, f.what.rpartition(": ")[2]) for f in log] == [
+        ("<bytes>:3 joint (entry 1)", "degrees, expected radians"),
+        ("<bytes>:3 joint (entry 1)", "mass in grams"),
+    ]
 
 
 def sampled(shape: Shape, inside, half: tuple[float, float, float]) -> Inertia:
