@@ -147,10 +147,8 @@ def test_readers_share_the_rules() -> None:
         'convention = "standard"\nangles = "rad"\n[[joint]]\ntype = "revolute"\na = 0.1\nalpha = 0\nd = 0\nupper = 90\n'
     )
     log = read_dh((table + "lower = -90\nmass = 900\ninertia = [0.01, 0.01, 0.01]\n").encode())[1]
-    assert [(f.where, f.what.rpartition(": ")[2]) for f in log] == [
-        ("<bytes>:3 joint (entry 1)", "degrees, expected radians"),
-        ("<bytes>:3 joint (entry 1)", "mass in grams"),
-    ]
+    assert [finding.where for finding in log] == 2 * ["<bytes>:3 joint (entry 1)"]
+    assert "degrees" in log[0].what and "grams" in log[1].what
 
 
 def sampled(shape: Shape, inside, half: tuple[float, float, float]) -> Inertia:

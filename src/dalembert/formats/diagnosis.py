@@ -159,7 +159,10 @@ def _slip(part: Part, mass: float, k: float, reach: float, total: float) -> str:
     if BALL * DENSEST * k**3 < mass:
         return _too_dense(mass, k)
     if _too_wide(mass, k, reach, total):
-        for unit, least in (("g·mm²", 6.0), ("kg·mm²", 3.0)):  # the inertia is 10⁹ or 10⁶ too large
+        for unit, least in (
+            ("g·mm²", 6.5),
+            ("kg·mm²", 3.5),
+        ):  # 10⁹ or 10⁶ too large, and k a twentieth of the reach or more
             if math.log10((k / reach) ** 2) > least:
                 return f"{_spread(mass, k, reach)}; likely cause: inertia in {unit}, expected kg·m²"
     drawn = _drawn(part)
@@ -169,7 +172,8 @@ def _slip(part: Part, mass: float, k: float, reach: float, total: float) -> str:
 
 
 def _too_dense(mass: float, k: float) -> str:
-    cause = "mass in grams" if mass > 100.0 else "moments too small (a misplaced decimal point, or other units)"
+    small = "moments too small (a misplaced decimal point, or other units)"
+    cause = f"mass in grams, or {small}" if mass > 100.0 else small
     return (
         f"mass {mass:g} kg lies {1e3 * k:.2g} mm from its centre on average, denser than any material "
         f"(at least {mass / (BALL * k**3):.1g} kg/m³); likely cause: {cause}"
