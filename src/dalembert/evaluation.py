@@ -96,7 +96,7 @@ class Evaluation:
         """A named tuple of arrays of one shape, computed as one (…, n, *shape); then through its fast call."""
         places, numbers = self._loads(name, inputs, external)
         result = self._compute(name, Options(loads=places), *inputs, *numbers, **keywords)
-        rank = len(CATALOGUE[name].shape(self.model))
+        rank = len(CATALOGUE[name].shape(self.model, Options()))
         if self._is_new(name):
             fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
             self.__dict__[name] = _Packed(self, name, fast, kind, rank)
@@ -115,33 +115,50 @@ class Evaluation:
         return call
 
     def _named(
-        self, name: str, frame: str | None, axes: str | None, live: str | Iterable[str] = (), method: str = METHOD
+        self,
+        name: str,
+        frame: str | None,
+        axes: str | None,
+        live: str | Iterable[str] = (),
+        method: str = METHOD,
+        external: Sequence[Wrench] = (),
     ) -> Options:
         """The options of a quantity given by name, all of them checked; axes None: the usual ones."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
         usual = CATALOGUE[name].usual
         axes = usual.axes if axes is None else axes
+        more: dict[str, Any] = {"live": checked(live), "loads": self._loads(name, (), external)[0]}
         if not CATALOGUE[name].framed:
-            return replace(usual, axes=self._axes(axes), method=_text("method", method), live=checked(live))
+            return replace(usual, axes=self._axes(axes), method=_text("method", method), **more)
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
-        return replace(self._options(frame, axes, point=False), live=checked(live))
+        return replace(self._options(frame, axes, point=False), **more)
 
     def _named_call(
-        self, name: str, frame: str | None, axes: str | None, live: str | Iterable[str] = (), method: str = METHOD
+        self,
+        name: str,
+        frame: str | None,
+        axes: str | None,
+        live: str | Iterable[str] = (),
+        method: str = METHOD,
+        external: Sequence[Wrench] = (),
     ) -> Call:
         """The call of a quantity given by name."""
-        return self._call(name, self._named(name, frame, axes, live, method))
+        return self._call(name, self._named(name, frame, axes, live, method, external))
 
-    def _by_name(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
+    def _by_name(
+        self, name: str, options: Options, *inputs: Any, external: Sequence[Wrench] = (), **keywords: Any
+    ) -> Any:
         """A quantity whose inputs may be given by keyword."""
         names = list(CATALOGUE[name].arguments(self.model, options))
         given = [*inputs, *(keywords.pop(n) for n in names[len(inputs) :] if n in keywords)]
         if len(given) != len(names):
             raise TypeError(f"{name}() takes {len(names)} arguments ({', '.join(names)}), got {len(given)}")
-        return self._compute(name, options, *given, **keywords)
+        places, numbers = self._loads(name, tuple(given), external)
+        count = len(given) - len(options.live)
+        return self._compute(name, replace(options, loads=places), *given[:count], *numbers, *given[count:], **keywords)
 
     def _options(self, frame: str, axes: str, point: bool) -> Options:
         return Options(frame=self._name("frame", frame), axes=self._axes(axes), point=point)
@@ -174,8 +191,10 @@ class Evaluation:
         self, name: str, inputs: tuple[Any, ...], external: Sequence[Wrench]
     ) -> tuple[tuple[LoadPlace, ...], list[Any]]:
         """Where the external wrenches act, and their numbers as further inputs."""
-        wrenches = _wrenches(external)
-        return tuple(self._load_place(w) for w in wrenches), _load_numbers(name, wrenches, inputs)
+        given = wrenches(external)
+        if given and not CATALOGUE[name].loaded:
+            raise DalembertError(f"{name}: no external wrench acts on it: leave out external")
+        return tuple(self._load_place(w) for w in given), _load_numbers(name, given, inputs)
 
     def _load_place(self, wrench: Wrench) -> LoadPlace:
         if not isinstance(wrench, Wrench):
@@ -234,7 +253,7 @@ def _beside(what: str, x: Any, inputs: tuple[Any, ...], expected: str = "expecte
     return a.astype(np.float32) if own and all(is_single(i) for i in inputs) else a
 
 
-def _wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
+def wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
     """The external wrenches as a tuple; what each entry is, is looked at later."""
     try:
         return tuple(external)
@@ -244,10 +263,10 @@ def _wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
         ) from None
 
 
-def _load_numbers(name: str, wrenches: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> list[Any]:
+def _load_numbers(name: str, given: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> list[Any]:
     """Torque, force and point (…, 3) of every wrench."""
     return [
         _beside(f"{name}: external[{k}].{field}", getattr(wrench, field), inputs)
-        for k, wrench in enumerate(wrenches)
+        for k, wrench in enumerate(given)
         for field in LOAD
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple, Unpack
 
@@ -69,15 +70,17 @@ class Operational(Evaluation):
         axes: str = "world",
         rows: str | Sequence[int] | None = None,
         damping: Any = 0.0,
+        external: Sequence[Wrench] = (),
         **keywords: Unpack[Keywords],
     ) -> OperationalDynamics:
         """(inertia Λ, bias μ, gravity p, inverse J̄) with Λ ẍ + μ + p = F, where ẍ = J a + J̇ v and tau = Jᵀ F.
 
         J̄ (…, nv, k) = M⁻¹ Jᵀ Λ is the dynamically consistent inverse of J; μ = J̄ᵀ (bias − gravity) − Λ J̇ v and
-        p = J̄ᵀ gravity, with friction and damping of the joints in μ and their springs in p. Damping enters in Λ, and
-        through Λ in the others. `out` is (…, k + 2 + nv, k): Λ, μ, p, J̄ below one another. See `Operational`.
+        p = J̄ᵀ gravity, with friction and damping of the joints and external wrenches in μ and springs in p. Damping
+        enters in Λ, and through Λ in the others. `out` is (…, k + 2 + nv, k): Λ, μ, p, J̄ below one another. See
+        `Operational`.
         """
-        packed = self._task("operational_dynamics", (q, v), frame, point, axes, rows, damping, keywords)
+        packed = self._task("operational_dynamics", (q, v), frame, point, axes, rows, damping, keywords, external)
         k = packed.shape[-1]
         return OperationalDynamics(
             packed[..., :k, :], packed[..., k, :], packed[..., k + 1, :], packed[..., k + 2 :, :]
@@ -135,11 +138,14 @@ class Operational(Evaluation):
         rows: str | Sequence[int] | None,
         damping: Any,
         keywords: Keywords,
+        external: Sequence[Wrench] = (),
     ) -> np.ndarray:
         """A quantity of a task. Single precision is computed in double: solves lose digits near singularities."""
         options = self._task_options(name, frame, axes, rows, point is not ORIGIN)
         numbers = [*inputs, column(f"{name}: damping", damping, inputs)]
         numbers += [] if point is ORIGIN else [point]
+        places, loads = self._loads(name, inputs, external)
+        options, numbers = replace(options, loads=places), numbers + loads
         if is_traced(*numbers):
             return self._compute(name, options, *numbers, **keywords)
         single, out = all(is_single(x) for x in inputs), keywords.get("out")
