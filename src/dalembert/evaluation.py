@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from types import MethodType
 from typing import Any, TypedDict
 
 import numpy as np
@@ -51,7 +52,7 @@ class Evaluation:
         options = options or replace(usual, method=_text("method", method))
         places, numbers = self._loads(name, inputs, external)
         if places:
-            return self._compute(name, replace(options, loads=places), *inputs, *numbers, **keywords)
+            return self._fast_call(name, replace(options, loads=places))(*inputs, *numbers, **keywords)
         result = self._compute(name, options, *inputs, **keywords)
         if options == usual and self._is_new(name):
             general = getattr(type(self), name)
@@ -62,9 +63,10 @@ class Evaluation:
 
     def _is_new(self, name: str) -> bool:
         """Whether a quantity has been compiled and its fast call not yet put in the method's place."""
-        if name in self.__dict__ or (name, CATALOGUE[name].usual) not in self._calls:
-            return False
-        # a subclass that overrides the method stays in charge
+        return name not in self.__dict__ and (name, CATALOGUE[name].usual) in self._calls and self._is_ours(name)
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether the method is our own: a subclass that overrides it stays in charge."""
         return getattr(type(self), name).__module__.startswith(f"{__package__}.")
 
     def _framed(self, name: str, inputs: tuple[Any, ...], frame: str, point: Any, axes: str, keywords: Keywords) -> Any:
@@ -82,7 +84,10 @@ class Evaluation:
         result = self._compute(name, options, *inputs, **keywords)
         if (name, options) in self._calls:
             slow = partial(self._compute, name, options)
-            self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
+            fast = self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
+            if axes == CATALOGUE[name].usual.axes and self._is_ours(name):
+                method = self.__dict__.setdefault(name, _by_frame(self, name))
+                method.__self__[frame] = fast
         return result
 
     def _packed(
@@ -95,7 +100,8 @@ class Evaluation:
     ) -> Any:
         """A named tuple of arrays of one shape, computed as one (…, n, *shape); then through its fast call."""
         places, numbers = self._loads(name, inputs, external)
-        result = self._compute(name, Options(loads=places), *inputs, *numbers, **keywords)
+        compute = self._fast_call(name, Options(loads=places)) if places else partial(self._compute, name, Options())
+        result = compute(*inputs, *numbers, **keywords)
         rank = len(CATALOGUE[name].shape(self.model, Options()))
         if self._is_new(name):
             fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
@@ -113,6 +119,13 @@ class Evaluation:
         if call is None:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
+
+    def _fast_call(self, name: str, options: Options) -> Callable[..., Any]:
+        """The fast call of a quantity with these options, made on first use."""
+        if (name, options) not in self._fast:
+            call = self._call(name, options)
+            self._fast[name, options] = call.kernel.builtin(name, "", partial(self._compute, name, options))
+        return self._fast[name, options]
 
     def _named(
         self,
@@ -237,8 +250,43 @@ class _Packed:
         return getattr, (self.owner, self.__name__)
 
 
+class _Frames(dict[str, Callable[..., Any]]):
+    """Frame → fast call of one quantity; pickled as the robot whose method looks into it."""
+
+    def __init__(self, owner: Evaluation) -> None:
+        super().__init__()
+        self.owner = owner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _itself, (self.owner,)
+
+
+def _itself(owner: Evaluation) -> Evaluation:
+    return owner
+
+
+def _by_frame(owner: Evaluation, name: str) -> MethodType:
+    """Stands in the place of a method whose last argument is a frame; without keywords it goes straight to its call."""
+    general = getattr(type(owner), name)
+
+    @wraps(general)
+    def call(frames: _Frames, *inputs: Any, **keywords: Any) -> Any:
+        if inputs and not keywords:
+            try:
+                fast = frames.get(inputs[-1])
+            except TypeError:  # unhashable: not a name
+                fast = None
+            if fast is not None:
+                return fast(*inputs[:-1])
+        return general(frames.owner, *inputs, **keywords)
+
+    return MethodType(call, _Frames(owner))
+
+
 def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:
     """Numbers (…) as vectors of one element (…, 1), so that they take part in broadcasting."""
+    if type(x) is float and all(type(i) is np.ndarray and i.dtype == np.float64 for i in inputs):
+        return np.array((x,))  # the usual case
     if is_traced(x):
         return np.atleast_1d(np.asarray(x, object))
     return x if is_traced(*inputs) else _beside(name, x, inputs, "expected a number or an array of them")[..., None]
