@@ -76,7 +76,7 @@ class Evaluation:
             return self._compute(name, options, *inputs, _beside(f"{name}: point", point, inputs), **keywords)
         try:
             fast = self._fast.get((name, frame, axes))
-        except TypeError:  # unhashable: not a name
+        except (TypeError, ValueError):  # unhashable: not a name
             fast = None
         if fast is not None:
             return fast(*inputs, **keywords)
@@ -271,11 +271,8 @@ def _by_frame(owner: Evaluation, name: str) -> MethodType:
 
     @wraps(general)
     def call(frames: _Frames, *inputs: Any, **keywords: Any) -> Any:
-        if inputs and not keywords:
-            try:
-                fast = frames.get(inputs[-1])
-            except TypeError:  # unhashable: not a name
-                fast = None
+        if inputs and not keywords and type(inputs[-1]) is str:
+            fast = frames.get(inputs[-1])
             if fast is not None:
                 return fast(*inputs[:-1])
         return general(frames.owner, *inputs, **keywords)

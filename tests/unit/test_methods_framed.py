@@ -48,8 +48,9 @@ def test_mistakes_are_told(robot):
     q = np.zeros(6)
     with pytest.raises(DalembertError, match="unknown frame 'tool'"):
         robot.jacobian(q, "tool")
-    with pytest.raises(DalembertError, match="expected the name of a frame"):
-        robot.jacobian(q, ["tool0"])
+    for wrong in (["tool0"], memoryview(bytearray(3))):
+        with pytest.raises(DalembertError, match="expected the name of a frame"):
+            robot.jacobian(q, wrong)
     with pytest.raises(TypeError, match="missing"):
         robot.jacobian()
     with pytest.raises(TypeError):

@@ -160,9 +160,9 @@ class Operational(Evaluation):
         """The fast call of a task, found at once when the same was asked for before."""
         try:
             return self._fast[asked, places]
-        except (KeyError, TypeError):  # new, or asked for with a list
+        except (KeyError, TypeError, ValueError):  # new, or asked for with something like a list
             call = self._fast_call(asked[0], replace(self._task_options(*asked), loads=places))
-        with suppress(TypeError):
+        with suppress(TypeError, ValueError):
             self._fast[asked, places] = call
         return call
 
