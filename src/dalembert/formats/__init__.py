@@ -1,6 +1,6 @@
 """Robot files → `Model` with an import ledger. One reader per format; each logs what it assumed, with file and line.
 
-`read` picks the reader by the file's ending.
+`read` picks the reader by the file's ending, `write` the writer.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from dalembert.robots import names, path
 
 from .ledger import Finding
 from .urdf import read_urdf
+from .write import write
 from .xml import is_xml
 
-__all__ = ["Finding", "read", "read_urdf"]
+__all__ = ["Finding", "read", "read_urdf", "write"]
 
 READERS = {".urdf": read_urdf}  # ending of the file's name → its reader
 PLANNED = {

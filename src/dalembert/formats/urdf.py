@@ -1,7 +1,8 @@
 """URDF files → Model: complete, with every assumption in the ledger and every error at its file and line.
 
-Beyond plain URDF, `<dalembert base="free"/>` in <robot> states a floating base, and
-`<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for.
+Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…/>` in <robot> states a floating base,
+gravity, and where the base is in the world, and `<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint>
+the joint physics URDF has no words for; on planar and floating joints also damping, friction and limits.
 """
 
 from __future__ import annotations
@@ -11,13 +12,15 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
-from dalembert.spatial import Pose
 
 from .ledger import Finding, Ledger
-from .urdf_elements import Element, extension
+from .urdf_elements import Element
+from .urdf_extension import BASES, Stated, read_stated
 from .urdf_extras import read_extras
 from .urdf_joints import Joint, read_joint
 from .urdf_links import Link, read_link
@@ -25,7 +28,6 @@ from .urdf_mimic import check_coupling, settle_mimics
 from .urdf_tree import Tree, arrange, report_massless
 from .xml import Document, children, parse, tag_of
 
-BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
 FOREIGN = {"mujoco": " (this is MJCF)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
@@ -58,10 +60,14 @@ def read_urdf(
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
     report_massless(document, tree, links, ledger)
-    base = base or _stated_base(document)
+    stated = read_stated(document)
+    base = base or stated.base
+    if base != "free" and stated.fields:
+        where = document.where(document.root)
+        ledger.info(where, "<dalembert> states forces of the free base, and base='fixed' was asked for", "not used")
     if base == "free":
         tree = _afloat(document, tree, links, ledger)
-    model = _build(document, tree, links, base, ledger)
+    model = _build(document, tree, links, base, stated, ledger)
     return model, ledger.close(strict=strict)
 
 
@@ -87,16 +93,6 @@ def _named(document: Document, tag: str) -> dict[str, Element]:
     return found
 
 
-def _stated_base(document: Document) -> str:
-    element = extension(document, document.root, {"base"})
-    if element is None or element.get("base") is None:
-        return "fixed"
-    base = str(element.get("base"))
-    if base not in BASES:
-        raise unknown("base", base, BASES, document.where(element))
-    return base
-
-
 def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledger) -> Tree:
     """The tree whose root can float: a root link called "world" needs another name, since the world does not move."""
     if tree.root.name != WORLD:
@@ -116,15 +112,20 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     return Tree(links[name], tuple(renamed))
 
 
-def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, ledger: Ledger) -> Model:
+def _build(
+    document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated, ledger: Ledger
+) -> Model:
     """Hand the tree to the builder, depth first."""
     default = Path(document.label).stem if document.label[0] != "<" else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
+    if stated.gravity is not None:
+        builder.gravity = np.array(stated.gravity)
     taken = {joint.name for joint in tree.joints}
     root_joint = tree.root.name
     while root_joint in taken:
         root_joint += "_root"
-    world = Joint(root_joint, base, WORLD, tree.root.name, Pose.identity(), {}, None, tree.root.element)
+    fields = stated.fields if base == "free" else {}
+    world = Joint(root_joint, base, WORLD, tree.root.name, stated.placement, fields, None, tree.root.element)
     for joint in (world, *tree.joints):
         try:
             builder.add_body(

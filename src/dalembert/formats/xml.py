@@ -65,14 +65,22 @@ class Document:
 
     def triple(self, element: etree._Element, attribute: str) -> tuple[float, float, float]:
         """Three finite numbers parted by white space; (0, 0, 0) when the attribute is absent."""
-        value = element.get(attribute)
-        if value is None:
+        if element.get(attribute) is None:
             return 0.0, 0.0, 0.0
-        words = value.split()
-        if len(words) != 3:
-            raise self.error(element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected 3')
-        x, y, z = (self._float(element, attribute, word) for word in words)
+        x, y, z = self.numbers(element, attribute, 3)
         return x, y, z
+
+    def numbers(
+        self, element: etree._Element, attribute: str, count: int, *, largest: float = LARGEST
+    ) -> tuple[float, ...]:
+        """So many finite numbers parted by white space."""
+        value = element.get(attribute, "")
+        words = value.split()
+        if len(words) != count:
+            raise self.error(
+                element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected {count}'
+            )
+        return tuple(self._float(element, attribute, word, largest) for word in words)
 
     def _float(self, element: etree._Element, attribute: str, word: str, largest: float = LARGEST) -> float:
         if len(word) > 400 or not _NUMBER.match(word):
