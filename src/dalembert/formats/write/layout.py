@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.model import Body, Coupled, Frame, Joint, Model, Part
 from dalembert.model.joints import Prismatic, Revolute
+from dalembert.model.joints.joint import snapped
+from dalembert.spatial import Pose
+
+from .text import tidied
 
 EFFECTS = ("armature", "damping", "friction", "stiffness", "velocity_limit", "effort_limit", "rest", "lower", "upper")
 
@@ -17,36 +22,83 @@ def own(joint: Joint) -> Joint:
     return joint.joint if isinstance(joint, Coupled) else joint
 
 
-def contents(model: Model) -> list[list[Body | Part | Frame]]:
-    """What each body carries: bodies in their order, fixed links and frames between them.
+@dataclass(frozen=True)
+class Item:
+    """A moving body, a fixed link or a frame, and where it sits: X_ML, its own (or its joint's) frame in that link."""
 
-    A reader that goes depth first meets the frames in the model's order again, if the model was read that way.
+    what: Body | Part | Frame
+    placement: Pose
+
+
+Carried = Body | Part | Frame
+
+
+def contents(model: Model) -> dict[str, list[Item]]:
+    """What sits on each link, such that a reader that goes depth first meets the bodies in the model's order.
+
+    It also meets the frames in the model's order, if the model was read that way itself.
     """
-    index = {frame.name: i for i, frame in enumerate(model.frames)}
-    first = [_first(model, body, index) for body in model.bodies]
-    for body in reversed(model.bodies[1:]):
-        first[body.parent] = min(first[body.parent], first[body.index])
-    carried = []
-    for body in model.bodies:
-        parts = {part.name: part for part in body.parts}
-        fixed: list[Part | Frame] = [
-            parts.get(frame.name, frame)
-            for frame in model.frames
-            if frame.body == body.index and frame.name != body.name
-        ]
-        items: list[Body | Part | Frame] = []
-        for child in model.children(body.index):
-            while fixed and index[fixed[0].name] < first[child]:
-                items.append(fixed.pop(0))
-            items.append(model.bodies[child])
-        carried.append([*items, *fixed])
-    return carried
+    seats = _seats(model, mounted=True)
+    names = [body.name for body in model.bodies]
+    if [name for name in _outward(model, seats) if name in set(names)] != names:  # mounts that edits have mixed up
+        seats = _seats(model, mounted=False)
+    links = {part.name: part for body in model.bodies for part in body.parts}
+    return {
+        name: [Item(item, _relative(links[name].placement, item.placement)) for item in items]
+        for name, items in seats.items()
+    }
 
 
-def _first(model: Model, body: Body, index: dict[str, int]) -> float:
-    """The place in the model's list of the first frame fixed in this body, its own frame left aside."""
-    own_frames = (index[f.name] for f in model.frames if f.body == body.index and f.name != body.name)
-    return min(own_frames, default=np.inf)
+def _seats(model: Model, mounted: bool) -> dict[str, list[Carried]]:
+    """What sits on each link, in order. mounted: also on fixed links; otherwise all on the body's own link."""
+    links = {part.name: part for body in model.bodies for part in body.parts}
+    home = {part.name: body.index for body in model.bodies for part in body.parts}
+    seats: dict[str, list[Carried]] = {name: [] for name in links}
+
+    def sit(item: Carried, body: int) -> None:
+        kept = mounted and home.get(item.mount) == body
+        seats[item.mount if kept else model.bodies[body].name].append(item)
+
+    for frame in model.frames[len(model.bodies) :]:
+        sit(links.get(frame.name, frame), frame.body)
+    for body in model.bodies[1:]:
+        sit(body, body.parent)
+    place = {frame.name: (float(i), np.inf) for i, frame in enumerate(model.frames)}
+    place |= {body.name: (np.inf, float(body.index)) for body in model.bodies}
+    for name in reversed(list(_outward(model, seats))):  # first frame and first body of each subtree
+        inside = [place[name], *(place[item.name] for item in seats.get(name, []))]
+        place[name] = min(frame for frame, _ in inside), min(body for _, body in inside)
+    return {name: _sorted(items, place) for name, items in seats.items()}
+
+
+def _outward(model: Model, seats: dict[str, list[Carried]]) -> Iterator[str]:
+    """The names of all links and frames, depth first."""
+    stack = [model.bodies[0].name]
+    while stack:
+        name = stack.pop()
+        yield name
+        stack += [item.name for item in reversed(seats.get(name, []))]
+
+
+def _sorted(items: list[Carried], place: dict[str, tuple[float, float]]) -> list[Carried]:
+    """Subtrees with bodies by their first body; the others between them by their first frame."""
+    moving = sorted((item for item in items if place[item.name][1] < np.inf), key=lambda item: place[item.name][1])
+    still = sorted((item for item in items if place[item.name][1] == np.inf), key=lambda item: place[item.name][0])
+    merged: list[Carried] = []
+    for k, item in enumerate(moving):
+        reached = min(place[later.name][0] for later in moving[k:])
+        while still and place[still[0].name][0] < reached:
+            merged.append(still.pop(0))
+        merged.append(item)
+    return [*merged, *still]
+
+
+def _relative(X_BM: Pose, X_BL: Pose) -> Pose:
+    """X_ML; as it is where the link is the body's own."""
+    if not np.any(X_BM.matrix() - np.eye(4)):
+        return X_BL
+    X = X_BM.inverse() @ X_BL
+    return Pose(snapped(X.R), tidied(X.p, float(np.max(np.abs([X_BM.p, X_BL.p])))))
 
 
 class Names:

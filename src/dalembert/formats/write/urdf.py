@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from dalembert.model import Body, Coupled, Frame, Geometry, Joint, Model, Part
+from dalembert.model import Body, Coupled, Geometry, Joint, Model, Part
 from dalembert.model.geometry import Box, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf_extension import MANY
-from .layout import Names, contents, in_row, own
+from .layout import Item, Names, contents, in_row, own
 from .losses import Losses
 from .shapes import Package, stated_scale, without_capsules
 from .text import Element, add, number, numbers, tidied
@@ -44,17 +44,19 @@ class _Urdf:
         self.root.set("name", self.model.name)
         self._base(self.model.bodies[0])
         carried = contents(self.model)
-        stack: list[tuple[str, Body | Part | Frame]] = [("", self.model.bodies[0])]
+        base = Item(self.model.bodies[0], Pose.identity())
+        stack: list[tuple[str, Item]] = [("", base)]
         while stack:  # depth first, as the model numbers its bodies
             parent, item = stack.pop()
-            if isinstance(item, Body):
-                if item.index:
-                    self._moving(parent, item)
-                self._link(item.parts[0])
-                stack += [(item.name, child) for child in reversed(carried[item.index])]
+            what, name = item.what, item.what.name
+            if isinstance(what, Body):
+                if what.index:
+                    self._moving(parent, what, item.placement)
+                self._link(what.parts[0])
             else:
-                self._joint(self.joints.new(f"{item.name}_fixed"), "fixed", parent, item.name, item.placement)
-                self._link(item if isinstance(item, Part) else Part(item.name, item.placement, Inertia.zero()))
+                self._joint(self.joints.new(f"{name}_fixed"), "fixed", parent, name, item.placement)
+                self._link(what if isinstance(what, Part) else Part(name, what.placement, Inertia.zero()))
+            stack += [(name, child) for child in reversed(carried.get(name, []))]
         for closure in self.model.closures:
             cure = "robot.without('loops') is the open tree"
             self.losses.refuse("closure", closure.name, f"a {closure.kind} closure: URDF holds trees only", cure)
@@ -77,19 +79,18 @@ class _Urdf:
 
     # ---- joints
 
-    def _moving(self, parent: str, body: Body) -> None:
+    def _moving(self, parent: str, body: Body, placement: Pose) -> None:
         """The joint of a body; several joints with massless links between them where URDF has no such joint."""
         joint = own(body.joint)
         if joint.kind in TYPES:
             mimic = body.joint if isinstance(body.joint, Coupled) else None
-            element = self._joint(joint.name, TYPES[joint.kind], parent, body.name, body.placement)
+            element = self._joint(joint.name, TYPES[joint.kind], parent, body.name, placement)
             self._law(element, joint, mimic)
         elif joint.kind in ("cylindrical", "universal"):
             row = in_row(joint, self.joints)
             names = " and ".join(f"'{step.name}'" for step in row)
             action = "two joints in a row with a massless link between them, same coordinates"
             self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", f"{action}: {names}")
-            placement = body.placement
             for step in row:
                 last = step is row[-1]
                 child = body.name if last else self.links.new(f"{step.name}_link")
