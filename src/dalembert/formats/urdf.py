@@ -1,8 +1,9 @@
 """URDF files → Model: complete, with every assumption in the ledger and every error at its file and line.
 
-Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…/>` in <robot> states a floating base,
-gravity, and where the base is in the world, and `<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint>
-the joint physics URDF has no words for; on planar and floating joints also damping, friction and limits.
+Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…><loop …/><equation …/></dalembert>` in
+<robot> states a floating base, gravity, where the base is in the world, and closed loops, and
+`<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for; on planar
+and floating joints also damping, friction and limits.
 """
 
 from __future__ import annotations
@@ -19,11 +20,13 @@ from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 
 from .ledger import Finding, Ledger
-from .urdf_elements import Element
-from .urdf_extension import BASES, Stated, read_stated
+from .urdf_elements import Element, extension
+from .urdf_extension import BASES, ROBOT, Stated, read_stated
 from .urdf_extras import read_extras
+from .urdf_geometry import GeometryReader, report_materials
 from .urdf_joints import Joint, read_joint
 from .urdf_links import Link, read_link
+from .urdf_loops import add_loops, place_of
 from .urdf_mimic import check_coupling, settle_mimics
 from .urdf_tree import Tree, arrange, report_massless
 from .xml import Document, children, parse, tag_of
@@ -46,28 +49,47 @@ def read_urdf(
     mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
     Numbers are taken as given, also inertias no body can have; those are logged as warnings.
     """
+    return read_document(parse(source), base=base, strict=strict, mimic=mimic)
+
+
+def read_document(
+    document: Document, *, base: str | None, strict: bool, mimic: str
+) -> tuple[Model, tuple[Finding, ...]]:
+    """Read URDF that is already parsed; the options are those of `read_urdf`."""
     if base is not None and base not in BASES:
         raise unknown("base", base, BASES, "read_urdf")
     if mimic not in MIMICS:
         raise unknown("mimic option", mimic, MIMICS, "read_urdf")
-    document, ledger = parse(source), Ledger()
+    ledger = Ledger()
     _check_root(document)
     read_extras(document, ledger)
-    links = {name: read_link(document, element, ledger) for name, element in _named(document, "link").items()}
+    shapes = GeometryReader(document, ledger)
+    links = {name: read_link(document, element, shapes, ledger) for name, element in _named(document, "link").items()}
     joints = [read_joint(document, element, ledger) for element in _named(document, "joint").values()]
     if not links:
         raise document.error(document.root, "the robot has no <link>; export the robot description again")
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
     report_massless(document, tree, links, ledger)
-    stated = read_stated(document)
+    own = extension(document, document.root, ROBOT, {"loop", "equation"})
+    stated = read_stated(document, own)
     base = base or stated.base
     if base != "free" and stated.fields:
         where = document.where(document.root)
         ledger.info(where, "<dalembert> states forces of the free base, and base='fixed' was asked for", "not used")
+    aka = {}
     if base == "free":
         tree = _afloat(document, tree, links, ledger)
-    model = _build(document, tree, links, base, stated, ledger)
+        if WORLD in links and tree.root.element is links[WORLD].element:
+            aka[WORLD] = tree.root.name
+    builder = _build(document, tree, links, base, stated)
+    check_coupling(document, builder, tree.joints, ledger)
+    add_loops(document, own, builder, ledger, aka)
+    report_materials(document, ledger)
+    try:
+        model = builder.model()
+    except DalembertError as error:
+        raise document.error(place_of(document, str(error)), str(error)) from None
     return model, ledger.close(strict=strict)
 
 
@@ -112,11 +134,9 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     return Tree(links[name], tuple(renamed))
 
 
-def _build(
-    document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated, ledger: Ledger
-) -> Model:
-    """Hand the tree to the builder, depth first."""
-    default = Path(document.label).stem if document.label[0] != "<" else "robot"
+def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated) -> ModelBuilder:
+    """Hand the tree to a builder, depth first."""
+    default = Path(document.label).stem if document.folder is not None else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
     if stated.gravity is not None:
         builder.gravity = np.array(stated.gravity)
@@ -140,5 +160,13 @@ def _build(
             )
         except DalembertError as error:
             raise document.error(joint.element, str(error)) from None
-    check_coupling(document, builder, tree.joints, ledger)
-    return builder.model()
+        for shown in links[joint.child].geometry:
+            builder.add_geometry(
+                shown.shape,
+                body=joint.child,
+                placement=shown.placement,
+                role=shown.role,
+                color=shown.color,
+                name=shown.name,
+            )
+    return builder

@@ -31,6 +31,7 @@ MANY = (
     "velocity_limit",
     "effort_limit",
 )  # of planar and floating
+ROBOT = {"base", "gravity", "xyz", "rpy", *MANY}
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,8 @@ class Stated:
     fields: dict[str, Any] = field(default_factory=dict)  # of the free joint
 
 
-def read_stated(document: Document) -> Stated:
-    """What the file says of the robot as a whole."""
-    element = extension(document, document.root, {"base", "gravity", "xyz", "rpy", *MANY})
+def read_stated(document: Document, element: Element | None) -> Stated:
+    """What the <dalembert> of <robot> says of the robot as a whole."""
     if element is None:
         return Stated()
     base = str(element.get("base", "fixed"))

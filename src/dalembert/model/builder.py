@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
+from dalembert.spatial.vectors import cross
 
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import JointEquation, closure_maker
@@ -234,7 +235,7 @@ def _vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
         raise DalembertError(f"{what} is {x!r}, expected numbers of shape {shape}") from None
     if array.shape != shape:
         raise DalembertError(f"{what} has shape {array.shape}, expected {shape}")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise DalembertError(f"{what} is {array.tolist()}, expected finite numbers")
     return array
 
@@ -246,7 +247,7 @@ def _placement(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
     if np.any(xyz) or np.any(rpy):
         raise DalembertError(f"{where}: both placement and xyz or rpy are given: give one of them")
     R = _vector(X.R, f"{where}: rotation of the placement", (3, 3))
-    if np.max(np.abs(R.T @ R - np.eye(3))) > ORTHONORMAL or np.linalg.det(R) < 0.0:
+    if np.abs(R.T @ R - np.eye(3)).max() > ORTHONORMAL or R[0] @ cross(R[1], R[2]) < 0.0:
         raise DalembertError(f"{where}: placement has R = {R.tolist()}, which is no rotation matrix")
     return Pose(snapped(R), _vector(X.p, f"{where}: position of the placement"))
 

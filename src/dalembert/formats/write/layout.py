@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert.model import Body, Coupled, Frame, Joint, Model, Part
-from dalembert.model.joints import Prismatic, Revolute
+from dalembert.model.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal
 from dalembert.model.joints.joint import snapped
 from dalembert.spatial import Pose
 
@@ -115,18 +115,41 @@ class Names:
         return wanted
 
 
-def in_row(joint: Joint, names: Names) -> list[Revolute | Prismatic]:
-    """A cylindrical, universal or planar joint as hinges and slides, one after the other, with the same coordinates."""
-    if joint.kind == "universal":
-        steps: list[tuple[type, np.ndarray]] = [(Revolute, joint.axis), (Revolute, joint.axis2)]  # type: ignore[attr-defined]
-    elif joint.kind == "cylindrical":
-        steps = [(Revolute, joint.axis), (Prismatic, joint.axis)]  # type: ignore[attr-defined]
-    else:
-        x, y = joint.basis()  # type: ignore[attr-defined]
-        steps = [(Prismatic, x), (Prismatic, y), (Revolute, joint.axis)]  # type: ignore[attr-defined]
+@dataclass(frozen=True)
+class Step:
+    """A joint of those that are to stand for one of the model, and the law that it follows: leader, ratio, offset."""
+
+    joint: Joint
+    law: tuple[str, float, float] | None = None
+
+
+def single(joint: Joint) -> Step:
+    """A joint of the model as it is."""
+    law = (joint.leader, joint.ratio, joint.offset) if isinstance(joint, Coupled) else None
+    return Step(own(joint), law)
+
+
+def in_row(joint: Joint, names: Names) -> list[Step]:
+    """A cylindrical, universal, planar or screw joint as hinges and slides in a row, with the same coordinates.
+
+    Of a screw the hinge keeps the name, since others may follow it, and the slide follows the hinge.
+    """
+    step, given = single(joint), own(joint)
+    if isinstance(given, Screw):
+        effects = {field: getattr(given, field) for field in (*EFFECTS, "slip_speed")}
+        hinge = Step(Revolute(name=given.name, axis=given.axis, **effects), step.law)
+        slide = Prismatic(name=names.new(f"{given.name}_2"), axis=given.axis)
+        return [hinge, Step(slide, (given.name, given.pitch, 0.0))] if given.pitch else [hinge]
+    if isinstance(given, Universal):
+        row: list[tuple[type[Joint], np.ndarray]] = [(Revolute, given.axis), (Revolute, given.axis2)]
+    elif isinstance(given, Cylindrical):
+        row = [(Revolute, given.axis), (Prismatic, given.axis)]
+    elif isinstance(given, Planar):
+        x, y = given.basis()
+        row = [(Prismatic, x), (Prismatic, y), (Revolute, given.axis)]
     made = []
-    for k, (kind, axis) in enumerate(steps):
-        effects = {field: getattr(joint, field)[k] for field in EFFECTS}
-        name = names.new(f"{joint.name}_{k + 1}")
-        made.append(kind(name=name, axis=axis, slip_speed=joint.slip_speed, **effects))
+    for k, (kind, axis) in enumerate(row):
+        effects = {field: getattr(given, field)[k] for field in EFFECTS}
+        name = names.new(f"{given.name}_{k + 1}")
+        made.append(Step(kind(name=name, axis=axis, slip_speed=given.slip_speed, **effects)))
     return made

@@ -7,12 +7,14 @@ from typing import Any
 import numpy as np
 from lxml import etree
 
-from dalembert.model import Body, Coupled, Geometry, Joint, Model, Part
+from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model, Part
+from dalembert.model.assembly import WORLD
+from dalembert.model.closures import WORLD_BODY
 from dalembert.model.geometry import Box, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf_extension import MANY
-from .layout import Item, Names, contents, in_row, own
+from .layout import Item, Names, Step, contents, in_row, own, single
 from .losses import Losses
 from .shapes import Package, stated_scale, without_capsules
 from .text import Element, add, number, numbers, tidied
@@ -25,6 +27,11 @@ TYPES = {
     "planar": "planar",
 }
 GRAVITY = (0.0, 0.0, -9.81)
+IN_ROW = {
+    "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
+    "universal": "two revolute joints, _1 and _2 behind the name, with a massless link between them",
+    "screw": "a revolute joint and a prismatic one that mimics it, _2 behind the name, with a massless link between them",
+}
 PASSED_OVER = "stated in <dalembert>, which readers other than dalembert pass over"
 
 
@@ -36,7 +43,7 @@ def to_urdf(model: Model, losses: Losses, package: Package, geometry: bool = Tru
 class _Urdf:
     def __init__(self, model: Model, losses: Losses, package: Package, geometry: bool) -> None:
         self.model, self.losses, self.package, self.geometry = model, losses, package, geometry
-        self.root = etree.Element("robot")
+        self.root = self.extension = etree.Element("robot")
         self.joints = Names(body.joint.name for body in model.bodies)
         self.links = Names(frame.name for frame in model.frames)
 
@@ -58,8 +65,7 @@ class _Urdf:
                 self._link(what if isinstance(what, Part) else Part(name, what.placement, Inertia.zero()))
             stack += [(name, child) for child in reversed(carried.get(name, []))]
         for closure in self.model.closures:
-            cure = "robot.without('loops') is the open tree"
-            self.losses.refuse("closure", closure.name, f"a {closure.kind} closure: URDF holds trees only", cure)
+            self._closure(closure)
         return self.root
 
     def _base(self, base: Body) -> None:
@@ -75,7 +81,25 @@ class _Urdf:
             stated["gravity"] = numbers(self.model.gravity)
         if stated:
             self.losses.note("link", base.name, f"{', '.join(stated)} of the base or the world", PASSED_OVER)
-            add(self.root, "dalembert", **stated)
+        if stated or self.model.closures:
+            self.extension = add(self.root, "dalembert", **stated)
+
+    def _closure(self, closure: Closure | JointEquation) -> None:
+        """<loop> or <equation> in the robot's <dalembert>."""
+        self.losses.note("closure", closure.name, f"a {closure.kind} closure: URDF holds trees only", PASSED_OVER)
+        if isinstance(closure, JointEquation):
+            ends: dict[str, str | None] = {"follower": closure.follower, "leader": closure.leader or None}
+            add(self.extension, "equation", name=closure.name, coefficients=numbers(closure.coefficients), **ends)
+            return
+        made = add(self.extension, "loop", name=closure.name, kind=closure.kind)
+        for end, frame in (("a", closure.a), ("b", closure.b)):
+            made.set(end, WORLD if frame.body == WORLD_BODY else self.model.bodies[frame.body].name)
+        for end, frame in (("a", closure.a), ("b", closure.b)):
+            for key, value in _origin(frame.placement).items():
+                made.set(f"{key}_{end}", value)
+        for key in ("axis", "axis2", "length"):
+            if hasattr(closure, key):
+                made.set(key, numbers([getattr(closure, key)]))
 
     # ---- joints
 
@@ -83,25 +107,20 @@ class _Urdf:
         """The joint of a body; several joints with massless links between them where URDF has no such joint."""
         joint = own(body.joint)
         if joint.kind in TYPES:
-            mimic = body.joint if isinstance(body.joint, Coupled) else None
-            element = self._joint(joint.name, TYPES[joint.kind], parent, body.name, placement)
-            self._law(element, joint, mimic)
-        elif joint.kind in ("cylindrical", "universal"):
-            row = in_row(joint, self.joints)
-            names = " and ".join(f"'{step.name}'" for step in row)
-            action = "two joints in a row with a massless link between them, same coordinates"
-            self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", f"{action}: {names}")
+            step = single(body.joint)
+            self._law(self._joint(joint.name, TYPES[joint.kind], parent, body.name, placement), step)
+        elif joint.kind == "ball":
+            cure = "use three revolute joints, or save as .sdf or .xml"
+            self.losses.refuse("joint", joint.name, "URDF has no ball joint", cure)
+        else:
+            self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", IN_ROW[joint.kind])
+            row = in_row(body.joint, self.joints)
             for step in row:
-                last = step is row[-1]
-                child = body.name if last else self.links.new(f"{step.name}_link")
-                self._law(self._joint(step.name, step.kind, parent, child, placement), step, None)
-                if not last:
+                child = body.name if step is row[-1] else self.links.new(f"{step.joint.name}_link")
+                self._law(self._joint(step.joint.name, step.joint.kind, parent, child, placement), step)
+                if child != body.name:
                     add(self.root, "link", name=child)
                 parent, placement = child, Pose.identity()
-        else:
-            near = "revolute joint" if joint.kind == "screw" else "three revolute joints"
-            cure = f"build it with {near}, or save as .sdf" + (" or .xml" if joint.kind == "ball" else "")
-            self.losses.refuse("joint", joint.name, f"URDF has no {joint.kind} joint", cure)
 
     def _joint(self, name: str, kind: str, parent: str, child: str, placement: Pose) -> Element:
         element = add(self.root, "joint", name=name, type=kind)
@@ -111,8 +130,9 @@ class _Urdf:
         add(element, "child", link=child)
         return element
 
-    def _law(self, element: Element, joint: Joint, mimic: Coupled | None) -> None:
+    def _law(self, element: Element, step: Step) -> None:
         """Axis, limits, dynamics, mimic, and what goes to <dalembert>."""
+        joint = step.joint
         if joint.kind != "free":
             add(element, "axis", xyz=numbers(joint.axis))  # type: ignore[attr-defined]
         if joint.nv == 1:
@@ -123,8 +143,9 @@ class _Urdf:
             stated = _differing(joint, fields) | (_differing(joint, ("slip_speed",)) if joint.friction[0] else {})
         else:
             stated = _differing(joint, MANY)
-        if mimic is not None:
-            add(element, "mimic", joint=mimic.leader, multiplier=number(mimic.ratio), offset=number(mimic.offset))
+        if step.law is not None:
+            leader, ratio, offset = step.law
+            add(element, "mimic", joint=leader, multiplier=number(ratio), offset=number(offset))
         if stated:
             self.losses.note("joint", joint.name, ", ".join(stated), PASSED_OVER)
             add(element, "dalembert", **stated)
