@@ -12,13 +12,17 @@ from dalembert.model import Model
 
 from ..ledger import Finding
 from .losses import Losses
+from .mjcf import to_mjcf
 from .shapes import Package
 from .text import document, store
 from .urdf import to_urdf
 
 Writer = Callable[[Model, Losses, Package, bool], Any]
 
-XML: dict[str, tuple[str, Writer]] = {".urdf": ("URDF", to_urdf)}  # ending → name of the format, its writer
+XML: dict[str, tuple[str, Writer]] = {
+    ".urdf": ("URDF", to_urdf),
+    ".xml": ("MJCF", to_mjcf),
+}  # ending → name of the format, its writer
 PACKAGED = (".urdf", ".sdf")  # formats that can name files by package
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.model import Body, Coupled, Frame, Joint, Model, Part
 from dalembert.model.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal
-from dalembert.model.joints.joint import snapped
+from dalembert.model.joints.joint import AxisJoint, snapped
 from dalembert.spatial import Pose
 
 from .text import tidied
@@ -141,7 +141,7 @@ def in_row(joint: Joint, names: Names) -> list[Step]:
         slide = Prismatic(name=names.new(f"{given.name}_2"), axis=given.axis)
         return [hinge, Step(slide, (given.name, given.pitch, 0.0))] if given.pitch else [hinge]
     if isinstance(given, Universal):
-        row: list[tuple[type[Joint], np.ndarray]] = [(Revolute, given.axis), (Revolute, given.axis2)]
+        row: list[tuple[type[AxisJoint], np.ndarray]] = [(Revolute, given.axis), (Revolute, given.axis2)]
     elif isinstance(given, Cylindrical):
         row = [(Revolute, given.axis), (Prismatic, given.axis)]
     elif isinstance(given, Planar):

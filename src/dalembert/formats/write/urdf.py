@@ -10,7 +10,7 @@ from lxml import etree
 from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model, Part
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
-from dalembert.model.geometry import Box, Cylinder, Mesh, Sphere
+from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf_extension import MANY
@@ -30,7 +30,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 IN_ROW = {
     "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
     "universal": "two revolute joints, _1 and _2 behind the name, with a massless link between them",
-    "screw": "a revolute joint and a prismatic one that mimics it, _2 behind the name, with a massless link between them",
+    "screw": "a revolute joint, and a prismatic one that mimics it, _2 behind the name, on a massless link",
 }
 PASSED_OVER = "stated in <dalembert>, which readers other than dalembert pass over"
 
@@ -173,6 +173,8 @@ class _Urdf:
             report_moment(self.losses, part)
         for shape in without_capsules(part.geometry) if self.geometry else []:
             self._shape(link, part.name, shape)
+        if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
+            self.losses.note("link", part.name, "URDF has no capsule", "a cylinder and two balls, of the same outline")
         if not self.geometry and part.geometry:
             self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
 
@@ -198,7 +200,8 @@ class _Urdf:
             add(element, "origin", **origin)
         element.append(made)
         if geometry.color is not None and geometry.role == "visual":
-            add(add(element, "material", name=""), "color", rgba=numbers(geometry.color))
+            rgba = numbers(geometry.color)
+            add(add(element, "material", name=f"rgba {rgba}"), "color", rgba=rgba)
 
 
 def com_of(inertia: Inertia) -> np.ndarray:
