@@ -13,6 +13,7 @@ from dalembert.model import Model
 from ..ledger import Finding
 from .losses import Losses
 from .mjcf import to_mjcf
+from .sdf import to_sdf
 from .shapes import Package
 from .text import document, store
 from .urdf import to_urdf

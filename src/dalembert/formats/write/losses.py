@@ -9,6 +9,8 @@ from dalembert.errors import LISTED, DalembertError
 
 from ..ledger import Finding
 
+SLIP = 0.01  # [rad/s or m/s] slip speed of friction that readers take where a format states none
+
 Weight = Literal["note", "change", "refusal"]
 
 

@@ -11,7 +11,7 @@ from dalembert.model.closures import WORLD_BODY
 from dalembert.spatial import Pose
 
 from .layout import Item, Names, Step, contents, in_row, own, single
-from .losses import Losses
+from .losses import SLIP, Losses
 from .mjcf_inertia import add_inertial, carried_inertias
 from .mjcf_shapes import Shapes, place
 from .shapes import Package
@@ -24,7 +24,6 @@ IN_ROW = {
     "planar": "two slides and a hinge of one body, _1, _2 and _3 behind the name, same coordinates",
     "screw": "a hinge, and a slide of the same body that an equality, soft in MuJoCo, ties to it",
 }
-SLIP = 0.01  # the slip speed that is taken where a file states none
 FAR = 1e30  # a limit that no joint reaches, where one side has one
 SOFT = "an equality, which MuJoCo holds softly"
 
@@ -161,7 +160,7 @@ class _Mjcf:
 
     def _friction(self, joint: Joint) -> None:
         if joint.slip_speed == SLIP:
-            what = "friction, without the slip speed 0.01, which MJCF does not state"
+            what = f"friction, without the slip speed {SLIP:g}, which MJCF does not state"
             self.losses.note("joint", joint.name, what, "frictionloss: MuJoCo holds it as a constraint")
         else:
             what = "the slip speed of friction, which MJCF does not state"
