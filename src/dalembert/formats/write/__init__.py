@@ -20,10 +20,11 @@ from .urdf import to_urdf
 
 Writer = Callable[[Model, Losses, Package, bool], Any]
 
-XML: dict[str, tuple[str, Writer]] = {
+XML: dict[str, tuple[str, Writer]] = {  # ending → name of the format, its writer
     ".urdf": ("URDF", to_urdf),
     ".xml": ("MJCF", to_mjcf),
-}  # ending → name of the format, its writer
+    ".sdf": ("SDF", to_sdf),
+}
 PACKAGED = (".urdf", ".sdf")  # formats that can name files by package
 
 

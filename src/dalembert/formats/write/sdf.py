@@ -1,4 +1,4 @@
-"""Model → SDF 1.11: one <model>, in a <world> where gravity is not the usual one. Joints lie at their child's origin."""
+"""Model → SDF 1.11: one <model>, inside a <world> if gravity is not the usual one."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ GRAVITY = (0.0, 0.0, -9.81)
 TYPES = {kind: kind for kind in ("revolute", "continuous", "prismatic", "screw", "universal", "ball")}
 IN_ROW = {
     "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
-    "planar": "two prismatic joints and a revolute one, _1, _2 and _3 behind the name, with massless links between them",
+    "planar": "two prismatic joints and a revolute one, _1, _2, _3 behind the name, with massless links between",
 }
 CLOSURES = {
     "weld": "fixed",
@@ -152,7 +152,7 @@ class _Sdf:
             self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
 
     def _frame(self, parent: str, name: str, placement: Pose) -> None:
-        """<frame>, which also stands for fixed links that have neither mass nor shape; on the world, a massless link."""
+        """<frame>, also for fixed links that have neither mass nor shape; a massless link if it is on the world."""
         if parent == WORLD:
             self._link(Part(name, placement, Inertia.zero()), parent, placement)
             self._joint(self.names.new(f"{name}_fixed"), "fixed", WORLD, name)
