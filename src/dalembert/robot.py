@@ -129,9 +129,9 @@ class Robot(
         geometry: bool = True,
         package: str | os.PathLike[str] | None = None,
     ) -> tuple[Finding, ...]:
-        """Write the robot to a file; its ending names the format: .urdf. An existing file is replaced as a whole.
+        """Write the robot to a file; its ending names the format: .urdf .xml (MJCF) .sdf .dh.toml.
 
-        Numbers are written so that they read back the same. What the format cannot say is an error that lists it all
+        An existing file is replaced as a whole. Numbers are written so that they read back the same. What the format cannot say is an error that lists it all
         with its cures; approximate=True writes what comes nearest. Returned, and in the file's first comment: what
         the file says otherwise than the robot, what only dalembert will read, and shapes or limits left out.
         geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…

@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import Model
 
 from ..ledger import Finding
+from .dh import comment, to_dh
 from .losses import Losses
 from .mjcf import to_mjcf
 from .sdf import to_sdf
@@ -20,11 +21,8 @@ from .urdf import to_urdf
 
 Writer = Callable[[Model, Losses, Package, bool], Any]
 
-XML: dict[str, tuple[str, Writer]] = {  # ending → name of the format, its writer
-    ".urdf": ("URDF", to_urdf),
-    ".xml": ("MJCF", to_mjcf),
-    ".sdf": ("SDF", to_sdf),
-}
+LANGUAGES = {".urdf": "URDF", ".xml": "MJCF", ".sdf": "SDF", ".dh.toml": "a DH table"}  # by ending
+XML: dict[str, Writer] = {".urdf": to_urdf, ".xml": to_mjcf, ".sdf": to_sdf}
 PACKAGED = (".urdf", ".sdf")  # formats that can name files by package
 
 
@@ -46,15 +44,24 @@ def write(
     if not isinstance(path, str | os.PathLike):
         raise DalembertError(f"save: expected the path of a file, got {type(path).__name__}")
     text = os.fspath(path)
-    ending = next((e for e in XML if text.lower().endswith(e)), None)
+    ending = next((e for e in LANGUAGES if text.lower().endswith(e)), None)
     if ending is None:
-        raise DalembertError(f"{text}: the ending names the format: expected one of {', '.join(XML)}")
+        raise DalembertError(f"{text}: the ending names the format: expected one of {', '.join(LANGUAGES)}")
     if package is not None and ending not in PACKAGED:
-        raise DalembertError(f"{text}: {XML[ending][0]} has no packages: leave package= out, meshes keep their paths")
-    language, writer = XML[ending]
-    losses = Losses(language, approximate)
-    root = writer(model, losses, Package(package), geometry)
-    findings = losses.close()
-    lines = [f"{finding.where}: {finding.what}; {finding.action}" for finding in findings]
-    store(Path(text), document(root, [f"Robot {model.name!r}, written by {generator}.", *lines]))
+        raise DalembertError(f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths")
+    losses = Losses(LANGUAGES[ending], approximate)
+    head = f"Robot {model.name!r}, written by {generator}."
+    if ending in XML:
+        root = XML[ending](model, losses, Package(package), geometry)
+        findings = losses.close()
+        whole = document(root, [head, *map(_line, findings)])
+    else:
+        rows = to_dh(model, losses, geometry)
+        findings = losses.close()
+        whole = "\n".join([*comment([head, *map(_line, findings)]), "", *rows, ""])
+    store(Path(text), whole)
     return findings
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.where}: {finding.what}; {finding.action}"

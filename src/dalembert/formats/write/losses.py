@@ -41,6 +41,11 @@ class Losses:
     def _add(self, weight: Weight, kind: str, name: str, what: str, action: str) -> None:
         self._groups.setdefault((weight, kind, what, action), []).append(name)
 
+    @property
+    def refused(self) -> bool:
+        """Whether something cannot be written at all."""
+        return any(weight == "refusal" for weight, *_ in self._groups)
+
     def close(self) -> tuple[Finding, ...]:
         """All findings, alike ones in one; or a `DalembertError` that lists everything in the way of writing."""
         fatal = [key for key in self._groups if key[0] == "refusal" or (key[0] == "change" and not self.approximate)]
