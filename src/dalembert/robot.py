@@ -129,11 +129,12 @@ class Robot(
         geometry: bool = True,
         package: str | os.PathLike[str] | None = None,
     ) -> tuple[Finding, ...]:
-        """Write the robot to a file; its ending names the format: .urdf .xml (MJCF) .sdf .dh.toml.
+        """Write the robot to a file; its ending names the format: .urdf, .xml (MJCF), .sdf or .dh.toml.
 
-        An existing file is replaced as a whole. Numbers are written so that they read back the same. What the format cannot say is an error that lists it all
-        with its cures; approximate=True writes what comes nearest. Returned, and in the file's first comment: what
-        the file says otherwise than the robot, what only dalembert will read, and shapes or limits left out.
+        Numbers are written so that they read back the same; an existing file is replaced as a whole. What the format
+        cannot say is an error that lists it all with its cures; approximate=True writes what comes nearest. Returned,
+        and in the file's first comment: what the file says otherwise than the robot, what only dalembert will read,
+        and shapes or limits left out.
         geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…
         (SDF: model://folder/…); other meshes keep their paths.
         """

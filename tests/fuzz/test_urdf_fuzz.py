@@ -3,50 +3,20 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 
-import numpy as np
 import pytest
 
 from dalembert.errors import DalembertError
 from dalembert.formats import read_urdf
-from dalembert.model import Model
 from dalembert.robots import names, path
+from fuzz.mutations import SEED, SLOWEST, check, flip_bytes, one, splice, truncate
 
-SEED = 20260101
 ROUNDS = 150
-SLOWEST = 2.0  # [s] for one file of at most 40 kB
 
 NUMBERS = ["0", "-0", "-1", "1e30", "1e31", "1e-320", "nan", "inf", "1e999", "", " ", "x", "1 2", "1 2 3", "0 0 0", "٣"]
 NAMES = ["world", "base", "link1", "", "\t", "free", "fixed", "floating", "planar", "true", "${x}"]
 TAGS = ["mimic", "inertial", "dalembert", "link", "joint", "gazebo", "xacro:x", "limit", "axis", "origin", "robot"]
-
-
-def flip_bytes(data: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 8)):
-        changed[rng.randrange(len(changed))] = rng.randrange(256)
-    return bytes(changed)
-
-
-def truncate(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randrange(len(data))]
-
-
-def splice(data: bytes, rng: random.Random) -> bytes:
-    """A stretch of the file again, somewhere else."""
-    a, b, at = (rng.randrange(len(data)) for _ in range(3))
-    return data[:at] + data[min(a, b) : max(a, b)][:2000] + data[at:]
-
-
-def one(pattern: bytes, data: bytes, rng: random.Random, replacement: bytes) -> bytes:
-    """Replace one match, chosen at random."""
-    found = list(re.finditer(pattern, data))
-    if not found:
-        return data
-    match = rng.choice(found)
-    return data[: match.start()] + replacement.replace(b"\\0", match.group()) + data[match.end() :]
 
 
 def drop_attribute(data: bytes, rng: random.Random) -> bytes:
@@ -108,14 +78,6 @@ def test_mutated_files_give_a_model_or_a_clear_error(mutation) -> None:
         assert time.perf_counter() - started < SLOWEST
     assert outcomes["error"] > 0, "the mutations must reach the errors"
     assert outcomes["model"] > 0 or mutation is truncate, "and must not break every file"
-
-
-def check(model: Model) -> None:
-    """What was accepted is a sound tree of finite numbers."""
-    assert all(body.parent < body.index for body in model.bodies)
-    for body in model.bodies:
-        assert np.all(np.isfinite(body.inertia.parameters()))
-        assert np.all(np.isfinite(body.placement.matrix()))
 
 
 def test_random_bytes() -> None:

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +14,26 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 from dalembert.robots import names, path
 
+from .dh import read_dh
 from .ledger import Finding
 from .sdf import read_sdf
 from .urdf import read_urdf
 from .write import write
+from .xacro import read_xacro
 from .xml import is_xml, root_tag
 
-__all__ = ["Finding", "read", "read_sdf", "read_urdf", "write"]
+__all__ = ["Finding", "read", "read_dh", "read_sdf", "read_urdf", "read_xacro", "write"]
 
-READERS = {".urdf": read_urdf, ".sdf": read_sdf, ".world": read_sdf}  # ending of the file's name → its reader
+# ending of the file's name → its reader
+READERS: dict[str, Callable[..., tuple[Model, tuple[Finding, ...]]]] = {
+    ".urdf": read_urdf,
+    ".xacro": read_xacro,
+    ".sdf": read_sdf,
+    ".world": read_sdf,
+    ".dh.toml": read_dh,
+}
 TEXTS = {"sdf": read_sdf}  # root element of XML text → its reader; URDF for all others
 PLANNED = {
-    ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
-    ".dh.toml": "use ModelBuilder, or write URDF",
     ".xml": "convert MJCF to URDF",
 }
 
@@ -33,7 +41,7 @@ PLANNED = {
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
     """Read a bundled robot by name, a robot file by path, or URDF or SDF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf` and `read_sdf`.
+    options: those of the format's reader, see `read_urdf`, `read_sdf`, `read_xacro`, `read_dh`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
@@ -45,6 +53,8 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
     file = text.partition("#")[0] if Path(text).suffix.lower() not in READERS else text  # "world.sdf#model"
     for ending, reader in READERS.items():
         if file.lower().endswith(ending):
+            if "arguments" in options and reader is not read_xacro:
+                raise DalembertError(f"{text}: arguments={{…}} are for xacro files, expected none")
             return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):

@@ -19,6 +19,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 
+from .diagnosis import diagnose
 from .ledger import Finding, Ledger
 from .urdf_elements import Element, extension
 from .urdf_extension import BASES, ROBOT, Stated, read_stated
@@ -28,7 +29,7 @@ from .urdf_joints import Joint, read_joint
 from .urdf_links import Link, read_link
 from .urdf_loops import add_loops, place_of
 from .urdf_mimic import check_coupling, settle_mimics
-from .urdf_tree import Tree, arrange, report_massless
+from .urdf_tree import Tree, arrange
 from .xml import Document, children, parse, tag_of
 
 MIMICS = ("couple", "free")
@@ -70,7 +71,9 @@ def read_document(
         raise document.error(document.root, "the robot has no <link>; export the robot description again")
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
-    report_massless(document, tree, links, ledger)
+    for joint in tree.joints:
+        if joint.kind != "fixed" and not links[joint.child].stated:
+            ledger.count(document.where(links[joint.child].element), "moving link without <inertial>", "massless")
     own = extension(document, document.root, ROBOT, {"loop", "equation"})
     stated = read_stated(document, own)
     base = base or stated.base
@@ -90,6 +93,9 @@ def read_document(
         model = builder.model()
     except DalembertError as error:
         raise document.error(place_of(document, str(error)), str(error)) from None
+    places = {joint.name: joint.element for joint in tree.joints}
+    places |= {link.name: link.element for link in links.values() if link.name not in places}
+    diagnose(ledger, model, lambda name: document.where(places.get(name, document.root)))
     return model, ledger.close(strict=strict)
 
 

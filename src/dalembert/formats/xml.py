@@ -155,14 +155,22 @@ def root_tag(text: str) -> str:
 
 
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
-    """Label and content; refuses by size before anything is read or parsed."""
+    """Label and content of a path or of text; refuses by size before anything is read or parsed."""
+    if not isinstance(source, str) or not is_xml(source):
+        return read_bytes(source, size_limit)
+    try:
+        data = source.lstrip("\ufeff \t\r\n").encode()
+    except UnicodeEncodeError as error:
+        raise DalembertError(f"{STRING}: the text holds characters that are not Unicode: {error}") from None
+    if len(data) > size_limit:
+        raise _size_error(STRING, len(data), size_limit)
+    return STRING, data
+
+
+def read_bytes(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
+    """Label and content of a file, or of bytes given as they are."""
     if isinstance(source, bytes):
         label, data = BYTES, source
-    elif isinstance(source, str) and is_xml(source):
-        try:
-            label, data = STRING, source.lstrip("\ufeff \t\r\n").encode()
-        except UnicodeEncodeError as error:
-            raise DalembertError(f"{STRING}: the text holds characters that are not Unicode: {error}") from None
     elif isinstance(source, str | os.PathLike):
         label, data = str(source), _read(Path(source), size_limit)
     else:

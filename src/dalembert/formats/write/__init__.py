@@ -48,7 +48,9 @@ def write(
     if ending is None:
         raise DalembertError(f"{text}: the ending names the format: expected one of {', '.join(LANGUAGES)}")
     if package is not None and ending not in PACKAGED:
-        raise DalembertError(f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths")
+        raise DalembertError(
+            f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths"
+        )
     losses = Losses(LANGUAGES[ending], approximate)
     head = f"Robot {model.name!r}, written by {generator}."
     if ending in XML:

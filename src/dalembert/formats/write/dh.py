@@ -59,7 +59,7 @@ class _Table:
         for body in model.bodies[1:]:
             self.zero.append(self.zero[-1] @ body.placement)
         bodies = list(zip(self.zero[1:], model.bodies[1:], strict=True))
-        lines = [Line(X.p, X.R @ own(body.joint).axis) for X, body in bodies]  # type: ignore[attr-defined]
+        lines = [Line(X.p, X.R @ own(body.joint).axis, X.R[:, 0]) for X, body in bodies]  # type: ignore[attr-defined]
         self.size = 1.0 + float(np.max(np.abs([X.p for X in self.zero])))
         self.frames = frames(self.zero[0], lines, self.size)
         self.rows = [row(a, b) for a, b in zip(self.frames, self.frames[1:], strict=False)]

@@ -1,7 +1,8 @@
 """Denavit-Hartenberg frames of a chain: from the lines of the axes to a, α, d, θ, in the modified convention.
 
-Frame i has z along axis i and x along the common normal towards axis i + 1 (Craig 1989, §3.4). Where that is not
-unique, the parameters that are free are made zero.
+Frame i has z along axis i and x along the common normal of axes i and i + 1 (Craig 1989, §3.4). What that leaves open
+(the sense of x; the origin, where axes are parallel) is taken from the link's own frame, so that a robot whose frames
+are those of a table keeps them.
 """
 
 from __future__ import annotations
@@ -21,10 +22,14 @@ X, Z = np.array([1.0, 0.0, 0.0]), np.array([0.0, 0.0, 1.0])
 
 @dataclass(frozen=True)
 class Line:
-    """An axis in the robot's zero position: a point (3,) and a unit direction (3,), in the world."""
+    """An axis in the robot's zero position, in the world: a point of it and its unit direction (3,).
+
+    x (3,) is the direction that a frame on it would best have for its x axis.
+    """
 
     point: np.ndarray
     direction: np.ndarray
+    x: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -44,13 +49,9 @@ class Row:
 
 def frames(base: Pose, lines: list[Line], size: float) -> list[Pose]:
     """X_WF of frame 0 and of one frame on each axis. Frame 0 is `base` if axis 1 can be reached from it."""
-    first = base if reaches(base, lines[0], size) else _on(lines[0], base.R[:, 0], lines[0].point)
-    made = [first]
-    for i, line in enumerate(lines):
-        before = made[-1]
-        foot = _foot(line, Line(before.p, before.R[:, 0])) if i or first is base else line.point  # where d is 0
-        after = lines[i + 1] if i + 1 < len(lines) else None
-        made.append(_frame(line, after, before.R[:, 0], foot, size))
+    made = [base if reaches(base, lines[0], size) else _on(lines[0], lines[0].x, lines[0].point)]
+    for line, after in zip(lines, [*lines[1:], None], strict=True):
+        made.append(_on(line, line.x, line.point) if after is None else _towards(line, after, size))
     return made
 
 
@@ -72,24 +73,17 @@ def row(X_before: Pose, X_frame: Pose) -> Row:
     return Row(float(p[0]), alpha, theta, float(z @ p))
 
 
-def _frame(line: Line, after: Line | None, x: np.ndarray, foot: np.ndarray, size: float) -> Pose:
-    """The frame on `line`, whose x points to the line after; `x` and `foot` are those of the frame before."""
-    if after is None:
-        return _on(line, x, foot)
+def _towards(line: Line, after: Line, size: float) -> Pose:
+    """The frame on `line` whose x runs along the common normal with the line after."""
     normal = np.cross(line.direction, after.direction)
-    sine = float(np.linalg.norm(normal))
-    if sine < PARALLEL:
-        apart = after.point - foot
-        apart = apart - (apart @ line.direction) * line.direction
-        return _on(line, apart if np.linalg.norm(apart) > TOUCHING * size else x, foot)
-    apart = after.point - line.point
-    along = float(np.cross(apart, after.direction) @ normal) / sine**2
-    distance = float(apart @ normal) / sine
-    if abs(distance) <= TOUCHING * size:  # the axes meet: either direction will do, the one nearer to x is taken
-        normal = normal if normal @ x >= 0.0 else -normal
-    elif distance < 0.0:
-        normal = -normal
-    return _on(line, normal, line.point + along * line.direction)
+    sine, apart = float(np.linalg.norm(normal)), after.point - line.point
+    if sine >= PARALLEL:
+        along = float(np.cross(apart, after.direction) @ normal) / sine**2
+        return _on(line, normal if normal @ line.x >= 0.0 else -normal, line.point + along * line.direction)
+    across = apart - (apart @ line.direction) * line.direction
+    if np.linalg.norm(across) <= TOUCHING * size:
+        return _on(line, line.x, line.point)
+    return _on(line, across if across @ line.x >= 0.0 else -across, line.point)
 
 
 def _on(line: Line, x: np.ndarray, origin: np.ndarray) -> Pose:
@@ -100,13 +94,3 @@ def _on(line: Line, x: np.ndarray, origin: np.ndarray) -> Pose:
         x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
     x = x / np.linalg.norm(x)
     return Pose(snapped(np.stack([x, np.cross(z, x), z], axis=1)), origin)
-
-
-def _foot(line: Line, other: Line) -> np.ndarray:
-    """The point of `line` nearest to `other`; its own point if they are parallel."""
-    normal = np.cross(line.direction, other.direction)
-    square = float(normal @ normal)
-    if square < PARALLEL**2:
-        return line.point
-    along = float(np.cross(other.point - line.point, other.direction) @ normal) / square
-    return line.point + along * line.direction
