@@ -36,6 +36,7 @@ def tidied(x: Any, scale: float) -> np.ndarray:
     """Computed numbers, those which round-off of quantities of that size keeps from twelve digits made so."""
     x = np.asarray(x, float)
     short = np.array([float(f"{value:.12g}") for value in x.ravel()]).reshape(x.shape)
+    short = np.where(np.abs(x) <= ROUND_OFF * scale, 0.0, short)
     return np.where(np.abs(short - x) <= ROUND_OFF * scale, short, x)
 
 
