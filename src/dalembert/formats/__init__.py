@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,30 +15,39 @@ from dalembert.model import Model
 from dalembert.robots import names, path
 
 from .ledger import Finding
+from .mjcf import read_mjcf
 from .urdf import read_urdf
-from .xml import is_xml
+from .xml import is_xml, root_tag
 
-__all__ = ["Finding", "read", "read_urdf"]
+__all__ = ["Finding", "read", "read_mjcf", "read_urdf"]
 
-READERS = {".urdf": read_urdf}  # ending of the file's name → its reader
+Reader = Callable[..., tuple[Model, tuple[Finding, ...]]]
+ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf}  # root element of XML → its reader
+
+
+def _read_xml(source: Any, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
+    """XML of whichever format: the root element tells. What has no root, or a strange one, is for MJCF to refuse."""
+    return ROOTS.get(root_tag(source), read_mjcf)(source, **options)
+
+
+READERS: dict[str, Reader] = {".urdf": read_urdf, ".xml": _read_xml}  # ending of the file's name → its reader
 PLANNED = {
     ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
     ".dh.toml": "use ModelBuilder, or write URDF",
-    ".xml": "convert MJCF to URDF",
     ".sdf": "convert it to URDF",
 }
 
 
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """Read a bundled robot by name, a robot file by path, or URDF text that starts with "<".
+    """Read a bundled robot by name, a robot file by path, or URDF or MJCF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf`.
+    options: those of the format's reader, see `read_urdf` and `read_mjcf`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
     if isinstance(source, str) and is_xml(source):
-        return read_urdf(source, **options)
+        return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
     for ending, reader in READERS.items():
