@@ -15,15 +15,16 @@ mj = peer("mujoco")
 
 
 class FileTwin:
-    """MuJoCo's own reading of an MJCF file, without Coulomb friction, contacts and other constraints.
+    """MuJoCo's own reading of an MJCF file or text, without Coulomb friction, contacts and other constraints.
 
     Coordinates are the same; velocities differ in free joints: linear part first there, in world axes.
     """
 
-    def __init__(self, file: Path, ours: Model) -> None:
+    def __init__(self, file: Path | str, ours: Model) -> None:
+        read = mj.MjModel.from_xml_string if isinstance(file, str) else mj.MjModel.from_xml_path
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # attributes that MuJoCo will drop one day
-            self.m = mj.MjModel.from_xml_path(str(file))
+            self.m = read(str(file))
         self.m.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONSTRAINT
         self.data, self.ours = mj.MjData(self.m), ours
         assert (self.m.nq, self.m.nv) == (ours.nq, ours.nv), "every coordinate is there, in the same order"

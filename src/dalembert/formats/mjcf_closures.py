@@ -35,10 +35,14 @@ def couple(given: Compiled, equalities: list[int], names: Names, option: str, le
     mimics: Mimics = {}
     equations: dict[int, tuple[int, int, list[float]]] = {}
     for i in equalities:
-        if int(m.eq_type[i]) != int(mj.mjtEq.mjEQ_JOINT):
+        if int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_JOINT):
+            follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+            law = _law(given, i, follower, leader)
+        elif int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_TENDON) and (pair := _tied(given, i)):
+            follower, leader, law = pair
+        else:
             continue
-        follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
-        law, where = _law(given, i, follower, leader), given.where("equality", i)
+        where = given.where("equality", i)
         of, to = names.joints[follower], names.joints[leader] if leader >= 0 else ""
         if leader < 0:
             equations[i] = follower, -1, law
@@ -55,6 +59,20 @@ def couple(given: Compiled, equalities: list[int], names: Names, option: str, le
             what = f"joint '{of}' follows '{to}': q = {law[1]:g}·q('{to}') + {law[0]:g}"
             ledger.info(where, what, f"shares its coordinate; {EXACTLY}")
     return mimics, equations
+
+
+def _tied(given: Compiled, index: int) -> tuple[int, int, list[float]] | None:
+    """The law of a fixed tendon of constant length over two joints: its second joint follows the first."""
+    m, mj = given.m, given.mj
+    tendon = int(m.eq_obj1id[index])
+    wraps = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon] + m.tendon_num[tendon]))
+    fixed = all(int(m.wrap_type[w]) == int(mj.mjtWrap.mjWRAP_JOINT) for w in wraps)
+    if m.eq_obj2id[index] >= 0 or not fixed or len(wraps) != 2 or m.wrap_prm[wraps[1]] == 0.0:
+        return None
+    leader, follower = (int(m.wrap_objid[w]) for w in wraps)
+    c, d = (float(m.wrap_prm[w]) for w in wraps)
+    length = float(m.tendon_length0[tendon] + m.eq_data[index, 0])
+    return follower, leader, [length / d, -c / d]
 
 
 def _leads(mimics: Mimics, joint: int) -> int:
@@ -95,7 +113,9 @@ def add_closures(
             builder.add_equation(name, names.joints[follower], to, coefficients=law)
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
             _close(given, builder, i, name, names, ledger)
-        elif kind != int(mj.mjtEq.mjEQ_JOINT):
+        elif kind == int(mj.mjtEq.mjEQ_JOINT) or (kind == int(mj.mjtEq.mjEQ_TENDON) and _tied(given, i)):
+            continue  # coupled, or set free
+        else:
             word = mj.mjtEq(kind).name.removeprefix("mjEQ_").lower()
             ledger.warning(where, f"an equality of kind {word}", "not used: the motion is not held to it")
 

@@ -138,7 +138,7 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
 
 def _check_assets(source: Source, spec: Any) -> None:
     """Raise at a mesh or height field that is missing, no plain file, or huge, before MuJoCo opens it."""
-    attached = any(tag_of(element) == "attach" for _, element in source.places)  # their folders are their own
+    attached = any(tag_of(element) == "attach" for _, element in source.elements)  # their folders are their own
     for element in (*spec.meshes, *spec.hfields):
         path = asset_path(spec, element)
         if path is None:

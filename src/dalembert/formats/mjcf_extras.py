@@ -8,7 +8,7 @@ from dalembert.errors import DalembertError
 
 from .ledger import Ledger
 from .mjcf_compile import Compiled
-from .xml import children, tag_of
+from .xml import tag_of
 
 REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
 
@@ -33,7 +33,7 @@ def _refuse_deformables(given: Compiled) -> None:
 
 def _compiler(given: Compiled, ledger: Ledger) -> None:
     """Masses that MuJoCo changes because the file asks it to."""
-    for document, element in given.source.places[::1]:
+    for document, element in given.source.elements:
         if tag_of(element) != "compiler":
             continue
         for name in REPAIRS:
@@ -109,7 +109,6 @@ def _contacts(given: Compiled, ledger: Ledger) -> None:
     if touching.size and m.nv:
         what = f"{touching.size} geoms that can touch"
         ledger.info(given.where("geom", int(touching[0])), what, "contact is no part of the tree's equations")
-    for document, element in given.source.places:
-        if tag_of(element) == "contact" and len(element):
-            first = next(children(element), element)
-            ledger.count(document.where(first), "<contact> section", "contact is no part of the tree's equations")
+    for document, element in given.source.elements:
+        if tag_of(element) in ("pair", "exclude"):
+            ledger.count(document.where(element), f"<{tag_of(element)}>", "contact is no part of the tree's equations")

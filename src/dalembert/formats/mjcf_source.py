@@ -61,6 +61,7 @@ class Source:
     folder: Path | None  # where assets are looked up; None for text that has no file
     lines: list[str] = field(default_factory=list)
     places: list[Place] = field(default_factory=list)
+    elements: list[Place] = field(default_factory=list)  # each once, in the order of the text
     included: set[Path] = field(default_factory=set)
 
     @property
@@ -74,7 +75,7 @@ class Source:
 
     def first(self, *tags: str) -> str:
         """File and line of the first element with one of these tags, the root's when there is none."""
-        found = (place for place in self.places if tag_of(place[1]) in tags)
+        found = (place for place in self.elements if tag_of(place[1]) in tags)
         document, element = next(found, (self.document, self.document.root))
         return document.where(element)
 
@@ -116,10 +117,9 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
         _include(source, document, element, depth, ledger)
         return
     if tag in LEFT_OUT and depth > 0:
-        inside = list(children(element)) if tag in GROUPS else []
-        for one in inside or [element]:
-            within = f"<{tag_of(one)}> in <{tag}>" if one is not element else f"<{tag}>"
-            ledger.count(document.where(one), within, f"passed over: {LEFT_OUT[tag]}")
+        for one in list(children(element)) if tag in GROUPS else [element]:
+            what = f"<{tag}>" if one is element else f"element of <{tag}>"
+            ledger.count(document.where(one), what, f"passed over: {LEFT_OUT[tag]}")
         return
     _refuse_not_finite(document, element)
     attributes = "".join(
@@ -129,6 +129,7 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
     )
     source.lines.append(f"<{tag}{attributes}>")
     source.places.append((document, element))
+    source.elements.append((document, element))
     for child in children(element):
         _write(source, document, child, depth + 1, ledger)
     source.lines.append(f"</{tag}>")
@@ -215,7 +216,7 @@ def _count(document: Document, element: Element) -> int:
 
 def _refuse_sizes(source: Source) -> None:
     """Raise at numbers that make MuJoCo allocate without need."""
-    for document, element in source.places:
+    for document, element in source.elements:
         product = 1.0
         for key in COUNTS & {str(key) for key in element.attrib}:
             for word in str(element.get(key)).split():

@@ -181,7 +181,7 @@ def add_sites(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledg
         stated = given.name("site", i)
         name = names.fresh(stated or f"site{i}", ":site")
         if stated and name != stated:
-            what = f"the site '{stated}' is called as a body or another site is"
-            ledger.info(given.where("site", i), what, f"the frame is called '{name}'")
+            what = "site that is called as a body is"
+            ledger.count(given.where("site", i), what, "the frame's name ends in :site")
         body = names.bodies[m.site_bodyid[i]]
         builder.add_frame(name, body=body, placement=pose(m.site_pos[i], m.site_quat[i]))
