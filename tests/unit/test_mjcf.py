@@ -80,10 +80,12 @@ def test_joints(kind):
         arm(JOINTS["effects"], before='<compiler settotalmass="7"/>'),
         arm(JOINTS["hinge"], after='<actuator><motor joint="j" gear="3" armature=".2" damping=".4"/></actuator>'),
         arm('<inertial mass="2" pos=".1 .2 .3" fullinertia="1 1.2 1.3 .1 -.2 .05"/>' + JOINTS["hinge"]),
-        mujoco(f'<body name="a" pos="1 2 3"><freejoint/>{GEOM}<body name="b"><joint axis="1 0 0"/>{GEOM}</body></body>'),
+        mujoco(
+            f'<body name="a" pos="1 2 3"><freejoint/>{GEOM}<body name="b"><joint axis="1 0 0"/>{GEOM}</body></body>'
+        ),
         mujoco(f'<body name="a"><joint type="free" damping=".3"/>{GEOM}</body><body><freejoint/>{GEOM}</body>'),
         mujoco(f'<frame pos="1 2 3" euler="20 0 0"><body name="a"><joint/>{GEOM}</body></frame><geom size="1"/>'),
-        mujoco(f'<replicate count="3" euler="0 0 40"><body name="a" pos="1 0 0"><joint axis="1 0 0"/>{GEOM}</body></replicate>'),
+        mujoco(f'<replicate count="3" euler="0 0 40"><body pos="1 0 0"><joint axis="1 0 0"/>{GEOM}</body></replicate>'),
         mujoco(f'<body name="a"><joint axis="1 0 0"/><body name="b">{GEOM}<body><joint/>{GEOM}</body></body></body>'),
     ],
 )

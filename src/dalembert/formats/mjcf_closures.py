@@ -47,8 +47,6 @@ def couple(given: Compiled, equalities: list[int], names: Names, option: str, le
         if leader < 0:
             equations[i] = follower, -1, law
             ledger.info(where, f"joint '{of}' is held at {law[0]:g}", f"an equation of the model; {EXACTLY}")
-        elif leader == follower:
-            ledger.warning(where, f"joint '{of}' is to follow itself", "not used")
         elif option == "free":
             ledger.info(where, f"joint '{of}' follows '{to}'", 'independent, as mimic="free" asks')
         elif any(law[2:]) or not law[1] or follower in mimics or _leads(mimics, leader) == follower:

@@ -24,6 +24,9 @@ MAX_ASSET = 256 * 2**20
 
 # Words of MuJoCo's complaint → what to do.
 CURES = {
+    "plugin": "plugins cannot be read; remove it",
+    "unknown transmission target": "correct the name, or add what it names",
+    "unknown element": "correct the name, or add what it names",
     "larger than mjMINVAL": "give the body a geom with mass or an <inertial>, or remove its joint",
     "A + B >= C": "the principal moments break the triangle inequality: likely not taken at the centre of mass, or "
     "with a slipped decimal point; correct them",
@@ -33,13 +36,13 @@ CURES = {
     "unrecognized element": "check its spelling and where MuJoCo's XML reference allows it",
     "unique element": "keep one of them",
     "not have enough data": "give as many numbers as the attribute has",
-    "has too much data": "give as many numbers as the attribute has",
     "too much data": "give as many numbers as the attribute has",
     "bad format": "write numbers like 0.25 or -1e-3",
     "problem reading attribute": "write numbers like 0.25 or -1e-3",
     "required attribute missing": "add it",
     "invalid keyword": "use one of the words of MuJoCo's XML reference",
     "repeated name": "rename one of them",
+    "is repeated": "name two different ones",
     "repeated default": "rename one of them",
     "unknown default": "define it in <default>, or correct the name",
     "not found": "correct the name, or add what it names",
@@ -52,7 +55,6 @@ CURES = {
     "size": "give a geom sizes above 0, as many as its type needs",
     "Error opening file": "correct the path; meshes are looked up in meshdir beside the model",
     "volume": 'correct the mesh, or set inertia="shell"',
-    "plugin": "plugins cannot be read; remove it",
     "quaternion": "give w x y z, not all zero",
     "too small": "write a direction or quaternion that is not zero",
     "mass": "give a mass above 0",
@@ -115,7 +117,8 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
         import mujoco as mj
     except ImportError:
         raise DalembertError(
-            f"{source.document.label}: MJCF is read through MuJoCo, which is not installed: pip install 'dalembert[mjcf]'"
+            f"{source.document.label}: MJCF is read through MuJoCo, which is not installed: "
+            "pip install 'dalembert[mjcf]'"
         ) from None
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
@@ -124,6 +127,7 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
             if source.folder is not None:
                 spec.modelfiledir = str(source.folder.resolve())
             spec.compiler.fusestatic = False  # merging is done here, and keeps the frames
+            spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # would simulate muscles to their ends
             _check_assets(source, spec)
             made = Compiled(mj, spec, spec.compile(), source)
         except (ValueError, RuntimeError, TypeError, mj.FatalError, mj.UnexpectedError) as error:

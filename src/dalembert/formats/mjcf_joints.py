@@ -110,11 +110,14 @@ def _spring(given: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> 
 
 def _limits(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str, float]:
     m = given.m
-    if not m.jnt_limited[index] or given.disabled("LIMIT", "CONSTRAINT"):
-        return {}
     lower, upper = (float(bound) for bound in m.jnt_range[index])
+    if lower > upper:
+        what = f"range {lower:g} {upper:g} has the larger limit first; likely cause: flipped"
+        ledger.warning(given.where("joint", index), what, "unlimited, as MuJoCo takes it")
+    if lower > upper or not m.jnt_limited[index] or given.disabled("LIMIT", "CONSTRAINT"):
+        return {}
     if kind == HINGE and max(abs(lower), abs(upper)) > DEGREES and not given.spec.compiler.degree:
-        what = f"range {lower:g} {upper:g} rad looks like degrees while <compiler angle=\"radian\">"
+        what = f'range {lower:g} {upper:g} rad looks like degrees while <compiler angle="radian">'
         ledger.info(given.where("joint", index), what, "kept as given")
     return {"lower": lower, "upper": upper}
 

@@ -1,7 +1,7 @@
 """The text of an MJCF file before MuJoCo's compiler sees it: includes put in place, sizes bounded, lines remembered.
 
 What carries no dynamics (sensors, cameras, textures, …) is counted in the ledger and left out, so that nothing hostile
-or missing in it can matter. The rest is written anew, one tag per line, so that a line number leads back to its element.
+or missing in it can matter. The rest is written anew, one tag per line: a line number leads back to its element.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypeAlias
 from xml.sax.saxutils import quoteattr
 
 from lxml import etree
@@ -17,8 +18,8 @@ from lxml import etree
 from .ledger import Ledger
 from .xml import Document, children, parse, tag_of
 
-Element = etree._Element
-Place = tuple[Document, Element]
+Element: TypeAlias = etree._Element
+Place: TypeAlias = tuple[Document, Element]
 
 MAX_DEPTH = 250
 """Deepest nesting, includes counted: a chain of bodies nests, and a snake robot has many."""
@@ -44,13 +45,13 @@ LEFT_OUT = {
 }
 GROUPS = {"visual", "custom", "sensor", "keyframe"}  # whose children are what is counted
 COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "cellcount"}
-NUMBERS = {
-    "anchor", "armature", "axis", "axisangle", "biasprm", "ctrlrange", "damping", "density", "diaginertia", "euler",
-    "forcerange", "frictionloss", "fromto", "fullinertia", "gainprm", "gear", "gravcomp", "gravity", "mass", "polycoef",
-    "pos", "quat", "range", "ref", "refpos", "refquat", "relpose", "scale", "size", "springref", "stiffness",
-    "torquescale", "viscosity", "wind", "xyaxes", "zaxis",
+NAMES = {
+    "body", "body1", "body2", "childclass", "class", "cranksite", "file", "geom", "geom1", "geom2", "hfield", "instance",
+    "joint", "joint1", "joint2", "jointinparent", "key", "material", "mesh", "model", "name", "plugin", "prefix",
+    "refsite", "sidesite", "site", "site1", "site2", "slidersite", "target", "tendon", "tendon1", "tendon2", "value",
 }  # fmt: skip
-_NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\b", re.IGNORECASE)
+"""Attributes that hold words, among which "nan" is as good as any."""
+_NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\(\w*\))?(?:\s|$)", re.IGNORECASE)
 
 
 @dataclass
@@ -177,7 +178,7 @@ def _inside(source: Source, document: Document, element: Element) -> Path:
 
 def _refuse_not_finite(document: Document, element: Element) -> None:
     for key, value in element.attrib.items():
-        if key in NUMBERS and _NOT_FINITE.search(str(value)):
+        if key not in NAMES and _NOT_FINITE.search(str(value)):
             raise document.error(element, f'{key}="{str(value)[:60]}" is not finite; write finite numbers')
 
 
@@ -227,4 +228,3 @@ def _refuse_sizes(source: Source) -> None:
         if not product <= MAX_CELLS:
             sizes = ", ".join(sorted(COUNTS & {str(key) for key in element.attrib}))
             raise document.error(element, f"{sizes}: {product:g} cells, more than the {MAX_CELLS} that are accepted")
-

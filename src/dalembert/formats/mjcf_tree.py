@@ -160,9 +160,7 @@ def _add_body(
         if joints:
             what = "body that turns about a point off its origin"
             ledger.count(where, what, "fixed in the moving link, named body:joint, at that point")
-        builder.add_body(
-            name, parent=parent, joint_name=_held(name, names), placement=carry, inertia_object=inertia
-        )
+        builder.add_body(name, parent=parent, joint_name=_held(name, names), placement=carry, inertia_object=inertia)
 
 
 def _inertia(given: Compiled, index: int, name: str, ledger: Ledger) -> Inertia:
