@@ -19,7 +19,7 @@ from dalembert.errors import DalembertError
 MAX_BYTES = 64 * 2**20
 """Largest file that is parsed [bytes]; robot descriptions stay under 1 MB, meshes are separate files."""
 MAX_DEPTH = 100
-"""Deepest nesting of elements; URDF needs 6, simulator extensions inside it about 15."""
+"""Deepest nesting of elements unless the format nests bodies; URDF needs 6, simulator extensions inside it about 15."""
 
 LARGEST = 1e30
 """Largest number that can be a length, mass, inertia or coefficient in SI; more would only overflow later."""
@@ -116,7 +116,9 @@ def children(element: etree._Element) -> Iterator[etree._Element]:
     return element.iterchildren("*")
 
 
-def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES) -> Document:
+def parse(
+    source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES, max_depth: int = MAX_DEPTH
+) -> Document:
     """Parse a path, or XML text given as a string that starts with "<".
 
     Raises DalembertError for anything that is not one well-formed, DOCTYPE-free XML document.
@@ -130,28 +132,23 @@ def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES
     root = _root(label, data, force_utf8=isinstance(source, str) and is_xml(source))
     if root.getroottree().docinfo.doctype:
         raise _doctype_error(label)
-    _refuse_depth(label, root)
+    _refuse_depth(label, root, max_depth)
     return Document(label, root, None if label in (STRING, BYTES) else Path(label).parent)
+
+
+_ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
+
+
+def root_tag(source: str | bytes | os.PathLike[str], size_limit: int = MAX_BYTES) -> str:
+    """The root element's name, which tells one XML format from another; "" where there is none. Nothing is parsed."""
+    _, data = _bytes_of(source, size_limit)
+    found = _ROOT.search(re.sub(rb"<!--.*?-->|<\?.*?\?>", b"", data[:100_000], flags=re.DOTALL))
+    return found[1].decode() if found else ""
 
 
 def is_xml(source: str) -> bool:
     """Whether a string is XML text rather than a path."""
     return source.lstrip("\ufeff \t\r\n").startswith("<")
-
-
-def root_tag(text: str) -> str:
-    """The name of the first element in XML text, behind declarations and comments; "" if there is none."""
-    at = 0
-    while True:
-        at = text.find("<", at)
-        closing = {"<?": "?>", "<!": "-->"}.get(text[at : at + 2])
-        if at < 0 or closing is None:
-            break
-        at = text.find(closing, at + 2)
-        if at < 0:
-            break
-    found = re.match(r"<([\w.-]+)", text[at : at + 100]) if at >= 0 else None
-    return found.group(1) if found else ""
 
 
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
@@ -253,12 +250,12 @@ def _root(label: str, data: bytes, *, force_utf8: bool) -> etree._Element:
         ) from None
 
 
-def _refuse_depth(label: str, root: etree._Element) -> None:
+def _refuse_depth(label: str, root: etree._Element, most: int) -> None:
     depth = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
-        if depth > MAX_DEPTH:
-            raise DalembertError(f"{label}:{element.sourceline}: elements nest deeper than {MAX_DEPTH} levels")
+        if depth > most:
+            raise DalembertError(f"{label}:{element.sourceline}: elements nest deeper than {most} levels")
 
 
 def _clip(text: str, length: int = 60) -> str:

@@ -24,6 +24,7 @@ from .losses import Losses
 from .text import number, tidied
 
 EXACT = 1e-12  # of the robot's size: how well the table must give the frames back
+FARTHEST = 1e3  # of the robot's size: an origin farther off costs the digits that EXACT asks for
 SHAPES = {Box: ("size",), Sphere: ("radius",), Cylinder: ("radius", "length"), Capsule: ("radius", "length")}
 LIMITS = {"lower": "lower", "upper": "upper", "velocity": "velocity_limit", "effort": "effort_limit"}
 FRAME = "_dh"  # behind a link's name: the frame that a reader adds for the table's
@@ -91,10 +92,11 @@ class _Table:
     def _check(self) -> None:
         """Losses of the whole: frames, a free base that would be measured elsewhere, axes that are nearly parallel."""
         X = self.frames[0]
-        for values, expected in zip(self.rows, self.frames[1:], strict=True):
+        for values, expected, old in zip(self.rows, self.frames[1:], self.zero[1:], strict=True):
             X = X @ values.pose()
-            if np.max(np.abs(X.matrix() - expected.matrix())) > EXACT * self.size:
-                what = "two axes that follow each other are nearly parallel, where DH parameters are ill-conditioned"
+            far = np.max(np.abs(expected.p - old.p)) > FARTHEST * self.size
+            if far or np.max(np.abs(X.matrix() - expected.matrix())) > EXACT * self.size:
+                what = "two axes that follow each other are nearly parallel, so that their common normal is far away"
                 self.losses.refuse("robot", self.model.name, what, "make them parallel, or save as .urdf")
                 break
         base = self.model.bodies[0]
