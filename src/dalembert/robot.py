@@ -20,6 +20,7 @@ from .methods.reactions import Reactions
 from .methods.regressor import Regressors
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats import Finding
@@ -138,7 +139,6 @@ class Robot(
         geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…
         (SDF: model://folder/…); other meshes keep their paths.
         """
-        from . import __version__
         from .formats import write  # needs an XML library
 
         made_by = f"dalembert {__version__}"
