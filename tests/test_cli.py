@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 
@@ -38,9 +39,32 @@ def test_quintic_rates_are_derivatives():
     assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < 1e-12
 
 
+def test_convert_writes_and_says_what_it_left_out(tmp_path, capsys):
+    target = tmp_path / "ur5.xml"
+    assert cli.main(["convert", "ur5", str(target)]) == 0
+    shown = capsys.readouterr().out
+    assert "MJCF has no limits of speed; left out" in shown and f"wrote {target}: ur5, 6 joints" in shown
+    assert "<mujoco" in target.read_text()
+    assert cli.main(["convert", str(tmp_path / "nothing.urdf"), str(target)]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_convert_asks_before_it_approximates(tmp_path, capsys):
+    target = tmp_path / "panda.sdf"
+    assert cli.main(["convert", "panda", str(target)]) == 2
+    assert "the slip speed of friction" in capsys.readouterr().err and not target.exists()
+    assert cli.main(["convert", "panda", str(target), "--approximate", "--base", "free", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["robot"] == "panda" and [f["severity"] for f in said["written"]] == ["warning"]
+    assert "world" not in target.read_text().split("-->")[1]
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
+        (["convert", "ur5", "ur5.stl"], ".dh.toml"),
+        (["convert", "ur55", "ur5.urdf"], "ur5"),
+        (["convert", "ur5"], "target"),
         (["bench", "ur55"], "ur5"),
         (["bench", "ur5", "--function", "inverse_dynamic"], "inverse_dynamics"),
         (["demo", "--out", "/dev/null/x", "--states", "10"], "/dev/null"),
@@ -56,7 +80,7 @@ def test_mistakes_end_with_2_and_no_traceback(arguments, word):
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["bench", "--help"]])
+@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["bench", "--help"], ["convert", "--help"]])
 def test_help(arguments):
     code, shown, _ = run(*arguments)
     assert code == 0

@@ -11,7 +11,7 @@ from dalembert.formats import read, write
 from dalembert.model import Model
 from peers.example_robots import files, folder, peer
 from peers.mujoco_twin import Twin
-from saving import again, assert_same_dynamics, joint_names
+from saving import ROUND_TRIP, again, assert_same_dynamics, joint_names
 from trees import random_state
 
 mj = peer("mujoco")
@@ -104,6 +104,30 @@ def test_mujoco_sees_the_same_robot(tmp_path, name, base):
         assert np.max(np.abs(ours - theirs)) <= SEEN_BY_MUJOCO * np.max(np.abs(ours))
     for joint in joint_names(model):
         assert twin.model.joint(joint).name == joint
+
+
+@pytest.mark.parametrize("name", ["panda", "scara", "talos_data/robots/talos_reduced.urdf", SOME[2], SOME[11]])
+def test_pinocchio_reads_the_same_robot(tmp_path, name):
+    """Another reader, strict about limits and materials, and without <dalembert>."""
+    pin = peer("pinocchio")
+    source = folder() / name if name.endswith(".urdf") else name
+    model = read(source, base="fixed", mimic="free")[0].without("armature")
+    write(model, tmp_path / "robot.urdf")
+    theirs = pin.buildModelFromUrdf(str(tmp_path / "robot.urdf"))
+    starts = [(theirs.idx_qs[theirs.getJointId(j)], theirs.idx_vs[theirs.getJointId(j)]) for j in joint_names(model)]
+    order, places = [v for _, v in starts], [q for q, _ in starts]
+    assert sorted(order) == list(range(model.nv)) and theirs.nq == model.nq
+    q, _, _ = random_state(np.random.default_rng(6), model)
+    there = np.empty(model.nq)
+    there[places] = q
+    M = pin.crba(theirs, theirs.createData(), there)
+    M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
+    assert np.max(np.abs(M - mass_matrix(model, q))) <= ROUND_TRIP * np.max(np.abs(M))
+    shapes = sum(len(part.geometry) for body in model.bodies for part in body.parts)
+    if name in robots():
+        kinds = pin.GeometryType.VISUAL, pin.GeometryType.COLLISION
+        found = [pin.buildGeomFromUrdf(theirs, str(tmp_path / "robot.urdf"), kind).ngeoms for kind in kinds]
+        assert sum(found) == shapes
 
 
 def test_a_body_that_mujoco_would_refuse_is_named(tmp_path):
