@@ -208,11 +208,10 @@ class _Sdf:
         axis = add(element, tag)
         add(axis, "xyz", numbers(getattr(joint, tag)))
         limits = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
-        if given := {word: getattr(joint, field)[k] for word, field in limits.items()}:
-            finite = {word: value for word, value in given.items() if np.isfinite(value)}
-            limit = add(axis, "limit") if finite else None
-            for word, value in finite.items():
-                add(limit, word, number(value))
+        finite = {word: x for word, field in limits.items() if np.isfinite(x := getattr(joint, field)[k])}
+        limit = add(axis, "limit") if finite else None
+        for word, value in finite.items():
+            add(limit, word, number(value))
         words = {"damping": joint.damping[k], "friction": joint.friction[k]}
         if joint.stiffness[k]:
             words |= {"spring_reference": joint.rest[k], "spring_stiffness": joint.stiffness[k]}
