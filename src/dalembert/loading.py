@@ -31,7 +31,7 @@ def load(
     mimic: str = "couple",
     arguments: Mapping[str, Any] | None = None,
 ) -> Robot:
-    """A bundled robot by name (see `robots`), or one read from a file.
+    """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.

@@ -56,12 +56,12 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
         return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
-    file = text.partition("#")[0] if Path(text).suffix.lower() not in READERS else text  # "world.sdf#model"
-    for ending, reader in READERS.items():
-        if file.lower().endswith(ending):
-            if "arguments" in options and reader is not read_xacro:
-                raise DalembertError(f"{text}: arguments={{…}} are for xacro files, expected none")
-            return reader(source, **options)
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        for ending, reader in READERS.items():
+            if file.lower().endswith(ending):
+                if "arguments" in options and reader is not read_xacro:
+                    raise DalembertError(f"{text}: arguments={{…}} are for xacro files, expected none")
+                return reader(source, **options)
     endings = ", ".join(READERS)
     if Path(text).suffix:
         raise DalembertError(

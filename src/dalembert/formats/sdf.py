@@ -146,15 +146,16 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     joints: list[Joint] = []
     scopes = list(_placed(scope, X))
     for inside, X_WS in scopes:
+        inside.static |= scope.static
         if inside.static and not scope.static:
             ledger.warning(inside.source.where(inside.element), "<static> of a model inside a moving one", "not used")
         for link, element in inside.links.items():
             at = X_WS @ inside.pose(link, inside.source.where(element))
             links[inside.prefix + link] = read_link(inside, element, at)
-        joints += [read_joint(inside, element, X_WS) for element in inside.joints.values()]
+        joints += [read_joint(inside, joint, X_WS) for joint in inside.joints]
     if not links:
         raise scope.source.error(scope.element, "the model has no <link>; add one")
-    gears = [joint for joint in joints if joint.kind == "gearbox"]
+    gears = [joint for joint in joints if joint.kind == "gearbox" and (base == "free" or not scope.static)]
     tree = _tree(scope, links, [joint for joint in joints if joint.kind != "gearbox"], base, ledger)
     groups = welded(links, tree.steps)
     tree.steps = settle(tree.steps, gears, groups, mimic, ledger)

@@ -21,7 +21,7 @@ from .sdf_joints import Joint
 from .sdf_links import Link
 from .sdf_tree import Step
 
-ROUND_OFF = 16 * np.finfo(float).eps  # of positions that are differences of others
+ROUND_OFF = 64 * np.finfo(float).eps  # of poses that are products of others
 CLOSURES = {
     "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "ball": "point", "fixed": "weld",
     "universal": "universal",
@@ -36,6 +36,7 @@ class Assembly:
         self.builder, self.links, self.ledger = builder, links, ledger
         self._names = {*links}  # of bodies and frames
         self._joints = set(joints)
+        self._carriers: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}  # link → its body, and where
 
     def add_root(self, name: str, base: str) -> None:
         """A link that floats in the world, or is held there as the file places it."""
@@ -45,6 +46,7 @@ class Assembly:
         if base == "free":
             self._report_start(link)
         placement = Pose.identity() if base == "free" else link.X
+        self._carriers[name] = name, link.X
         self._add(link.where, name, WORLD, base, joint, placement, link.inertia, {})
         self._add_shapes(name)
 
@@ -61,7 +63,7 @@ class Assembly:
     def add(self, step: Step) -> None:
         """A link that a joint carries."""
         joint, link = step.joint, self.links[step.child]
-        X_parent = Pose.identity() if step.parent == WORLD else self.links[step.parent].X
+        parent, X_parent = self._carriers[step.parent]
         axes = -joint.axes[::-1] if step.reversed else joint.axes
         X = joint.X if _apart(joint, link.X) else link.X
         shape: dict[str, Any] = {}
@@ -79,13 +81,15 @@ class Assembly:
             self._report_reversed(joint)
         at = relative(X_parent, X)
         if X is link.X:
-            self._add(joint.where, link.name, step.parent, joint.kind, joint.name, at, link.inertia, shape | fields)
+            self._carriers[link.name] = link.name, link.X
+            self._add(joint.where, link.name, parent, joint.kind, joint.name, at, link.inertia, shape | fields)
         else:
             body = _free(joint.name, self._names, "_joint")
             self._names.add(body)
+            self._carriers[link.name] = body, X
             hold = _free(f"{joint.name}_link", self._joints, "_")
             self._joints.add(hold)
-            self._add(joint.where, body, step.parent, joint.kind, joint.name, at, Inertia.zero(), shape | fields)
+            self._add(joint.where, body, parent, joint.kind, joint.name, at, Inertia.zero(), shape | fields)
             self._add(joint.where, link.name, body, "fixed", hold, relative(X, link.X), link.inertia, {})
         self._add_shapes(link.name)
 
@@ -173,10 +177,12 @@ class Assembly:
 
 
 def relative(X_WA: Pose, X_WB: Pose) -> Pose:
-    """X_AB, with zeros where only round-off is left."""
+    """X_AB, with zeros and ones where only round-off is beside them."""
     X = X_WA.inverse() @ X_WB
     least = ROUND_OFF * max(float(np.max(np.abs(X_WA.p))), float(np.max(np.abs(X_WB.p))))
-    return Pose(X.R, np.where(np.abs(X.p) <= least, 0.0, X.p))
+    nearest = np.round(X.R)
+    R = np.where(np.abs(X.R - nearest) <= ROUND_OFF, nearest, X.R)
+    return Pose(R, np.where(np.abs(X.p) <= least, 0.0, X.p))
 
 
 def _apart(joint: Joint, X: Pose) -> bool:

@@ -28,8 +28,6 @@ class Includes:
 def included(source: Source, element: Element, includes: Includes) -> tuple[Source, Element]:
     """The file an <include> names, and the one <model> in it."""
     source.report(element, tags=IN_INCLUDE, attributes={"merge"}, idle={"plugin"}, why="not used: it is a plugin")
-    if source.truth(element, element.get("merge", "false")):
-        raise source.error(element, 'merge="true" is not supported; include the model without it, or copy it in')
     uri = source.word(element, "uri")
     if uri is None:
         raise source.error(element, "has no <uri>; add <uri>model://name</uri> or the path of a file")
@@ -50,6 +48,7 @@ def included(source: Source, element: Element, includes: Includes) -> tuple[Sour
     models = [child for child in children(document.root) if tag_of(child) == "model"]
     if len(models) != 1:
         raise document.error(document.root, f"the included file has {len(models)} models, expected one")
+    source.ledger.info(source.where(element), f"included '{uri}'", f"read from {path}")
     return made, models[0]
 
 

@@ -33,6 +33,10 @@ KNOWN = {
     "parent", "child", "pose", "axis", "axis2", "physics", "thread_pitch", "screw_thread_pitch", "gearbox_ratio",
     "gearbox_reference_body",
 }  # fmt: skip
+OWNED = {
+    "thread_pitch": "screw", "screw_thread_pitch": "screw", "gearbox_ratio": "gearbox",
+    "gearbox_reference_body": "gearbox",
+}  # fmt: skip
 ENGINE = "not used: it concerns the simulator"
 ZERO_AXIS = 1e-9
 EFFECTS = ("damping", "friction", "stiffness")
@@ -74,10 +78,10 @@ class Joint:
         return any(np.any(self.fields.get(effect, 0.0)) for effect in EFFECTS)
 
 
-def read_joint(scope: Scope, element: Element, X_WS: Pose) -> Joint:
+def read_joint(scope: Scope, own_name: str, X_WS: Pose) -> Joint:
     """Read one <joint> of a scope that lies at X_WS in the world."""
-    source = scope.source
-    name, stated = scope.prefix + (element.get("name") or ""), source.document.text(element, "type").strip()
+    source, element = scope.source, scope.joints[own_name].element
+    name, stated = scope.prefix + own_name, source.document.text(element, "type").strip()
     if stated not in KINDS:
         raise unknown("joint type", stated, KINDS, source.where(element))
     kind, count = KINDS[stated]
@@ -88,10 +92,13 @@ def read_joint(scope: Scope, element: Element, X_WS: Pose) -> Joint:
         raise source.error(element, f"joins '{child}' to itself; parent and child must be two links")
     if child == WORLD:
         raise source.error(element, "the child of a joint cannot be the world; swap <parent> and <child>")
-    X = X_WS @ scope.pose(element.get("name") or "", where)
+    X = X_WS @ scope.joint_pose(own_name, where)
     found = [source.child(element, tag) for tag in AXES]
     axes = [_axis(scope, element, X_WS, X, axis, tag) for axis, tag in list(zip(found, AXES, strict=True))[:count]]
     _report_idle(source, found, stated, count)
+    for tag, owner in OWNED.items():
+        if kind != owner and (idle := source.child(element, tag)) is not None:
+            source.ledger.count(source.where(idle), f"<{tag}> of {stated} joints", "without effect")
     fields = _fields(source, kind, found[:count])
     mimic = _mimic(scope, found[0]) if kind in ("revolute", "continuous", "prismatic", "screw") else None
     pitch = _pitch(source, element) if kind == "screw" else 0.0
@@ -214,6 +221,8 @@ def _pitch(source: Source, joint: Element) -> float:
     """
     lead = source.child(joint, "screw_thread_pitch")
     if lead is not None:
+        if source.child(joint, "thread_pitch") is not None:
+            source.ledger.info(source.where(lead), "<thread_pitch> beside <screw_thread_pitch>", "the latter holds")
         return source.number(joint, "screw_thread_pitch", 1.0) / (2.0 * math.pi)
     element = source.child(joint, "thread_pitch")
     if element is None:

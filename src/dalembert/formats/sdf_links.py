@@ -11,7 +11,7 @@ from dalembert.spatial import Inertia, Pose
 from .diagnosis import report_inertia
 from .sdf_scope import Scope
 from .sdf_shapes import Placed, inertia_of, read_shapes
-from .sdf_source import Element, Source, content
+from .sdf_source import Element, Source
 from .xml import children, tag_of
 
 KNOWN = {"pose", "inertial", "visual", "collision", "gravity", "velocity_decay", "kinematic", "must_be_base_link"}
@@ -81,7 +81,7 @@ def _inertia(source: Source, link: Element, name: str, inertial: Element, shapes
     known = {"pose", "mass", "inertia", "density", "fluid_added_mass", "auto_inertia_params"}
     source.report(inertial, tags=known, attributes={"auto"})
     added = source.child(inertial, "fluid_added_mass")
-    if added is not None and any(content(child) not in ("", "0", "0.0") for child in children(added)):
+    if added is not None and any(source.number(added, tag, 0.0) for tag in map(tag_of, children(added))):
         source.ledger.warning(source.where(added), "mass of the fluid that moves along", "not used")
     if source.truth(inertial, inertial.get("auto", "false")):
         made = inertia_of(source, inertial, shapes)

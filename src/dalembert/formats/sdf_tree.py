@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from dalembert.model.assembly import WORLD
@@ -48,6 +48,19 @@ def arrange(links: Iterable[str], joints: Iterable[Joint]) -> Tree:
     return growth.tree
 
 
+class _Cursor:
+    """How far a growing list has been searched: what led nowhere once never will, since fewer links are left."""
+
+    def __init__(self) -> None:
+        self.at = 0
+
+    def rest(self, piece: list[str]) -> Iterator[str]:
+        """What is not done with; the last one given stays, since it may lead somewhere again."""
+        while self.at < len(piece):
+            yield piece[self.at]
+            self.at += 1
+
+
 class _Growth:
     """What is reached so far."""
 
@@ -67,7 +80,8 @@ class _Growth:
         self.left.pop(root, None)
         piece = [root]
         self._outward(root, piece)
-        while (step := self._bridge(piece)) is not None:
+        forth, back = _Cursor(), _Cursor()
+        while (step := self._forth(piece, forth) or self._back(piece, back)) is not None:
             self._take(step, piece)
             self._outward(step.child, piece)
 
@@ -88,16 +102,21 @@ class _Growth:
     def _carried(self, name: str) -> list[Joint]:
         return [joint for joint in self.at[name] if joint.parent == name and self.above.get(joint.child) is joint]
 
-    def _bridge(self, piece: list[str]) -> Step | None:
-        """The first joint out of this piece: one in its own direction if there is any, else a reversed one."""
-        back: Step | None = None
-        for name in piece:
+    def _forth(self, piece: list[str], cursor: _Cursor) -> Step | None:
+        """The first joint out of this piece in its own direction."""
+        for name in cursor.rest(piece):
             for joint in self.at[name]:
                 if joint.parent == name and joint.child in self.left:
                     return Step(joint, name, joint.child, False)
-                if back is None and joint.child == name and joint.parent in self.left:
-                    back = Step(joint, name, joint.parent, True)
-        return back
+        return None
+
+    def _back(self, piece: list[str], cursor: _Cursor) -> Step | None:
+        """The first joint out of this piece against its direction."""
+        for name in cursor.rest(piece):
+            for joint in self.at[name]:
+                if joint.child == name and joint.parent in self.left:
+                    return Step(joint, name, joint.parent, True)
+        return None
 
     def root(self) -> str:
         """The first link left that no joint carries; in a ring, the first link left."""
