@@ -16,7 +16,25 @@ ROUNDS = 150
 
 NUMBERS = ["0", "-0", "-1", "1e30", "1e31", "1e-320", "nan", "inf", "1e999", "", " ", "x", "1 2", "1 2 3", "0 0 0", "٣"]
 NAMES = ["world", "base", "link1", "", "\t", "free", "fixed", "floating", "planar", "true", "${x}"]
-TAGS = ["mimic", "inertial", "dalembert", "link", "joint", "gazebo", "xacro:x", "limit", "axis", "origin", "robot"]
+TAGS = [
+    "mimic", "inertial", "dalembert", "link", "joint", "gazebo", "xacro:x", "limit", "axis", "origin", "robot", "loop",
+    "equation", "loop_joint", "visual", "collision", "geometry", "box", "mesh", "material", "color",
+]  # fmt: skip
+BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
+SHAPES = """<visual><origin xyz="0 0 1"/><geometry><mesh filename="package://a/b.stl" scale="1 1 1"/></geometry>
+<material name="red"><color rgba="1 0 0 1"/></material></visual>
+<collision><geometry><capsule radius="0.1" length="0.3"/></geometry></collision>"""
+LOOPED = f"""<robot name="bars">
+<link name="base"/><link name="one">{BODY}{SHAPES}</link><link name="two">{BODY}</link>
+<joint name="j1" type="continuous"><parent link="base"/><child link="one"/><axis xyz="0 0 1"/></joint>
+<joint name="j2" type="continuous"><parent link="base"/><child link="two"/><axis xyz="0 0 1"/></joint>
+<dalembert base="fixed" gravity="0 0 -9.81">
+<loop name="pin" kind="revolute" a="one" b="two" xyz_a="1 0 0" rpy_b="0 0 1" axis="0 0 1"/>
+<loop name="rope" kind="distance" a="world" b="two" length="0.5"/>
+<equation name="gear" follower="j2" leader="j1" coefficients="0 -2"/>
+</dalembert>
+<loop_joint name="old" type="spherical"><link1 link="one" xyz="0 0 1"/><link2 link="two"/></loop_joint>
+</robot>""".encode()
 
 
 def drop_attribute(data: bytes, rng: random.Random) -> bytes:
@@ -58,7 +76,7 @@ MUTATIONS = [
 @pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
 def test_mutated_files_give_a_model_or_a_clear_error(mutation) -> None:
     rng = random.Random(SEED)
-    sources = [path(name).read_bytes() for name in names() if name != "humanoid"]
+    sources = [LOOPED, *(path(name).read_bytes() for name in names() if name != "humanoid")]
     outcomes = {"model": 0, "error": 0}
     for _ in range(ROUNDS):
         data = rng.choice(sources)

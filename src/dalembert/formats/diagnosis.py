@@ -59,6 +59,12 @@ def diagnose(ledger: Ledger, model: Model, where: Places) -> None:
     report_massless(ledger, model, where)
     for body in model.bodies:
         _report_limits(ledger, body, where)
+    with np.errstate(all="ignore"):  # absurd numbers may overflow; they are reported, or beyond all thresholds
+        _report_units(ledger, model, where)
+
+
+def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
+    """Lengths, masses and inertias that are far from what belongs together in one robot."""
     parts = [part for body in model.bodies for part in body.parts]
     offsets = np.linalg.norm([body.placement.p for body in model.bodies], axis=1)
     offsets[0] = 0.0  # where the robot stands in the world
@@ -172,8 +178,8 @@ def _too_wide(mass: float, k: float, reach: float, total: float) -> bool:
 
 def _spread(mass: float, k: float, reach: float) -> str:
     return (
-        f"inertia means that its {mass:g} kg lie {k:.2g} m from their centre on average, and no distance in the robot "
-        f"exceeds {reach:.2g} m"
+        f"inertia means that its {mass:g} kg lie {k:.3g} m from their centre on average, and no distance in the robot "
+        f"exceeds {reach:.3g} m"
     )
 
 
@@ -191,7 +197,8 @@ def _about_origin(part: Part, mass: float, drawn: Inertia) -> str:
     expected, I, c = drawn.about_com() * (mass / drawn.mass), part.inertia.about_com(), skew(part.inertia.com)
     moved = I + mass * (c @ c)  # the tensor, if it was about the origin
     off, off_moved = (float(np.linalg.norm(x - expected) / np.linalg.norm(expected)) for x in (I, moved))
-    if off < 1.0 or off_moved > 0.25 or Inertia(mass, np.zeros(3), moved).problems():
+    fits = off >= 1.0 and off_moved <= 0.25  # false for numbers so absurd that they overflow
+    if not fits or Inertia(mass, np.zeros(3), moved).problems():
         return ""
     return (
         f"inertia is off that of its shape by {100 * off:.0f} %; likely cause: taken about the link's origin, expected "
@@ -204,4 +211,4 @@ def _unlike(mass: float, k: float, drawn: Inertia, whole: float) -> str:
     ratio = 2.0 * k * k * drawn.mass / float(np.trace(drawn.about_com()))
     if ratio < UNLIKE or mass * k * k < MATTERS * whole:
         return ""
-    return f"inertia is {ratio:.1g} times that of its shape; likely cause: a missing decimal point, or other units"
+    return f"inertia is {ratio:.0f} times that of its shape; likely cause: a missing decimal point, or other units"

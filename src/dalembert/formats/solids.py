@@ -11,11 +11,13 @@ from dalembert.model import Geometry
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Shape, Sphere
 from dalembert.spatial import Inertia
 
+LEAST = 1e-15  # volume [m³] of a speck; less is no shape
+
 
 def solid(shapes: Iterable[Geometry]) -> Inertia | None:
     """Volume (as mass) [m³] and inertia [m⁵] in the link's frame of shapes filled at density 1.
 
-    None when there are none, or some whose inside is not known without reading a file (meshes, planes).
+    None when there are none to speak of, or some whose inside is not known without reading a file (meshes, planes).
     """
     whole = Inertia.zero()
     for geometry in shapes:
@@ -23,7 +25,7 @@ def solid(shapes: Iterable[Geometry]) -> Inertia | None:
         if own is None:
             return None
         whole = whole + own.transform(geometry.placement)
-    return whole if whole.mass > 0.0 else None
+    return whole if whole.mass > LEAST and np.trace(whole.about_com()) > 0.0 else None
 
 
 def _volume(shape: Shape) -> Inertia | None:
@@ -51,9 +53,9 @@ def _volume(shape: Shape) -> Inertia | None:
 def _capsule(r: float, h: float) -> Inertia:
     """A cylinder and two half balls, whose centres lie 3r/8 outside its ends."""
     tube, ball = math.pi * r * r * h, 4 / 3 * math.pi * r**3
-    volume, across = tube + ball, r * r * (tube / 4 + ball / 5)
+    across = r * r * (tube / 4 + ball / 5)
     along = tube * h * h / 12 + ball * (h * h / 4 + 3 * h * r / 8 + r * r / 5)
-    return _axial(volume, (across / volume, across / volume, along / volume))
+    return Inertia(tube + ball, np.zeros(3), np.diag([across + along, across + along, 2 * across]))
 
 
 def _axial(volume: float, squares: tuple[float, float, float]) -> Inertia:

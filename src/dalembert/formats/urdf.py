@@ -33,6 +33,7 @@ from .urdf_tree import Tree, arrange
 from .xml import Document, children, parse, tag_of
 
 MIMICS = ("couple", "free")
+EXPANDED = " (expanded)"  # behind the file's name in messages: lines are those of what xacro made of it
 FOREIGN = {"mujoco": " (this is MJCF)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
 
@@ -142,7 +143,8 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
 
 def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated) -> ModelBuilder:
     """Hand the tree to a builder, depth first."""
-    default = Path(document.label).stem if document.folder is not None else "robot"
+    file = Path(document.label).name.removesuffix(EXPANDED).removesuffix(".xacro").removesuffix(".urdf")
+    default = file if document.folder is not None else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
     if stated.gravity is not None:
         builder.gravity = np.array(stated.gravity)

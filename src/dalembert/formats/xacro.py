@@ -17,7 +17,7 @@ from dalembert.model import Model
 
 from .ledger import Finding
 from .resources import Resources
-from .urdf import read_document
+from .urdf import EXPANDED, read_document
 from .xml import parse
 
 _LOCK = Lock()  # the xacro library keeps its state in module variables
@@ -39,8 +39,8 @@ def read_xacro(
     """
     path = Path(source)
     document = parse(expand(path, arguments))
-    label = f"{path} (expanded)"
-    return read_document(replace(document, label=label, folder=path.parent), base=base, strict=strict, mimic=mimic)
+    document = replace(document, label=f"{path}{EXPANDED}", folder=path.parent)
+    return read_document(document, base=base, strict=strict, mimic=mimic)
 
 
 def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None = None) -> str:
@@ -53,7 +53,7 @@ def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None =
             f"{source}: reading xacro files needs the xacro library ({error}): pip install 'dalembert[xacro]'"
         ) from None
     path = Path(source).absolute()
-    parse(path)  # a regular file, one well-formed document, no DOCTYPE
+    parse(source)  # a regular file, one well-formed document, no DOCTYPE
     resources = Resources(path.parent)
     finder = packages.PackageFinder()
     finder.walk_up_from(path)
