@@ -46,9 +46,10 @@ LEFT_OUT = {
 GROUPS = {"visual", "custom", "sensor", "keyframe"}  # whose children are what is counted
 COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "cellcount"}
 NAMES = {
-    "body", "body1", "body2", "childclass", "class", "cranksite", "file", "geom", "geom1", "geom2", "hfield", "instance",
-    "joint", "joint1", "joint2", "jointinparent", "key", "material", "mesh", "model", "name", "plugin", "prefix",
-    "refsite", "sidesite", "site", "site1", "site2", "slidersite", "target", "tendon", "tendon1", "tendon2", "value",
+    "body", "body1", "body2", "childclass", "class", "cranksite", "file", "geom", "geom1", "geom2", "hfield",
+    "instance", "joint", "joint1", "joint2", "jointinparent", "key", "material", "mesh", "model", "name", "plugin",
+    "prefix", "refsite", "sidesite", "site", "site1", "site2", "slidersite", "target", "tendon", "tendon1", "tendon2",
+    "value",
 }  # fmt: skip
 """Attributes that hold words, among which "nan" is as good as any."""
 _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\(\w*\))?(?:\s|$)", re.IGNORECASE)
