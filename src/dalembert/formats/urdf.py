@@ -27,7 +27,7 @@ from .xml import Document, children, parse, tag_of
 
 BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
-FOREIGN = {"mujoco": " (this is MJCF)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
+FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
 
 def read_urdf(
