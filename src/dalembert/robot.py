@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .methods.analysis import Analysis
+from .methods.auditing import Auditing
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
@@ -17,6 +18,7 @@ from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
+from .methods.viewing import Viewing
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 
@@ -26,6 +28,7 @@ if TYPE_CHECKING:
 
 class Robot(
     Analysis,
+    Auditing,
     Configurations,
     Dynamics,
     Kinematics,
@@ -36,6 +39,7 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Viewing,
     Compiling,
 ):
     """A robot and its dynamics.

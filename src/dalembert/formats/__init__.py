@@ -16,32 +16,34 @@ from dalembert.robots import names, path
 
 from .ledger import Finding
 from .mjcf import read_mjcf
+from .mjcf_source import MAX_DEPTH
+from .sdf import read_sdf
 from .urdf import read_urdf
-from .xml import is_xml, root_tag
+from .xml import is_xml, parse, root_tag, tag_of
 
-__all__ = ["Finding", "read", "read_mjcf", "read_urdf"]
+__all__ = ["Finding", "read", "read_mjcf", "read_sdf", "read_urdf"]
 
 Reader = Callable[..., tuple[Model, tuple[Finding, ...]]]
-ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf}  # root element of XML → its reader
+ROOTS: dict[str, Reader] = {"robot": read_urdf, "sdf": read_sdf, "mujoco": read_mjcf}  # root element → its reader
 
 
 def _read_xml(source: Any, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """XML of whichever format: the root element tells. What has no root, or a strange one, is for MJCF to refuse."""
-    return ROOTS.get(root_tag(source), read_mjcf)(source, **options)
+    """A file of whichever format: the root element tells; a strange one is for MJCF to refuse."""
+    return ROOTS.get(tag_of(parse(source, max_depth=MAX_DEPTH).root), read_mjcf)(source, **options)
 
 
-READERS: dict[str, Reader] = {".urdf": read_urdf, ".xml": _read_xml}  # ending of the file's name → its reader
+# ending of the file's name → its reader
+READERS: dict[str, Reader] = {".urdf": read_urdf, ".sdf": read_sdf, ".world": read_sdf, ".xml": _read_xml}
 PLANNED = {
     ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
     ".dh.toml": "use ModelBuilder, or write URDF",
-    ".sdf": "convert it to URDF",
 }
 
 
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """Read a bundled robot by name, a robot file by path, or URDF or MJCF text that starts with "<".
+    """Read a bundled robot by name, a robot file by path, or URDF, SDF or MJCF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf` and `read_mjcf`.
+    options: those of the format's reader, see `read_urdf`, `read_sdf` and `read_mjcf`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
@@ -50,9 +52,10 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
         return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
-    for ending, reader in READERS.items():
-        if text.lower().endswith(ending):
-            return reader(source, **options)
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        for ending, reader in READERS.items():
+            if file.lower().endswith(ending):
+                return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):
             raise DalembertError(f"{text}: {ending} files are not supported in this version; {cure}")
