@@ -228,11 +228,15 @@ CORNERS = np.array([[0, 0, 0], [1, 0, 0], [0, 2, 0], [0, 0, 3.0]])
 OBJ = "".join(f"v {x} {y} {z}\n" for x, y, z in CORNERS) + "f 1 3 2\nf 1 2 4\nf 1 4 3\nf 2 3 4\n"
 
 
-@pytest.mark.parametrize("words", ["", 'scale="2 1 .5"', 'scale="-1 1 1"', 'inertia="shell"', 'refpos="1 2 3"'])
+WORDS = ["", 'scale="2 1 .5"', 'scale="-1 1 1"', 'inertia="shell"', 'refpos="1 2 3"', 'class="main"']
+
+
+@pytest.mark.parametrize("words", WORDS)
 def test_a_mesh_lies_where_its_author_drew_it(tmp_path, words):
     (tmp_path / "meshes").mkdir()
     (tmp_path / "meshes/t.obj").write_text(OBJ)
-    mesh = f'<compiler meshdir="meshes"/><asset><mesh name="t" file="t.obj" {words}/></asset>'
+    compiler = '<compiler meshdir="meshes" strippath="true"/>'
+    mesh = f'{compiler}<asset><mesh name="t" file="elsewhere/t.obj" {words}/></asset>'
     body = '<body><geom type="mesh" mesh="t" pos=".1 .2 .3" euler="10 20 30"/></body>'
     (tmp_path / "robot.xml").write_text(mujoco(body, before=mesh))
     made = load(tmp_path / "robot.xml").model.bodies[0].parts[0].geometry[0]
@@ -271,6 +275,19 @@ def test_includes_and_their_lines(tmp_path):
     where = {f.what.split()[0]: f.where for f in robot.import_log}
     assert where["frictionloss"] == f"{tmp_path / 'parts/arm.xml'}:3 <joint name='j'>"
     assert where["joint"].startswith(f"{tmp_path / 'parts/hand.xml'}:3 <joint>")
+
+
+def test_attached_models(tmp_path):
+    (tmp_path / "sub.xml").write_text(arm(JOINTS["three hinges"]))
+    asset = '<asset><model name="s" file="sub.xml"/></asset>'
+    frame = '<frame pos="0 0 1"><attach model="s" body="root" prefix="p_"/></frame>'
+    (tmp_path / "robot.xml").write_text(mujoco(f'<body name="t"><joint/>{GEOM}{frame}</body>', before=asset))
+    model, log = read_mjcf(tmp_path / "robot.xml")
+    twin, rng = FileTwin(tmp_path / "robot.xml", model), np.random.default_rng(3)
+    q, v, a = random_state(rng, model)
+    assert model.nv == 6 and model.joint("p_last").name == "p_tip"
+    assert_close(rnea(model, q, v, a), twin.inverse_dynamics(q, v, a), PEER, scale=0.0)
+    assert {finding.where.split(" ")[1] for finding in log if "several joints" in finding.what} == {"<mujoco>"}
 
 
 def test_the_root_element_tells_the_format(tmp_path):

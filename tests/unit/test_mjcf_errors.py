@@ -165,7 +165,7 @@ def test_a_file_is_named_with_its_line(tmp_path):
     [
         (
             '<mujoco><include file="part.xml"/></mujoco>',
-            "part.xml:1 <include>: .*is included a second time, or includes",
+            "part.xml:1 <include>: .*comes a second time, or includes",
         ),
         ('<!DOCTYPE x [<!ENTITY a "b">]><mujoco/>', "part.xml: the file has a DOCTYPE"),
         ("<robot/>", "part.xml:1 <robot>: included in .*robot.xml:3 <include>, but the root is <robot>"),
@@ -188,9 +188,18 @@ def test_models_that_mujoco_would_open_itself_are_looked_at_first(tmp_path):
         read_mjcf(tmp_path / "robot.xml")
 
 
-@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are of POSIX")
-def test_a_pipe_is_no_mesh(tmp_path):
-    os.mkfifo(tmp_path / "m.stl")
+def test_a_model_that_attaches_itself(tmp_path):
+    text = mujoco('<attach model="s" prefix="p"/>', before='<asset><model name="s" file="robot.xml"/></asset>')
+    (tmp_path / "robot.xml").write_text(text)
+    with pytest.raises(
+        DalembertError, match=r"robot.xml:1 <model name='s'>: .*comes a second time, or includes itself"
+    ):
+        read_mjcf(tmp_path / "robot.xml")
+
+
+def test_a_folder_or_pipe_is_no_mesh(tmp_path):
+    make = getattr(os, "mkfifo", os.mkdir)  # opening a pipe would wait for a writer
+    make(tmp_path / "m.stl")
     (tmp_path / "robot.xml").write_text(mujoco("", before='<asset><mesh name="m" file="m.stl"/></asset>'))
     with pytest.raises(DalembertError, match=r"<mesh name='m'>: .*is no plain file"):
         read_mjcf(tmp_path / "robot.xml")

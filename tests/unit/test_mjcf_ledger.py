@@ -108,6 +108,10 @@ INFOS = {
         mujoco(f'<body><joint/><joint type="slide"/>{GEOM}</body>'),
         "body with several joints; a chain",
     ),
+    "start": (
+        mujoco(f'<body name="a" pos="1 2 3"><freejoint/>{GEOM}</body>'),
+        r"'a' starts at \(1, 2, 3, 1, 0, 0, 0\); not kept: its coordinate is its pose in the world",
+    ),
     "off its origin": (joint('pos="1 0 0"'), "turns about a point off its origin; fixed in the moving link"),
     "no names": (mujoco(f"<body><joint/>{GEOM}</body>"), "body without a name; named by its number"),
     "ball limits": (joint('type="ball" range="0 30"'), "limits of a ball joint; not kept"),

@@ -17,11 +17,12 @@ from dalembert.robots import names, path
 from .dh import read_dh
 from .ledger import Finding
 from .mjcf import read_mjcf
+from .mjcf_source import MAX_DEPTH
 from .sdf import read_sdf
 from .urdf import read_urdf
 from .write import write
 from .xacro import read_xacro
-from .xml import is_xml, root_tag
+from .xml import is_xml, parse, root_tag, tag_of
 
 __all__ = ["Finding", "read", "read_dh", "read_mjcf", "read_sdf", "read_urdf", "read_xacro", "write"]
 
@@ -30,8 +31,8 @@ ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf, "sdf": read
 
 
 def _read_xml(source: Any, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """XML of whichever format: the root element tells. What has no root, or a strange one, is for MJCF to refuse."""
-    return ROOTS.get(root_tag(source), read_mjcf)(source, **options)
+    """A file of whichever format: the root element tells; a strange one is for MJCF to refuse."""
+    return ROOTS.get(tag_of(parse(source, max_depth=MAX_DEPTH).root), read_mjcf)(source, **options)
 
 
 READERS: dict[str, Reader] = {  # ending of the file's name → its reader

@@ -68,6 +68,6 @@ def _build(given: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mod
         add_closures(given, builder, equalities, equations, names, ledger)
         return builder.model()
     except DalembertError as error:
-        if str(error).startswith(document.label) or ":" in str(error).split(" ")[0]:
+        if str(error).startswith(tuple({place.label for place, _ in given.source.places})):
             raise
         raise document.error(document.root, str(error)) from None

@@ -17,7 +17,7 @@ from dalembert.spatial import Pose, so3
 
 from .ledger import Ledger
 from .mjcf_source import Source
-from .xml import LARGEST, tag_of
+from .xml import LARGEST
 
 MAX_ASSET = 256 * 2**20
 """Largest mesh or height field that is read [bytes]."""
@@ -81,7 +81,6 @@ class Compiled:
             "equality": self.spec.equalities,
             "tendon": self.spec.tendons,
             "actuator": self.spec.actuators,
-            "flex": self.spec.flexes,
         }
         return {kind: {element.id: element for element in elements} for kind, elements in listed.items()}
 
@@ -100,7 +99,8 @@ class Compiled:
         line = re.search(r"line (\d+)", element.info) if element is not None else None
         if line is not None:
             document, found = self.source.place(int(line[1]))
-            if (found.get("name") or "") in element.name:
+            stated = found.get("name") or ""
+            if stated == element.name or (stated in element.name and not self.source.attaches):
                 return document.where(found)
         document = self.source.document
         return document.where(document.root)
@@ -142,7 +142,6 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
 
 def _check_assets(source: Source, spec: Any) -> None:
     """Raise at a mesh or height field that is missing, no plain file, or huge, before MuJoCo opens it."""
-    attached = any(tag_of(element) == "attach" for _, element in source.elements)  # their folders are their own
     for element in (*spec.meshes, *spec.hfields):
         path = asset_path(spec, element)
         if path is None:
@@ -152,8 +151,8 @@ def _check_assets(source: Source, spec: Any) -> None:
         try:
             status = path.stat()
         except (OSError, ValueError):
-            if attached:
-                continue
+            if source.attaches:
+                continue  # attached models have folders of their own
             raise document.error(
                 found, f"there is no file '{path}'; correct file, or meshdir in <compiler>, or copy the file there"
             ) from None
@@ -163,7 +162,9 @@ def _check_assets(source: Source, spec: Any) -> None:
 
 def asset_path(spec: Any, element: Any) -> Path | None:
     """Where the file of a mesh or height field is looked up; None when it has no file."""
-    return Path(spec.modelfiledir, spec.meshdir, element.file) if element.file else None
+    if not element.file:
+        return None
+    return Path(spec.modelfiledir, spec.meshdir, Path(element.file).name if spec.strippath else element.file)
 
 
 def _translated(source: Source, message: str) -> DalembertError:
@@ -176,12 +177,18 @@ def _translated(source: Source, message: str) -> DalembertError:
 
 
 def _check_numbers(made: Compiled) -> None:
-    """Raise at a body whose numbers overflow."""
+    """Raise at numbers that would overflow."""
     m = made.m
+    if not np.all(np.abs(m.opt.gravity) <= LARGEST):
+        raise DalembertError(f"{made.source.first('option')}: gravity is {m.opt.gravity}, expected at most {LARGEST:g}")
     for kind, owners, arrays in (
         ("body", np.arange(m.nbody), (m.body_mass, m.body_inertia, m.body_pos, m.body_quat, m.body_ipos, m.body_iquat)),
         ("joint", np.arange(m.njnt), (m.jnt_pos, m.jnt_axis, m.jnt_range, m.jnt_stiffness)),
         ("joint", m.dof_jntid, (m.dof_armature, m.dof_damping, m.dof_frictionloss)),
+        ("geom", np.arange(m.ngeom), (m.geom_pos, m.geom_size)),
+        ("site", np.arange(m.nsite), (m.site_pos,)),
+        ("equality", np.arange(m.neq), (m.eq_data,)),
+        ("actuator", np.arange(m.nactuator), (m.actuator_gear, m.actuator_armature, m.actuator_damping)),
     ):
         for array in arrays:
             sound = np.abs(array) <= LARGEST

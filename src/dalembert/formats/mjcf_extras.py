@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.errors import DalembertError
-
 from .ledger import Ledger
 from .mjcf_compile import Compiled
 from .xml import tag_of
@@ -14,21 +12,12 @@ REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inert
 
 
 def report_extras(given: Compiled, ledger: Ledger) -> None:
-    """Log what does not enter the model; raise where nothing would be left of its meaning."""
-    _refuse_deformables(given)
+    """Log what does not enter the model."""
     _compiler(given, ledger)
     _surroundings(given, ledger)
     _tendons(given, ledger)
     _actuators(given, ledger)
     _contacts(given, ledger)
-
-
-def _refuse_deformables(given: Compiled) -> None:
-    m = given.m
-    for i in range(m.nflex):
-        if not m.flex_rigid[i]:
-            where = given.source.first("flex", "flexcomp")
-            raise DalembertError(f"{where}: a deformable body cannot be part of a tree of rigid ones; remove it")
 
 
 def _compiler(given: Compiled, ledger: Ledger) -> None:

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from typing import TypeAlias
 from xml.sax.saxutils import quoteattr
@@ -23,12 +25,12 @@ Place: TypeAlias = tuple[Document, Element]
 
 MAX_DEPTH = 250
 """Deepest nesting, includes counted: a chain of bodies nests, and a snake robot has many."""
-MAX_ELEMENTS = 100_000
-"""Most elements after replication; the largest robots have some thousands."""
-MAX_JOINTS = 2_000
+MAX_ELEMENTS = 10_000
+"""Most elements after replication; large robots have a thousand."""
+MAX_JOINTS = 1_000
 """Most joints after replication: the work of MuJoCo's compiler grows with their square."""
 MAX_CELLS = 4_000_000
-"""Most cells of a height field or vertices of a deformable."""
+"""Most cells of a height field, or samples of whatever has a count."""
 
 LEFT_OUT = {
     "size": "memory of the simulator",
@@ -44,11 +46,13 @@ LEFT_OUT = {
     "layer": "it carries no dynamics",
 }
 GROUPS = {"visual", "custom", "sensor", "keyframe"}  # whose children are what is counted
-COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "cellcount"}
+COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "params"}
+DEFORMABLE = {"flexcomp", "flex", "composite"}
 NAMES = {
-    "body", "body1", "body2", "childclass", "class", "cranksite", "file", "geom", "geom1", "geom2", "hfield", "instance",
-    "joint", "joint1", "joint2", "jointinparent", "key", "material", "mesh", "model", "name", "plugin", "prefix",
-    "refsite", "sidesite", "site", "site1", "site2", "slidersite", "target", "tendon", "tendon1", "tendon2", "value",
+    "body", "body1", "body2", "childclass", "class", "cranksite", "file", "geom", "geom1", "geom2", "hfield",
+    "instance", "joint", "joint1", "joint2", "jointinparent", "key", "material", "mesh", "model", "name", "plugin",
+    "prefix", "refsite", "sidesite", "site", "site1", "site2", "slidersite", "target", "tendon", "tendon1", "tendon2",
+    "value",
 }  # fmt: skip
 """Attributes that hold words, among which "nan" is as good as any."""
 _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\(\w*\))?(?:\s|$)", re.IGNORECASE)
@@ -70,6 +74,11 @@ class Source:
         """What MuJoCo's compiler gets."""
         return "\n".join(self.lines)
 
+    @cached_property
+    def attaches(self) -> bool:
+        """Whether other models are attached, whose lines and folders are their own."""
+        return any(tag_of(element) == "attach" for _, element in self.elements)
+
     def place(self, line: int) -> Place:
         """The element that stands in a line of the text; the root for a line that is none."""
         return self.places[line - 1] if 1 <= line <= len(self.places) else (self.document, self.document.root)
@@ -81,12 +90,13 @@ class Source:
         return document.where(element)
 
 
-def read_source(source: str | bytes | os.PathLike[str], ledger: Ledger) -> Source:
-    """Parse an MJCF file or text with everything it includes; see the module."""
+def read_source(source: str | bytes | os.PathLike[str], ledger: Ledger, above: Iterable[Path] = ()) -> Source:
+    """Parse an MJCF file or text with everything it includes; see the module. above: files that must not come again."""
     document = parse(source, max_depth=MAX_DEPTH)
     check_root(document)
     named = document.label not in ("<string>", "<bytes>")
     made = Source(document, Path(document.label).parent if named else None)
+    made.included.update(above)
     if named:
         made.included.add(Path(document.label).resolve())
     _refuse_masses(document, document.root)
@@ -122,28 +132,31 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
             what = f"<{tag}>" if one is element else f"element of <{tag}>"
             ledger.count(document.where(one), what, f"passed over: {LEFT_OUT[tag]}")
         return
+    if tag in DEFORMABLE:
+        raise document.error(element, "a deformable body cannot be part of a tree of rigid ones; remove it")
     _refuse_not_finite(document, element)
-    attributes = "".join(
-        f" {key}={quoteattr(' '.join(value.split()))}"
-        for key, value in ((str(k).rpartition("}")[2], str(v)) for k, v in element.attrib.items())
-        if not (tag == "material" and key == "texture")
-    )
-    source.lines.append(f"<{tag}{attributes}>")
+    attributes = {str(key).rpartition("}")[2]: " ".join(str(value).split()) for key, value in element.attrib.items()}
+    if tag == "material":
+        attributes.pop("texture", None)
+    elif tag == "model" and element.get("file"):  # a file that MuJoCo opens itself: only harmless XML may reach it
+        path = _inside(source, document, element)
+        _refuse_again(source, document, element, path)
+        read_source(path, Ledger(), source.included)
+        attributes["file"] = str(path.resolve())
+    words = "".join(f" {key}={quoteattr(value)}" for key, value in attributes.items())
+    source.lines.append(f"<{tag}{words}>")
     source.places.append((document, element))
     source.elements.append((document, element))
     for child in children(element):
         _write(source, document, child, depth + 1, ledger)
     source.lines.append(f"</{tag}>")
     source.places.append((document, element))
-    if tag == "model" and element.get("file"):  # a file that MuJoCo opens itself: only harmless XML may reach it
-        read_source(_inside(source, document, element), Ledger())
 
 
 def _include(source: Source, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
     """Put the children of an included file in the place of <include>."""
     path = _inside(source, document, element)
-    if path.resolve() in source.included:
-        raise document.error(element, f"'{path}' is included a second time, or includes itself; include it once")
+    _refuse_again(source, document, element, path)
     source.included.add(path.resolve())
     part = parse(path, max_depth=MAX_DEPTH)
     if tag_of(part.root) not in ("mujoco", "mujocoinclude"):
@@ -153,6 +166,11 @@ def _include(source: Source, document: Document, element: Element, depth: int, l
     _refuse_masses(part, part.root)
     for child in children(part.root):
         _write(source, part, child, depth + 1, ledger)
+
+
+def _refuse_again(source: Source, document: Document, element: Element, path: Path) -> None:
+    if path.resolve() in source.included:
+        raise document.error(element, f"'{path}' comes a second time, or includes itself; name it once")
 
 
 def _inside(source: Source, document: Document, element: Element) -> Path:
@@ -183,7 +201,7 @@ def _refuse_not_finite(document: Document, element: Element) -> None:
 
 
 def _refuse_masses(document: Document, root: Element) -> None:
-    """Raise when <replicate>, <composite> and the like would make more than MAX_ELEMENTS elements of a short text."""
+    """Raise when <replicate> would make more than MAX_ELEMENTS elements of a short text."""
     sizes: dict[Element, tuple[int, int]] = {}  # element → elements and joints it becomes
     for _, element in etree.iterwalk(root, events=("end",)):
         if not isinstance(element.tag, str):
@@ -203,16 +221,11 @@ def _refuse_masses(document: Document, root: Element) -> None:
 
 def _count(document: Document, element: Element) -> int:
     """How often an element stands for itself."""
-    tag = tag_of(element)
-    if tag not in ("replicate", "composite", "flexcomp") or element.get("count") is None:
-        return 1
-    product = 1
-    for word in str(element.get("count")).split():
-        try:
-            product *= max(1, min(int(float(word)), MAX_CELLS))
-        except (ValueError, OverflowError):
-            raise document.error(element, f"count: '{word[:60]}' is no whole number") from None
-    return min(product, MAX_CELLS)
+    count = str(element.get("count", "1")) if tag_of(element) == "replicate" else "1"
+    try:
+        return max(1, min(int(float(count)), MAX_CELLS))
+    except (ValueError, OverflowError):
+        raise document.error(element, f"count: '{count[:60]}' is no whole number") from None
 
 
 def _refuse_sizes(source: Source) -> None:

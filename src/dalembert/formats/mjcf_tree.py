@@ -139,6 +139,8 @@ def _add_body(
         ledger.count(where, "mocap body, which the simulator's user moves", "held where the file puts it")
     if len(joints) > 1:
         ledger.count(where, "body with several joints", "a chain of massless links, named body:joint")
+    if joints and joints[0].kind == "free":
+        _log_start(given, index, name, ledger)
     carry = place
     for joint in joints:
         free = joint.kind == "free"  # its coordinate is the pose in the world itself
@@ -161,6 +163,17 @@ def _add_body(
             what = "body that turns about a point off its origin"
             ledger.count(where, what, "fixed in the moving link, named body:joint, at that point")
         builder.add_body(name, parent=parent, joint_name=_held(name, names), placement=carry, inertia_object=inertia)
+
+
+def _log_start(given: Compiled, index: int, name: str, ledger: Ledger) -> None:
+    """Where the file puts a floating body is a state, not a property of the robot."""
+    numbers = [*given.m.body_pos[index], *given.m.body_quat[index]]
+    start = ", ".join(f"{x:.6g}" for x in numbers)
+    ledger.info(
+        given.where("body", index),
+        f"the floating body '{name}' starts at ({start})",
+        "not kept: its coordinate is its pose in the world",
+    )
 
 
 def _inertia(given: Compiled, index: int, name: str, ledger: Ledger) -> Inertia:

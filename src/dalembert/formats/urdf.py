@@ -34,7 +34,7 @@ from .xml import Document, children, parse, tag_of
 
 MIMICS = ("couple", "free")
 EXPANDED = " (expanded)"  # behind the file's name in messages: lines are those of what xacro made of it
-FOREIGN = {"mujoco": " (this is MJCF)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
+FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
 
 def read_urdf(

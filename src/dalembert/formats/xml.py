@@ -136,19 +136,24 @@ def parse(
     return Document(label, root, None if label in (STRING, BYTES) else Path(label).parent)
 
 
-_ROOT = re.compile(rb"<(?:[\w.-]+:)?([A-Za-z_][\w.-]*)")
-
-
-def root_tag(source: str | bytes | os.PathLike[str], size_limit: int = MAX_BYTES) -> str:
-    """The root element's name, which tells one XML format from another; "" where there is none. Nothing is parsed."""
-    _, data = _bytes_of(source, size_limit)
-    found = _ROOT.search(re.sub(rb"<!--.*?-->|<\?.*?\?>", b"", data[:100_000], flags=re.DOTALL))
-    return found[1].decode() if found else ""
-
-
 def is_xml(source: str) -> bool:
     """Whether a string is XML text rather than a path."""
     return source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def root_tag(text: str) -> str:
+    """The name of the first element in XML text, behind declarations and comments; "" if there is none."""
+    at = 0
+    while True:
+        at = text.find("<", at)
+        closing = {"<?": "?>", "<!": "-->"}.get(text[at : at + 2])
+        if at < 0 or closing is None:
+            break
+        at = text.find(closing, at + 2)
+        if at < 0:
+            break
+    found = re.match(r"<([\w.-]+)", text[at : at + 100]) if at >= 0 else None
+    return found.group(1) if found else ""
 
 
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
