@@ -137,6 +137,7 @@ INFOS = {
         ),
         "<geom>: geom of type hfield; not kept",
     ),
+    "solver": (mujoco(before='<option timestep="0.1"/>'), "<option>: <option> of the simulator's solver; passed over"),
     "no gravity": (
         mujoco(before='<option><flag gravity="disable"/></option>'),
         "<option>: gravity is disabled; gravity is 0",

@@ -8,6 +8,7 @@ from .ledger import Ledger
 from .mjcf_compile import Compiled
 from .xml import tag_of
 
+PHYSICS = {"gravity", "density", "viscosity", "wind"}  # of <option>; its other words concern the solver
 REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
 
 
@@ -36,6 +37,9 @@ def _surroundings(given: Compiled, ledger: Ledger) -> None:
     where = given.source.first("option")
     if given.disabled("GRAVITY"):
         ledger.info(where, "gravity is disabled", "gravity is 0")
+    for document, element in given.source.elements:
+        if tag_of(element) == "option" and set(element.attrib) - PHYSICS:
+            ledger.count(document.where(element), "<option> of the simulator's solver", "passed over")
     if m.nv == 0:
         return
     fluid = [f"{name} {getattr(m.opt, name):g}" for name in ("density", "viscosity") if getattr(m.opt, name)]
