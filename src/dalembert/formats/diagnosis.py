@@ -40,6 +40,8 @@ FAR = 10.0  # lengths inside a robot above this [m] come from millimetres, if it
 HEAVY = 1000.0  # [kg]
 UNLIKE = 100.0  # inertia of a link over that of its shapes
 SPREAD = 2.0  # radius of gyration of a link over the longest distance inside the robot
+# unit → power of ten by which (radius of gyration / longest distance)² is above 1: 9 or 6, less what sound links have
+UNITS = {"g·mm²": 6.5, "kg·mm²": 3.5}
 MATTERS = 1e-3  # part of the robot's own moment of inertia below which a link's is a placeholder without effect
 TURNS = 6 * math.pi  # limits beyond three turns [rad] that are round in degrees are degrees
 
@@ -159,10 +161,7 @@ def _slip(part: Part, mass: float, k: float, reach: float, total: float) -> str:
     if BALL * DENSEST * k**3 < mass:
         return _too_dense(mass, k)
     if _too_wide(mass, k, reach, total):
-        for unit, least in (
-            ("g·mm²", 6.5),
-            ("kg·mm²", 3.5),
-        ):  # 10⁹ or 10⁶ too large, and k a twentieth of the reach or more
+        for unit, least in UNITS.items():
             if math.log10((k / reach) ** 2) > least:
                 return f"{_spread(mass, k, reach)}; likely cause: inertia in {unit}, expected kg·m²"
     drawn = _drawn(part)

@@ -1,8 +1,9 @@
 """URDF files → Model: complete, with every assumption in the ledger and every error at its file and line.
 
-Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81"><loop …/><equation …/></dalembert>` in <robot> states a
-floating base, gravity and closed loops, and `<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the
-joint physics URDF has no words for.
+Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…><loop …/><equation …/></dalembert>` in
+<robot> states a floating base, gravity, where the base is in the world, and closed loops, and
+`<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for; on planar
+and floating joints also damping, friction and limits.
 """
 
 from __future__ import annotations
@@ -17,11 +18,11 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
-from dalembert.spatial import Pose
 
 from .diagnosis import diagnose
 from .ledger import Finding, Ledger
 from .urdf_elements import Element, extension
+from .urdf_extension import BASES, ROBOT, Stated, read_stated
 from .urdf_extras import read_extras
 from .urdf_geometry import GeometryReader, report_materials
 from .urdf_joints import Joint, read_joint
@@ -31,10 +32,9 @@ from .urdf_mimic import check_coupling, settle_mimics
 from .urdf_tree import Tree, arrange
 from .xml import Document, children, parse, tag_of
 
-BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
 EXPANDED = " (expanded)"  # behind the file's name in messages: lines are those of what xacro made of it
-FOREIGN = {"mujoco": " (this is MJCF)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
+FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
 
 def read_urdf(
@@ -75,17 +75,19 @@ def read_document(
     for joint in tree.joints:
         if joint.kind != "fixed" and not links[joint.child].stated:
             ledger.count(document.where(links[joint.child].element), "moving link without <inertial>", "massless")
-    own = extension(document, document.root, {"base", "gravity"}, {"loop", "equation"})
-    base = base or _stated_base(document, own)
+    own = extension(document, document.root, ROBOT, {"loop", "equation"})
+    stated = read_stated(document, own)
+    base = base or stated.base
+    if base != "free" and stated.fields:
+        where = document.where(document.root)
+        ledger.info(where, "<dalembert> states forces of the free base, and base='fixed' was asked for", "not used")
     aka = {}
     if base == "free":
         tree = _afloat(document, tree, links, ledger)
         if WORLD in links and tree.root.element is links[WORLD].element:
             aka[WORLD] = tree.root.name
-    builder = _build(document, tree, links, base)
+    builder = _build(document, tree, links, base, stated)
     check_coupling(document, builder, tree.joints, ledger)
-    if own is not None and own.get("gravity") is not None:
-        builder.gravity = np.array(document.triple(own, "gravity"))
     add_loops(document, own, builder, ledger, aka)
     report_materials(document, ledger)
     try:
@@ -120,15 +122,6 @@ def _named(document: Document, tag: str) -> dict[str, Element]:
     return found
 
 
-def _stated_base(document: Document, element: Element | None) -> str:
-    if element is None or element.get("base") is None:
-        return "fixed"
-    base = str(element.get("base"))
-    if base not in BASES:
-        raise unknown("base", base, BASES, document.where(element))
-    return base
-
-
 def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledger) -> Tree:
     """The tree whose root can float: a root link called "world" needs another name, since the world does not move."""
     if tree.root.name != WORLD:
@@ -148,16 +141,19 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     return Tree(links[name], tuple(renamed))
 
 
-def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str) -> ModelBuilder:
+def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated) -> ModelBuilder:
     """Hand the tree to a builder, depth first."""
     file = Path(document.label).name.removesuffix(EXPANDED).removesuffix(".xacro").removesuffix(".urdf")
     default = file if document.folder is not None else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
+    if stated.gravity is not None:
+        builder.gravity = np.array(stated.gravity)
     taken = {joint.name for joint in tree.joints}
     root_joint = tree.root.name
     while root_joint in taken:
         root_joint += "_root"
-    world = Joint(root_joint, base, WORLD, tree.root.name, Pose.identity(), {}, None, tree.root.element)
+    fields = stated.fields if base == "free" else {}
+    world = Joint(root_joint, base, WORLD, tree.root.name, stated.placement, fields, None, tree.root.element)
     for joint in (world, *tree.joints):
         try:
             builder.add_body(

@@ -19,7 +19,7 @@ from dalembert.errors import DalembertError
 MAX_BYTES = 64 * 2**20
 """Largest file that is parsed [bytes]; robot descriptions stay under 1 MB, meshes are separate files."""
 MAX_DEPTH = 100
-"""Deepest nesting of elements; URDF needs 6, simulator extensions inside it about 15."""
+"""Deepest nesting of elements unless the format nests bodies; URDF needs 6, simulator extensions inside it about 15."""
 
 LARGEST = 1e30
 """Largest number that can be a length, mass, inertia or coefficient in SI; more would only overflow later."""
@@ -67,20 +67,24 @@ class Document:
             return default
         return self._float(element, attribute, self.text(element, attribute).strip(), largest)
 
-    def numbers(self, element: etree._Element, attribute: str) -> tuple[float, ...]:
-        """One or more finite numbers parted by white space."""
-        return tuple(self._float(element, attribute, word) for word in self.text(element, attribute).split())
-
     def triple(self, element: etree._Element, attribute: str) -> tuple[float, float, float]:
         """Three finite numbers parted by white space; (0, 0, 0) when the attribute is absent."""
-        value = element.get(attribute)
-        if value is None:
+        if element.get(attribute) is None:
             return 0.0, 0.0, 0.0
-        words = value.split()
-        if len(words) != 3:
-            raise self.error(element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected 3')
-        x, y, z = (self._float(element, attribute, word) for word in words)
+        x, y, z = self.numbers(element, attribute, 3)
         return x, y, z
+
+    def numbers(
+        self, element: etree._Element, attribute: str, count: int | None = None, *, largest: float = LARGEST
+    ) -> tuple[float, ...]:
+        """So many finite numbers parted by white space; one or more if no count is given."""
+        value = self.text(element, attribute) if count is None else element.get(attribute, "")
+        words = value.split()
+        if count is not None and len(words) != count:
+            raise self.error(
+                element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected {count}'
+            )
+        return tuple(self._float(element, attribute, word, largest) for word in words)
 
     def _float(self, element: etree._Element, attribute: str, word: str, largest: float = LARGEST) -> float:
         return self.real(element, f"attribute {attribute}", word, largest)
@@ -112,7 +116,9 @@ def children(element: etree._Element) -> Iterator[etree._Element]:
     return element.iterchildren("*")
 
 
-def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES) -> Document:
+def parse(
+    source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES, max_depth: int = MAX_DEPTH
+) -> Document:
     """Parse a path, or XML text given as a string that starts with "<".
 
     Raises DalembertError for anything that is not one well-formed, DOCTYPE-free XML document.
@@ -126,7 +132,7 @@ def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES
     root = _root(label, data, force_utf8=isinstance(source, str) and is_xml(source))
     if root.getroottree().docinfo.doctype:
         raise _doctype_error(label)
-    _refuse_depth(label, root)
+    _refuse_depth(label, root, max_depth)
     return Document(label, root, None if label in (STRING, BYTES) else Path(label).parent)
 
 
@@ -249,12 +255,12 @@ def _root(label: str, data: bytes, *, force_utf8: bool) -> etree._Element:
         ) from None
 
 
-def _refuse_depth(label: str, root: etree._Element) -> None:
+def _refuse_depth(label: str, root: etree._Element, most: int) -> None:
     depth = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
-        if depth > MAX_DEPTH:
-            raise DalembertError(f"{label}:{element.sourceline}: elements nest deeper than {MAX_DEPTH} levels")
+        if depth > most:
+            raise DalembertError(f"{label}:{element.sourceline}: elements nest deeper than {most} levels")
 
 
 def _clip(text: str, length: int = 60) -> str:

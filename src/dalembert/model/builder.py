@@ -36,7 +36,7 @@ class ModelBuilder:
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._mimics: dict[str, Mimic] = {}  # follower's joint → its leader
-        self._frames: dict[str, Place] = {}  # in the order added
+        self._frames: dict[str, Place | None] = {}  # in the order added
         self._closings: list[Closing] = []
         self._equations: list[JointEquation] = []
 
@@ -111,7 +111,7 @@ class ModelBuilder:
         self._check_new(where, name)
         if body not in self._links:
             raise unknown("body", body, self._links, where)
-        self._frames[name] = (body, _placement(placement, xyz, rpy, where))
+        self._frames[name] = Place(body, _placement(placement, xyz, rpy, where))
 
     def add_geometry(
         self,
