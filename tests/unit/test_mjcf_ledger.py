@@ -29,6 +29,10 @@ TENDON = '<tendon><spatial name="t" {}><site site="s1"/><site site="s2"/></spati
 MUSCLE = '<tendon><spatial name="t"><site site="s1"/><site site="s2"/></spatial></tendon>'
 
 WARNINGS = {
+    "degrees": (
+        mujoco(f'\n<body name="a"><joint name="j" range="-90 90"/>{GEOM}</body>', before='<compiler angle="radian"/>'),
+        "3 <joint name='j'>: limits of the revolute joint 'j' are -90 and 90 rad; likely cause: degrees",
+    ),
     "fluid": (mujoco(before='\n<option density="1.2" viscosity="2e-5"/>'), "2 <option>: a fluid around the bodies"),
     "gravcomp": (
         mujoco(f'\n<body name="a" gravcomp="1"><joint/>{GEOM}</body>'),
@@ -115,10 +119,6 @@ INFOS = {
     "off its origin": (joint('pos="1 0 0"'), "turns about a point off its origin; fixed in the moving link"),
     "no names": (mujoco(f"<body><joint/>{GEOM}</body>"), "body without a name; named by its number"),
     "ball limits": (joint('type="ball" range="0 30"'), "limits of a ball joint; not kept"),
-    "looks like degrees": (
-        mujoco(f'\n<body><joint name="j" range="-90 90"/>{GEOM}</body>', before='<compiler angle="radian"/>'),
-        "3 <joint name='j'>: range -90 90 rad looks like degrees",
-    ),
     "inactive": (mujoco(after='<equality><weld body1="b" active="false"/></equality>'), "equality that is not active"),
     "no effect": (
         mujoco(f'<body name="c">{GEOM}</body>' + ARM, after='<equality><weld body1="c"/></equality>'),
