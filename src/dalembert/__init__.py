@@ -14,11 +14,11 @@ from .errors import DalembertError
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
 
-__version__ = "0.1.0"
 __all__ = [
     "BodyInfo",
     "DalembertError",
@@ -28,6 +28,7 @@ __all__ = [
     "ModelBuilder",
     "Robot",
     "Wrench",
+    "__version__",
     "function",
     "load",
     "math",
