@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 
+from .diagnosis import diagnose
 from .ledger import Finding, Ledger
 from .mjcf_closures import active, add_closures, couple
 from .mjcf_compile import Compiled, compiled
@@ -66,8 +67,12 @@ def _build(given: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mod
         add_sites(given, builder, names, ledger)
         add_geometry(given, builder, names, ledger)
         add_closures(given, builder, equalities, equations, names, ledger)
-        return builder.model()
+        model = builder.model()
     except DalembertError as error:
         if str(error).startswith(tuple({place.label for place, _ in given.source.places})):
             raise
         raise document.error(document.root, str(error)) from None
+    places = {name: given.where("body", i) for i, name in enumerate(names.bodies)}
+    places |= {name: given.where("joint", j) for j, name in enumerate(names.joints[: given.m.njnt])}
+    diagnose(ledger, model, lambda name: places.get(name, document.where(document.root)))
+    return model

@@ -17,7 +17,6 @@ from .mjcf_compile import Compiled
 
 FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
 ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]  # of a free joint, whose velocity MuJoCo writes linear part first
-DEGREES = 20.0  # a hinge whose limits in radians are beyond this was likely stated in degrees
 
 
 @dataclass(frozen=True)
@@ -47,7 +46,7 @@ def read_joint(given: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
         turned = so3.about_axis(axis, -ref) if kind == HINGE and ref else np.eye(3)
         before, after = Pose(turned, anchor), Pose(np.eye(3), -anchor)
     if kind in (SLIDE, HINGE):
-        fields |= {"axis": axis} | _limits(given, index, kind, ledger) | _effort(given, index, ledger)
+        fields |= {"axis": axis} | _limits(given, index, ledger) | _effort(given, index, ledger)
     elif m.jnt_limited[index]:
         ledger.count(given.where("joint", index), "limits of a ball joint", "not kept: it has no coordinate to bound")
     unlimited = kind == HINGE and "lower" not in fields
@@ -108,7 +107,7 @@ def _spring(given: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> 
     return {"stiffness": stiffness, "rest": np.array(m.qpos_spring[start : start + {FREE: 7, BALL: 4}.get(kind, 1)])}
 
 
-def _limits(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str, float]:
+def _limits(given: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
     m = given.m
     lower, upper = (float(bound) for bound in m.jnt_range[index])
     if lower > upper:
@@ -116,9 +115,6 @@ def _limits(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str,
         ledger.warning(given.where("joint", index), what, "unlimited, as MuJoCo takes it")
     if lower > upper or not m.jnt_limited[index] or given.disabled("LIMIT", "CONSTRAINT"):
         return {}
-    if kind == HINGE and max(abs(lower), abs(upper)) > DEGREES and not given.spec.compiler.degree:
-        what = f'range {lower:g} {upper:g} rad looks like degrees while <compiler angle="radian">'
-        ledger.info(given.where("joint", index), what, "kept as given")
     return {"lower": lower, "upper": upper}
 
 
