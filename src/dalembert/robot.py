@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .editing import ModelEditor
 from .methods.analysis import Analysis
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
@@ -108,6 +109,13 @@ class Robot(
     def frame(self, name: str) -> FrameInfo:
         """The frame of that name."""
         return frame_info(self.model, self.model.frame(name))
+
+    def edit(self) -> ModelEditor[Robot]:
+        """Edits to this robot, one after the other; `.done()` gives the new robot.
+
+        robot.edit().lock(elbow=0.3).payload(2.0, frame="tool").done()
+        """
+        return ModelEditor(self.model, self.import_log, Robot)
 
     def without(self, *effects: str) -> Robot:
         """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""

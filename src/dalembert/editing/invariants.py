@@ -1,0 +1,102 @@
+"""What an edit must leave alone, checked on random states: masses, inertias, the motion of every link, energies.
+
+A violation is an error of this package, not of its user: it is raised, so that no wrong robot is returned.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import center_of_mass, kinetic_energy
+from dalembert.algorithms import poses as body_poses
+from dalembert.model import Model
+from dalembert.spatial import Inertia, Pose
+
+from .change import WORLD, Change, State
+
+MASS = 1e-12  # relative, of the total mass
+MOTION = 1e-9  # of poses and twists, relative to their size
+STATES = 2
+
+
+class Moving(NamedTuple):
+    """A link at a state: its pose, its twist at its origin in its own axes, its inertia in its own frame."""
+
+    X: Pose
+    V: np.ndarray
+    inertia: Inertia
+
+
+def links_at(model: Model, q: np.ndarray, v: np.ndarray) -> dict[str, Moving]:
+    """Every link by name, and the world."""
+    found = {WORLD: Moving(Pose.identity(), np.zeros(6), Inertia.zero())}
+    V: list[np.ndarray] = []
+    X_W = body_poses(model, q)
+    for body, X in zip(model.bodies, X_W, strict=True):
+        X_PB = body.placement @ body.joint.pose(q[body.q])
+        V_P = V[body.parent] if body.parent >= 0 else np.zeros(6)
+        V.append(X_PB.inverse_motion(V_P) + body.joint.subspace(q[body.q]) @ v[body.v])
+        for part in body.parts:
+            found[part.name] = Moving(X @ part.placement, part.placement.inverse_motion(V[-1]), part.inertia)
+    return found
+
+
+def check(before: Model, after: Model, change: Change) -> None:
+    """Raise RuntimeError if the edit changed something that it must not change."""
+    mass = [sum(float(body.inertia.mass) for body in model.bodies) for model in (before, after)]
+    size = sum(abs(float(part.inertia.mass)) for m in (before, after) for body in m.bodies for part in body.parts)
+    _demand(change, "total mass [kg]", mass[1], mass[0] + change.mass, MASS * size)
+    rng = np.random.default_rng(len(after.bodies))
+    for _ in range(STATES):
+        then, now = change.pairing(before, after, rng)
+        _check_sums(after, change, now)
+        if change.relative_to is not None:
+            _check_motion(links_at(before, *then), links_at(after, *now), change)
+
+
+def _check_sums(model: Model, change: Change, state: State) -> None:
+    """Mass, centre of mass and kinetic energy of the tree are those of its links, one by one."""
+    links = links_at(model, *state).values()
+    moment = sum((link.inertia.transform(link.X).moment for link in links), np.zeros(3))
+    kinetic = sum(0.5 * float(link.V @ (link.inertia @ link.V)) for link in links)
+    mass = sum(float(link.inertia.mass) for link in links)
+    bare = model.without("armature")
+    size = max(1.0, float(np.max(np.abs(moment))))
+    _demand(change, "first moment of mass [kg·m]", center_of_mass(model, state[0]) * mass, moment, MOTION * size)
+    found = float(kinetic_energy(bare, *state))
+    _demand(change, "kinetic energy [J]", found, kinetic, MOTION * max(1.0, abs(kinetic)))
+
+
+def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Change) -> None:
+    """Links that were there before move as they did, seen from the reference, and keep their inertia."""
+    names = change.renamed or {}
+    reference = change.relative_to or WORLD
+    seen = [links[name] for links, name in ((then, reference), (now, names.get(reference, reference)))]
+    for name, old in then.items():
+        new = now.get(names.get(name, name))
+        if new is None or name == WORLD:
+            continue
+        if name not in change.changed:
+            given, kept = old.inertia.parameters(), new.inertia.parameters()
+            _demand(change, f"inertia of {name!r}", kept, given, MASS * max(1.0, np.max(np.abs(given))))
+        poses = [_relative(of, base) for of, base in ((old, seen[0]), (new, seen[1]))]
+        size = max(1.0, float(np.max(np.abs(poses[0][0]))), float(np.max(np.abs(poses[0][1]))))
+        for what, was, is_now in zip(("pose", "velocity"), *poses, strict=True):
+            _demand(change, f"{what} of {name!r}", is_now, was, MOTION * size)
+
+
+def _relative(link: Moving, reference: Moving) -> tuple[np.ndarray, np.ndarray]:
+    """Pose (4, 4) in the reference, and the twist relative to it in the link's own axes."""
+    X = reference.X.inverse() @ link.X
+    return X.matrix(), link.V - X.inverse_motion(reference.V)
+
+
+def _demand(change: Change, what: str, found: object, expected: object, bound: float) -> None:
+    error = float(np.max(np.abs(np.asarray(found) - np.asarray(expected)), initial=0.0))
+    if not error <= bound:
+        raise RuntimeError(
+            f"internal error: the edit '{change.what}' changed the {what} by {error:.3g} (at most {bound:.3g} is "
+            "round-off); no robot is returned, please report this"
+        )
