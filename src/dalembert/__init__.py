@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 from . import math
 from .algorithms import zero_moment_point
+from .comparison import Comparison, Difference, compare
+from .editing import ModelEditor
 from .errors import DalembertError
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
@@ -21,13 +23,17 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = [
     "BodyInfo",
+    "Comparison",
     "DalembertError",
+    "Difference",
     "Finding",
     "FrameInfo",
     "JointInfo",
     "ModelBuilder",
+    "ModelEditor",
     "Robot",
     "Wrench",
+    "compare",
     "function",
     "load",
     "math",
