@@ -15,6 +15,7 @@ from .editing import ModelEditor
 from .errors import DalembertError
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
+from .solids import MassProperties, mass_properties
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "JointInfo",
+    "MassProperties",
     "ModelBuilder",
     "ModelEditor",
     "Robot",
@@ -36,6 +38,7 @@ __all__ = [
     "compare",
     "function",
     "load",
+    "mass_properties",
     "math",
     "robots",
     "zero_moment_point",
