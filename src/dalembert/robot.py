@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from .editing import ModelEditor
 from .methods.analysis import Analysis
+from .methods.auditing import Auditing
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
@@ -18,6 +19,7 @@ from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
+from .methods.viewing import Viewing
 from .model import Model
 from .solids import check_inertia
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
 
 class Robot(
     Analysis,
+    Auditing,
     Configurations,
     Dynamics,
     Kinematics,
@@ -38,6 +41,7 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Viewing,
     Compiling,
 ):
     """A robot and its dynamics.

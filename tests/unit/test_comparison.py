@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
@@ -90,6 +92,19 @@ def test_bodies_are_named_and_what_rides_on_a_difference_is_not():
     assert not found.of("joint") and not found.same_dynamics  # it slid along the axis of its joint
     tilted = robot.edit().set_placement("panda_link3", xyz=(0, -0.316, 0), rpy=(1.5, 0, 0)).done()
     assert {name for name, _ in quantities(compare(robot, tilted), "joint")} == {"panda_joint3"}
+
+
+def test_content_is_fit_for_json():
+    robot = load("panda")
+    found = compare(
+        robot, robot.edit().set_joint("panda_joint1", lower=None).set_inertia("panda_hand", mass=3.0).done()
+    )
+    content = json.loads(json.dumps(found.content(), allow_nan=False))
+    assert content["same"] is False and content["joints"][0] == ["panda_joint1", "panda_joint1"]
+    by_name = {(d["name"], d["quantity"]): d for d in content["differences"]}
+    assert by_name["panda_joint1", "lower [rad or m]"]["b"] == [None]
+    assert by_name["panda_link7", "mass [kg]"]["error"] == pytest.approx(3.0 - 0.73, abs=0.5)
+    assert json.loads(json.dumps(compare(robot, robot).content(), allow_nan=False))["same"] is True
 
 
 def test_joints_locked_in_one_are_at_rest_in_the_other():

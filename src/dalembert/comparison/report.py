@@ -82,6 +82,35 @@ class Comparison:
         """The differences of one subject."""
         return tuple(difference for difference in self.differences if difference.subject == subject)
 
+    def content(self) -> dict[str, Any]:
+        """All of it as numbers, texts, lists and dictionaries, for JSON; an error without a measure is None."""
+        return {
+            "a": self.a,
+            "b": self.b,
+            "same": self.same,
+            "same_dynamics": self.same_dynamics,
+            "tolerance": self.tolerance,
+            "joints": [list(pair) for pair in self.joints],
+            "only_a": list(self.only_a),
+            "only_b": list(self.only_b),
+            "differences": [
+                {
+                    "subject": difference.subject,
+                    "name": difference.name,
+                    "quantity": difference.quantity,
+                    "a": _plain(difference.a),
+                    "b": _plain(difference.b),
+                    "error": _plain(difference.error),
+                }
+                for difference in self.differences
+            ],
+            "dynamics": {
+                quantity: {"size": agreement.size, "error": agreement.error, "relative": agreement.relative}
+                for quantity, agreement in self.dynamics.items()
+            },
+            "notes": list(self.notes),
+        }
+
     def __str__(self) -> str:
         verdict = "the same" if self.same else "different"
         lines = [f"{self.a} and {self.b}: {verdict} within {self.tolerance:g}; {len(self.joints)} joints matched"]
@@ -98,6 +127,16 @@ class Comparison:
             mark = "" if agreement.relative <= self.tolerance else "  ←"
             lines.append(f"  {quantity:28} up to {agreement.size:10.4g}, differs by {agreement.error:8.2g}{mark}")
         return "\n".join(lines)
+
+
+def _plain(x: Any) -> Any:
+    """As JSON can have it; infinite numbers are None."""
+    if isinstance(x, str) or x is None:
+        return x
+    if isinstance(x, tuple | list):
+        return [_plain(item) for item in x]
+    value = np.asarray(x).tolist()
+    return [_plain(item) for item in value] if isinstance(value, list) else value if np.isfinite(value) else None
 
 
 def _text(x: Any) -> str:
