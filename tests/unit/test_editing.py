@@ -197,6 +197,7 @@ def test_a_robot_that_hangs_on_the_world_can_float():
     robot = gripper().edit().base("free").done()
     assert robot.bodies[0].name == "world_link" and robot.nv == 8
     turned = gripper().edit().reroot("hand").done()
+    assert "joint 'wrist' moves no mass now" in turned.import_log[-1].what
     assert turned.bodies[0].name == "hand" and turned.frame("world_link")
     again = gripper().edit().rename({"world": "floor"}).done()
     assert again.bodies[0].name == "floor" and again.nv == 2

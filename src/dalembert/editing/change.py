@@ -62,6 +62,7 @@ class Change:
     changed: frozenset[str] = frozenset()  # links whose inertia may change
     renamed: Mapping[str, str] | None = None  # links, old name → new
     relative_to: str | None = WORLD  # links must move as before, seen from this link (or the world); None: need not
+    energy: float | None = None  # by which the first moment of mass and the kinetic energy must be multiplied, if any
     pairing: Pairing = shared_states
     warning: bool = False  # whether the result needs a second look
 

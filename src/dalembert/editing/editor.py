@@ -26,7 +26,7 @@ Made = TypeVar("Made")
 class ModelEditor(Generic[Made]):
     """Changes to a robot, in order; `done()` gives the new one, and the old one stays as it is.
 
-    Links are what edits speak of: those that move, and those fixed to others. After every edit random states are drawn,
+    Links are what edits speak of: those that move, and those fixed to others. After every edit a random state is drawn,
     and masses, the motion of all links and the energy are compared with what the edit must leave alone. What was done
     is in the new robot's `import_log`.
     """
@@ -185,5 +185,17 @@ class ModelEditor(Generic[Made]):
         check(self.model, after, change)
         where = f"edit of {self.model.name!r}"
         self.log.append(Finding("warning" if change.warning else "info", where, change.what, change.action))
+        for joint in sorted(_idle(after) - _idle(self.model)):
+            what = f"joint {joint!r} moves no mass now"
+            self.log.append(Finding("warning", where, what, "kept; forward dynamics needs it locked or removed"))
         self.model = after
         return self
+
+
+def _idle(model: Model) -> set[str]:
+    """Joints that move no mass and have no rotor."""
+    mass = [float(body.inertia.mass) for body in model.bodies]
+    for body in reversed(model.bodies[1:]):
+        mass[body.parent] += mass[body.index]
+    joints = [(body.joint, mass[body.index]) for body in model.bodies if body.joint.nv]
+    return {joint.name for joint, moved in joints if moved == 0.0 and not np.all(joint.armature)}

@@ -52,7 +52,7 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
         action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if outside:
         action += f"; outside its limits: {', '.join(outside)}"
-    change = Change(plan, f"joints locked: {', '.join(told)}", action, warning=bool(outside))
+    change = Change(plan, f"joints locked: {', '.join(told)}", action, warning=bool(outside), energy=1.0)
     return change.holding(held)
 
 

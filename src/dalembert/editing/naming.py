@@ -30,7 +30,9 @@ def rename(plan: Plan, names: Mapping[str, str], joints: Mapping[str, str], name
     renamed(plan, links, joint_names, lambda closure: prefix + closure)
     plan.name = plan.name if name is None else name
     count = sum(old != new for mapping in (links, joint_names) for old, new in mapping.items())
-    change = Change(plan, f"{count} links, frames and joints renamed", "nothing moves otherwise", renamed=links)
+    change = Change(
+        plan, f"{count} links, frames and joints renamed", "nothing moves otherwise", renamed=links, energy=1.0
+    )
     change.pairing = partial(shared_states, names=joint_names)
     return change
 

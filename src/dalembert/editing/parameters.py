@@ -58,7 +58,13 @@ def set_joint(plan: Plan, name: str, values: dict[str, Any]) -> Change:
         plan.mimics[name] = stated(mimic, f"set_joint: joint {name!r}")
     told = ", ".join(f"{field} = {np.array(value).tolist()}" for field, value in values.items())
     moves_alike = not MOVING & values.keys()
-    return Change(plan, f"joint {name!r}: {told}", "set", relative_to="world" if moves_alike else None)
+    return Change(
+        plan,
+        f"joint {name!r}: {told}",
+        "set",
+        relative_to="world" if moves_alike else None,
+        energy=1.0 if moves_alike else None,
+    )
 
 
 def _of_kind(joint: Joint, kind: str) -> Joint:
@@ -121,4 +127,4 @@ def _carry_along(plan: Plan, name: str, carrier: str, shift: Pose) -> None:
 def set_gravity(plan: Plan, gravity: Any) -> Change:
     """Another gravity (3,) in the world [m/s²]."""
     plan.gravity = vector(gravity, "gravity")
-    return Change(plan, f"gravity {plan.gravity.tolist()} m/s²", "set")
+    return Change(plan, f"gravity {plan.gravity.tolist()} m/s²", "set", energy=1.0)

@@ -37,12 +37,14 @@ def set_base(plan: Plan, kind: str, at: Any) -> Change:
     if kind == "fixed":
         q = base.joint.neutral() if at is None else configuration(base.joint, at, "base")
         plan.links[base.name] = held_link(base, q)
-        return Change(plan, "base fixed", f"{base.name!r} is held in the world").holding({base.joint.name: q})
+        return Change(plan, "base fixed", f"{base.name!r} is held in the world", energy=1.0).holding(
+            {base.joint.name: q}
+        )
     name = _off_the_world(plan)
     link = plan.links[name]
     plan.links[name] = replace(link, joint=Free(name=link.joint.name))
     said = f"{name!r} floats in the world" + (", and is so renamed" if name != base.name else "")
-    return Change(plan, "base free", said, renamed={base.name: name})
+    return Change(plan, "base free", said, renamed={base.name: name}, energy=1.0)
 
 
 def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change:
@@ -82,7 +84,7 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
         action += f"; with coordinates of the inverse motion: {', '.join(swapped)}"
     action += "; the base is free as before" if root_joint.nv else f"; {name!r} is held in the world where it was"
     change = Change(plan, f"base is link {name!r} instead of {base.name!r}", action, renamed=names)
-    change.relative_to = WORLD if root_joint.nv else name
+    change.relative_to, change.energy = (WORLD, 1.0) if root_joint.nv else (name, None)
     change.pairing = _pairing([one.joint for one in path[:-1] if one.joint.nv], name)
     return change
 

@@ -59,7 +59,7 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
         f"the same gravity: torques × {mass * length:g}, forces × {mass:g}, times × {np.sqrt(length):g}"
     )
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
-    change.changed, change.relative_to = frozenset(plan.links), None
+    change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
     change.pairing = partial(scaled_states, length=length)
     return change
 

@@ -39,7 +39,7 @@ def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     if name in plan.places or name in plan.links:
         raise DalembertError(f"add_frame: there is already a link or frame {name!r}: names must differ")
     plan.places[name] = place._replace(placement=place.placement @ placement_from(None, xyz, rpy, f"frame {name!r}"))
-    return Change(plan, f"frame {name!r} on {body!r}", "added")
+    return Change(plan, f"frame {name!r} on {body!r}", "added", energy=1.0)
 
 
 def remove(plan: Plan, name: str) -> Change:
@@ -95,7 +95,7 @@ def melt(plan: Plan, name: str) -> Change:
     plan.places = {key: place and place._replace(mount=moved(place.mount)) for key, place in plan.places.items()}
     plan.closings = [replace(c, mount_a=moved(c.mount_a), mount_b=moved(c.mount_b)) for c in plan.closings]
     what = f"link {name!r} merged into {onto.name!r}"
-    return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}))
+    return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}), energy=1.0)
 
 
 def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
