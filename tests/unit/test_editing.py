@@ -96,6 +96,16 @@ def test_a_loop_locked_closed_is_left_out_and_locked_open_is_refused():
         builder.build().edit().lock(q | {"c": 0.4})
 
 
+def test_a_base_held_where_a_closure_to_the_world_cannot_hold_is_refused():
+    builder = ModelBuilder("tied")
+    builder.add_body("a", parent="world", joint="free", **BALL)
+    builder.add_closure("pin", "point", a="world", b="a", placement_a=lift(0.5))
+    held = builder.build().edit().base("fixed", at=(0, 0, 0.5, 1, 0, 0, 0)).done()
+    assert not held.model.closures and "closure 'pin'" in held.import_log[-1].action
+    with pytest.raises(DalembertError, match=r"base: closure 'pin' cannot hold: .* off by 0\.5"):
+        builder.build().edit().base("fixed")
+
+
 def residual(model, q):
     (closure,) = model.closures
     X = [Pose.identity() if f.body < 0 else alg.poses(model, q)[f.body] for f in (closure.a, closure.b)]
@@ -215,6 +225,10 @@ def test_two_arms_on_a_torso():
     assert robot.total_mass == pytest.approx(20.0 + 2 * arm.total_mass, rel=1e-14)
     with pytest.raises(DalembertError, match=r"already a link or frame .* give prefix"):
         robot.edit().attach(arm, frame="left", prefix="l_")
+    tied = four_bar()
+    tied.add_closure("bolt", "weld", a="world", b="ground")
+    bolted = robot.edit().attach(tied.build(), frame="left", prefix="t_").done()
+    assert [c.name for c in bolted.model.closures] == ["t_loop"] and "t_bolt" in bolted.import_log[-1].action
     loop = four_bar().build()
     both = loop.edit().attach(loop, frame="pin", prefix="x_").done().model
     assert [c.name for c in both.closures] == ["loop", "x_loop"]

@@ -9,15 +9,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Frame, JointEquation, Plan
-from dalembert.model.assembly import Closing, Link
+from dalembert.model import JointEquation, Plan
+from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.joint import snapped
 from dalembert.spatial import Pose
 
-from .change import WORLD, Change
-
-SAME = 1e-9  # of lengths [m], angles [rad] and sines: what counts as closed, or as the same value
+from .change import Change
+from .loops import SAME, rigid_closures, settle_closures
 
 
 def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
@@ -31,7 +30,7 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
     if not held:
         raise DalembertError("lock: no joint is given: lock(elbow=0.3), or lock({'joint 2': 0.3})")
     _hold_followers(plan, held)
-    rigid = {closing.name for closing in plan.closings if _is_rigid(plan, closing)}  # before anything is locked
+    rigid = rigid_closures(plan)
     told, energy, outside = [], 0.0, []
     for name, q in held.items():
         link = joints[name]
@@ -42,7 +41,7 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
         told.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
         plan.links[link.name] = held_link(link, q)
         plan.mimics.pop(name, None)
-    dropped = [*_settle_equations(plan, held), *_settle_closures(plan, rigid)]
+    dropped = [*_settle_equations(plan, held), *settle_closures(plan, rigid, "lock")]
     action = (
         "their bodies are fixed links of what carries them; armature, damping and friction of these joints are gone"
     )
@@ -142,46 +141,3 @@ def _settled(equation: JointEquation, held: Mapping[str, np.ndarray]) -> JointEq
         )
     value = (float(follower[0]) - c[0]) / c[1]
     return replace(equation, follower=equation.leader, leader="", coefficients=np.array([value]))
-
-
-def _settle_closures(plan: Plan, rigid: set[str]) -> list[str]:
-    """Leave out closures whose two ends are parts of one body now; refuse if they are not together."""
-    kept, dropped = [], []
-    for closing in plan.closings:
-        a, b = _end(plan, closing.a, closing.placement_a), _end(plan, closing.b, closing.placement_b)
-        if a[0] != b[0] or closing.name in rigid:
-            kept.append(closing)
-            continue
-        gap = _gap(closing, a[1].inverse() @ b[1])
-        if gap > SAME:
-            raise DalembertError(
-                f"lock: closure {closing.name!r} cannot hold with the joints locked at these values: its ends are off "
-                f"by {gap:.3g}; lock them where the loop is closed, or leave one of them free"
-            )
-        dropped.append(f"closure {closing.name!r}")
-    plan.closings = kept
-    return dropped
-
-
-def _is_rigid(plan: Plan, closing: Closing) -> bool:
-    return _end(plan, closing.a, Pose.identity())[0] == _end(plan, closing.b, Pose.identity())[0]
-
-
-def _end(plan: Plan, name: str, X: Pose) -> tuple[str, Pose]:
-    """The moving link (or the world) that carries a place, and the pose in it."""
-    if name == WORLD and name not in plan.links:
-        return WORLD, X
-    place = plan.place(name, "closure")
-    name, X = place.link, place.placement @ X
-    link = plan.links[name]
-    while link.joint.kind == "fixed":
-        X = link.placement @ X
-        if link.name == plan.base.name:
-            return WORLD, X
-        link = plan.links[link.parent]
-    return link.name, X
-
-
-def _gap(closing: Closing, X: Pose) -> float:
-    end = Frame("", 0, Pose.identity())
-    return float(np.max(np.abs(closing.make(name=closing.name, a=end, b=end).residual(X)), initial=0.0))

@@ -20,6 +20,7 @@ from dalembert.spatial import Inertia, Pose, so3
 from .change import WORLD, Change, State, shared_states
 from .invariants import links_at
 from .locking import configuration, held_link
+from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 ISOTROPIC = 1e-12  # relative: numbers that count as equal
@@ -36,10 +37,10 @@ def set_base(plan: Plan, kind: str, at: Any) -> Change:
         return Change(plan, f"base {kind}", "it was so already")
     if kind == "fixed":
         q = base.joint.neutral() if at is None else configuration(base.joint, at, "base")
+        rigid = rigid_closures(plan)
         plan.links[base.name] = held_link(base, q)
-        return Change(plan, "base fixed", f"{base.name!r} is held in the world", energy=1.0).holding(
-            {base.joint.name: q}
-        )
+        said = f"{base.name!r} is held in the world{_left_out(settle_closures(plan, rigid, 'base'))}"
+        return Change(plan, "base fixed", said, energy=1.0).holding({base.joint.name: q})
     name = _off_the_world(plan)
     link = plan.links[name]
     plan.links[name] = replace(link, joint=Free(name=link.joint.name))
@@ -55,6 +56,7 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
     path = [link]
     while path[-1].name != base.name:
         path.append(plan.links[plan.mount(path[-1])])
+    rigid = rigid_closures(plan)
     in_mount = {one.name: _in_mount(plan, one) for one in path[:-1]}
     if base.joint.kind == "free":
         root_joint, placement = base.joint, base.placement
@@ -77,12 +79,14 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
         names = {WORLD: plan.new_name("world_link")}
         renamed(plan, names, {})
         plan.places.setdefault(names[WORLD], None)
+    dropped = settle_closures(plan, rigid, "reroot")
     turned = [one.joint.name for one in path[:-1] if one.joint.nv]
     action = f"joints run through backwards, with their coordinates as they were: {', '.join(turned) or 'none'}"
     swapped = [one.joint.name for one in path[:-1] if isinstance(one.joint, (Ball, Free, Planar, Universal))]
     if swapped:
         action += f"; with coordinates of the inverse motion: {', '.join(swapped)}"
     action += "; the base is free as before" if root_joint.nv else f"; {name!r} is held in the world where it was"
+    action += _left_out(dropped)
     change = Change(plan, f"base is link {name!r} instead of {base.name!r}", action, renamed=names)
     change.relative_to, change.energy = (WORLD, 1.0) if root_joint.nv else (name, None)
     change.pairing = _pairing([one.joint for one in path[:-1] if one.joint.nv], name)
@@ -161,6 +165,10 @@ def _not_closed(joint: Joint, what: str) -> DalembertError:
         f"reroot: joint {joint.name!r} is {joint.kind} and has {what}, which no {joint.kind} joint has that is run "
         "through backwards: set these to 0 (or None) with set_joint, or lock the joint"
     )
+
+
+def _left_out(closures: list[str]) -> str:
+    return f"; left out, since it holds by itself now: {', '.join(closures)}" if closures else ""
 
 
 def _hung(plan: Plan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:

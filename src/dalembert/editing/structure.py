@@ -16,6 +16,7 @@ from dalembert.model.joints import Fixed
 from dalembert.spatial import Pose
 
 from .change import WORLD, Change
+from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 
@@ -128,13 +129,17 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     clash = ours & theirs
     if clash:
         raise DalembertError(f"attach: there is already a closure {min(clash)!r}: give prefix='…'")
+    rigid = rigid_closures(plan)
     plan.links |= added.links
     plan.places |= added.places
     plan.mimics |= added.mimics
     plan.closings += added.closings
     plan.equations += added.equations
+    dropped = settle_closures(plan, rigid, "attach")
     mass = sum(float(body.inertia.mass) for body in other.bodies)
     action = f"its base {root!r} is a fixed link there; the total mass grows by {mass:g} kg"
+    if dropped:
+        action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if np.any(other.gravity != plan.gravity):
         action += f"; its gravity {other.gravity.tolist()} gives way to {plan.gravity.tolist()} m/s²"
     return Change(plan, f"robot {other.name!r} attached at frame {frame!r}", action, mass)
