@@ -58,6 +58,27 @@ def test_another_base_frame_is_seen_through_a_frame_that_both_carry():
     assert "the base frames differ" in str(found)
 
 
+def test_body_frames_do_not_matter():
+    """The second link's frame slid along the axis of its joint: other numbers, the same robot."""
+    rng = np.random.default_rng(3)
+    first, second, third = random_mass(rng), random_mass(rng), random_mass(rng)
+    X, slid = random_pose(rng), Pose(np.eye(3), np.array([0.0, 0.0, 0.3]))
+
+    def arm(D):
+        builder = ModelBuilder("arm")
+        builder.add_body("a", parent="world", joint="revolute", axis=(1, 0, 0), **first)
+        back = D.inverse()
+        moved = Inertia.from_com(*second.values()).transform(back)
+        builder.add_body("b", parent="a", joint="revolute", placement=X @ D, inertia_object=moved)
+        turned = back @ Pose(np.eye(3), np.array([0.1, 0.2, 0.0]))
+        builder.add_body("c", parent="b", joint="prismatic", axis=(0, 1, 0), placement=turned, **third)
+        return builder.model()
+
+    found = compare(arm(Pose.identity()), arm(slid))
+    assert found.same, str(found)
+    assert {difference.name for difference in found.of("frame")} == {"b"}
+
+
 def test_prefixes_and_other_names():
     robot = load("ur5")
     assert compare(robot, robot.edit().rename(prefix="left/").done()).same

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 SHOWN = 12  # differences printed of each subject before "…"
+SUBJECTS = {"robot": "the robot", "joint": "joints", "body": "bodies", "closure": "closures", "frame": "frames"}
 LISTED = 4  # numbers of a quantity that are printed; of more only the difference
 
 
@@ -118,11 +119,11 @@ class Comparison:
         for owner, names in ((self.a, self.only_a), (self.b, self.only_b)):
             if names:
                 lines.append(f"  joints only in {owner}: {', '.join(names)}")
-        for subject in ("robot", "joint", "body", "closure", "frame"):
+        for subject, several in SUBJECTS.items():
             found = self.of(subject)
             lines += [f"  {difference}" for difference in found[:SHOWN]]
             if len(found) > SHOWN:
-                lines.append(f"  … and {len(found) - SHOWN} more about {subject}s")
+                lines.append(f"  … and {len(found) - SHOWN} more about {several}")
         for quantity, agreement in self.dynamics.items():
             mark = "" if agreement.relative <= self.tolerance else "  ←"
             lines.append(f"  {quantity:28} up to {agreement.size:10.4g}, differs by {agreement.error:8.2g}{mark}")

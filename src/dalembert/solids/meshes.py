@@ -18,8 +18,10 @@ CURE = "pip install 'dalembert[meshes]'"
 
 def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
     """Vertices (n, 3) [m] and triangles (m, 3) of a closed surface, and a note if it is not the given one."""
-    vertices, triangles = _read(shape.file) if isinstance(shape, Mesh) else (shape.vertices, shape.triangles)
-    if isinstance(shape, Mesh):
+    if isinstance(shape, Polyhedron):
+        vertices, triangles = shape.vertices, shape.triangles
+    else:
+        vertices, triangles = _read(shape.file, _stamp(shape.file))
         vertices = vertices * np.asarray(shape.scale, float)
         if np.prod(shape.scale) < 0.0:  # a mirror image turns the triangles over
             triangles = triangles[:, ::-1]
@@ -29,10 +31,16 @@ def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
     return *_hull(vertices), "not a closed surface: its convex hull was taken"
 
 
-@lru_cache(maxsize=64)
-def _read(file: str) -> tuple[np.ndarray, np.ndarray]:
+def _stamp(file: str) -> tuple[int, int]:
+    """When a file was written and how long it is: what is kept of it in memory is that of these."""
     if not Path(file).is_file():
         raise DalembertError(f"mass_properties: mesh {file!r}: no such file; give shapes whose files are there")
+    state = Path(file).stat()
+    return state.st_mtime_ns, state.st_size
+
+
+@lru_cache(maxsize=64)
+def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     trimesh = _trimesh()
     try:
         mesh = trimesh.load(file, force="mesh")
