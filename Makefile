@@ -57,7 +57,7 @@ $(VENV)/.made:
 
 # Third-party packages come as wheels only; the project itself is built here, by hatchling, and stays editable.
 $(CORE): $(VENV)/.made pyproject.toml
-	$(PIP) --editable '.[plot]'
+	$(PIP) --editable '.[report]'
 	@touch $@
 
 $(DEV): $(CORE)

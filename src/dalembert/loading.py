@@ -26,7 +26,7 @@ class ModelBuilder(_ModelBuilder):
 def load(
     source: str | os.PathLike[str], *, base: str | None = None, strict: bool = False, mimic: str = "couple"
 ) -> Robot:
-    """A bundled robot by name (see `robots`), or one read from a file.
+    """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.

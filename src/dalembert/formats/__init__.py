@@ -14,35 +14,37 @@ from dalembert.model import Model
 from dalembert.robots import names, path
 
 from .ledger import Finding
+from .sdf import read_sdf
 from .urdf import read_urdf
-from .xml import is_xml
+from .xml import is_xml, root_tag
 
-__all__ = ["Finding", "read", "read_urdf"]
+__all__ = ["Finding", "read", "read_sdf", "read_urdf"]
 
-READERS = {".urdf": read_urdf}  # ending of the file's name → its reader
+READERS = {".urdf": read_urdf, ".sdf": read_sdf, ".world": read_sdf}  # ending of the file's name → its reader
+TEXTS = {"sdf": read_sdf}  # root element of XML text → its reader; URDF for all others
 PLANNED = {
     ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
     ".dh.toml": "use ModelBuilder, or write URDF",
     ".xml": "convert MJCF to URDF",
-    ".sdf": "convert it to URDF",
 }
 
 
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """Read a bundled robot by name, a robot file by path, or URDF text that starts with "<".
+    """Read a bundled robot by name, a robot file by path, or URDF or SDF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf`.
+    options: those of the format's reader, see `read_urdf` and `read_sdf`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
     if isinstance(source, str) and is_xml(source):
-        return read_urdf(source, **options)
+        return TEXTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
-    for ending, reader in READERS.items():
-        if text.lower().endswith(ending):
-            return reader(source, **options)
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        for ending, reader in READERS.items():
+            if file.lower().endswith(ending):
+                return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):
             raise DalembertError(f"{text}: {ending} files are not supported in this version; {cure}")

@@ -75,19 +75,21 @@ class Document:
         return x, y, z
 
     def _float(self, element: etree._Element, attribute: str, word: str, largest: float = LARGEST) -> float:
+        return self.real(element, f"attribute {attribute}", word, largest)
+
+    def real(self, element: etree._Element, what: str, word: str, largest: float = LARGEST) -> float:
+        """A finite number from one word; `what` says in the error which number it is."""
         if len(word) > 400 or not _NUMBER.match(word):
             if _NOT_FINITE.match(word):
-                cure = "is not finite; write a finite number (for no limit leave the attribute out)"
+                cure = "is not finite; write a finite number (for no limit leave it out)"
             elif "${" in word or "$(" in word:
                 cure = "is an unexpanded xacro expression; expand the file first: xacro in.urdf.xacro > out.urdf"
             else:
                 cure = "is not a number; write it like 0.25 or -1e-3"
-            raise self.error(element, f"attribute {attribute}: '{_clip(word)}' {cure}")
+            raise self.error(element, f"{what}: '{_clip(word)}' {cure}")
         value = float(word)
         if abs(value) > largest:
-            raise self.error(
-                element, f"attribute {attribute}: {_clip(word)} is too large, expected at most {largest:g}"
-            )
+            raise self.error(element, f"{what}: {_clip(word)} is too large, expected at most {largest:g}")
         return value
 
 
@@ -122,6 +124,21 @@ def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES
 def is_xml(source: str) -> bool:
     """Whether a string is XML text rather than a path."""
     return source.lstrip("\ufeff \t\r\n").startswith("<")
+
+
+def root_tag(text: str) -> str:
+    """The name of the first element in XML text, behind declarations and comments; "" if there is none."""
+    at = 0
+    while True:
+        at = text.find("<", at)
+        closing = {"<?": "?>", "<!": "-->"}.get(text[at : at + 2])
+        if at < 0 or closing is None:
+            break
+        at = text.find(closing, at + 2)
+        if at < 0:
+            break
+    found = re.match(r"<([\w.-]+)", text[at : at + 100]) if at >= 0 else None
+    return found.group(1) if found else ""
 
 
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:

@@ -79,6 +79,16 @@ class Viewer:
         scene.show(q)
         self.sliders[robot].set(q)
 
+    def reach(self, target: Any, frame: str, robot: int = 0) -> Any:
+        """Bring a robot's frame to `target` (4, 4) [m] by inverse kinematics from where it stands; shows the nearest.
+
+        Returns the `InverseKinematicsResult`, which says whether it was reached.
+        """
+        scene = self.scenes[robot]
+        solution = scene.robot.inverse_kinematics(target, frame, start=scene.q, starts=1)
+        self.show(solution.q, robot)
+        return solution
+
     def close(self) -> None:
         """Stop serving."""
         if self._playback is not None:
@@ -122,7 +132,7 @@ class Viewer:
 
     def _add_target(self, robot: Any, scene: RobotScene, root: str) -> None:
         """A frame to drag: the joints follow by inverse kinematics, and the panel says what they could not reach."""
-        gui, sliders = self.server.gui, self.sliders[len(self.scenes) - 1]
+        gui = self.server.gui
         names = [frame.name for frame in robot.frames]
         with gui.add_folder("reach", expand_by_default=False):
             frame = gui.add_dropdown("frame", names, initial_value=names[-1])
@@ -133,9 +143,7 @@ class Viewer:
         def follow(_: Any) -> None:
             target = np.eye(4)
             target[:3, :3], target[:3, 3] = so3.from_quaternion(np.asarray(handle[0].wxyz)), handle[0].position
-            solution = robot.inverse_kinematics(target, frame.value, start=scene.q, starts=1)
-            scene.show(solution.q)
-            sliders.set(solution.q)
+            solution = self.reach(target, frame.value, self.scenes.index(scene))
             left = f"{1000 * solution.position_error:.1f} mm, {np.degrees(solution.orientation_error):.1f}°"
             said.content = "reached" if solution.success else f"not reached: {left} are left"
 
