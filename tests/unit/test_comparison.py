@@ -148,6 +148,22 @@ def test_base_kind_and_base_link():
     assert compare(again, again).same
 
 
+def test_a_joint_that_follows_is_compared_with_one_that_is_free():
+    """The free gripper, moved as the coupled one must: rows of the leader are sums, and agree."""
+    model = random_model(5, n_bodies=9, kinds=("revolute", "prismatic", "screw"), coupled=True, effects=True)
+    editor = Robot(model).edit()
+    followers = [body.joint.name for body in model.bodies if body.joint.name not in _leaders(model)]
+    for joint in followers:
+        editor.set_joint(joint, mimic=None)
+    found = compare(model, editor.done())
+    assert followers and found.of("joint") and {d.quantity for d in found.of("joint")} == {"follows"}
+    assert all(agreement.relative < 1e-12 for agreement in found.dynamics.values()), str(found)
+
+
+def _leaders(model):
+    return {body.joint.name for body in model.independent}
+
+
 def test_mimics_gravity_closures_and_kinds():
     def slider(**options):
         builder = ModelBuilder("slider", gravity=options.pop("gravity", (0, 0, -9.81)))

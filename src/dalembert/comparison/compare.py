@@ -154,26 +154,25 @@ def _kind(joint: Joint) -> str:
 def _twists(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]:
     """The joints' unit twists: direction and place of their axes."""
     told: set[str] = set()
-    for state in drawn:
-        for pair in matching.pairs:
-            if pair.a.index == 0 or pair.b.index == 0 or pair.a.joint.name in told:
+    for (q, _, _), (p, _, _) in drawn:
+        X, Y = poses(matching.a, q), poses(matching.b, p)
+        for a, b in matching.pairs:
+            if a.index == 0 or b.index == 0 or a.joint.name in told:
                 continue
-            (S, local), (T, other) = (
-                _twist(model, body, q)
-                for model, body, (q, _, _) in zip((matching.a, matching.b), pair, state, strict=True)
-            )
+            (S, local), (T, other) = _twist(a, q, X[a.index]), _twist(b, p, Y[b.index])
             for part, quantity in ((slice(0, 3), "direction of the axis"), (slice(3, 6), "place of the axis [m]")):
-                name = f"{quantity} in the world"
-                for found in _differs("joint", pair.a.joint.name, name, S[part], T[part], tolerance):
+                for found in _differs("joint", a.joint.name, f"{quantity} in the world", S[part], T[part], tolerance):
                     if any(_differs("", "", "", local[part], other[part], tolerance)):
-                        told.add(pair.a.joint.name)
+                        told.add(a.joint.name)
                         yield found
 
 
-def _twist(model: Model, body: Body, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """S (6, nv) of a joint, at the world's origin along its axes, and so in the parent body."""
+def _twist(body: Body, q: np.ndarray, X: Pose) -> tuple[np.ndarray, np.ndarray]:
+    """S (6, nv) of a joint in its own coordinate, at the world's origin along its axes, and so in the parent body."""
     S = body.joint.subspace(q[body.q])
-    return _moved(poses(model, q)[body.index], S), _moved(body.placement @ body.joint.pose(q[body.q]), S)
+    if isinstance(body.joint, Coupled):
+        S = S / body.joint.ratio
+    return _moved(X, S), _moved(_carried(body, q), S)
 
 
 def _moved(X: Pose, S: np.ndarray) -> np.ndarray:
@@ -256,11 +255,11 @@ def _frames(matching: Map, drawn: Any, renames: Mapping[str, str], tolerance: fl
 
 def _dynamics(matching: Map, drawn: Any) -> dict[str, Agreement]:
     """Rows of matched joints, those without a partner at rest."""
-    a, b, rows = matching.a, matching.b, matching.rows_a
+    a, b, rows = matching.a, matching.b, matching.rows
     found: dict[str, list[tuple[float, float]]] = {}
     for (q, v, x), (p, w, y) in drawn:
         M = mass_matrix(b, p)
-        turned = matching.force(matching.force(M).T) if rows.size else np.zeros((0, 0))
+        turned = matching.force(matching.force(M).T)
         results = {
             "mass matrix": (mass_matrix(a, q)[np.ix_(rows, rows)], turned),
             "gravity and springs": (gravity(a, q)[rows], matching.force(gravity(b, p))),

@@ -66,53 +66,48 @@ def _floats(model: Model, body: Body) -> bool:
 class Map:
     """From states of a to those of b: coordinates in another order, the base measured by another frame.
 
-    shift: pose of b's base frame in a's. Joints without a partner rest at their neutral configuration.
-    rows_a, rows_b: the matched entries of v, in the same order.
+    shift: pose of b's base frame in a's. v of b is T v of a, with T (nv of b, nv of a); rows: the entries of a's v that
+    b knows. A joint that follows in a and is free in b moves there as it must. Joints without a partner rest at their
+    neutral configuration.
     """
 
     def __init__(self, a: Model, b: Model, pairs: list[Pair], shift: Pose) -> None:
         self.a, self.b, self.pairs, self.shift = a, b, pairs, shift
-        led = [pair for pair in pairs if not any(isinstance(body.joint, Coupled) for body in pair)]
-        self.independent = led
-        self.rows_a = np.concatenate([np.r_[pair.a.v] for pair in led]).astype(int) if led else np.zeros(0, int)
-        self.rows_b = np.concatenate([np.r_[pair.b.v] for pair in led]).astype(int) if led else np.zeros(0, int)
-        self.floating = bool(led) and led[0].a.index == 0 and led[0].b.index == 0 and led[0].a.joint.nv == 6
+        self.T = np.zeros((b.nv, a.nv))
+        self._led = [pair for pair in pairs if not isinstance(pair.b.joint, Coupled)]
+        for x, y in self._led:
+            if x.index == 0 and y.index == 0:
+                self.T[y.v, x.v] = shift.inverse().adjoint()
+            else:
+                self.T[y.v, x.v] = x.joint.ratio if isinstance(x.joint, Coupled) else np.eye(x.joint.nv)
+        self.rows = np.flatnonzero(np.any(self.T, axis=0))
 
     def states(self, rng: np.random.Generator) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
         """(q, v, a) of both: the same motion."""
         q = np.array(neutral(self.a))
-        v, acceleration = np.zeros(self.a.nv), np.zeros(self.a.nv)
-        for pair in self.independent:
-            q[pair.a.q] = pair.a.joint.random(rng, 1)[0]
-        v[self.rows_a] = rng.normal(size=self.rows_a.size)
-        acceleration[self.rows_a] = rng.normal(size=self.rows_a.size)
-        return (q, v, acceleration), (self.q(q), self.v(v), self.v(acceleration))
+        known = {pair.a.q.start for pair in self._led}
+        for body in self.a.independent:
+            drawn = body.joint.random(rng, 1)[0]
+            if body.joint.nv and body.q.start in known:
+                q[body.q] = drawn
+        v, acceleration = np.zeros((2, self.a.nv))
+        v[self.rows], acceleration[self.rows] = rng.normal(size=(2, self.rows.size))
+        return (q, v, acceleration), (self.q(q), self.T @ v, self.T @ acceleration)
 
     def q(self, q: np.ndarray) -> np.ndarray:
         """Configuration of b."""
         out = np.array(neutral(self.b))
-        for pair in self.independent:
-            out[pair.b.q] = q[pair.a.q]
-        if self.floating or self.b.bodies[0].joint.nv == 6:
-            X = self.b.bodies[0].placement.inverse() @ poses(self.a, q)[0] @ self.shift
-            out[self.b.bodies[0].q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
-        return out
-
-    def v(self, v: np.ndarray) -> np.ndarray:
-        """Velocity, or acceleration, of b."""
-        out = np.zeros(self.b.nv)
-        out[self.rows_b] = v[self.rows_a]
-        if self.floating:
-            base = self.independent[0]
-            out[base.b.v] = self.shift.inverse_motion(v[base.a.v])
+        for x, y in self._led:
+            out[y.q] = x.joint.coordinate(q[x.q]) if isinstance(x.joint, Coupled) else q[x.q]
+        base = self.b.bodies[0]
+        if base.joint.nv:
+            X = base.placement.inverse() @ poses(self.a, q)[0] @ self.shift
+            out[base.q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
         return out
 
     def force(self, tau: np.ndarray) -> np.ndarray:
-        """Matched generalised forces of b, or rows of a matrix, as a writes them."""
-        out = tau[self.rows_b]
-        if self.floating:  # the base comes first
-            out[:6] = self.shift.inverse().adjoint().T @ out[:6]
-        return out
+        """Generalised forces of b, or columns of a matrix, as a writes them, in its rows that b knows."""
+        return self.T[:, self.rows].T @ tau
 
 
 def base_shift(a: Model, b: Model) -> Pose:

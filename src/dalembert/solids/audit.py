@@ -107,7 +107,7 @@ def _density_cause(density: float) -> str:
 
 def _com_cause(link: Link) -> str:
     com, middle = link.stated.com, link.shape.com
-    if np.linalg.norm(1e-3 * com - middle) < CLOSE * link.size:
+    if np.linalg.norm(com) > 10.0 * link.size and np.linalg.norm(1e-3 * com - middle) < CLOSE * link.size:
         return "millimetres: a thousandth of it would fit"
     if np.linalg.norm(-com - middle) < CLOSE * link.size:
         return "a sign: its negative would fit"
