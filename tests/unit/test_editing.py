@@ -294,6 +294,23 @@ def test_a_quaternion_must_have_unit_length():
     assert builder.build().edit().lock(a=(0, 1, 0, 0)).done().nv == 0
 
 
+def test_another_base_is_held_where_it_is_at_the_given_configuration():
+    robot = gripper()
+    q = np.array([0.4, 0.02])
+    held = robot.edit().reroot("left", q=q).done()
+    there = alg.frame_pose(robot.model, q, robot.model.frame("left")).matrix()
+    np.testing.assert_allclose(held.bodies[0].placement, there, atol=1e-15)
+    assert "as they were: left_slide, wrist" in held.import_log[-2].action
+    with pytest.raises(DalembertError, match="reroot: q has shape"):
+        robot.edit().reroot("left", q=q[:1])
+    builder = ModelBuilder("ball")
+    builder.add_body("a", parent="world", joint="ball", **BALL)
+    turned = builder.build().edit().reroot("a").done()
+    assert "with coordinates of the inverse motion: a" in turned.import_log[-2].action
+    with pytest.raises(DalembertError, match="not of unit length"):
+        builder.build().edit().reroot("a", q=(2, 0, 0, 0))
+
+
 def test_scaling_refuses_friction_that_has_two_speeds():
     builder = ModelBuilder("tube")
     builder.add_body("a", parent="world", joint="cylindrical", friction=(0.1, 0.2), **BALL)

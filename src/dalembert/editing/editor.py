@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
 
+from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
 from dalembert.model import Model, Plan, plan
 from dalembert.model.builder import placement_from, vector
@@ -133,6 +134,8 @@ class ModelEditor(Generic[Made]):
         an error.
         """
         given = None if q is None else vector(q, "reroot: q", (self.model.nq,))
+        if given is not None and np.max(np.abs(normalize(self.model, given) - given), initial=0.0) > 1e-6:
+            raise DalembertError("reroot: q has a quaternion that is not of unit length: use robot.normalize(q)")
         return self._edit(rerooting.reroot, self.model, link, given)
 
     # ---- numbers
