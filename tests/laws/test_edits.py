@@ -12,7 +12,7 @@ from dalembert import algorithms as alg
 from dalembert.editing.invariants import links_at
 from dalembert.editing.rerooting import inverse, inverse_state
 from dalembert.editing.scaling import exponents, similar_state
-from dalembert.model import KINDS, Coupled, ModelBuilder
+from dalembert.model import KINDS, Coupled, ModelBuilder, plan
 from dalembert.spatial import Inertia, Pose, so3
 from tolerances import PRODUCT, RECURSION, SOLVE, assert_close
 from trees import random_mass, random_model, random_pose, random_state
@@ -352,3 +352,34 @@ def test_joints_that_cannot_run_backwards_say_so():
     for kind, effect in (("ball", "friction"), ("planar", "damping"), ("free", "damping")):
         with pytest.raises(DalembertError, match=f"joint '{kind}' is {kind}"):
             inverse(joint_of(rng, kind, **{effect: 0.1}))
+
+
+def test_edits_in_any_order_keep_their_books(seed):
+    """Chains of edits: each checks itself; masses add up, and the outcome can be taken apart and put together."""
+    rng = np.random.default_rng([13, seed])
+    model = plain(random_model(rng, n_bodies=7, base=["fixed", "free"][seed % 2], coupled=seed > 1))
+    hand = random_model(rng, n_bodies=2)
+    editor, expected = Robot(model).edit(), mass(model)
+    for step in range(10):
+        links = [part.name for body in editor.model.bodies for part in body.parts]
+        link = links[rng.integers(len(links))]
+        joints = [body for body in editor.model.independent if body.joint.nv]
+        if step % 5 == 0:
+            given = random_mass(rng)
+            editor.payload(frame=link, name=f"load{step}", **given)
+            expected += given["mass"]
+        elif step % 5 == 1 and joints:
+            chosen = joints[rng.integers(len(joints))].joint
+            editor.lock({chosen.name: chosen.random(rng, 1)[0]})
+        elif step % 5 == 2:
+            editor.base(["free", "fixed"][step % 2])
+        elif step % 5 == 3:
+            editor.attach(hand, frame=link, prefix=f"h{step}_", placement=random_pose(rng))
+            expected += mass(hand)
+        else:
+            moved = link != editor.model.bodies[0].name
+            editor.rename(prefix="x")
+            if moved:
+                editor.merge("x" + link)
+        assert_close(mass(editor.model), expected, EDIT)
+        assert plan(editor.model).model() == editor.model
