@@ -17,11 +17,11 @@ from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .solids import MassProperties, mass_properties
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
 
-__version__ = "0.1.0"
 __all__ = [
     "BodyInfo",
     "Comparison",
@@ -35,6 +35,7 @@ __all__ = [
     "ModelEditor",
     "Robot",
     "Wrench",
+    "__version__",
     "compare",
     "function",
     "load",

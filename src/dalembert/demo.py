@@ -1,4 +1,4 @@
-"""The demonstration behind `make demo`: torques of a one-second move of a UR5, a check by a law, what it costs, and a report."""
+"""Behind `make demo`: torques of a one-second move of a UR5, a check by a law, what it costs, and a report."""
 
 from __future__ import annotations
 

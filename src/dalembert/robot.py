@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ from .methods.viewing import Viewing
 from .model import Model
 from .solids import check_inertia
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats import Finding
@@ -140,6 +142,28 @@ class Robot(
         moments within `tolerance` of the solid's. Each warning names the slip that would explain it.
         """
         return check_inertia(self.model, tolerance=tolerance)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        approximate: bool = False,
+        geometry: bool = True,
+        package: str | os.PathLike[str] | None = None,
+    ) -> tuple[Finding, ...]:
+        """Write the robot to a file; its ending names the format: .urdf, .xml (MJCF), .sdf or .dh.toml.
+
+        Numbers are written so that they read back the same; an existing file is replaced as a whole. What the format
+        cannot say is an error that lists it all with its cures; approximate=True writes what comes nearest. Returned,
+        and in the file's first comment: what the file says otherwise than the robot, what only dalembert will read,
+        and shapes or limits left out.
+        geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…
+        (SDF: model://folder/…); other meshes keep their paths.
+        """
+        from .formats import write  # needs an XML library
+
+        made_by = f"dalembert {__version__}"
+        return write(self.model, path, approximate=approximate, geometry=geometry, package=package, generator=made_by)
 
     @property
     def problems(self) -> tuple[str, ...]:
