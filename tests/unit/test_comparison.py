@@ -83,7 +83,9 @@ def test_prefixes_and_other_names():
     robot = load("ur5")
     assert compare(robot, robot.edit().rename(prefix="left/").done()).same
     assert compare(robot.edit().rename(prefix="left/").done(), robot).same
-    other = robot.edit().rename(joints={"elbow_joint": "bend"}).done()
+    same_link = robot.edit().rename(joints={"elbow_joint": "bend"}).done()
+    assert compare(robot, same_link).same and ("elbow_joint", "bend") in compare(robot, same_link).joints
+    other = same_link.edit().rename({"forearm_link": "tube"}).done()
     found = compare(robot, other)
     assert found.only_a == ("elbow_joint",) and found.only_b == ("bend",) and not found.same
     assert compare(robot, other, rename={"elbow_joint": "bend"}).same

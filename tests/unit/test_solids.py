@@ -186,6 +186,7 @@ C = AT @ AT * np.eye(3) - np.outer(AT, AT)
         ({"inertia": RIGHT.inertia * 1e9}, "g·mm² given as kg·m²"),
         ({"inertia": RIGHT.inertia * 10}, "decimal point"),
         ({"inertia": np.eye(3)}, "a placeholder"),
+        ({"inertia": np.zeros((3, 3))}, "a point mass"),
         ({"inertia": np.diag(np.diag(RIGHT.inertia)[[2, 1, 0]])}, "along other axes"),
         ({"inertia": RIGHT.inertia * 300}, "cannot lie within the shapes"),
         ({"com": 1000 * AT}, "millimetres"),

@@ -48,7 +48,8 @@ def compare(
 ) -> Comparison:
     """What two robots (or models) have in common and what not; see `Comparison`, which prints itself.
 
-    rename: a's name → b's, for joints and frames. Names that differ by one prefix only are matched without it.
+    rename: a's name → b's, for joints and frames. Names that differ by one prefix only are matched without it, and
+    joints of other names by the link that they move.
     tolerance: relative to the size of what is compared; to 1 SI unit for smaller parameters of joints and places, 1e-5
     for masses and inertias. states: how many random matched
     states the dynamics is compared at.

@@ -43,7 +43,7 @@ class Pair(NamedTuple):
 
 
 def matched_joints(a: Model, b: Model, renames: Mapping[str, str]) -> list[Pair]:
-    """Moving joints of both robots that are the same one; free joints of two bases are."""
+    """Moving joints of both robots that are the same one: by name, else by the link they move; two free bases are."""
     ours, theirs = (
         {body.joint.name: body for body in model.bodies if body.joint.nv and not _floats(model, body)}
         for model in (a, b)
@@ -52,6 +52,10 @@ def matched_joints(a: Model, b: Model, renames: Mapping[str, str]) -> list[Pair]
         if name not in ours and name not in {frame.name for frame in a.frames}:
             raise unknown("joint or frame", name, ours, f"compare: rename: robot {a.name!r}")
     names = matched_names(ours, theirs, renames)
+    left = {body.name: name for name, body in theirs.items() if name not in names.values()}
+    for name, body in ours.items():  # joints that have other names, and move the same link
+        if name not in names and name not in renames and body.name in left:
+            names[name] = left[body.name]
     pairs = [Pair(ours[name], theirs[other]) for name, other in names.items()]
     pairs = [pair for pair in pairs if pair.a.joint.nv == pair.b.joint.nv and pair.a.joint.nq == pair.b.joint.nq]
     if _floats(a, a.bodies[0]) and _floats(b, b.bodies[0]):

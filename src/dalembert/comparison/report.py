@@ -49,7 +49,7 @@ class Agreement:
 
 @dataclass(frozen=True)
 class Comparison:
-    """Two robots compared. Joints are matched by name; bodies by the joints that move them.
+    """Two robots compared. Joints are matched by name, else by the link they move; bodies by their joints.
 
     joints: pairs of names that were matched. differences: all that differ by more than the tolerance. dynamics: mass
     matrix, gravity, inverse dynamics and energies over random matched states, joints that only one robot has at rest.

@@ -127,6 +127,7 @@ def _inertia_cause(link: Link) -> str:
         ("g·mm² given as kg·m²", lambda: _alike(link.ratios, 1e9)),
         ("kg·m² divided by 1000, or g·m² by mistake", lambda: _alike(link.ratios, 1e3) or _alike(link.ratios, 1e-3)),
         ("a missing or misplaced decimal point", lambda: _alike(link.ratios, 10.0) or _alike(link.ratios, 0.1)),
+        ("a point mass: no moments of inertia were stated", lambda: not np.any(np.abs(link.ratios) > 1e-6)),
         ("a placeholder: the inertia is the same about all axes", lambda: _round(stated) and not _round(shape)),
         ("the moments of inertia belong to other axes", lambda: _permuted(stated, shape)),
         (
