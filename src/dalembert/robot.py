@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .editing import ModelEditor
 from .methods.analysis import Analysis
 from .methods.auditing import Auditing
 from .methods.compiling import Compiling
@@ -21,6 +22,7 @@ from .methods.reactions import Reactions
 from .methods.regressor import Regressors
 from .methods.viewing import Viewing
 from .model import Model
+from .solids import check_inertia
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 from .version import __version__
 
@@ -115,6 +117,13 @@ class Robot(
         """The frame of that name."""
         return frame_info(self.model, self.model.frame(name))
 
+    def edit(self) -> ModelEditor[Robot]:
+        """Edits to this robot, one after the other; `.done()` gives the new robot.
+
+        robot.edit().lock(elbow=0.3).payload(2.0, frame="tool").done()
+        """
+        return ModelEditor(self.model, self.import_log, Robot)
+
     def without(self, *effects: str) -> Robot:
         """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
         return Robot(self.model.without(*effects), self.import_log)
@@ -125,6 +134,14 @@ class Robot(
         They are taken as they are, since estimates need not be possible bodies; `problems` tells which are not.
         """
         return Robot(self.model.with_parameters(pi), self.import_log)
+
+    def check_inertia(self, *, tolerance: float = 0.3) -> tuple[Finding, ...]:
+        """Findings about links whose stated mass, centre of mass or inertia their shapes do not explain.
+
+        A uniform solid of the link's shapes and mass is compared: density, centre of mass within the shapes, principal
+        moments within `tolerance` of the solid's. Each warning names the slip that would explain it.
+        """
+        return check_inertia(self.model, tolerance=tolerance)
 
     def save(
         self,

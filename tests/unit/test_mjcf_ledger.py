@@ -29,10 +29,6 @@ TENDON = '<tendon><spatial name="t" {}><site site="s1"/><site site="s2"/></spati
 MUSCLE = '<tendon><spatial name="t"><site site="s1"/><site site="s2"/></spatial></tendon>'
 
 WARNINGS = {
-    "degrees": (
-        mujoco(f'\n<body name="a"><joint name="j" range="-90 90"/>{GEOM}</body>', before='<compiler angle="radian"/>'),
-        "3 <joint name='j'>: limits of the revolute joint 'j' are -90 and 90 rad; likely cause: degrees",
-    ),
     "fluid": (mujoco(before='\n<option density="1.2" viscosity="2e-5"/>'), "2 <option>: a fluid around the bodies"),
     "gravcomp": (
         mujoco(f'\n<body name="a" gravcomp="1"><joint/>{GEOM}</body>'),
@@ -70,6 +66,14 @@ WARNINGS = {
     "yield": (joint('stiffness="1" springyield="1"'), "a spring that yields"),
     "cubic damper": (joint('damping="1 2 3"'), "damping that grows with speed"),
     "flipped limits": (joint('range="30 -30"'), "the larger limit first; likely cause: flipped; otherwise unlimited"),
+    "degrees": (
+        mujoco(f'\n<body><joint name="j" range="-90 90"/>{GEOM}</body>', before='<compiler angle="radian"/>'),
+        "3 <joint name='j'>: limits of the revolute joint 'j' are -90 and 90 rad; likely cause: degrees",
+    ),
+    "grams": (
+        mujoco('\n<body name="a"><joint/><inertial pos="0 0 0" mass="900" diaginertia="1e-4 1e-4 1e-4"/></body>'),
+        "3 <body name='a'>: link 'a': mass 900 kg lies .* denser than any material",
+    ),
     "free spring": (joint('type="free" stiffness="2"'), "stiffness 2 of a free joint"),
     "free rotor": (joint('type="free" armature="2"'), "armature or frictionloss of a free joint"),
 }

@@ -12,14 +12,14 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 
-from .diagnosis import report_slips
+from .diagnosis import diagnose
 from .ledger import Finding, Ledger
 from .mjcf_closures import active, add_closures, couple
 from .mjcf_compile import Compiled, compiled
 from .mjcf_extras import report_extras
 from .mjcf_geometry import add_geometry
 from .mjcf_source import read_source
-from .mjcf_tree import Names, add_bodies, add_sites, name_all
+from .mjcf_tree import add_bodies, add_sites, name_all
 
 BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
@@ -72,12 +72,7 @@ def _build(given: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mod
         if str(error).startswith(tuple({place.label for place, _ in given.source.places})):
             raise
         raise document.error(document.root, str(error)) from None
-    report_slips(ledger, model, lambda name: _where(given, names, name))
+    places = {name: given.where("body", i) for i, name in enumerate(names.bodies)}
+    places |= {name: given.where("joint", j) for j, name in enumerate(names.joints[: given.m.njnt])}
+    diagnose(ledger, model, lambda name: places.get(name, document.where(document.root)))
     return model
-
-
-def _where(given: Compiled, names: Names, name: str) -> str:
-    """The place of a body or joint of the model."""
-    if name in names.joints:
-        return given.where("joint", names.joints.index(name))
-    return given.where("body", names.bodies.index(name) if name in names.bodies else 0)

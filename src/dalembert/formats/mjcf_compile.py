@@ -130,7 +130,7 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
             spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # would simulate muscles to their ends
             _check_assets(source, spec)
             made = Compiled(mj, spec, spec.compile(), source)
-        except (ValueError, RuntimeError, TypeError, mj.FatalError, mj.UnexpectedError) as error:
+        except (ValueError, RuntimeError, TypeError, MemoryError, mj.FatalError, mj.UnexpectedError) as error:
             if isinstance(error, DalembertError):
                 raise
             raise _translated(source, str(error)) from None
