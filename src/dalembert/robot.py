@@ -22,7 +22,6 @@ from .methods.reactions import Reactions
 from .methods.regressor import Regressors
 from .methods.viewing import Viewing
 from .model import Model
-from .solids import check_inertia
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 from .version import __version__
 
@@ -134,14 +133,6 @@ class Robot(
         They are taken as they are, since estimates need not be possible bodies; `problems` tells which are not.
         """
         return Robot(self.model.with_parameters(pi), self.import_log)
-
-    def check_inertia(self, *, tolerance: float = 0.3) -> tuple[Finding, ...]:
-        """Findings about links whose stated mass, centre of mass or inertia their shapes do not explain.
-
-        A uniform solid of the link's shapes and mass is compared: density, centre of mass within the shapes, principal
-        moments within `tolerance` of the solid's. Each warning names the slip that would explain it.
-        """
-        return check_inertia(self.model, tolerance=tolerance)
 
     def save(
         self,

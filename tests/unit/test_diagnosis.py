@@ -11,9 +11,9 @@ import pytest
 from dalembert.formats import Finding, read, read_dh
 from dalembert.formats.diagnosis import diagnose
 from dalembert.formats.ledger import Ledger
-from dalembert.formats.solids import solid
 from dalembert.model import Geometry, ModelBuilder
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Shape, Sphere
+from dalembert.solids.properties import plain_solid as solid
 from dalembert.spatial import Inertia, Pose
 from tolerances import PRODUCT, assert_close
 

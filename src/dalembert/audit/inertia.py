@@ -9,9 +9,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from dalembert.model import Part
-from dalembert.solids import check_inertia
 
 from .rule import Found, Severity, rule
+from .shapes import check_inertia
 from .subject import Subject
 
 LIGHTEST, HEAVIEST = 1e-3, 2e4  # kg: robots between a bee and a crane

@@ -13,11 +13,11 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.model import Body, Coupled, Joint, Model, Part
+from dalembert.solids.properties import plain_solid
 from dalembert.spatial import Inertia
 from dalembert.spatial.so3 import skew
 
 from .ledger import Ledger
-from .solids import solid
 
 Places: TypeAlias = Callable[[str], str]  # from the name of a link or joint to its place in the file
 
@@ -203,7 +203,7 @@ def _drawn(part: Part) -> Inertia | None:
     for role in ("collision", "visual"):
         shapes = [geometry for geometry in part.geometry if geometry.role == role]
         if shapes:
-            return solid(shapes)
+            return plain_solid(shapes)
     return None
 
 

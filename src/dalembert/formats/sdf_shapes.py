@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Role, Shape, Sphere
+from dalembert.solids.primitives import unit_inertia
 from dalembert.spatial import Inertia, Pose
 
 from .sdf_include import locate
@@ -151,12 +152,11 @@ def inertia_of(source: Source, inertial: Element, shapes: list[Placed]) -> Inert
     total = Inertia.zero()
     for placed in shapes:
         if placed.role == "collision":
-            volume = _solid(placed.shape)
-            if volume is None:
-                raise source.error(
-                    placed.element,
-                    'inertial auto="true" needs solid primitives, not this shape; state <mass>, <inertia>',
-                )
+            try:
+                volume = unit_inertia(placed.shape)
+            except DalembertError:
+                what = 'inertial auto="true" needs solid primitives, not this shape; state <mass>, <inertia>'
+                raise source.error(placed.element, what) from None
             density = default if placed.density is None else placed.density
             total += scaled(volume, density).transform(placed.placement)
     if not total.mass > 0.0:
@@ -167,38 +167,3 @@ def inertia_of(source: Source, inertial: Element, shapes: list[Placed]) -> Inert
 def scaled(body: Inertia, factor: float) -> Inertia:
     """A body of the same shape, so many times as heavy."""
     return Inertia(factor * body.mass, factor * body.moment, factor * body.I)
-
-
-def _solid(shape: Shape) -> Inertia | None:
-    """Volume, its first and its second moments: the inertia at density 1, in the shape's frame."""
-    if isinstance(shape, Box):
-        (x, y, z), V = shape.size**2, float(np.prod(shape.size))
-        return _central(V, (y + z) / 12, (x + z) / 12, (x + y) / 12)
-    if isinstance(shape, Sphere):
-        return _central(4 / 3 * math.pi * shape.radius**3, *[0.4 * shape.radius**2] * 3)
-    if isinstance(shape, Ellipsoid):
-        (x, y, z), V = shape.radii**2, 4 / 3 * math.pi * float(np.prod(shape.radii))
-        return _central(V, (y + z) / 5, (x + z) / 5, (x + y) / 5)
-    if isinstance(shape, Cylinder | Cone | Capsule):
-        return _turned(shape)
-    return None
-
-
-def _turned(shape: Cylinder | Cone | Capsule) -> Inertia:
-    r, h = shape.radius, shape.length
-    V = math.pi * r * r * h
-    if isinstance(shape, Cone):
-        side = 3 / 20 * r * r + 3 / 80 * h * h  # about the centroid, a quarter of the height above the base
-        return _central(V / 3, side, side, 0.3 * r * r).transform(Pose(np.eye(3), np.array([0.0, 0.0, -h / 4])))
-    side = r * r / 4 + h * h / 12
-    tube = _central(V, side, side, r * r / 2)
-    if isinstance(shape, Cylinder):
-        return tube
-    ends = 4 / 3 * math.pi * r**3
-    side = 0.4 * r * r + h * h / 4 + 3 / 8 * h * r  # two half balls, each moved to its end
-    return tube + _central(ends, side, side, 0.4 * r * r)
-
-
-def _central(V: float, x: float, y: float, z: float) -> Inertia:
-    """A body of mass V about its centre, from its squared radii of gyration."""
-    return Inertia(V, np.zeros(3), V * np.diag([x, y, z]))

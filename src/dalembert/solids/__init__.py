@@ -1,6 +1,5 @@
-"""Solids: volume, centre of mass and inertia of shapes, and stated inertias held against the shapes of links."""
+"""Solids: volume, centre of mass and inertia of shapes; surfaces of meshes."""
 
-from .audit import check_inertia
 from .properties import MassProperties, mass_properties
 
-__all__ = ["MassProperties", "check_inertia", "mass_properties"]
+__all__ = ["MassProperties", "mass_properties"]

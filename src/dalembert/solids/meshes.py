@@ -16,15 +16,18 @@ from .polyhedra import is_closed, joined
 CURE = "pip install 'dalembert[meshes]'"
 
 
+def triangles_of(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3) [m] and triangles (m, 3) as they are given."""
+    if isinstance(shape, Polyhedron):
+        return shape.vertices, shape.triangles
+    vertices, triangles = _read(shape.file, _stamp(shape.file))
+    mirrored = np.prod(shape.scale) < 0.0  # a mirror image turns the triangles over
+    return vertices * np.asarray(shape.scale, float), triangles[:, ::-1] if mirrored else triangles
+
+
 def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
     """Vertices (n, 3) [m] and triangles (m, 3) of a closed surface, and a note if it is not the given one."""
-    if isinstance(shape, Polyhedron):
-        vertices, triangles = shape.vertices, shape.triangles
-    else:
-        vertices, triangles = _read(shape.file, _stamp(shape.file))
-        vertices = vertices * np.asarray(shape.scale, float)
-        if np.prod(shape.scale) < 0.0:  # a mirror image turns the triangles over
-            triangles = triangles[:, ::-1]
+    vertices, triangles = triangles_of(shape)
     vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))
     if is_closed(triangles):
         return vertices, triangles, ""
@@ -34,7 +37,9 @@ def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
 def _stamp(file: str) -> tuple[int, int]:
     """When a file was written and how long it is: what is kept of it in memory is that of these."""
     if not Path(file).is_file():
-        raise DalembertError(f"mass_properties: mesh {file!r}: no such file; give shapes whose files are there")
+        raise DalembertError(
+            f"mesh {file!r}: no such file; keep meshes beside the robot's file, or set ROS_PACKAGE_PATH"
+        )
     state = Path(file).stat()
     return state.st_mtime_ns, state.st_size
 
@@ -46,7 +51,7 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         mesh = trimesh.load(file, force="mesh")
         return np.asarray(mesh.vertices, float), np.asarray(mesh.faces, int)
     except Exception as error:  # readers of many formats raise as many things
-        raise DalembertError(f"mass_properties: mesh {file!r} cannot be read: {error}") from None
+        raise DalembertError(f"mesh {file!r} cannot be read: {error}") from None
 
 
 def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -65,5 +70,5 @@ def _trimesh() -> Any:
     try:
         import trimesh
     except ImportError:
-        raise DalembertError(f"mass_properties: meshes need trimesh: {CURE}") from None
+        raise DalembertError(f"meshes need trimesh: {CURE}") from None
     return trimesh

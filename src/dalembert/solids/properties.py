@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +16,8 @@ from dalembert.spatial import Inertia
 from .meshes import surface
 from .polyhedra import unit_inertia_of_surface
 from .primitives import unit_inertia
+
+SPECK = 1e-15  # m³: less is no shape
 
 
 @dataclass(frozen=True)
@@ -66,6 +69,20 @@ def unit_properties(solid: Any) -> tuple[Inertia, tuple[str, ...]]:
     if isinstance(solid, Mesh | Polyhedron):
         return _of_surface(solid)
     return unit_inertia(solid), ()
+
+
+def plain_solid(shapes: Iterable[Geometry]) -> Inertia | None:
+    """The inertia at density 1 kg/m³ of shapes with closed forms, in the link's frame.
+
+    None when there are none to speak of, or some whose inside is not known without reading a file (meshes, planes).
+    """
+    whole = Inertia.zero()
+    for geometry in shapes:
+        try:
+            whole = whole + unit_inertia(geometry.shape).transform(geometry.placement)
+        except DalembertError:
+            return None
+    return whole if whole.mass > SPECK and np.trace(whole.about_com()) > 0.0 else None
 
 
 def solids(link: Any) -> list[Geometry]:

@@ -14,11 +14,10 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.model import Geometry, Model, Part
 from dalembert.model.geometry import Mesh, Polyhedron
+from dalembert.solids.meshes import surface
+from dalembert.solids.primitives import reach
+from dalembert.solids.properties import solids, unit_properties
 from dalembert.spatial import Inertia
-
-from .meshes import surface
-from .primitives import reach
-from .properties import solids, unit_properties
 
 if TYPE_CHECKING:
     from dalembert.formats import Finding
