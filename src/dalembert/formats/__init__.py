@@ -17,7 +17,7 @@ from dalembert.robots import names, path
 from .dh import read_dh
 from .ledger import Finding
 from .mjcf import read_mjcf
-from .mjcf_source import MAX_DEPTH
+from .mjcf.source import MAX_DEPTH
 from .sdf import read_sdf
 from .urdf import read_urdf
 from .write import write
