@@ -171,6 +171,26 @@ def test_convert_and_compare(tmp_path, capsys):
     capsys.readouterr()
 
 
+def test_convert_says_what_it_left_out(tmp_path, capsys):
+    target = tmp_path / "ur5.xml"
+    assert cli.main(["convert", "ur5", str(target), "--no-geometry"]) == 0
+    shown = capsys.readouterr().out
+    assert "MJCF has no limits of speed; left out" in shown and "ur5 written to" in shown
+    assert "<mujoco" in target.read_text() and "<geom" not in target.read_text()
+    assert cli.main(["convert", str(tmp_path / "nothing.urdf"), str(target)]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_convert_asks_before_it_approximates(tmp_path, capsys):
+    target = tmp_path / "panda.sdf"
+    assert cli.main(["convert", "panda", str(target)]) == 2
+    assert "the slip speed of friction" in capsys.readouterr().err and not target.exists()
+    assert cli.main(["convert", "panda", str(target), "--approximate", "--base", "free", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["robot"] == "panda" and [f["severity"] for f in said["written"]] == ["warning"]
+    assert "world" not in target.read_text().split("-->")[1]
+
+
 def test_report_is_one_offline_page(tmp_path, capsys):
     for library in ("jinja2", "matplotlib", "viser"):
         pytest.importorskip(library)

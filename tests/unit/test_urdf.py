@@ -229,8 +229,8 @@ def test_from_a_file(tmp_path: Path) -> None:
 def test_read_picks_the_format() -> None:
     assert read("2r")[0].nv == 2
     assert read(two(LIMIT), base="free")[0].nv == 7
-    for name in ("a.xacro", "a.urdf.xacro", "A.XML", "a.dh.toml"):
-        with pytest.raises(DalembertError, match="not supported in this version"):
+    for name in ("a.xacro", "a.urdf.xacro", "A.XML", "a.sdf", "a.dh.toml"):
+        with pytest.raises(DalembertError, match="no such file"):
             read(name)
     with pytest.raises(DalembertError, match="unknown bundled robot 'pandda': did you mean 'panda'"):
         read("pandda")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import click
 import typer
@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 
 from . import audit, bench, compare, convert, demo, equations, export, info, report, simulate, torques, view
 
-COMMANDS = {
+COMMANDS: dict[str, Callable[..., int]] = {
     "info": info.run,
     "audit": audit.run,
     "torques": torques.run,

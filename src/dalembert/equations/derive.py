@@ -19,6 +19,7 @@ from .equation import Equation
 from .laurent import TERMS, Ring, TooLong
 from .parameters import INPUT, Parameter, names, rebuilt
 
+WRENCH = {"torque": "n", "force": "F", "point": "p"}
 RATES = {"v": "dot", "a": "ddot"}  # v is q̇ where a joint has as many coordinates as freedoms
 
 
@@ -62,6 +63,8 @@ def _variables(
                 text = parameters[k]
             elif name in RATES and flat:
                 text = _derivative(rename.get(f"q_{k + 1}", f"q_{k + 1}"), RATES[name])
+            elif name.startswith("external["):
+                text = _wrench(name, k, several="external[1].force" in sizes)
             else:
                 text = f"{name}_{k + 1}"
             made[name, k] = s.Symbol(rename.get(text, text) if name != INPUT else text)
@@ -71,6 +74,12 @@ def _variables(
             raise DalembertError(f"equations: two things are called {symbol.name!r}: rename one of them otherwise")
         taken[symbol.name] = key
     return made
+
+
+def _wrench(name: str, k: int, several: bool) -> str:
+    """external[0].force → F_x, or F_1x where there are several wrenches."""
+    number, _, field = name.removeprefix("external[").partition("].")
+    return f"{WRENCH[field]}_{int(number) + 1 if several else ''}{'xyz'[k]}"
 
 
 def _derivative(name: str, dots: str) -> str:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from dalembert.compile import catalogued
 from dalembert.evaluation import Evaluation
 from dalembert.quantities import METHOD
+from dalembert.structure import Wrench
 
 if TYPE_CHECKING:
     from dalembert.equations import Equation
@@ -26,6 +27,7 @@ class Equations(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         method: str = METHOD,
+        external: Sequence[Wrench] = (),
     ) -> Equation:
         """A quantity as an equation: print it, show it in a notebook, take `.sympy` or `.latex()`.
 
@@ -33,10 +35,11 @@ class Equations(Evaluation):
         "inertia", "placement", "gravity", "friction", "damping", "armature", "stiffness", or True for all; zeros stay
         zeros. rename: symbol → another name, {"q_1": "theta_1"}; two of one value may share a name. simplify: collect
         sines and cosines of sums of angles, and common factors; False gives the expression as traced. method: the
-        derivation, where a quantity has several ("lagrange"). Needs `pip install 'dalembert[equations]'`.
+        derivation, where a quantity has several ("lagrange"). external: wrenches whose forces F, torques n and points p
+        become symbols. Needs `pip install 'dalembert[equations]'`.
         """
         from dalembert.equations import checked_groups, derive  # SymPy is loaded when it is asked for
 
-        options = self._named(name, frame, axes, method=method)
+        options = self._named(name, frame, axes, method=method, external=external)
         groups = checked_groups(symbols)
         return derive(catalogued(name, self.model), name, self.model, options, groups, simplify, dict(rename or {}))
