@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.backends import sympy as symbolic
 from dalembert.backends.sympy import library
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.graph import Function, trace
 from dalembert.model import Model
 from dalembert.quantities import Options, Quantity
@@ -17,7 +17,7 @@ from dalembert.quantities import Options, Quantity
 from .arrange import Arranger, rounded
 from .equation import Equation
 from .laurent import TERMS, Ring, TooLong
-from .parameters import INPUT, Parameter, names, rebuilt
+from .parameters import INPUT, names, parameters, rebuilt
 
 WRENCH = {"torque": "n", "force": "F", "point": "p"}
 RATES = {"v": "dot", "a": "ddot"}  # v is q̇ where a joint has as many coordinates as freedoms
@@ -33,46 +33,64 @@ def derive(
     rename: Mapping[str, str],
 ) -> Equation:
     """The equation of a quantity; see `Robot.equations`."""
-    found = names(model, groups, rename) if groups else {}
-    parameters = {p.name: p for p in found.values()}
-    place = {p: k for k, p in enumerate(parameters)}
-    sizes = quantity.arguments(model, options) | ({INPUT: len(parameters)} if parameters else {})
+    named = names(model, groups) if groups else {}
+    sizes = quantity.arguments(model, options)
+    _check(rename, [*named.values(), *_coordinates(model, sizes).values()])
+    found = parameters(named, rename)
+    constants = {p.name: p for p in found.values()}
+    place = {p: k for k, p in enumerate(constants)}
 
     def compute(*inputs: np.ndarray) -> Any:
-        if not parameters:
+        if not constants:
             return quantity.evaluate(model, options, *inputs)
         made = rebuilt(model, groups, lambda entry: inputs[-1][place[found[entry].name]])
         return quantity.evaluate(made, options, *inputs[:-1])
 
-    function = trace(compute, sizes, name)
-    variables = _variables(model, sizes, list(parameters), rename)
+    function = trace(compute, sizes | ({INPUT: len(constants)} if constants else {}), name)
+    every = _variables(_coordinates(model, sizes), list(constants), rename)
+    variables = {(i.name, k): every[i.name, k] for i in function.inputs for k in range(i.size)}
     write = _simplified(function, variables, bool(groups), model) if simplify else _plain(function, variables)
-    kept: tuple[Parameter, ...] = tuple(parameters.values())
-    return Equation(name, model.name, function.outputs[0].shape, kept, variables, write)
+    return Equation(name, model.name, function.outputs[0].shape, tuple(constants.values()), variables, write)
+
+
+def _check(rename: Mapping[str, str], known: list[str]) -> None:
+    for name in rename:
+        if name not in known:
+            raise unknown("symbol", name, known, "equations")
+
+
+def _coordinates(model: Model, sizes: Mapping[str, int]) -> dict[tuple[str, int], str]:
+    """Input (name, index) → the usual name of its symbol; those of motion always, others as the quantity has them."""
+    flat, made = model.nq == model.nv, {}
+    for name, size in ({"q": model.nq, "v": model.nv, "a": model.nv} | dict(sizes)).items():
+        for k in range(size):
+            if name in RATES and flat:
+                made[name, k] = _derivative(f"q_{k + 1}", RATES[name])
+            elif name.startswith("external["):
+                made[name, k] = _wrench(name, k, several="external[1].force" in sizes)
+            else:
+                made[name, k] = f"{name}_{k + 1}"
+    return made
 
 
 def _variables(
-    model: Model, sizes: Mapping[str, int], parameters: list[str], rename: Mapping[str, str]
+    coordinates: Mapping[tuple[str, int], str], constants: list[str], rename: Mapping[str, str]
 ) -> dict[tuple[str, int], Any]:
-    """Input (name, index) → symbol, each with a name of its own."""
-    s, flat = library(), model.nq == model.nv
-    made: dict[tuple[str, int], Any] = {}
-    for name, size in sizes.items():
-        for k in range(size):
-            if name == INPUT:
-                text = parameters[k]
-            elif name in RATES and flat:
-                text = _derivative(rename.get(f"q_{k + 1}", f"q_{k + 1}"), RATES[name])
-            elif name.startswith("external["):
-                text = _wrench(name, k, several="external[1].force" in sizes)
-            else:
-                text = f"{name}_{k + 1}"
-            made[name, k] = s.Symbol(rename.get(text, text) if name != INPUT else text)
-    taken: dict[str, tuple[str, int]] = {}
-    for key, symbol in made.items():
-        if symbol.name in taken:
+    """Input (name, index) → symbol, each with a name of its own; rates are called after their coordinate."""
+    s, made = library(), {}
+    for (name, k), usual in coordinates.items():
+        dots = RATES.get(name, "")
+        if dots and usual == _derivative(f"q_{k + 1}", dots) and usual not in rename:
+            text = _derivative(rename.get(f"q_{k + 1}", f"q_{k + 1}"), dots)
+        else:
+            text = rename.get(usual, usual)
+        made[name, k] = s.Symbol(text)
+    made |= {(INPUT, k): s.Symbol(text) for k, text in enumerate(constants)}
+    seen: set[str] = set()
+    for symbol in made.values():
+        if symbol.name in seen:
             raise DalembertError(f"equations: two things are called {symbol.name!r}: rename one of them otherwise")
-        taken[symbol.name] = key
+        seen.add(symbol.name)
     return made
 
 
@@ -89,7 +107,7 @@ def _derivative(name: str, dots: str) -> str:
 
 
 def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], exact: bool, model: Model) -> Any:
-    ring = Ring()
+    ring = Ring(nonzero=INPUT)
     try:
         (polynomials,) = ring.polynomials(function)
         if (count := ring.count(polynomials)) > TERMS:

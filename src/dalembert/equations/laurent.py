@@ -34,9 +34,10 @@ class Generator(NamedTuple):
 
 
 class Ring:
-    """The variables of some polynomials, and arithmetic."""
+    """The variables of some polynomials, and arithmetic. Inputs called `nonzero` are never 0."""
 
-    def __init__(self) -> None:
+    def __init__(self, nonzero: str = "") -> None:
+        self.nonzero = nonzero
         self.generators: list[Generator] = []
         self._index: dict[Any, int] = {}
         self._rules: dict[str, Callable[..., Polynomial]] = {
@@ -48,6 +49,8 @@ class Ring:
             "sin": lambda a: self._wave("sin", a),
             "cos": lambda a: self._wave("cos", a),
             "dot": self._dot,
+            "eq": self._equal,
+            "where": self._choose,
         }
 
     def polynomials(self, function: Function) -> list[list[Polynomial]]:
@@ -135,6 +138,21 @@ class Ring:
         for a, b in zip(x[: len(x) // 2], x[len(x) // 2 :], strict=True):
             total = self.add(total, self.multiply(a, b))
         return total
+
+    def _equal(self, a: Polynomial, b: Polynomial) -> Polynomial:
+        """A condition; False (an empty polynomial) where a product of numbers that are never 0 is compared with 0."""
+        if not a or not b:
+            for terms in (a, b):
+                if len(terms) == 1 and all(self._is_nonzero(p) for p, _ in self.exponents(next(iter(terms)))):
+                    return {}
+        return self._atom("eq", a, b)
+
+    def _is_nonzero(self, position: int) -> bool:
+        kind, value = self.generators[position]
+        return kind == "input" and value[0] == self.nonzero
+
+    def _choose(self, condition: Polynomial, a: Polynomial, b: Polynomial) -> Polynomial:
+        return self._atom("where", condition, a, b) if condition else b
 
     def _wave(self, op: str, a: Polynomial) -> Polynomial:
         """sin or cos of a sum of multiples of inputs and a constant, as two exponentials."""

@@ -140,16 +140,23 @@ def entries(model: Model, groups: tuple[str, ...]) -> list[Entry]:
     return found
 
 
-def names(model: Model, groups: tuple[str, ...], rename: Mapping[str, str]) -> dict[Entry, Parameter]:
-    """Entry → its parameter. Entries that are renamed alike become one parameter if their values agree."""
+def names(model: Model, groups: tuple[str, ...]) -> dict[Entry, str]:
+    """Entry → the name of its symbol, without its axis where the others of its family do not matter."""
     found = entries(model, groups)
     matter = _matter(model, groups, found)
-    count = {entry.family: [e for e in found if e.family == entry.family] for entry in found}
+    made = {}
+    for entry in found:
+        family = [e for e in found if e.family == entry.family]
+        rivals = [e for e in family if e in matter] or family
+        made[entry] = entry.family if rivals == [entry] else entry.full
+    return made
+
+
+def parameters(named: Mapping[Entry, str], rename: Mapping[str, str]) -> dict[Entry, Parameter]:
+    """Entry → its parameter. Entries that are renamed alike become one parameter if their values agree."""
     made: dict[Entry, Parameter] = {}
     values: dict[str, float] = {}
-    for entry in found:
-        rivals = [e for e in count[entry.family] if e in matter] or count[entry.family]
-        plain = entry.family if rivals == [entry] else entry.full
+    for entry, plain in named.items():
         name = rename.get(plain, plain)
         if not np.isclose(values.setdefault(name, entry.value), entry.value, rtol=1e-9, atol=0.0):
             raise DalembertError(
