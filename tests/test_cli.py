@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from unicodedata import combining
 
 import numpy as np
 import pytest
@@ -42,7 +43,7 @@ def test_quintic_rates_are_derivatives():
     assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < 1e-12
 
 
-ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "export", "convert", "compare", "view", "report"]
+ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "equations", "export", "convert", "compare", "view", "report"]
 COMMANDS = [*ROBOT_COMMANDS, "bench", "demo"]
 
 
@@ -65,6 +66,12 @@ COMMANDS = [*ROBOT_COMMANDS, "bench", "demo"]
         (["simulate", "2r", "--integrator", "rk46"], "rk45"),
         (["export", "2r", "gravty", "--out", "/dev/null/x"], "gravity"),
         (["convert", "2r", "x.stl"], ".stl"),
+        (["equations", "2r", "--quantity", "mas_matrix"], "did you mean 'mass_matrix'"),
+        (["equations", "2r", "--out", "x.doc"], "document formats: tex, md, html, py"),
+        (["equations", "2r", "--rename", "q_1"], "expected OLD=NEW"),
+        (["equations", "2r", "--rename", "q_3=x"], "unknown symbol 'q_3'"),
+        (["equations", "2r", "--digits", "0"], "--digits"),
+        (["equations", "panda"], "too long for paper"),
         (["compare", "2r", "3s"], "3s"),
         (["report", "2r", "--out", "/no/such/folder/r.html"], "/no/such/folder"),
         (["view", "2r", "--port", "-1"], "port"),
@@ -117,6 +124,51 @@ def test_audit_ends_with_1_on_errors(tmp_path, capsys):
     assert not json.loads(capsys.readouterr().out)["ok"]
     assert json.loads(sarif.read_text("utf-8"))["runs"][0]["results"][0]["level"] == "error"
     assert cli.main(["audit", str(broken), "--rule", "inertia-possible", "--fail-on", "never"]) == 0
+
+
+def test_equations_on_the_terminal(capsys):
+    assert cli.main(["equations", "2r"]) == 0
+    shown = capsys.readouterr().out
+    assert "M₁₁ = 0.45 + 0.27⋅cos(q₂)" in shown and "g₁ = 10.3⋅cos(q₁) + 4.414⋅cos(q₁ + q₂)" in shown
+    assert cli.main(["equations", "3r", "--symbols"]) == 0
+    shown = capsys.readouterr().out
+    assert "τ₃ = q̈₁⋅" in shown and "mass of link1" in shown
+    columns = [sum(not combining(c) for c in line.rstrip()) for line in shown.splitlines()]
+    assert max(columns) <= 80
+
+
+def test_equations_as_json(capsys):
+    assert cli.main(["equations", "2r", "--quantity", "gravity", "--symbols", "--json", "--short"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert "c_{12} g l_{c2} m_{2}" in content["equations"]["gravity"]["latex"]
+    assert content["symbols"][0] == {"name": "m_1", "value": 2.0, "unit": "kg", "meaning": "mass of link1"}
+
+
+@pytest.mark.parametrize("robot", ["2r", "scara"])
+def test_equations_as_a_latex_document(robot, tmp_path):
+    file = tmp_path / "arm.tex"
+    assert cli.main(["equations", robot, "--symbols", "--short", "--out", str(file)]) == 0
+    text = file.read_text("utf-8")
+    assert text.startswith(r"\documentclass") and text.rstrip().endswith(r"\end{document}")
+    assert text.count("{") == text.count("}") and text.count("$") % 2 == 0
+    begun, ended = (re.findall(rf"\\{word}{{(\w+\*?)}}", text) for word in ("begin", "end"))
+    assert sorted(begun) == sorted(ended) and begun.count("align*") == 4
+    for line in text.split(r"\\"):  # a delimiter that stretches must close in its line
+        assert line.count(r"\left") == line.count(r"\right")
+    assert "$m_{1}$ & " in text and text.isascii()
+
+
+def test_equations_as_other_documents(tmp_path):
+    from lxml import html
+
+    files = {kind: tmp_path / f"arm.{kind}" for kind in ("md", "html", "py")}
+    for file in files.values():
+        assert cli.main(["equations", "2r", "--symbols", "--rename", "q_2=theta", "--out", str(file)]) == 0
+    assert files["md"].read_text("utf-8").count("$$") == 10
+    page = html.fromstring(files["html"].read_text("utf-8"))
+    assert len(page.xpath("//math[@display]")) == 11 and len(page.xpath("//tr")) == 7
+    exec(files["py"].read_text("utf-8"), names := {})
+    assert names["inverse_dynamics"].shape == (2, 1) and names["values"][names["g"]] == 9.81
 
 
 def test_torques_reads_and_writes_motions(tmp_path, capsys):

@@ -20,7 +20,7 @@ def run(
     symbols: Annotated[bool, typer.Option("--symbols", help="Symbols instead of the model's numbers.")] = False,
     rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; several times.")] = None,
     frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
-    digits: Annotated[int, typer.Option(min=1, max=17, help="Significant digits of numbers.")] = 4,
+    digits: Annotated[int, typer.Option(help="Significant digits of numbers, 1 to 17.")] = 4,
     short: Annotated[bool, typer.Option("--short", help="c_12 for cos(q_1 + q_2), in .tex and .md.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write a document: .tex, .md, .html or .py.")] = None,
     base: Base = None,
@@ -32,6 +32,8 @@ def run(
     """
     from dalembert.equations import document, symbols_used
 
+    if not 1 <= digits <= 17:
+        raise DalembertError(f"--digits is {digits}, expected 1 to 17")
     made = open_robot(robot, base)
     names = dict(_pair(text) for text in rename or ())
     found = [made.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]

@@ -14,7 +14,7 @@ from dalembert.errors import unknown
 from .equation import LEFT, Equation, python_source
 from .parameters import Parameter
 
-ONE_LINE = 70  # characters of LaTeX, without commands, that fit into a line
+ONE_LINE = 58  # characters of LaTeX, without commands, that fit into a line
 FORCES = "Friction, damping and springs of the joints, where there are any, come on top."
 MOTION = ("mass_matrix", "coriolis_matrix", "gravity")
 
@@ -22,7 +22,7 @@ MOTION = ("mass_matrix", "coriolis_matrix", "gravity")
 def document(equations: Sequence[Equation], kind: str, *, digits: int = 6, short: bool = False) -> str:
     """The text of a document of a kind: tex, md, html or py."""
     if kind not in KINDS:
-        raise unknown("kind of document", kind, KINDS, "equations")
+        raise unknown("document format", kind, KINDS, "equations")
     return KINDS[kind](equations, digits, short)
 
 
@@ -104,7 +104,7 @@ def _tex(equations: Sequence[Equation], digits: int, short: bool) -> str:
     lines = [
         r"\documentclass[a4paper]{article}",
         r"\usepackage[margin=2cm]{geometry}",
-        r"\usepackage{amsmath}",
+        r"\usepackage{amsmath,longtable}",
         r"\allowdisplaybreaks",
         rf"\title{{{_plain_tex(_title(equations))}}}",
         r"\date{}",
@@ -118,11 +118,11 @@ def _tex(equations: Sequence[Equation], digits: int, short: bool) -> str:
         lines += [rf"\section*{{{_plain_tex(_heading(equation))}}}", r"\begin{align*}"]
         lines += [aligned(equation, digits, short), r"\end{align*}"]
     if used := symbols_used(equations):
-        lines += [r"\section*{Symbols}", r"\begin{tabular}{llll}", r"symbol & value & unit & meaning \\ \hline"]
+        lines += [r"\section*{Symbols}", r"\begin{longtable}{llll}", r"symbol & value & unit & meaning \\ \hline"]
         lines += [
             rf"${_symbol(p)}$ & {p.value:.{digits}g} & {_plain_tex(p.unit)} & {_plain_tex(p.meaning)} \\" for p in used
         ]
-        lines += [r"\end{tabular}"]
+        lines += [r"\end{longtable}"]
     return "\n".join([*lines, r"\end{document}", ""])
 
 
@@ -136,7 +136,9 @@ def _markdown(equations: Sequence[Equation], digits: int, short: bool) -> str:
         lines += [aligned(equation, digits, short), r"\end{aligned}", "$$", ""]
     if used := symbols_used(equations):
         lines += ["## Symbols", "", "| symbol | value | unit | meaning |", "|---|--:|---|---|"]
-        lines += [f"| ${_symbol(p)}$ | {p.value:.{digits}g} | {p.unit} | {p.meaning} |" for p in used]
+        for p in used:
+            meaning = p.meaning.replace("|", "&#124;")
+            lines += [f"| ${_symbol(p)}$ | {p.value:.{digits}g} | {p.unit} | {meaning} |"]
     return "\n".join(lines).rstrip() + "\n"
 
 
@@ -183,8 +185,8 @@ def _symbol(parameter: Parameter) -> str:
 
 def _plain_tex(text: str) -> str:
     """Text that LaTeX sets as it stands."""
-    changes = {"_": r"\_", "&": r"\&", "%": r"\%", "#": r"\#", "$": r"\$", "²": r"$^2$", "·": r"$\cdot$"}
-    return "".join(changes.get(c, c) for c in text)
+    changes = {"²": "$^2$", "·": r"$\cdot$", "\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
+    return "".join(changes.get(c, rf"\{c}" if c in "_&%#${}" else c) for c in text)
 
 
 KINDS: dict[str, Callable[[Sequence[Equation], int, bool], str]] = {

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
+from unicodedata import combining
 
 import numpy as np
 
@@ -178,7 +179,8 @@ def python_source(equations: Sequence[Equation]) -> str:
 
 
 def _columns(picture: str) -> int:
-    return max(map(len, picture.split("\n")))
+    """Its width; dots above letters take no column of their own."""
+    return max(sum(not combining(c) for c in line) for line in picture.split("\n"))
 
 
 def _broken(name: Any, x: Any, width: int | None, unicode: bool) -> list[str]:
