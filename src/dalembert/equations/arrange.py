@@ -10,12 +10,13 @@ from typing import Any, NamedTuple
 from dalembert.backends.sympy import library, meaning
 
 from .laurent import Generator, Polynomial, Ring
-from .terms import Monomial, Term, Wave, multiple_angles, products
+from .terms import EXPANDED, Monomial, Term, Wave, multiple_angles, products
 
 RATES = ("a", "tau", "v")  # inputs that are factors of whole groups
 LEADING = ("a", "tau")  # of these, the ones in which the equations of motion are linear
 DENOMINATORS = (1, 2, 3, 4, 6, 8, 16, 32)  # of fractions that symbolic coefficients may have
 CLOSE = 1e-13
+NESTED = 60  # terms up to which factors of some of them are looked for
 
 
 class Functions(NamedTuple):
@@ -50,13 +51,14 @@ class Arranger:
     ordered: bool = False
     wave: Callable[[str, list[tuple[Any, Any]]], Any] = lambda name, angle: None
     _atoms: dict[int, Any] = field(default_factory=dict)
+    _ranks: dict[int, tuple[int, str, int]] = field(default_factory=dict)
 
     def expression(self, polynomial: Polynomial) -> Any:
         """The shortest of: multiple angles, products with powers of cosines, products with powers of sines."""
         forms = [multiple_angles(self.ring, polynomial)]
         if any(len(wave[1]) > 1 or wave[1][0][1] > 1 for term in forms[0] for wave, _ in term.waves):
             forms += [found for kept in ("cos", "sin") if (found := products(self.ring, polynomial, kept)) is not None]
-        return min((self._form(terms) for terms in forms), key=_length)
+        return _shortest([self._form(terms) for terms in forms])
 
     def _form(self, terms: Sequence[Term]) -> Any:
         """Groups of accelerations, each with its factor; then everything else, by velocities or by functions."""
@@ -64,9 +66,10 @@ class Arranger:
         leading = [piece for piece in pieces if any(self._name(p) in LEADING for p, _ in piece.rates)]
         moving = [piece for piece in pieces if piece.rates and piece not in leading]
         resting = [piece for piece in pieces if not piece.rates]
-        ways = [self._by_rate(moving), self._by_function(moving)]
-        shorter = min(ways, key=lambda way: _length(self._sum(way)))
-        return self._sum([*self._by_rate(leading), *shorter, *self._by_function(resting)])
+        ways = [self._sum(self._by_rate(moving))]
+        if len(moving) <= EXPANDED:
+            ways.append(self._sum(self._by_function(moving)))
+        return self._sum([*self._by_rate(leading), _shortest(ways), *self._by_function(resting)])
 
     def _piece(self, term: Term) -> Piece:
         kinds: dict[str, list[tuple[int, int]]] = {"atom": [], "rate": [], "rest": []}
@@ -123,7 +126,7 @@ class Arranger:
     def _nested(self, sums: dict[Monomial, float]) -> Any:
         """Σ number · monomial with factors that several terms share written once: l² (m_2 + m_3) + …"""
         parts, left = [], dict(sums)
-        while left:
+        while 0 < len(left) <= NESTED:
             shared: dict[Monomial, list[Monomial]] = {}
             for monomial in sorted(left, key=self._rank):
                 for k in range(len(monomial) if len(monomial) > 1 else 0):
@@ -156,11 +159,12 @@ class Arranger:
         return (not keys, keys)
 
     def _rank_of(self, position: int) -> Any:
-        made = self.ring.generators[position]
-        if made.kind == "input":
-            name, index = made.value
-            return ((*LEADING, "v", name).index(name), name, index)
-        return (9, str(self.variable(position)), 0)
+        if position not in self._ranks:
+            made = self.ring.generators[position]
+            name, index = made.value if made.kind == "input" else (str(self.variable(position)), 0)
+            place = (*LEADING, "v", name).index(name) if made.kind == "input" else 9
+            self._ranks[position] = (place, name, index)
+        return self._ranks[position]
 
     def _function_rank(self, functions: Functions) -> Any:
         waves = [
@@ -225,7 +229,7 @@ class Arranger:
 
     def _sum(self, parts: Sequence[Any]) -> Any:
         s = library()
-        flat = [x for part in parts for x in s.Add.make_args(part)]
+        flat = [x for part in parts for x in s.Add.make_args(part) if x != 0]
         return s.Add(*flat, evaluate=not self.ordered) if len(flat) != 1 else flat[0]
 
     def _product(self, factors: Sequence[Any]) -> Any:
@@ -254,5 +258,5 @@ def _ratio(a: Mapping[Monomial, float], b: Mapping[Monomial, float]) -> float | 
     return ratio if all(abs(b[key] - ratio * a[key]) <= CLOSE * abs(b[key]) for key in a) else None
 
 
-def _length(expression: Any) -> int:
-    return int(library().count_ops(expression))
+def _shortest(expressions: Sequence[Any]) -> Any:
+    return expressions[0] if len(expressions) == 1 else min(expressions, key=library().count_ops)
