@@ -83,6 +83,24 @@ def test_cart_pole():
     )
 
 
+def test_cart_pole_accelerations():
+    """The accelerations of the cart-pole, one fraction each, with M + m sin² below for a point mass."""
+    builder = ModelBuilder("cart-pole")
+    builder.add_body("cart", parent="world", joint="prismatic", axis=(1, 0, 0), mass=1.0)
+    builder.add_body("pole", parent="cart", joint="revolute", axis=(0, 1, 0), mass=0.1, com=(0, 0, 0.5))
+    names = {"m_1": "M", "m_2": "m", "l_c2": "l", "q_2": "theta"}
+    found = builder.build().equations("forward_dynamics", symbols=True, rename=names).sympy
+    M, m, l, g, t, v, f, n = symbols("M m l g theta thetadot tau_1 tau_2")
+    cart = (f + m * l * v**2 * sin(t) - m * g * sin(t) * cos(t) - n * cos(t) / l) / (M + m * sin(t) ** 2)
+    pole = (
+        (n / l) * (M + m) / (m * l) + (M + m) * g * sin(t) / l - cos(t) * (f / l + m * v**2 * sin(t))
+    ) / (M + m * sin(t) ** 2)  # fmt: skip
+    for ours, theirs in zip(found, (cart, pole), strict=True):
+        over, under = sympy.fraction(sympy.together(ours - theirs))
+        assert sympy.expand(sympy.expand_trig(sympy.expand(over)).subs(cos(t) ** 2, 1 - sin(t) ** 2)) == 0
+        assert under != 0
+
+
 def test_scara_gravity_and_inertia():
     """A SCARA carries its weight with the slide alone; only the elbow's angle changes its inertia."""
     robot = load("scara")

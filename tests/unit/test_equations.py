@@ -126,6 +126,19 @@ def test_followers_with_fractional_ratios_and_offsets():
     )
 
 
+@pytest.mark.parametrize("symbols", [(), True], ids=["numbers", "symbols"])
+@pytest.mark.parametrize("robot", ["2r", "acrobot", "cartpole", "3r"])
+def test_accelerations_are_fractions_of_one_denominator(robot, symbols):
+    robot = load(robot)
+    q, v, tau = state(robot).values()
+    wanted = robot.forward_dynamics(q, v, tau)
+    found = robot.equations("forward_dynamics", symbols=symbols)
+    np.testing.assert_allclose(found.evaluate(q, v, tau), wanted, atol=1e-11 * np.abs(wanted).max())
+    inverse = robot.equations("inverse_mass_matrix", symbols=symbols)
+    np.testing.assert_allclose(inverse.evaluate(q), robot.inverse_mass_matrix(q), rtol=1e-11)
+    assert len({sympy.fraction(x)[1] for x in found.elements(digits=6)}) == 1
+
+
 def test_free_base():
     robot = load("quadrotor")
     for name in ("mass_matrix", "inverse_dynamics"):

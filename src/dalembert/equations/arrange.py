@@ -83,7 +83,7 @@ class Arranger:
         """Σ rate · (Σ function · (coefficients))."""
         order = sorted(pieces, key=lambda piece: self._rank(piece.rates))
         return [
-            self._product([self._sum(self._by_function([x._replace(rates=()) for x in group])), *self._powers(rate)])
+            self.product([self._sum(self._by_function([x._replace(rates=()) for x in group])), *self._powers(rate)])
             for rate, group in groupby(order, key=lambda piece: piece.rates)
         ]
 
@@ -91,7 +91,7 @@ class Arranger:
         """Σ function · (coefficients and rates)."""
         order = sorted(pieces, key=lambda piece: self._function_rank(piece.functions))
         return [
-            self._product([*self._coefficient(list(group)), *self._function(functions)])
+            self.product([*self._coefficient(list(group)), *self._function(functions)])
             for functions, group in groupby(order, key=lambda piece: piece.functions)
         ]
 
@@ -135,8 +135,8 @@ class Arranger:
             if len(shared.get(factor, ())) < 2:
                 break
             inner = {tuple(x for x in monomial if x not in factor): left.pop(monomial) for monomial in shared[factor]}
-            parts.append((shared[factor][0], self._product([*self._powers(factor), *self._factored(inner)])))
-        parts += [(m, self._product([self._number(c), *self._powers(m)])) for m, c in left.items()]
+            parts.append((shared[factor][0], self.product([*self._powers(factor), *self._factored(inner)])))
+        parts += [(m, self.product([self._number(c), *self._powers(m)])) for m, c in left.items()]
         parts.sort(key=lambda pair: (-sum(n for _, n in pair[0]), self._rank(pair[0])))
         return self._sum([part for _, part in parts])
 
@@ -232,7 +232,7 @@ class Arranger:
         flat = [x for part in parts for x in s.Add.make_args(part) if x != 0]
         return s.Add(*flat, evaluate=not self.ordered) if len(flat) != 1 else flat[0]
 
-    def _product(self, factors: Sequence[Any]) -> Any:
+    def product(self, factors: Sequence[Any]) -> Any:
         """A product in which sums stay whole."""
         s = library()
         factors = [f for f in factors if f != 1]

@@ -14,11 +14,13 @@ from dalembert.graph import Function, trace
 from dalembert.model import Model
 from dalembert.quantities import Options, Quantity
 
+from . import cramer
 from .arrange import Arranger, rounded
 from .equation import Equation
-from .laurent import TERMS, Ring, TooLong
+from .laurent import TERMS, Polynomial, Ring, TooLong
 from .parameters import INPUT, names, parameters, rebuilt
 
+ONE: Polynomial = {0: 1.0 + 0j}
 WRENCH = {"torque": "n", "force": "F", "point": "p"}
 RATES = {"v": "dot", "a": "ddot"}  # v is q̇ where a joint has as many coordinates as freedoms
 
@@ -40,17 +42,21 @@ def derive(
     constants = {p.name: p for p in found.values()}
     place = {p: k for k, p in enumerate(constants)}
 
+    solving = simplify and cramer.applies(name, model)
+    evaluate = cramer.system if solving else quantity.evaluate
+
     def compute(*inputs: np.ndarray) -> Any:
         if not constants:
-            return quantity.evaluate(model, options, *inputs)
+            return evaluate(model, options, *inputs)
         made = rebuilt(model, groups, lambda entry: inputs[-1][place[found[entry].name]])
-        return quantity.evaluate(made, options, *inputs[:-1])
+        return evaluate(made, options, *inputs[:-1])
 
     function = trace(compute, sizes | ({INPUT: len(constants)} if constants else {}), name)
     every = _variables(_coordinates(model, sizes), list(constants), rename)
     variables = {(i.name, k): every[i.name, k] for i in function.inputs for k in range(i.size)}
     write = _simplified(function, variables, bool(groups), model) if simplify else _plain(function, variables)
-    return Equation(name, model.name, function.outputs[0].shape, tuple(constants.values()), variables, write)
+    shape = cramer.SHAPES[name](model.nv) if solving else function.outputs[0].shape
+    return Equation(name, model.name, shape, tuple(constants.values()), variables, write)
 
 
 def _check(rename: Mapping[str, str], known: list[str]) -> None:
@@ -109,8 +115,9 @@ def _derivative(name: str, dots: str) -> str:
 def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], exact: bool, model: Model) -> Any:
     ring = Ring(nonzero=INPUT)
     try:
-        (polynomials,) = ring.polynomials(function)
-        if (count := ring.count(polynomials)) > TERMS:
+        outputs = ring.polynomials(function)
+        polynomials, divisor = cramer.solved(ring, *outputs) if len(outputs) == 2 else (outputs[0], ONE)
+        if (count := ring.count([*polynomials, divisor])) > TERMS:
             raise TooLong(f"{count} terms")
     except TooLong as error:
         raise DalembertError(
@@ -120,7 +127,8 @@ def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], ex
 
     def write(**how: Any) -> Sequence[Any]:
         arranger = Arranger(ring, variables, exact, **how)
-        return [arranger.expression(p) if p else library().Integer(0) for p in polynomials]
+        under = [] if divisor == ONE else [library().Pow(arranger.expression(divisor), -1)]
+        return [arranger.product([arranger.expression(p), *under]) if p else library().Integer(0) for p in polynomials]
 
     return write
 
