@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from dalembert.formats import read_mjcf
-from fuzz.mutations import double, drop, drop_attribute, one, rounds, swap, trial, truncate
+from fuzz.mutations import double, drop, drop_attribute, flip_bytes, one, rounds, swap, trial, truncate
 
 MOST = 500 * 2**20  # [bytes] that reading may add to the process
 
@@ -91,14 +91,6 @@ TAGS = [
 WORDS = ["type", "count", "file", "class", "stiffness", "polycoef", "mass", "range", "gear", "joint", "body1", "params"]
 
 
-def flip_letters(data: bytes, rng: random.Random) -> bytes:
-    """As `flip_bytes`, mostly to letters: other bytes end at the XML parser, before MuJoCo."""
-    changed = bytearray(data)
-    for _ in range(rng.choice((1, 1, 1, 8))):
-        changed[rng.randrange(len(changed))] = rng.randrange(256) if rng.random() < 0.2 else rng.randrange(32, 127)
-    return bytes(changed)
-
-
 def add_element(data: bytes, rng: random.Random) -> bytes:
     words = " ".join(f'{word}="{rng.choice(NUMBERS + NAMES)}"' for word in rng.sample(WORDS, rng.randint(0, 3)))
     return one(rb"(?<=>)\n", data, rng, f"<{rng.choice(TAGS)} {words}/>".encode())
@@ -114,7 +106,7 @@ def test_the_files_are_sound_before_they_are_mutated():
 
 EMPTY = rb"<\w+ [^<>]*/>"
 MUTATIONS = {
-    "flip_letters": flip_letters,
+    "flip_bytes": flip_bytes,
     "truncate": truncate,
     "drop_attribute": drop_attribute,
     "swap_number": swap(rb"(?<=[\" ])-?[0-9.]+(?:e-?\d+)?(?=[\" ])", NUMBERS),
