@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from dataclasses import replace
 
 import numpy as np
@@ -73,3 +74,9 @@ def test_a_loop_needs_its_length():
     loop = next(e for e in EXPRESSIONS if e.name == "loop").traced
     with pytest.raises(DalembertError, match="number of passes"):
         symbolic.run(loop)
+
+
+def test_missing_library_names_the_extra(monkeypatch):
+    monkeypatch.setitem(sys.modules, "sympy", None)
+    with pytest.raises(DalembertError, match=r"pip install 'dalembert\[equations\]'"):
+        symbolic.library()
