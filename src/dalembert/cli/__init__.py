@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Sequence
 
-import click
 import typer
 
 from dalembert.errors import DalembertError
@@ -38,19 +37,23 @@ for name, command in COMMANDS.items():
     app.command(name)(command)
 
 
+# typer may bring a click of its own, so its errors are found through typer
+USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")  # type: ignore
+
+
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit code: 0 success, 1 a check failed, 2 bad usage, 130 interrupted."""
     given = list(sys.argv[1:] if arguments is None else arguments)
     where = f"dalembert {given[0]}" if given and given[0] in COMMANDS else "dalembert"
     try:
         code = app(given, standalone_mode=False)
-    except click.ClickException as error:
-        error.show()
+    except USAGE as error:
+        error.show()  # type: ignore[attr-defined]
         return 2
     except (DalembertError, OSError) as error:
         print(f"{where}: {error}", file=sys.stderr)
         return 2
-    except (KeyboardInterrupt, click.Abort):
+    except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return 130
     return code if isinstance(code, int) else 0

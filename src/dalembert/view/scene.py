@@ -25,6 +25,7 @@ class RobotScene:
 
     def __init__(self, server: Any, robot: Any, root: str, placement: Any = (0.0, 0.0, 0.0)) -> None:
         self.robot, self.root, self.notes = robot, root, list[str]()
+        self.placement = np.asarray(placement, float)
         self._scene = server.scene
         self._scene.add_frame(root, show_axes=False, position=placement)
         self._size = _size(robot)
@@ -102,7 +103,15 @@ class RobotScene:
             color = tuple(int(255 * np.clip(c, 0.0, 1.0)) for c in geometry.color[:3])  # type: ignore[assignment]
             style.setdefault("opacity", geometry.color[3] if geometry.color[3] < 1.0 else None)
         return self._scene.add_mesh_simple(
-            name, vertices, triangles, color=color, position=X.p, wxyz=so3.to_quaternion(X.R), side="double", **style
+            name,
+            vertices,
+            triangles,
+            color=color,
+            position=X.p,
+            wxyz=so3.to_quaternion(X.R),
+            side="double",
+            receive_shadow=False,
+            **style,
         )
 
     def _add_collision(self) -> list[Any]:

@@ -180,10 +180,12 @@ class Viewer:
         show(run.q[0], 0)
 
     def _point_camera(self) -> None:
-        points = np.concatenate([scene.robot.poses(scene.q)[:, :3, 3] for scene in self.scenes])
+        places = [scene.robot.poses(scene.q)[:, :3, 3] + scene.placement for scene in self.scenes]
+        points = np.concatenate(places)
         middle, size = points.mean(axis=0), max(float(np.max(np.ptp(points, axis=0))), 0.3)
+        way = np.array([1.0, -1.0, 0.6]) if len(places) == 1 else np.array([1.3, -0.3, 0.4])
         camera = self.server.initial_camera
-        camera.position, camera.look_at = tuple(middle + size * np.array([1.0, -1.0, 0.6])), tuple(middle)
+        camera.position, camera.look_at = tuple(middle + size * way), tuple(middle)
 
 
 def _viser() -> Any:
@@ -199,6 +201,8 @@ def _free_port(host: str, port: int) -> int:
     with socket.socket() as probe:
         try:
             probe.bind((host, port))
+        except OverflowError:
+            raise DalembertError(f"port is {port}, expected 0 to 65535; 0 takes any free one") from None
         except OSError as error:
             raise DalembertError(
                 f"cannot serve at {host}:{port}: {error.strerror}; give another port, 0 for any"
