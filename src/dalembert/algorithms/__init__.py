@@ -6,7 +6,7 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 from .aba import aba
 from .center_of_mass import center_of_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
-from .configuration import difference, integrate, interpolate, neutral, normalize, random
+from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
 from .coordinates import along_velocities, coordinate_rate
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
@@ -44,6 +44,7 @@ __all__ = [
     "coordinate_rate",
     "coriolis_matrix",
     "difference",
+    "displacement_rate",
     "energy",
     "energy_regressor",
     "equations",

@@ -1,0 +1,102 @@
+"""What a force element is: forces of a state, states of its own, and what it does to the energy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import Body, Model
+
+
+class Situation(NamedTuple):
+    """What an element sees: time t [s], q (nq,), v (nv,), its own states z, and the commanded forces tau (nv,)."""
+
+    model: Model
+    t: Any
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    tau: np.ndarray
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an element does.
+
+    tau: body of the joint → generalised force (nv_i,) on it; wrenches: body index → wrench [τ; f] (6,) at its origin,
+    in its axes; rate: ż of its own states; lost: power turned into heat [W]; given: power put in from outside [W].
+    With the energy U that the element stores, force power = given − lost − dU/dt holds at every instant.
+    """
+
+    tau: Mapping[int, Any] = field(default_factory=dict)
+    wrenches: Mapping[int, np.ndarray] = field(default_factory=dict)
+    rate: Any = ()
+    lost: Any = 0.0
+    given: Any = 0.0
+
+
+class Element:
+    """A force element. Written with arithmetic and `dalembert.math`, so that it computes and traces alike."""
+
+    loses: ClassVar[bool] = False  # whether it can turn energy into heat
+    gives: ClassVar[bool] = False  # whether it can put in energy from outside
+    stores: ClassVar[bool] = False  # whether it can store energy
+
+    def label(self) -> str:
+        """Name in the ledger: the kind and where it acts."""
+        place = getattr(self, "joint", None) or getattr(self, "frame", None)
+        return f"{type(self).__name__}({place})" if place else type(self).__name__
+
+    def prepared(self, model: Model) -> Model:
+        """The model with what the element adds to its constants; here the names are checked."""
+        return model
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The element's own states at the beginning."""
+        return np.zeros(0)
+
+    def size(self, model: Model) -> int:
+        """How many states of its own the element has."""
+        return 0
+
+    def act(self, s: Situation) -> Action:
+        """Forces and powers in a situation."""
+        raise TypeError(f"{type(self).__name__} must define act(situation)")
+
+    def energy(self, s: Situation) -> Any:
+        """Energy stored [J]."""
+        return 0.0
+
+    def gap(self, s: Situation) -> Any:
+        """Positive while nothing happens; where it becomes negative, `impact` is called. None: no such event."""
+        return None
+
+
+def single(model: Model, joint: str, what: str) -> Body:
+    """The body of a joint with one coordinate."""
+    body = model.joint(joint)
+    if body.joint.nv != 1:
+        raise DalembertError(
+            f"{what}: joint {joint!r} is {body.joint.kind} with {body.joint.nv} freedoms, expected one with a single "
+            "coordinate (revolute, continuous, prismatic, screw)"
+        )
+    return body
+
+
+def leading(model: Model, joint: str, what: str) -> Body:
+    """The body of a joint with one coordinate that is its own."""
+    body = single(model, joint, what)
+    if body not in model.independent:
+        raise DalembertError(f"{what}: joint {joint!r} follows {body.joint.leader!r}: act on that one")
+    return body
+
+
+def positive(what: str, **values: float) -> None:
+    """Refuse numbers below zero."""
+    for name, value in values.items():
+        if not np.all(np.asarray(value, float) >= 0.0):
+            raise DalembertError(f"{what}: {name} is {value!r}, expected a number ≥ 0")
