@@ -17,6 +17,7 @@ from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
+from .methods.simulation import Simulation
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
 
@@ -36,6 +37,7 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Simulation,
     Compiling,
 ):
     """A robot and its dynamics.

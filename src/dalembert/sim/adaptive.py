@@ -140,6 +140,7 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
         compute,
         carry={"q_next": "q", "e_next": "e", "k_next": "k", "clock_next": "clock"},
         lanes=1,
+        interpreted=system.called,
         record=("start", "q_start", "e_start", *(["dense"] if method.dense is not None else [])),
     )
 

@@ -48,6 +48,7 @@ def program(system: System, name: str, identity: str | None, recorded: bool) -> 
         carry={"q_next": "q", "e_next": "e", "number_next": "number"},
         record=("q_next", "e_next") if recorded else (),
         lanes=1,
+        interpreted=system.called,
     )
 
 

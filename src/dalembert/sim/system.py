@@ -48,6 +48,7 @@ class System:
     law: Law | None = None
     driven: bool = False  # whether forces come as numbers u
     ledger: bool = True  # whether the accounts are kept
+    called: bool = False  # whether the law is Python code that cannot be traced
 
     @property
     def nu(self) -> int:

@@ -44,7 +44,7 @@ class Element:
 
     loses: ClassVar[bool] = False  # whether it can turn energy into heat
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
-    stores: ClassVar[bool] = False  # whether it can store energy
+    plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
 
     def label(self) -> str:
         """Name in the ledger: the kind and where it acts."""

@@ -1,0 +1,114 @@
+"""The compiled programs of a system and an integrator, kept for the next run of the same kind."""
+
+from __future__ import annotations
+
+from functools import cached_property, lru_cache
+from typing import Any
+
+from dalembert.errors import unknown
+from dalembert.model import Model
+
+from . import adaptive, fixed, implicit
+from .called import CalledSystem
+from .elements.base import Element
+from .laws import Drive
+from .program import Program
+from .system import System
+from .tableaux import TABLEAUX, Tableau
+from .variational import variational
+
+IMPLICIT = {"implicit-midpoint": implicit.midpoint, "variational": variational}
+ADAPTIVE = tuple(name for name, method in TABLEAUX.items() if method.adaptive)
+INTEGRATORS = (*fixed.STEPS, *IMPLICIT)
+HELD = ("implicit-velocity", *IMPLICIT)  # with these a law that cannot be traced is asked once per step
+
+
+class Programs:
+    """What a run needs of a system, compiled when first used. identity: text that determines all of it, or None."""
+
+    def __init__(self, system: System, integrator: str, identity: str | None) -> None:
+        self.system, self.integrator = system, integrator
+        self.identity = None if identity is None else f"{identity} {integrator}"
+
+    @property
+    def method(self) -> Tableau:
+        """The tableau of an adaptive integrator."""
+        return TABLEAUX[self.integrator]
+
+    @cached_property
+    def attempts(self) -> Program:
+        """Adaptive steps."""
+        return adaptive.program(self.system, self.method, self.identity)
+
+    @cached_property
+    def between(self) -> Program:
+        """Dense output."""
+        return adaptive.interpolation(self.system, self.method, self.identity)
+
+    @cached_property
+    def recorded(self) -> Program:
+        """Fixed steps, all states kept."""
+        return fixed.program(self.system, self.integrator, self.identity, True)
+
+    @cached_property
+    def final(self) -> Program:
+        """Fixed steps, the last state kept."""
+        return fixed.program(self.system, self.integrator, self.identity, False)
+
+    @cached_property
+    def newton(self) -> Program:
+        """Implicit steps."""
+        return implicit.program(self.system, IMPLICIT[self.integrator], self.identity)
+
+    @cached_property
+    def rates(self) -> Program:
+        """ė (ne,) of a state."""
+        system = self.system
+
+        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+            return {"rates": system.rates(t[0], q, e, u)}
+
+        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
+        return Program(
+            "rates", self.identity, sizes, {"rates": (system.ne,)}, compute, lanes=1, interpreted=system.called
+        )
+
+    @cached_property
+    def observed(self) -> Program:
+        """Torques and energies of states."""
+        system = self.system
+
+        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+            return {
+                "tau": system.torque(t[0], q, e[: system.model.nv], u),
+                "energies": list(system.energies(t[0], q, e, u)),
+            }
+
+        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
+        return Program("observed", self.identity, sizes, {"tau": (system.model.nv,), "energies": (3,)}, compute)
+
+
+def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: str) -> Programs:
+    """The programs of a run; those of an earlier one like it if there was one."""
+    if integrator not in INTEGRATORS:
+        raise unknown("integrator", integrator, INTEGRATORS, "simulate")
+    driven = drive.called or bool(drive.values.shape[1])
+    if drive.called and integrator not in HELD:
+        text = _identity(model, elements, True)
+        called = CalledSystem(
+            model, elements, None, driven=True, called=True, function=drive.function, identity=text
+        )
+        return Programs(called, integrator, text)
+    law = None if drive.called else drive.function
+    return _kept(model, elements, law, driven, integrator)
+
+
+@lru_cache(maxsize=64)
+def _kept(model: Model, elements: tuple[Element, ...], law: Any, driven: bool, integrator: str) -> Programs:
+    plain = law is None and all(element.plain for element in elements)
+    identity = _identity(model, elements, driven) if plain else None
+    return Programs(System(model, elements, law, driven), integrator, identity)
+
+
+def _identity(model: Model, elements: tuple[Element, ...], driven: bool) -> str:
+    return f"{model.fingerprint} {elements!r} {driven}"

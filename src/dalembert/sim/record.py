@@ -1,0 +1,80 @@
+"""Recording: states on a grid of times, by dense output or at the ends of steps."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from .compiled import Programs
+from .engines import Chunk, Engine, State
+
+
+class Recorder:
+    """Collects (t, q, e, u) on the grid 0, record, 2 record, …, duration; or at every step when record is None."""
+
+    def __init__(self, programs: Programs, start: State, duration: float, record: float | None) -> None:
+        self.programs, self.record, self.duration = programs, record, duration
+        self.last_u = np.zeros(programs.system.nu)
+        self._rows = [(np.array([start.t]), start.q[None], start.e[None], None)]
+        count = 0 if record is None else int(np.ceil(duration / record * (1.0 - 1e-9)))
+        self.grid = np.append(np.arange(1, count) * (record or 0.0), duration)
+        self._next = 0
+
+    def blocks(self, begin: float, end: float, engine: Engine) -> list[tuple[float, int | None]]:
+        """(stop, wanted nodes on the way there) for each part of the way: the nodes, equally far apart, are grid times.
+
+        None: every step is a node. An engine with dense output goes all the way at once.
+        """
+        if self.record is None or not engine.lands:
+            return [(end, None)]
+        tiny = 1e-9 * self.record
+        inside = self.grid[(self.grid > begin + tiny) & (self.grid < end - tiny)].tolist()
+        if engine.adaptive:
+            return [(stop, None) for stop in [*inside, end]]
+        found, at = [], begin
+        for stop in [*inside, end]:
+            even = abs(stop - at - self.record) < tiny
+            if found and even and found[-1][2]:
+                found[-1] = (stop, found[-1][1] + 1, True)
+            else:
+                found.append((stop, 1, even))
+            at = stop
+        return [(stop, nodes) for stop, nodes, _ in found]
+
+    def take(self, chunk: Chunk, u: np.ndarray) -> None:
+        """Record what lies on the grid within a chunk, driven by u."""
+        self.last_u = u
+        if self.record is None:
+            self._keep(chunk.t[1:], chunk.q[1:], chunk.e[1:], u)
+            return
+        tiny = 1e-9 * self.record
+        stop = int(np.searchsorted(self.grid, chunk.t[-1] + tiny, "right"))
+        times = self.grid[self._next : stop]
+        self._next = max(stop, self._next)
+        if not len(times):
+            return
+        if chunk.dense is None:
+            at = np.argmin(np.abs(chunk.t[:, None] - times[None]), axis=0)
+            self._keep(times, chunk.q[at], chunk.e[at], u)
+            return
+        at = np.clip(np.searchsorted(chunk.t, times, "left") - 1, 0, len(chunk.t) - 2)
+        h = chunk.t[at + 1] - chunk.t[at]
+        x = np.clip((times - chunk.t[at]) / h, 0.0, 1.0)
+        inputs = {
+            "q": chunk.q[at],
+            "e": chunk.e[at],
+            "dense": chunk.dense[at].reshape(len(at), -1),
+            "at": np.stack([x, h], axis=1),
+        }
+        made = self.programs.between(inputs, (len(at),))
+        self._keep(times, made["q"], made["e"], u)
+
+    def _keep(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
+        if len(self._rows) == 1 and self._rows[0][3] is None:
+            self._rows[0] = (*self._rows[0][:3], u)
+        self._rows.append((t, q, e, u))
+
+    def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """t (n,), q (n, nq), e (n, ne), u (n, nu)."""
+        t, q, e = (np.concatenate([row[k] for row in self._rows]) for k in range(3))
+        u = np.repeat([self.last_u if row[3] is None else row[3] for row in self._rows], [len(r[0]) for r in self._rows], 0)
+        return t, q, e, u

@@ -1,0 +1,61 @@
+"""The result of a simulation."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.model import Model
+
+from .ledger import Ledger
+
+if TYPE_CHECKING:
+    from .audit import Audit
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A motion over n times.
+
+    t (n,) [s]; q (n, nq); v (n, nv); tau (n, nv): commanded generalised forces [N·m or N]; states (n, nz): of elements;
+    energy: the ledger; log: what the user should know; steps: how many were taken; settings: of the integration.
+    """
+
+    model: Model
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    states: np.ndarray
+    energy: Ledger
+    log: tuple[str, ...]
+    steps: int
+    settings: dict[str, Any]
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
+        return f"<Run of {self.model.name!r}: {len(self.t)} times, {span}, {self.settings['integrator']}>"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def audit(self) -> Audit:
+        """How well the energy adds up, in words: what the residual means, and which step or integrator would do."""
+        from .audit import audit
+
+        return audit(self)
+
+    def plot(self, what: tuple[str, ...] = ("q", "v", "tau", "energy")) -> Any:
+        """A matplotlib figure of positions, velocities, forces and energies, with names and units."""
+        from .plot import plot
+
+        return plot(self, what)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run: .npz (complete), .csv, .parquet, .h5 or .mcap (times series by name); see `load_run`."""
+        from .save import save
+
+        save(self, path)

@@ -1,0 +1,170 @@
+"""One run from beginning to end: legs of the torque law, engines, recording, and what to say when it stops."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms import normalize
+from dalembert.compile import check_quaternions, real_array
+from dalembert.errors import DalembertError
+from dalembert.model import Model
+
+from .advice import why_and_what
+from .compiled import ADAPTIVE, HELD, Programs, programs
+from .elements.base import Element
+from .engines import DEFAULT_STEP, Engine, State, Trouble, engine, steps_between
+from .failure import SimulationError
+from .laws import Drive, drive
+from .ledger import Ledger
+from .progress import Progress
+from .record import Recorder
+from .run import Run
+
+
+def simulate(
+    model: Model,
+    q: Any,
+    v: Any,
+    duration: float,
+    torque: Any = None,
+    integrator: str = "rk45",
+    step: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    record: float | None = 0.01,
+    elements: Sequence[Element] = (),
+    progress: bool | None = None,
+) -> Run:
+    """See `Robot.simulate`."""
+    q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
+    _check_settings(duration, step, rtol, atol, record)
+    made = tuple(elements)
+    for element in made:
+        if not isinstance(element, Element):
+            raise DalembertError(f"simulate: elements: expected force elements, got {type(element).__name__}")
+        model = element.prepared(model)
+    given = drive(model, torque, float(duration))
+    compiled = programs(model, made, given, integrator)
+    z = [element.start(model, q, v) for element in made]
+    e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
+    settings = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "duration": float(duration)}
+    if step is None and integrator not in ADAPTIVE:
+        settings["step"] = DEFAULT_STEP
+    return _Simulation(compiled, given, settings, record, progress).run(State(0.0, normalize(model, q), e))
+
+
+class _Simulation:
+    """A run in progress."""
+
+    def __init__(
+        self, compiled: Programs, given: Drive, settings: dict[str, Any], record: float | None, progress: bool | None
+    ) -> None:
+        self.compiled, self.drive, self.settings, self.record = compiled, given, settings, record
+        self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"])
+        self.log, self.steps = list(given.log), 0
+        self.held = given.called and compiled.integrator in HELD
+        if settings["step"] is not None and settings["integrator"] not in ADAPTIVE and settings["step"] == DEFAULT_STEP:
+            self.log.append(f"step: {DEFAULT_STEP:g} s")
+        if self.held:
+            self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
+        self.progress = Progress(settings["duration"], progress)
+
+    def run(self, state: State) -> Run:
+        """From the state at the beginning to the end, or as far as it goes."""
+        duration = self.settings["duration"]
+        recorder = Recorder(self.compiled, state, duration, self.record)
+        try:
+            for stop, nodes, numbers in self._legs(recorder):
+                u = numbers if numbers is not None else self._asked(state)
+                for chunk in self.engine.advance(state, stop, u, nodes):
+                    recorder.take(chunk, u)
+                    state = chunk.end
+                    self.steps += chunk.steps
+                    self.progress.show(state.t)
+        except Trouble as trouble:
+            if trouble.chunk is not None:
+                recorder.take(trouble.chunk, recorder.last_u)
+            error = SimulationError(why_and_what(self.compiled, trouble, self.settings, recorder.last_u))
+            error.run = self._result(recorder)
+            raise error from None
+        except SimulationError as error:
+            error.run = self._result(recorder)
+            raise
+        except KeyboardInterrupt:
+            self.log.append(f"interrupted at t = {state.t:.6g} s of {duration:g} s")
+        finally:
+            self.progress.close()
+        return self._result(recorder)
+
+    def _legs(self, recorder: Recorder) -> Iterator[tuple[float, int | None, np.ndarray | None]]:
+        """(end of each leg [s], nodes wanted on the way, the numbers that drive it; None: ask the law there)."""
+        ends = [*self.drive.times[1:], self.settings["duration"]]
+        for begin, end, u in zip(self.drive.times, ends, self.drive.values, strict=True):
+            at = float(begin)
+            for stop, nodes in recorder.blocks(at, float(end), self.engine):
+                if self.held:
+                    count = (nodes or 1) * steps_between(0.0, (stop - at) / (nodes or 1), self.settings["step"])
+                    yield from ((float(t), None, None) for t in np.linspace(at, stop, count + 1)[1:])
+                else:
+                    yield stop, nodes, u
+                at = stop
+
+    def _asked(self, state: State) -> np.ndarray:
+        n = self.compiled.system.model.nv
+        assert self.drive.function is not None
+        return np.concatenate([self.drive.function(state.t, state.q, state.e[:n]), np.zeros(n + 1)])
+
+    def _result(self, recorder: Recorder) -> Run:
+        system = self.compiled.system
+        t, q, e, u = recorder.arrays()
+        tau, energies = self._observed(t, q, e, u)
+        w = e[:, system.measured :]
+        accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
+        for k, entry in enumerate(system.entries):
+            accounts[entry.kind][entry.name] = w[:, k]
+        ledger = Ledger(*energies.T, work=accounts["work"], heat=accounts["heat"])
+        n = system.model.nv
+        states = e[:, n : system.measured]
+        return Run(
+            system.model, t, q, e[:, :n], tau, states, ledger, tuple(self.log), self.steps, dict(self.settings)
+        )
+
+    def _observed(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Torques and energies at the recorded times."""
+        n = self.compiled.system.model.nv
+        if self.drive.called and not self.held:
+            assert self.drive.function is not None
+            tau = np.array([self.drive.function(x, y, z[:n]) for x, y, z in zip(t, q, e, strict=True)])
+            u = np.concatenate([tau, np.zeros((len(t), n + 1))], axis=1)
+        made = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
+        return made["tau"], made["energies"]
+
+
+def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:
+    expected = f"expected ({size},) for robot {model.name!r}"
+    array = real_array(f"simulate: {name}", x, expected).astype(float)
+    if array.shape != (size,):
+        raise DalembertError(f"simulate: {name} has shape {array.shape}, {expected}; `rollout` takes batches")
+    if not np.all(np.isfinite(array)):
+        raise DalembertError(f"simulate: {name}[{int(np.argmin(np.isfinite(array)))}] is not finite, {expected}")
+    check_quaternions(model, "simulate", {name: array})
+    return array
+
+
+def _check_settings(duration: Any, step: Any, rtol: Any, atol: Any, record: Any) -> None:
+    for name, value, least in (
+        ("duration", duration, 0.0),
+        ("step", step, 0.0),
+        ("rtol", rtol, 0.0),
+        ("atol", atol, 0.0),
+        ("record", record, 0.0),
+    ):
+        if value is None and name in ("step", "record"):
+            continue
+        if not (isinstance(value, (int, float, np.number)) and least < float(value) < np.inf):
+            raise DalembertError(f"simulate: {name} is {value!r}, expected a number above 0")
+
+
