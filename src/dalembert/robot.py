@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from .methods.analysis import Analysis
+from .methods.auditing import Auditing
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 
 class Robot(
     Analysis,
+    Auditing,
     Configurations,
     Dynamics,
     Kinematics,
@@ -112,7 +114,7 @@ class Robot(
         return frame_info(self.model, self.model.frame(name))
 
     def without(self, *effects: str) -> Robot:
-        """The same robot without some of "friction", "damping", "armature", "springs"."""
+        """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
         return Robot(self.model.without(*effects), self.import_log)
 
     def with_parameters(self, pi: Any) -> Robot:

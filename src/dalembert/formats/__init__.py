@@ -19,6 +19,7 @@ from .xml import is_xml
 
 __all__ = ["Finding", "read", "read_urdf"]
 
+READERS = {".urdf": read_urdf}  # ending of the file's name → its reader
 PLANNED = {
     ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
     ".dh.toml": "use ModelBuilder, or write URDF",
@@ -38,12 +39,16 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
     if isinstance(source, str) and is_xml(source):
         return read_urdf(source, **options)
     if source in names():
-        return read_urdf(path(text), **options)
-    if text.lower().endswith(".urdf"):
-        return read_urdf(source, **options)
+        return read(path(text), **options)
+    for ending, reader in READERS.items():
+        if text.lower().endswith(ending):
+            return reader(source, **options)
     for ending, cure in PLANNED.items():
         if text.lower().endswith(ending):
             raise DalembertError(f"{text}: {ending} files are not supported in this version; {cure}")
+    endings = ", ".join(READERS)
     if Path(text).suffix:
-        raise DalembertError(f"{text}: no reader for files that end in '{Path(text).suffix}'; expected a .urdf file")
-    raise DalembertError(f"{unknown('bundled robot', text, names())}; or give the path of a .urdf file")
+        raise DalembertError(
+            f"{text}: no reader for files that end in '{Path(text).suffix}'; expected one of {endings}"
+        )
+    raise DalembertError(f"{unknown('bundled robot', text, names())}; or give the path of a file ({endings})")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
-from dalembert.model.builder import WORLD
+from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
 from .ledger import Finding, Ledger

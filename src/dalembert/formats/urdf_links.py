@@ -9,6 +9,7 @@ from lxml import etree
 
 from dalembert.spatial import Inertia, Pose
 
+from .diagnosis import report_inertia
 from .ledger import Ledger
 from .urdf_elements import Element, origin, report_unknown, single
 from .xml import Document, children, tag_of
@@ -17,15 +18,6 @@ ATTRIBUTES = {"name"}
 GEOMETRY = {"visual", "collision"}
 # Words a simulator might use for physics that dynamics would need, and that plain URDF links do not have.
 PHYSICAL = {"mass", "inertia", "origin", "gravity", "damping", "velocity_decay", "kinematic"}
-
-# Likely causes, keyed by a word of the violated condition.
-CAUSES = {
-    "mass is negative": "a sign slip",
-    "mass is 0": "the mass was left out",
-    "negative principal moment": "products of inertia with wrong signs or units, or moments not taken at the centre "
-    "of mass",
-    "triangle inequality": "moments rounded, scaled per axis or not taken at the centre of mass",
-}
 
 
 @dataclass(frozen=True)
@@ -51,11 +43,7 @@ def read_link(document: Document, element: Element, ledger: Ledger) -> Link:
     if inertial is None:
         return Link(name, Inertia.zero(), False, element)
     at_com, X = _inertia(document, inertial, ledger)
-    for problem in at_com.problems():  # before it is moved: round-off of the parallel axis must not count
-        cause = next((text for word, text in CAUSES.items() if word in problem), "a slip in the file")
-        ledger.warning(
-            document.where(element), f"link '{name}' is not physical: {problem}; likely cause: {cause}", "kept as given"
-        )
+    report_inertia(ledger, document.where(element), name, at_com)
     return Link(name, at_com.transform(X), True, element)
 
 

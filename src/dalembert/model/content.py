@@ -9,17 +9,23 @@ from typing import Any
 
 import numpy as np
 
+SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and moves nothing
 
-def leaves(x: Any) -> Iterator[Any]:
-    """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure."""
+
+def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
+    """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure.
+
+    shown: whether also what is only looked at.
+    """
     if is_dataclass(x):
         yield type(x).__name__
         for field in fields(x):
-            yield from leaves(getattr(x, field.name))
+            if shown or not field.metadata.get("shown"):
+                yield from leaves(getattr(x, field.name), shown=shown)
     elif isinstance(x, tuple):
         yield len(x)
         for item in x:
-            yield from leaves(item)
+            yield from leaves(item, shown=shown)
     else:
         yield x
 
@@ -34,7 +40,7 @@ def freeze(x: Any) -> None:
 def fingerprint(x: Any) -> str:
     """SHA-256 (hex) of the content: equal for equal numbers and names, in any process and on any machine."""
     digest = hashlib.sha256()
-    for leaf in leaves(x):
+    for leaf in leaves(x, shown=False):
         if isinstance(leaf, (np.ndarray, float)):
             array = np.asarray(leaf, "<f8") + 0.0  # -0.0 and 0.0 are the same number
             digest.update(f"{array.shape}".encode() + array.tobytes())

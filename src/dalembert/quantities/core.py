@@ -10,7 +10,7 @@ from dalembert import algorithms
 from dalembert.model import Model
 
 from . import lagrange
-from .quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, plain, square
+from .quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, open_tree, plain, square
 
 
 def _poses(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
@@ -51,7 +51,7 @@ CORE: dict[str, Quantity] = {
         loaded(algorithms.rnea),
         methods={"lagrange": lagrange.inverse_dynamics, GNE: loaded(algorithms.generalized_newton_euler)},
     ),
-    "forward_dynamics": Quantity(("q", "v", "tau"), generalized, loaded(algorithms.aba)),
+    "forward_dynamics": Quantity(("q", "v", "tau"), generalized, loaded(algorithms.aba), refuses=open_tree),
     "mass_matrix": Quantity(
         ("q",),
         square,

@@ -13,7 +13,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, external_loads, framed, plain, square
+from .quantity import Options, Quantity, external_loads, framed, open_tree, plain, square
 from .tangent import differentiated, pulled, pushed, spread
 
 SMALL_ARM = 12  # degrees of freedom up to which Christoffel symbols are given: nv³ numbers
@@ -97,7 +97,7 @@ DERIVATIVES: dict[str, Quantity] = {
     "passivity_residual": Quantity(("q", "v"), lambda model: (), _passivity_residual),
     "christoffel": Quantity(("q",), lambda model: (model.nv,) * 3, _christoffel, refuses=_no_symbols),
     "inverse_dynamics_derivatives": Quantity(("q", "v", "a"), _three_squares, _inverse),
-    "forward_dynamics_derivatives": Quantity(("q", "v", "tau"), _three_squares, _forward),
+    "forward_dynamics_derivatives": Quantity(("q", "v", "tau"), _three_squares, _forward, refuses=open_tree),
     "gravity_derivatives": Quantity(("q",), square, plain(algorithms.gravity_derivatives)),
     "energy_derivatives": Quantity(("q", "v"), lambda model: (2, model.nv), _energy_derivatives),
     "pose_derivative": Quantity(("q",), lambda model: (4, 4, model.nv), _pose_derivative, framed=True),

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Frame, Model
 
-from .quantity import Options, Quantity, loaded
+from .quantity import Options, Quantity, loaded, open_tree
 
 
 def tasked(algorithm: Callable[..., Any]) -> Callable[..., Any]:
@@ -60,7 +60,7 @@ OPERATIONAL: dict[str, Quantity] = {
     "null_space": Quantity(
         ("q", "task_damping"), lambda model: (model.nv, model.nv), tasked(algorithms.null_space), framed=True
     ),
-    "hybrid_dynamics": Quantity(("q", "v", "known"), lambda model: (2, model.nv), _hybrid),
+    "hybrid_dynamics": Quantity(("q", "v", "known"), lambda model: (2, model.nv), _hybrid, refuses=open_tree),
     "inverse_kinematics_step": Quantity(
         ("q", "target", "task_damping", "lower", "upper", "mobile"), lambda model: (model.nq + 6,), _step, framed=True
     ),

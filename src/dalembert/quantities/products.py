@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, generalized
+from .quantity import Options, Quantity, generalized, open_tree
 from .tangent import differentiated, pulled, pushed
 
 
@@ -58,6 +58,8 @@ def rows(model: Model) -> tuple[int, ...]:
 PRODUCTS: dict[str, Quantity] = {
     "inverse_dynamics_jvp": Quantity(("q", "v", "a", "dq", "dv", "da"), generalized, inverse_jvp),
     "inverse_dynamics_vjp": Quantity(("q", "v", "a", "w"), rows, inverse_vjp),
-    "forward_dynamics_jvp": Quantity(("q", "v", "tau", "dq", "dv", "dtau"), generalized, forward_jvp),
-    "forward_dynamics_vjp": Quantity(("q", "v", "tau", "w"), rows, forward_vjp),
+    "forward_dynamics_jvp": Quantity(
+        ("q", "v", "tau", "dq", "dv", "dtau"), generalized, forward_jvp, refuses=open_tree
+    ),
+    "forward_dynamics_vjp": Quantity(("q", "v", "tau", "w"), rows, forward_vjp, refuses=open_tree),
 }

@@ -131,6 +131,14 @@ def framed(algorithm: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
+def open_tree(model: Model) -> str | None:
+    """Why a model with loops cannot have a quantity that follows from forces on the tree alone."""
+    if not model.closures:
+        return None
+    names = ", ".join(repr(closure.name) for closure in model.closures)
+    return f"robot {model.name!r} has loops, closed by {names}; robot.without('loops') is the tree alone"
+
+
 def plain(algorithm: Callable[..., Any]) -> Callable[..., Any]:
     return lambda model, options, *inputs: algorithm(model, *inputs)
 

@@ -15,7 +15,7 @@ from dalembert.graph import jacobian
 from dalembert.math import product
 from dalembert.model import Model
 
-from .quantity import Options, Quantity
+from .quantity import Options, Quantity, open_tree
 from .tangent import differentiated, pulled, spread
 
 LARGEST = 40  # degrees of freedom, a humanoid without hands: the code grows with their square
@@ -88,5 +88,7 @@ def _square(model: Model) -> tuple[int, ...]:
 
 SECOND: dict[str, Quantity] = {
     "inverse_dynamics_second": Quantity(("q", "v", "a", "w"), _square, inverse_second, refuses=_too_large),
-    "forward_dynamics_second": Quantity(("q", "v", "tau", "w"), _square, forward_second, refuses=_too_large),
+    "forward_dynamics_second": Quantity(
+        ("q", "v", "tau", "w"), _square, forward_second, refuses=lambda m: open_tree(m) or _too_large(m)
+    ),
 }
