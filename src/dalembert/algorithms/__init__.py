@@ -7,6 +7,7 @@ from .aba import aba
 from .center_of_mass import center_of_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
+from .constraints import Constraints, constraint_count, constraints, solve_semidefinite
 from .coordinates import along_velocities, coordinate_rate
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
@@ -29,6 +30,7 @@ from .zero_moment_point import zero_moment_point
 
 __all__ = [
     "Bounds",
+    "Constraints",
     "Load",
     "Task",
     "aba",
@@ -41,6 +43,8 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_rate",
     "composite_inertia",
+    "constraint_count",
+    "constraints",
     "coordinate_rate",
     "coriolis_matrix",
     "difference",
@@ -77,6 +81,7 @@ __all__ = [
     "reach",
     "reaction_wrenches",
     "rnea",
+    "solve_semidefinite",
     "torque_regressor",
     "velocity",
     "zero_moment_point",

@@ -55,7 +55,7 @@ def attempt(
     h = where(active, where(last, limits.stop - clock.t, clock.h), 0.0)
     slopes = stages(system, method, clock.t, h, q, e, u, first=k)
     d = h * weighted(method.b, slopes.d)
-    q1, e1 = integrate(model, q, d), e + h * weighted(method.b, slopes.e)
+    q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
     sizes = np.concatenate([_sizes(system, q, q1), _larger(e[:m], e1[:m])])
     error = _norm(method, h, slopes.d, slopes.e, m, limits.atol + limits.rtol * sizes)
     accepted = logical_and(active, error <= 1.0)

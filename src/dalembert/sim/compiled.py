@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dalembert.errors import unknown
+from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 
 from . import adaptive, fixed, implicit
@@ -29,6 +29,7 @@ class Programs:
     def __init__(self, system: System, integrator: str, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
         self.identity = None if identity is None else f"{identity} {integrator}"
+        self._watched: dict[tuple[Any, ...], Program] = {}
 
     @property
     def method(self) -> Tableau:
@@ -73,6 +74,21 @@ class Programs:
             "rates", self.identity, sizes, {"rates": (system.ne,)}, compute, lanes=1, interpreted=system.called
         )
 
+    def watched(self, events: tuple[Any, ...]) -> Program:
+        """Numbers that change sign at events: of elements, then those of the user."""
+        if events not in self._watched:
+            system = self.system
+
+            def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+                own = [event.function(t[0], q, e[: system.model.nv]) for event in events]
+                return {"gaps": [*system.gaps(t[0], q, e, u), *own]}
+
+            sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
+            count = 3 * sum(type(element).gaps is not Element.gaps for element in system.elements) + len(events)
+            identity = self.identity if not events else None
+            self._watched[events] = Program("watched", identity, sizes, {"gaps": (count,)}, compute)
+        return self._watched[events]
+
     @cached_property
     def observed(self) -> Program:
         """Torques and energies of states."""
@@ -82,10 +98,14 @@ class Programs:
             return {
                 "tau": system.torque(t[0], q, e[: system.model.nv], u),
                 "energies": list(system.energies(t[0], q, e, u)),
+                "multipliers": system.multipliers(t[0], q, e, u) if system.held else [],
             }
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
-        return Program("observed", self.identity, sizes, {"tau": (system.model.nv,), "energies": (3,)}, compute)
+        shapes = {"tau": (system.model.nv,), "energies": (3,)}
+        if system.held:
+            shapes["multipliers"] = (system.held_count,)
+        return Program("observed", self.identity, sizes, shapes, compute)
 
 
 def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: str) -> Programs:
@@ -93,6 +113,11 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
+    if integrator in (*IMPLICIT, "implicit-velocity") and System(model, elements).held:
+        what = "closed loops" if model.closures else "hard stops"
+        raise DalembertError(
+            f"simulate: integrator {integrator!r} does not take {what}: use 'rk45', or 'semi-implicit' with a step"
+        )
     if drive.called and integrator not in HELD:
         text = _identity(model, elements, True)
         called = CalledSystem(

@@ -63,8 +63,11 @@ class Engine(Protocol):
     lands: bool  # whether recording times must be ends of steps
     adaptive: bool  # whether it chooses its steps
 
-    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None) -> Iterator[Chunk]:
-        """Chunks of steps from a state until `stop`, with so many nodes equally far apart, or one for every step."""
+    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None, every: bool) -> Iterator[Chunk]:
+        """Chunks of steps from a state until `stop`, with so many nodes equally far apart, or one for every step.
+
+        every: steps end at those nodes, but each step is a node.
+        """
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         """The state after one step of size h, however large its error."""
@@ -94,7 +97,9 @@ class Adaptive:
         guess = 0.01 * size / rate if size > 1e-5 and rate > 1e-5 else 1e-6
         return min(max(guess, 1e-6), stop - state.t, self.most)
 
-    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None = None) -> Iterator[Chunk]:
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
         k = self.slope(state, u)
         if not np.all(np.isfinite(k)):
             raise Trouble(state, "the acceleration is not finite")
@@ -134,8 +139,11 @@ class Fixed:
     def __init__(self, programs: Programs, step: float) -> None:
         self.programs, self.step = programs, step
 
-    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None = None) -> Iterator[Chunk]:
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
+        stride = 1 if every else stride
         h, number = (stop - state.t) / count, 0
         t0, q, e = state
         thin = stride > 64  # few nodes: leave the steps between them in registers
@@ -177,8 +185,11 @@ class Implicit:
             x[: self.system.model.nv] *= h
         return x
 
-    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None = None) -> Iterator[Chunk]:
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
+        stride = 1 if every else stride
         h, done = (stop - state.t) / count, 0
         q, e, x, pace = state.q, state.e, self.guess(state, (stop - state.t) / count), 3.0
         while done < count:

@@ -52,7 +52,7 @@ def runge_kutta(
     """(q, e) after one step of size h."""
     slopes = stages(system, method, t, h, q, e, u)
     d = h * weighted(method.b, slopes.d)
-    return integrate(system.model, q, d), e + h * weighted(method.b, slopes.e)
+    return system.projected(integrate(system.model, q, d), e + h * weighted(method.b, slopes.e))
 
 
 def semi_implicit(
@@ -66,4 +66,4 @@ def semi_implicit(
     moved = e[:m] + h * system.rates(t, q, e, u)[:m]
     mean = np.concatenate([0.5 * (e[:m] + moved), e[m:]])
     work = e[m:] + h * system.rates(t, q, mean, u)[m:]
-    return integrate(system.model, q, h * moved[:n]), np.concatenate([moved, work])
+    return system.projected(integrate(system.model, q, h * moved[:n]), np.concatenate([moved, work]))

@@ -40,14 +40,16 @@ class Recorder:
             at = stop
         return [(stop, nodes) for stop, nodes, _ in found]
 
-    def take(self, chunk: Chunk, u: np.ndarray) -> None:
-        """Record what lies on the grid within a chunk, driven by u."""
+    def take(self, chunk: Chunk, u: np.ndarray, until: float = np.inf) -> None:
+        """Record what lies on the grid within a chunk, driven by u; nothing after `until`."""
         self.last_u = u
         if self.record is None:
-            self._keep(chunk.t[1:], chunk.q[1:], chunk.e[1:], u)
+            inside = np.flatnonzero(chunk.t[1:] <= until) + 1
+            self._keep(chunk.t[inside], chunk.q[inside], chunk.e[inside], u)
             return
         tiny = 1e-9 * self.record
-        stop = int(np.searchsorted(self.grid, chunk.t[-1] + tiny, "right"))
+        end = chunk.t[-1] + tiny if until == np.inf else min(chunk.t[-1] + tiny, until - tiny)
+        stop = int(np.searchsorted(self.grid, end, "right"))
         times = self.grid[self._next : stop]
         self._next = max(stop, self._next)
         if not len(times):
@@ -67,6 +69,19 @@ class Recorder:
         }
         made = self.programs.between(inputs, (len(at),))
         self._keep(times, made["q"], made["e"], u)
+
+    def node(self, state: State, u: np.ndarray) -> None:
+        """Record a single state, if every step is recorded or its time is of the grid."""
+        if self.record is None:
+            self._keep(np.array([state.t]), state.q[None], state.e[None], u)
+        elif self._next < len(self.grid) and abs(self.grid[self._next] - state.t) <= 1e-9 * self.record:
+            self._keep(self.grid[self._next : self._next + 1], state.q[None], state.e[None], u)
+            self._next += 1
+
+    def final(self, state: State, u: np.ndarray) -> None:
+        """Record the last state of a run that ended between times of the grid."""
+        if self._rows[-1][0][-1] < state.t:
+            self._keep(np.array([state.t]), state.q[None], state.e[None], u)
 
     def _keep(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
         if len(self._rows) == 1 and self._rows[0][3] is None:

@@ -14,6 +14,7 @@ from .ledger import Ledger
 
 if TYPE_CHECKING:
     from .audit import Audit
+    from .events import Happening
 
 
 @dataclass(frozen=True, eq=False)
@@ -21,7 +22,9 @@ class Run:
     """A motion over n times.
 
     t (n,) [s]; q (n, nq); v (n, nv); tau (n, nv): commanded generalised forces [N·m or N]; states (n, nz): of elements;
-    energy: the ledger; log: what the user should know; steps: how many were taken; settings: of the integration.
+    energy: the ledger; multipliers (n, nr): forces of closed loops, closure by closure, then pushes of hard stops
+    [N, N·m]; events: what happened, in order; log: what the user should know; steps: how many were taken; settings: of
+    the integration.
     """
 
     model: Model
@@ -31,6 +34,8 @@ class Run:
     tau: np.ndarray
     states: np.ndarray
     energy: Ledger
+    multipliers: np.ndarray
+    events: tuple[Happening, ...]
     log: tuple[str, ...]
     steps: int
     settings: dict[str, Any]

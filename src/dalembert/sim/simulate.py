@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -15,8 +15,10 @@ from dalembert.model import Model
 from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
 from .elements.base import Element
-from .engines import DEFAULT_STEP, Engine, State, Trouble, engine, steps_between
+from .engines import DEFAULT_STEP, Chunk, Engine, State, Trouble, engine, steps_between
+from .events import Event, Watch
 from .failure import SimulationError
+from .initial import closed_start
 from .laws import Drive, drive
 from .ledger import Ledger
 from .progress import Progress
@@ -36,6 +38,7 @@ def simulate(
     atol: float = 1e-10,
     record: float | None = 0.01,
     elements: Sequence[Element] = (),
+    events: Sequence[Event] = (),
     progress: bool | None = None,
 ) -> Run:
     """See `Robot.simulate`."""
@@ -53,37 +56,42 @@ def simulate(
     settings = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "duration": float(duration)}
     if step is None and integrator not in ADAPTIVE:
         settings["step"] = DEFAULT_STEP
-    return _Simulation(compiled, given, settings, record, progress).run(State(0.0, normalize(model, q), e))
+    run = _Simulation(compiled, given, settings, record, tuple(events), progress)
+    start, said = closed_start(model, State(0.0, normalize(model, q), e))
+    run.log += said
+    return run.run(start)
 
 
 class _Simulation:
     """A run in progress."""
 
     def __init__(
-        self, compiled: Programs, given: Drive, settings: dict[str, Any], record: float | None, progress: bool | None
+        self,
+        compiled: Programs,
+        given: Drive,
+        settings: dict[str, Any],
+        record: float | None,
+        events: tuple[Event, ...],
+        progress: bool | None,
     ) -> None:
         self.compiled, self.drive, self.settings, self.record = compiled, given, settings, record
         self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"])
+        self.watch = Watch(compiled, self.engine, events)
         self.log, self.steps = list(given.log), 0
         self.held = given.called and compiled.integrator in HELD
-        if settings["step"] is not None and settings["integrator"] not in ADAPTIVE and settings["step"] == DEFAULT_STEP:
-            self.log.append(f"step: {DEFAULT_STEP:g} s")
         if self.held:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
         self.progress = Progress(settings["duration"], progress)
+        self.ended = False
 
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
         duration = self.settings["duration"]
         recorder = Recorder(self.compiled, state, duration, self.record)
         try:
-            for stop, nodes, numbers in self._legs(recorder):
-                u = numbers if numbers is not None else self._asked(state)
-                for chunk in self.engine.advance(state, stop, u, nodes):
-                    recorder.take(chunk, u)
-                    state = chunk.end
-                    self.steps += chunk.steps
-                    self.progress.show(state.t)
+            for end, u in zip([*self.drive.times[1:], duration], self.drive.values, strict=True):
+                while state.t < end and not self.ended:
+                    state = self._block(state, float(end), u, recorder)
         except Trouble as trouble:
             if trouble.chunk is not None:
                 recorder.take(trouble.chunk, recorder.last_u)
@@ -99,18 +107,39 @@ class _Simulation:
             self.progress.close()
         return self._result(recorder)
 
-    def _legs(self, recorder: Recorder) -> Iterator[tuple[float, int | None, np.ndarray | None]]:
-        """(end of each leg [s], nodes wanted on the way, the numbers that drive it; None: ask the law there)."""
-        ends = [*self.drive.times[1:], self.settings["duration"]]
-        for begin, end, u in zip(self.drive.times, ends, self.drive.values, strict=True):
-            at = float(begin)
-            for stop, nodes in recorder.blocks(at, float(end), self.engine):
-                if self.held:
-                    count = (nodes or 1) * steps_between(0.0, (stop - at) / (nodes or 1), self.settings["step"])
-                    yield from ((float(t), None, None) for t in np.linspace(at, stop, count + 1)[1:])
-                else:
-                    yield stop, nodes, u
-                at = stop
+    def _block(self, state: State, end: float, u: np.ndarray, recorder: Recorder) -> State:
+        """Advance over one block of the way to `end`, or to the first event on it."""
+        stop, nodes = recorder.blocks(state.t, end, self.engine)[0]
+        if self.held:
+            count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
+            stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
+            u = self._asked(state)
+        for chunk in self.engine.advance(state, stop, u, nodes, self.watch.active):
+            event = self.watch.first(chunk, u) if self.watch.active else None
+            if event is not None:
+                return self._event(chunk, event, state.t, u, recorder)
+            recorder.take(chunk, u)
+            state = chunk.end
+            self.steps += chunk.steps
+            self.progress.show(state.t)
+        return state
+
+    def _event(
+        self, chunk: Chunk, event: tuple[int, int, float], begin: float, u: np.ndarray, recorder: Recorder
+    ) -> State:
+        """The state after an event; what lies before it is recorded."""
+        step, number, after = event
+        before = self.watch.state(chunk, step, after, u)
+        recorder.take(chunk.cut(step + 1), u, until=before.t)
+        recorder.node(before, u)
+        self.steps += step + 1
+        again = before.t - begin <= 1e-12 * max(1.0, abs(begin)) and bool(self.watch.log)
+        state, self.ended = self.watch.happen(number, before, again)
+        if self.ended:
+            self.log.append(f"ended by event {self.watch.log[-1].name!r} at t = {state.t:.9g} s")
+            if self.record is not None:
+                recorder.final(before, u)
+        return state
 
     def _asked(self, state: State) -> np.ndarray:
         n = self.compiled.system.model.nv
@@ -120,7 +149,7 @@ class _Simulation:
     def _result(self, recorder: Recorder) -> Run:
         system = self.compiled.system
         t, q, e, u = recorder.arrays()
-        tau, energies = self._observed(t, q, e, u)
+        tau, energies, multipliers = self._observed(t, q, e, u)
         w = e[:, system.measured :]
         accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
         for k, entry in enumerate(system.entries):
@@ -129,18 +158,29 @@ class _Simulation:
         n = system.model.nv
         states = e[:, n : system.measured]
         return Run(
-            system.model, t, q, e[:, :n], tau, states, ledger, tuple(self.log), self.steps, dict(self.settings)
+            system.model,
+            t,
+            q,
+            e[:, :n],
+            tau,
+            states,
+            ledger,
+            multipliers,
+            tuple(self.watch.log),
+            tuple(self.log),
+            self.steps,
+            dict(self.settings),
         )
 
-    def _observed(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Torques and energies at the recorded times."""
+    def _observed(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
+        """Torques, energies and constraint forces at the recorded times."""
         n = self.compiled.system.model.nv
         if self.drive.called and not self.held:
             assert self.drive.function is not None
             tau = np.array([self.drive.function(x, y, z[:n]) for x, y, z in zip(t, q, e, strict=True)])
             u = np.concatenate([tau, np.zeros((len(t), n + 1))], axis=1)
         made = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
-        return made["tau"], made["energies"]
+        return made["tau"], made["energies"], made.get("multipliers", np.zeros((len(t), 0)))
 
 
 def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:

@@ -16,6 +16,7 @@ from dalembert.math import tanh
 from dalembert.model import Joint, Model
 
 from .elements.base import Action, Element, Situation
+from .holding import Rows, active_forces, closure_rows, held_rows, joined
 
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
 
@@ -97,18 +98,71 @@ class System:
         v, z = self.split(e)
         tau = self.torque(t, q, v, u)
         actions = self.actions(t, q, v, z, tau)
-        a = self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions))
+        rows = self.rows(q, v, self.situations(t, q, v, z, tau))
+        a, _ = self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions), rows)
         return np.concatenate([a, *(action.rate for action in actions), self.powers(q, v, tau, actions)])
 
     def split(self, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """v and z of e."""
         return e[: self.model.nv], e[self.model.nv : self.measured]
 
+    @property
+    def held(self) -> bool:
+        """Whether there are constraint forces: of closed loops, or of elements that hold joints."""
+        return bool(self.model.closures) or any(type(e).held is not Element.held for e in self.elements)
+
+    @property
+    def held_count(self) -> int:
+        """Number of constraint forces that could act."""
+        stops = sum(type(e).held is not Element.held for e in self.elements)
+        return algorithms.constraint_count(self.model) + stops
+
+    def rows(self, q: np.ndarray, v: np.ndarray, seen: Sequence[Situation]) -> Rows | None:
+        """Conditions on the acceleration, active or not: of closed loops, then of elements."""
+        if not self.held:
+            return None
+        found = [closure_rows(self.model, q, v)] if self.model.closures else []
+        held = [row for element, s in zip(self.elements, seen, strict=True) for row in element.held(s)]
+        return joined([*found, held_rows(self.model.nv, held)])
+
     def accelerations(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: dict[int, np.ndarray]
-    ) -> np.ndarray:
-        """a (nv,) under all forces."""
-        return algorithms.aba(self.model, q, v, tau, wrenches)
+        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: dict[int, np.ndarray], rows: Rows | None
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """a (nv,) under all forces, and those of the rows (nr,), zero where one is not active."""
+        a = algorithms.aba(self.model, q, v, tau, wrenches)
+        if rows is None:
+            return a, np.zeros(0)
+        change, forces = active_forces(self.model, q, rows, rows.goal - rows.J @ a)
+        return a + change, forces
+
+    def multipliers(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Forces of closed loops, then those on what elements hold (nr,) [N, N·m]."""
+        v, z = self.split(e)
+        tau = self.torque(t, q, v, u)
+        actions = self.actions(t, q, v, z, tau)
+        rows = self.rows(q, v, self.situations(t, q, v, z, tau))
+        return self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions), rows)[1]
+
+    def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(q, e) moved onto closed loops by the shortest way in the metric of the inertia: one Newton step each."""
+        if not self.model.closures:
+            return q, e
+        n = self.model.nv
+        there = closure_rows(self.model, q, e[:n])
+        q = algorithms.integrate(self.model, q, active_forces(self.model, q, there, -there.residual)[0])
+        change, _ = active_forces(self.model, q, there, -(there.J @ e[:n]))
+        return q, np.concatenate([e[:n] + change, e[n:]])
+
+    def gaps(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
+        """Numbers of the elements that become negative when something happens."""
+        v, z = self.split(e)
+        seen = self.situations(t, q, v, z, self.torque(t, q, v, u))
+        held = [element.held(s) for element, s in zip(self.elements, seen, strict=True)]
+        pushes = iter(self.multipliers(t, q, e, u)[algorithms.constraint_count(self.model) :]) if any(held) else iter(())
+        found: list[Any] = []
+        for element, s, rows in zip(self.elements, seen, held, strict=True):
+            found += element.gaps(s, [direction * next(pushes) for _, _, direction in rows])
+        return found
 
     def residual(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, wrenches: dict[int, np.ndarray]

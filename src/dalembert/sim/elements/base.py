@@ -71,9 +71,13 @@ class Element:
         """Energy stored [J]."""
         return 0.0
 
-    def gap(self, s: Situation) -> Any:
-        """Positive while nothing happens; where it becomes negative, `impact` is called. None: no such event."""
-        return None
+    def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
+        """Freedoms that are held in place: (which of the nv, whether it is at present, direction of the push)."""
+        return []
+
+    def gaps(self, s: Situation, pushes: list[Any]) -> list[Any]:
+        """Numbers that are positive until something happens; pushes: the forces on what `held` names."""
+        return []
 
 
 def single(model: Model, joint: str, what: str) -> Body:
