@@ -12,6 +12,7 @@ from dalembert.evaluation import Evaluation
 if TYPE_CHECKING:
     from dalembert.sim.advice import StepAdvice
     from dalembert.sim.elements import Element
+    from dalembert.sim.events import Event
     from dalembert.sim.rollout import Rollout
     from dalembert.sim.run import Run
 
@@ -32,6 +33,7 @@ class Simulation(Evaluation):
         record: float | None = 0.01,
         *,
         elements: Sequence[Element] = (),
+        events: Sequence[Event] = (),
         progress: bool | None = None,
     ) -> Run:
         """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
@@ -40,13 +42,14 @@ class Simulation(Evaluation):
         a function (t, q, v) → tau, traced where it can be, else called back (the log says so). integrator: adaptive
         "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
         "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
-        this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.sim.elements`.
+        this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.elements`; events:
+        `dalembert.Event`s to locate. Loops of the model are kept closed by multipliers and projection.
         A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
         """
         from dalembert.sim.simulate import simulate
 
         return simulate(
-            self.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, progress
+            self.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, events, progress
         )
 
     def rollout(
@@ -73,9 +76,7 @@ class Simulation(Evaluation):
         """
         from dalembert.sim.rollout import rollout
 
-        return rollout(
-            self.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check
-        )
+        return rollout(self.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check)
 
     def step_advice(
         self, q: Any, v: Any = None, integrator: str = "semi-implicit", *, elements: Sequence[Element] = ()

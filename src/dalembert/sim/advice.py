@@ -97,7 +97,9 @@ def why_and_what(compiled: Programs, trouble: Trouble, settings: dict[str, Any],
     integrator, step = compiled.integrator, settings["step"]
     advice = step_advice(compiled, state, u)
     if "acceleration is not finite" in trouble.why:
-        remedy = "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
+        remedy = (
+            "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
+        )
     elif integrator in ADAPTIVE and step is None:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
     elif integrator in IMPLICIT:

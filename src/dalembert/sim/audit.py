@@ -46,7 +46,7 @@ def audit(run: Run) -> Audit:
     steady = _steady(ledger.residual)
     judgement = "good" if relative < GOOD else "fair" if relative < FAIR else "poor"
     lines = [
-        f"Energy of run of {run.model.name!r} with {name}: {judgement}.",
+        f"Energy of run of {run.robot!r} with {name}: {judgement}.",
         f"  {worst:.3g} J are unaccounted for, {relative:.1e} of the {scale:.3g} J that moved"
         + ("; the error grows with time." if steady else "; the error stays within bounds."),
     ]

@@ -120,9 +120,7 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
         )
     if drive.called and integrator not in HELD:
         text = _identity(model, elements, True)
-        called = CalledSystem(
-            model, elements, None, driven=True, called=True, function=drive.function, identity=text
-        )
+        called = CalledSystem(model, elements, None, driven=True, called=True, function=drive.function, identity=text)
         return Programs(called, integrator, text)
     law = None if drive.called else drive.function
     return _kept(model, elements, law, driven, integrator)

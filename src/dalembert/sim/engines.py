@@ -95,7 +95,7 @@ class Adaptive:
         scale = self.atol + self.rtol * np.abs(state.e[:m])
         size, rate = np.linalg.norm(state.e[:m] / scale), np.linalg.norm(k[:m] / scale)
         guess = 0.01 * size / rate if size > 1e-5 and rate > 1e-5 else 1e-6
-        return min(max(guess, 1e-6), stop - state.t, self.most)
+        return float(min(max(guess, 1e-6), stop - state.t, self.most))
 
     def advance(
         self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
@@ -110,13 +110,15 @@ class Adaptive:
         longest = CALLED_CHUNK if self.system.called else LONGEST_CHUNK
         q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest)
         while clock[0] < stop:
-            made = self.programs.attempts({"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes)
+            made = self.programs.attempts(
+                {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
+            )
             q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
             taken = made["start"][0, :, 2] > 0.5
             dense = made["dense"][0][taken] if "dense" in made else None
             t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
-            nodes = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
-            yield Chunk(*nodes, dense, int(taken.sum()))
+            ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
+            yield Chunk(*ends, dense, int(taken.sum()))
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
             pace = max(taken.sum(), 1) / passes * clock[1]
@@ -160,8 +162,8 @@ class Fixed:
                 keep = np.unique(np.append(np.arange(stride - 1, passes, stride), passes - 1))
                 ends, q_all, e_all = number - passes + 1 + keep, made["q_next"][0, keep], made["e_next"][0, keep]
             t = np.where(ends == count, stop, t0 + ends * h)
-            nodes = np.append(begin.t, t), np.append(q[None], q_all, 0), np.append(e[None], e_all, 0)
-            yield _finite(Chunk(*nodes, steps=passes))
+            made_t, made_q, made_e = np.append(begin.t, t), np.append(q[None], q_all, 0), np.append(e[None], e_all, 0)
+            yield _finite(Chunk(made_t, made_q, made_e, steps=passes))
             q, e = q_all[-1], e_all[-1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
@@ -198,7 +200,9 @@ class Implicit:
             timing = np.array([state.t, h, goal])
             while clock[0] < goal:
                 passes = int(min(pace * (goal - clock[0]) + 2, LONGEST_CHUNK))
-                made = self.programs.newton({"q": q, "e": e, "x": x, "clock": clock, "timing": timing, "u": u}, passes=passes)
+                made = self.programs.newton(
+                    {"q": q, "e": e, "x": x, "clock": clock, "timing": timing, "u": u}, passes=passes
+                )
                 taken = float(made["clock_next"][0, 0] - clock[0])
                 q, e, x, clock = (made[n][0] for n in ("q_next", "e_next", "x_next", "clock_next"))
                 pace = 0.5 * (pace + passes / taken) if taken else pace + 1.0

@@ -62,7 +62,7 @@ class Watch:
         step = int(np.argmax(crossed.any(axis=1)))
         h = chunk.t[step + 1] - chunk.t[step]
         begin = State(float(chunk.t[step]), chunk.q[step], chunk.e[step])
-        found = [(self._located(begin, h, u, k), k) for k in np.flatnonzero(crossed[step])]
+        found = [(self._located(begin, h, u, int(k)), int(k)) for k in np.flatnonzero(crossed[step])]
         after, number = min(found)
         return step, number, after
 
@@ -112,7 +112,9 @@ class Watch:
             guess = 0.5 * (low + high)
             if k % 3 and f_low != f_high:
                 secant = low - f_low * (high - low) / (f_high - f_low)
-                guess = min(max(secant, low + 0.01 * (high - low)), high - 0.01 * (high - low)) if k % 3 == 1 else secant
+                guess = (
+                    min(max(secant, low + 0.01 * (high - low)), high - 0.01 * (high - low)) if k % 3 == 1 else secant
+                )
                 if not low < guess < high:
                     guess = 0.5 * (low + high)
             f = value(guess)
@@ -124,7 +126,7 @@ class Watch:
 
 
 def _impact(programs: Programs, stop: HardStop, state: State, side: int, again: bool) -> State:
-    """A joint meets its stop: an impulse turns its speed round, or ends it. What was lost goes to the stop's account."""
+    """A joint meets its stop: an impulse turns its speed round, or ends it; the energy lost is the stop's."""
     system = programs.system
     model, n = system.model, system.model.nv
     body, (lower, upper) = model.joint(stop.joint), limits(model, stop)

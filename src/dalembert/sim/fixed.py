@@ -50,5 +50,3 @@ def program(system: System, name: str, identity: str | None, recorded: bool) -> 
         lanes=1,
         interpreted=system.called,
     )
-
-

@@ -54,9 +54,7 @@ class Timing(NamedTuple):
 Residual = Callable[..., Attempt]  # (system, t, h, q, e, u, x)
 
 
-def midpoint(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray
-) -> Attempt:
+def midpoint(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
     """Implicit midpoint in x = [v, z] at the end: forces balance halfway along q ⊕ h v_mean. Symmetric, order 2."""
     n, m = system.model.nv, system.measured
     mean = 0.5 * (e[:m] + x)

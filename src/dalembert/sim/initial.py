@@ -38,8 +38,8 @@ def closed_start(model: Model, state: State) -> tuple[State, list[str]]:
                 name = closure.name
             at += closure.count
         raise SimulationError(
-            f"simulate: no configuration near q closes the loop {name!r} of robot {model.name!r}: {residual[worst]:.3g} "
-            "(m or rad) are missing; start from a q nearer to one that is closed"
+            f"simulate: no configuration near q closes the loop {name!r} of robot {model.name!r}: "
+            f"{residual[worst]:.3g} (m or rad) are missing; start from a q nearer to one that is closed"
         )
     v = e[:n] - np.linalg.pinv(J) @ (J @ e[:n])
     log = []

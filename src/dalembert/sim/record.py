@@ -14,7 +14,9 @@ class Recorder:
     def __init__(self, programs: Programs, start: State, duration: float, record: float | None) -> None:
         self.programs, self.record, self.duration = programs, record, duration
         self.last_u = np.zeros(programs.system.nu)
-        self._rows = [(np.array([start.t]), start.q[None], start.e[None], None)]
+        self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = [
+            (np.array([start.t]), start.q[None], start.e[None], None)
+        ]
         count = 0 if record is None else int(np.ceil(duration / record * (1.0 - 1e-9)))
         self.grid = np.append(np.arange(1, count) * (record or 0.0), duration)
         self._next = 0
@@ -30,7 +32,8 @@ class Recorder:
         inside = self.grid[(self.grid > begin + tiny) & (self.grid < end - tiny)].tolist()
         if engine.adaptive:
             return [(stop, None) for stop in [*inside, end]]
-        found, at = [], begin
+        found: list[tuple[float, int, bool]] = []
+        at = begin
         for stop in [*inside, end]:
             even = abs(stop - at - self.record) < tiny
             if found and even and found[-1][2]:
@@ -91,5 +94,7 @@ class Recorder:
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """t (n,), q (n, nq), e (n, ne), u (n, nu)."""
         t, q, e = (np.concatenate([row[k] for row in self._rows]) for k in range(3))
-        u = np.repeat([self.last_u if row[3] is None else row[3] for row in self._rows], [len(r[0]) for r in self._rows], 0)
+        u = np.repeat(
+            [self.last_u if row[3] is None else row[3] for row in self._rows], [len(r[0]) for r in self._rows], 0
+        )
         return t, q, e, u

@@ -201,5 +201,3 @@ def _finite(model: Model, q: np.ndarray, v: np.ndarray, begin: float, end: float
             f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
             f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
         )
-
-

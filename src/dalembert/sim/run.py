@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert.model import Model
-
 from .ledger import Ledger
 
 if TYPE_CHECKING:
@@ -21,13 +19,16 @@ if TYPE_CHECKING:
 class Run:
     """A motion over n times.
 
+    robot: its name; coordinates, freedoms: names of the columns of q and of v and tau.
     t (n,) [s]; q (n, nq); v (n, nv); tau (n, nv): commanded generalised forces [N·m or N]; states (n, nz): of elements;
     energy: the ledger; multipliers (n, nr): forces of closed loops, closure by closure, then pushes of hard stops
     [N, N·m]; events: what happened, in order; log: what the user should know; steps: how many were taken; settings: of
     the integration.
     """
 
-    model: Model
+    robot: str
+    coordinates: tuple[str, ...]
+    freedoms: tuple[str, ...]
     t: np.ndarray
     q: np.ndarray
     v: np.ndarray
@@ -42,7 +43,7 @@ class Run:
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
-        return f"<Run of {self.model.name!r}: {len(self.t)} times, {span}, {self.settings['integrator']}>"
+        return f"<Run of {self.robot!r}: {len(self.t)} times, {span}, {self.settings['integrator']}>"
 
     def __len__(self) -> int:
         return len(self.t)
@@ -60,7 +61,7 @@ class Run:
         return plot(self, what)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write the run: .npz (complete), .csv, .parquet, .h5 or .mcap (times series by name); see `load_run`."""
+        """Write the run to .npz, .csv, .parquet, .h5 or .mcap, by the ending of the name; `load_run` reads it back."""
         from .save import save
 
         save(self, path)

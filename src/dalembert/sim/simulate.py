@@ -24,6 +24,7 @@ from .ledger import Ledger
 from .progress import Progress
 from .record import Recorder
 from .run import Run
+from .system import coordinates, freedoms
 
 
 def simulate(
@@ -154,11 +155,14 @@ class _Simulation:
         accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
         for k, entry in enumerate(system.entries):
             accounts[entry.kind][entry.name] = w[:, k]
-        ledger = Ledger(*energies.T, work=accounts["work"], heat=accounts["heat"])
+        kinetic, potential, elastic = energies.T
+        ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         n = system.model.nv
         states = e[:, n : system.measured]
         return Run(
-            system.model,
+            system.model.name,
+            tuple(coordinates(system.model)),
+            tuple(freedoms(system.model)),
             t,
             q,
             e[:, :n],
@@ -206,5 +210,3 @@ def _check_settings(duration: Any, step: Any, rtol: Any, atol: Any, record: Any)
             continue
         if not (isinstance(value, (int, float, np.number)) and least < float(value) < np.inf):
             raise DalembertError(f"simulate: {name} is {value!r}, expected a number above 0")
-
-

@@ -158,7 +158,9 @@ class System:
         v, z = self.split(e)
         seen = self.situations(t, q, v, z, self.torque(t, q, v, u))
         held = [element.held(s) for element, s in zip(self.elements, seen, strict=True)]
-        pushes = iter(self.multipliers(t, q, e, u)[algorithms.constraint_count(self.model) :]) if any(held) else iter(())
+        pushes = (
+            iter(self.multipliers(t, q, e, u)[algorithms.constraint_count(self.model) :]) if any(held) else iter(())
+        )
         found: list[Any] = []
         for element, s, rows in zip(self.elements, seen, held, strict=True):
             found += element.gaps(s, [direction * next(pushes) for _, _, direction in rows])
@@ -233,6 +235,15 @@ def freedoms(model: Model) -> list[str]:
     names = []
     for body in model.independent:
         n, name = body.joint.nv, body.joint.name
+        names += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
+    return names
+
+
+def coordinates(model: Model) -> list[str]:
+    """A name for each coordinate (nq,), as `freedoms`."""
+    names = []
+    for body in model.independent:
+        n, name = body.joint.nq, body.joint.name
         names += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
     return names
 

@@ -14,11 +14,10 @@ from . import dop853
 class Tableau:
     """An explicit Runge-Kutta method.   Butcher 1963
 
-    a (s, s) strictly lower triangular, b (s,), c (s,). For an adaptive method row `end` of a is b, so that
-    that stage is the solution and its slope starts the next step; `errors` are one or two rows (s,) of weights whose sums
-    estimate the local error, of order `error_order`. dense (s, degree): weight of stage i at the fraction x of a step
-    is Σ_m dense[i, m] x^(m+1). Stages after `end` serve the dense output
-    alone.
+    a (s, s) strictly lower triangular, b (s,), c (s,). For an adaptive method row `end` of a is b: that stage is the
+    solution, and its slope starts the next step; `errors` are one or two rows (s,) of weights whose sums estimate the
+    local error, of order `error_order`. dense (s, degree): the weight of stage i at the fraction x of a step is
+    Σ_m dense[i, m] x^(m+1). Stages after `end` serve the dense output alone.
     """
 
     name: str

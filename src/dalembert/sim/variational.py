@@ -37,9 +37,7 @@ def _slopes(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.
     return np.stack(pulled(model, L, 1.0, q, v))
 
 
-def variational(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray
-) -> Attempt:
+def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
     """A step in the unknowns x = [d, z at the end]. Order 2."""
     model, n, m = system.model, system.model.nv, system.measured
     d, v = x[:n], x[:n] / h

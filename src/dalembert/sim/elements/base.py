@@ -9,7 +9,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Body, Model
+from dalembert.model import Body, Coupled, Model
 
 
 class Situation(NamedTuple):
@@ -94,7 +94,7 @@ def single(model: Model, joint: str, what: str) -> Body:
 def leading(model: Model, joint: str, what: str) -> Body:
     """The body of a joint with one coordinate that is its own."""
     body = single(model, joint, what)
-    if body not in model.independent:
+    if isinstance(body.joint, Coupled):
         raise DalembertError(f"{what}: joint {joint!r} follows {body.joint.leader!r}: act on that one")
     return body
 
