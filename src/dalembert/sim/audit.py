@@ -21,7 +21,7 @@ ORDERS = {
     "implicit-velocity": 1,
     "variational": 2,
 }
-BOUNDED = ("semi-implicit", "implicit-midpoint", "variational")  # the error of the energy does not grow
+BOUNDED = ("implicit-midpoint", "variational")  # the error of the energy does not grow
 GOOD, FAIR = 1e-6, 1e-3  # residual relative to the energy that moved
 
 
