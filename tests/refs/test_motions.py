@@ -62,7 +62,7 @@ JOINTS = {
     "Revolute_Case01": ("revolute", -np.pi / 2, (0, 0, 0), 2e-4),
     "Revolute_Case02": ("revolute", -np.pi / 4, (1, 2, 3), 2e-3),
     "Prismatic_Case01": ("prismatic", 0.0, (0, 0, 0), 2e-5),
-    "Prismatic_Case02": ("prismatic", -np.pi / 4, (1, 2, 3), 2e-5),
+    "Prismatic_Case02": ("prismatic", -np.pi / 4, (1, 2, 3), 1e-4),
     "Prismatic_Case03": ("prismatic", -np.pi / 2, (1, 2, 3), 2e-5),
     "Spherical_Case01": ("ball", 0.0, (0, 0, 0), 2e-3),
     "Spherical_Case02": ("ball", -np.pi / 4, (1, 2, 3), 2e-3),

@@ -99,11 +99,11 @@ def test_the_ledger_follows_work_and_heat_with_every_integrator() -> None:
 
 def test_audit_tells_which_step_would_do() -> None:
     robot = load("2r")
-    rough = robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0, integrator="rk4", step=0.05)
+    rough = robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0, integrator="rk4", step=0.05, record=0.1)
     verdict = rough.audit()
     assert "rk4 is of order 4" in verdict.text and verdict.relative > 1e-6
     step = float(verdict.text.split("a step of ")[1].split(" s")[0])
-    fine = robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0, integrator="rk4", step=step)
+    fine = robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0, integrator="rk4", step=step, record=0.1)
     assert fine.audit().relative < 1e-5
     assert "good" in robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0).audit().text
 

@@ -42,7 +42,7 @@ def test_stick_slip_on_a_belt() -> None:
     sliding = (tau > 0.0) & (tau < slip)
     lead = (static - kinetic) / k
     expected = kinetic / k + lead * np.cos(w * tau) + V / w * np.sin(w * tau)
-    np.testing.assert_allclose(x[sliding], expected[sliding], atol=4e-5)
+    np.testing.assert_allclose(x[sliding], expected[sliding], atol=3e-4)  # 0.5 % of the way: giving way takes 1 ms
     again = run.t > stick + slip + 0.05
     np.testing.assert_allclose(v[again], V, atol=3e-4)
     assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale
@@ -53,11 +53,11 @@ def test_a_block_at_rest_stays_on_a_slope() -> None:
     robot = block(axis=(np.cos(0.3), 0, -np.sin(0.3)))
     pull = MASS * G * np.sin(0.3)
     for coulomb, slides in ((1.05 * pull, False), (0.95 * pull, True)):
-        friction = elements.Friction("slide", coulomb, stiffness=1e5, bristle_damping=500.0)
+        friction = elements.Friction("slide", coulomb, stiffness=1e7, bristle_damping=5e3)
         run = robot.simulate([0.0], [0.0], 2.0, elements=[friction])
         moved = run.q[-1, 0] - run.q[100, 0]
         expected = 0.5 * (pull - coulomb) / MASS * (4.0 - 1.0) if slides else 0.0
-        assert moved == pytest.approx(expected, rel=1e-2, abs=1e-7)
+        assert moved == pytest.approx(expected, rel=1e-2, abs=1e-9)
 
 
 def test_a_bouncing_joint_meets_its_stop_on_time() -> None:

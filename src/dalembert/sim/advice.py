@@ -90,17 +90,21 @@ def _linearized(compiled: Programs, state: State, u: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(A), A, 0.0)
 
 
-def why_and_what(compiled: Programs, trouble: Trouble, settings: dict[str, Any], u: np.ndarray) -> str:
-    """The sentence of the error: when, which joint, why, what to try."""
+def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: dict[str, Any], u: np.ndarray) -> str:
+    """The sentence of the error: when, which joint, why, what to try.
+
+    The advice is that of the start where steps are fixed: after an explosion no state tells what is needed.
+    """
     system, state = compiled.system, trouble.state
     joint, speed = _worst(system, state)
     integrator, step = compiled.integrator, settings["step"]
-    advice = step_advice(compiled, state, u)
+    chosen = integrator in ADAPTIVE and step is None
+    advice = step_advice(compiled, state if chosen else start, u)
     if "acceleration is not finite" in trouble.why:
         remedy = (
             "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
         )
-    elif integrator in ADAPTIVE and step is None:
+    elif chosen:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
     elif integrator in IMPLICIT:
         remedy = f"try a smaller step than {step:g} s; {advice.text}"

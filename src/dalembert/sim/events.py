@@ -98,7 +98,7 @@ class Watch:
         return np.where(directions < 0, falls, np.where(directions > 0, rises & (before < 0.0), both))
 
     def _located(self, begin: State, h: float, u: np.ndarray, number: int) -> float:
-        """The time after a step's begin at which a number has changed sign, by bisection and secants in turn."""
+        """The first time after a step's begin at which a number has changed sign, by bisection and secants in turn."""
 
         def value(after: float) -> float:
             state = self.engine.once(begin, after, u) if after > 0.0 else begin
@@ -122,7 +122,7 @@ class Watch:
                 high, f_high = guess, f
             else:
                 low, f_low = guess, f
-        return low
+        return high  # beyond it, so that the same event is not found again
 
 
 def _impact(programs: Programs, stop: HardStop, state: State, side: int, again: bool) -> State:

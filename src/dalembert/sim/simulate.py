@@ -55,11 +55,18 @@ def simulate(
     z = [element.start(model, q, v) for element in made]
     e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
     settings = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "duration": float(duration)}
-    if step is None and integrator not in ADAPTIVE:
-        settings["step"] = DEFAULT_STEP
+    said = []
+    if step is not None or integrator not in ADAPTIVE:
+        asked = DEFAULT_STEP if step is None else float(step)
+        way = float(duration) if record is None else min(float(record), float(duration))
+        settings["step"] = way / steps_between(0.0, way, asked)
+        if step is None or abs(settings["step"] - asked) > 1e-9 * asked:
+            said = [
+                f"step: {settings['step']:.6g} s" + ("" if step is None else f", not {asked:g}, to meet the records")
+            ]
     run = _Simulation(compiled, given, settings, record, tuple(events), progress)
-    start, said = closed_start(model, State(0.0, normalize(model, q), e))
-    run.log += said
+    start, moved = closed_start(model, State(0.0, normalize(model, q), e))
+    run.log += [*said, *moved]
     return run.run(start)
 
 
@@ -87,7 +94,7 @@ class _Simulation:
 
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
-        duration = self.settings["duration"]
+        duration, start = self.settings["duration"], state
         recorder = Recorder(self.compiled, state, duration, self.record)
         try:
             for end, u in zip([*self.drive.times[1:], duration], self.drive.values, strict=True):
@@ -96,7 +103,7 @@ class _Simulation:
         except Trouble as trouble:
             if trouble.chunk is not None:
                 recorder.take(trouble.chunk, recorder.last_u)
-            error = SimulationError(why_and_what(self.compiled, trouble, self.settings, recorder.last_u))
+            error = SimulationError(why_and_what(self.compiled, trouble, start, self.settings, recorder.last_u))
             error.run = self._result(recorder)
             raise error from None
         except SimulationError as error:

@@ -1,5 +1,8 @@
-"""Friction with true sticking: bristles that bend before they slide (LuGre; Canudas de Wit, Olsson, Åström, Lischinsky
-1995)."""
+"""Friction with true sticking: bristles that bend before they slide.
+
+LuGre (Canudas de Wit, Olsson, Åström, Lischinsky 1995) with the elastic range of Dupont, Hayward, Armstrong, Altpeter
+2002, so that nothing creeps while it sticks.
+"""
 
 from __future__ import annotations
 
@@ -10,20 +13,22 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
-from dalembert.math import exp
+from dalembert.math import exp, maximum, minimum, where
 from dalembert.model import Model
 
 from .base import Action, Element, Situation, positive, single
+
+ELASTIC = 0.98  # share of the force of sliding up to which bristles only bend
 
 
 @dataclass(frozen=True)
 class Friction(Element):
     """Coulomb, Stribeck and viscous friction of a joint with one coordinate, with a bristle state z [rad or m].
 
-    ż = v − σ0 |v| z / g(v), g = coulomb + (static − coulomb) exp(−(v / stribeck_speed)²), F = σ0 z + σ1 ż + viscous v.
-    In sticking the joint rests on bent bristles of stiffness σ0: displacements of static / σ0, no creeping under
-    loads that alternate slowly. coulomb, static [N·m or N], static None: no Stribeck effect; viscous [N·m·s/rad or
-    N·s/m]; stiffness σ0 [N·m/rad or N/m]; bristle_damping σ1; surface_speed: of the surface slid on (a belt).
+    ż = v − α |v| z σ0/g(v), g = coulomb + (static − coulomb) exp(−(v / stribeck_speed)²), F = σ0 z + σ1 ż + viscous v;
+    α rises from 0 to 1 while σ0 |z| goes from 98 % of g to g, and is 0 while the bristles straighten. Sticking is a
+    spring of stiffness σ0 [N·m/rad or N/m] without creep. coulomb, static [N·m or N], static None: no Stribeck effect;
+    viscous [N·m·s/rad or N·s/m]; bristle_damping σ1; surface_speed: of the surface slid on (a belt).
     """
 
     loses: ClassVar[bool] = True
@@ -71,7 +76,10 @@ class Friction(Element):
         body = s.model.joint(self.joint)
         v = s.v[body.v][0] - self.surface_speed
         (z,) = s.z
-        rate = v - self.stiffness * absolute(v) * z / self._level(v)
+        share = self.stiffness * z / self._level(v)
+        slip = minimum(maximum((absolute(share) - ELASTIC) / (1.0 - ELASTIC), 0.0), 1.0)
+        slip = where(v * z > 0.0, slip * slip * (3.0 - 2.0 * slip), 0.0)
+        rate = v - slip * absolute(v) * share
         force = self.stiffness * z + self.bristle_damping * rate + self.viscous * v
         lost = force * v - self.stiffness * z * rate
         return Action(
