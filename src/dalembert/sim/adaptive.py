@@ -1,7 +1,7 @@
 """One attempted step of an adaptive method, as the body of a compiled loop: try, estimate, accept or repeat smaller.
 
-Step control is proportional-integral (Gustafsson 1991): h ← h · 0.9 · err^(−0.7/k) · err_before^(0.4/k), k the order of
-the error estimate plus one. The error is the root mean square over displacements, velocities and element states,
+Step control is proportional-integral (Gustafsson 1991; Hairer, Wanner 1996, §IV.2): h ← h · 0.9 · err^(−0.85/k) ·
+err_before^(0.2/k), k the order of the error estimate plus one. The error is the root mean square over displacements, velocities and element states,
 each in units of atol + rtol · size; the accounts of the ledger do not count. A coordinate that is part of a quaternion
 joint has size 1.
 """
@@ -61,7 +61,7 @@ def attempt(
     accepted = logical_and(active, error <= 1.0)
     power = 1.0 / (method.error_order + 1)
     known = minimum(maximum(where(error <= LARGE, error, LARGE), 1e-10), LARGE)
-    smooth = SAFETY * known ** (-0.7 * power) * clock.before ** (0.4 * power)
+    smooth = SAFETY * known ** (-0.85 * power) * clock.before ** (0.2 * power)
     grow = where(clock.rejected > 0.5, 1.0, GROW)
     factor = where(error <= 1.0, minimum(maximum(smooth, SHRINK), grow), maximum(SAFETY * known**-power, SHRINK))
     cut = logical_and(last, error <= 1.0)  # cut short to land: the step before says more about what is possible

@@ -30,12 +30,13 @@ class State(NamedTuple):
 
 @dataclass
 class Chunk:
-    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne); dense (n, degree, nv+ne) or None."""
+    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne); dense output of step k is row `rows[k]` of dense (…, degree, nv+ne)."""
 
     t: np.ndarray
     q: np.ndarray
     e: np.ndarray
     dense: np.ndarray | None = None
+    rows: np.ndarray | None = None
     steps: int = 0  # taken from the first node to the last
 
     @property
@@ -45,8 +46,7 @@ class Chunk:
 
     def cut(self, steps: int) -> Chunk:
         """The first so many steps."""
-        dense = None if self.dense is None else self.dense[:steps]
-        return Chunk(self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], dense, steps)
+        return Chunk(self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], self.dense, self.rows, steps)
 
 
 class Trouble(Exception):
@@ -114,14 +114,14 @@ class Adaptive:
                 {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
             )
             q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
-            taken = made["start"][0, :, 2] > 0.5
-            dense = made["dense"][0][taken] if "dense" in made else None
+            taken = np.flatnonzero(made["start"][0, :, 2] > 0.5)
+            dense = made["dense"][0] if "dense" in made else None
             t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
             ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
-            yield Chunk(*ends, dense, int(taken.sum()))
+            yield Chunk(*ends, dense, taken, len(taken))
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
-            pace = max(taken.sum(), 1) / passes * clock[1]
+            pace = max(len(taken), 1) / passes * clock[1]
             passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), longest))
         self.h = clock[1]
 

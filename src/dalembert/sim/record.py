@@ -57,7 +57,7 @@ class Recorder:
         self._next = max(stop, self._next)
         if not len(times):
             return
-        if chunk.dense is None:
+        if chunk.dense is None or chunk.rows is None:
             at = np.argmin(np.abs(chunk.t[:, None] - times[None]), axis=0)
             self._keep(times, chunk.q[at], chunk.e[at], u)
             return
@@ -67,7 +67,7 @@ class Recorder:
         inputs = {
             "q": chunk.q[at],
             "e": chunk.e[at],
-            "dense": chunk.dense[at].reshape(len(at), -1),
+            "dense": chunk.dense[chunk.rows[at]].reshape(len(at), -1),
             "at": np.stack([x, h], axis=1),
         }
         made = self.programs.between(inputs, (len(at),))
