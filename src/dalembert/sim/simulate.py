@@ -54,20 +54,26 @@ def simulate(
     compiled = programs(model, made, given, integrator)
     z = [element.start(model, q, v) for element in made]
     e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
-    settings = {"integrator": integrator, "step": step, "rtol": rtol, "atol": atol, "duration": float(duration)}
-    said = []
-    if step is not None or integrator not in ADAPTIVE:
-        asked = DEFAULT_STEP if step is None else float(step)
-        way = float(duration) if record is None else min(float(record), float(duration))
-        settings["step"] = way / steps_between(0.0, way, asked)
-        if step is None or abs(settings["step"] - asked) > 1e-9 * asked:
-            said = [
-                f"step: {settings['step']:.6g} s" + ("" if step is None else f", not {asked:g}, to meet the records")
-            ]
+    even, said = _even_step(integrator, step, float(duration), record)
+    settings = {"integrator": integrator, "step": even, "rtol": rtol, "atol": atol, "duration": float(duration)}
     run = _Simulation(compiled, given, settings, record, tuple(events), progress)
     start, moved = closed_start(model, State(0.0, normalize(model, q), e))
     run.log += [*said, *moved]
     return run.run(start)
+
+
+def _even_step(
+    integrator: str, step: float | None, duration: float, record: float | None
+) -> tuple[float | None, list[str]]:
+    """The step that leads from record to record, at most the one asked for, and what to tell of it; None: adaptive."""
+    if step is None and integrator in ADAPTIVE:
+        return None, []
+    asked = DEFAULT_STEP if step is None else float(step)
+    way = duration if record is None else min(float(record), duration)
+    even = way / steps_between(0.0, way, asked)
+    if step is not None and abs(even - asked) <= 1e-9 * asked:
+        return even, []
+    return even, [f"step: {even:.6g} s" + ("" if step is None else f", not {asked:g}, to meet the records")]
 
 
 class _Simulation:
