@@ -6,7 +6,8 @@ from dalembert import ModelBuilder
 from dalembert.spatial import Pose
 
 builder = ModelBuilder("four-bar", gravity=(0, 0, -9.8))
-link = {"mass": 20.0, "com": (2, 0, 0), "inertia": np.diag([0.083, 29.47, 29.42]), "joint": "revolute", "axis": (0, 1, 0)}
+link = {"mass": 20.0, "com": (2, 0, 0), "inertia": np.diag([0.083, 29.47, 29.42])}
+link |= {"joint": "revolute", "axis": (0, 1, 0)}
 builder.add_body("crank", parent="world", **link)
 builder.add_body("coupler", parent="crank", xyz=(4, 0, 0), **link)
 builder.add_body("rocker", parent="world", xyz=(-2, 0, 0), **link)

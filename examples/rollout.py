@@ -1,4 +1,4 @@
-"""Two thousand motions of a Panda at once: random torques, and the same with payloads that differ from motion to motion."""
+"""Two thousand motions of a Panda at once: random torques, and the same with inertias of each motion's own."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""A block on a moving belt, held by a spring: it sticks, slips, and sticks again; and a joint that bounces off a stop."""
+"""A block on a moving belt, held by a spring: it sticks, slips, sticks again; and one that bounces off a stop."""
 
 import numpy as np
 

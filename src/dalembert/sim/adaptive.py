@@ -1,9 +1,9 @@
 """One attempted step of an adaptive method, as the body of a compiled loop: try, estimate, accept or repeat smaller.
 
 Step control is proportional-integral (Gustafsson 1991; Hairer, Wanner 1996, §IV.2): h ← h · 0.9 · err^(−0.85/k) ·
-err_before^(0.2/k), k the order of the error estimate plus one. The error is the root mean square over displacements, velocities and element states,
-each in units of atol + rtol · size; the accounts of the ledger do not count. A coordinate that is part of a quaternion
-joint has size 1.
+err_before^(0.2/k), k the order of the error estimate plus one. The error is the root mean square over displacements,
+velocities and element states, each in units of atol + rtol · size; the accounts of the ledger do not count. A freedom
+of a joint with a quaternion has size 1.
 """
 
 from __future__ import annotations
