@@ -15,6 +15,7 @@ from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .sim.failure import SimulationError
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from .sim.run import Run
     from .sim.save import load_run
 
-__version__ = "0.1.0"
 __all__ = [
     "BodyInfo",
     "DalembertError",
@@ -38,6 +38,7 @@ __all__ = [
     "Run",
     "SimulationError",
     "Wrench",
+    "__version__",
     "elements",
     "function",
     "load",

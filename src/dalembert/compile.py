@@ -222,7 +222,7 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
             check_quaternions(model, name, named)
 
     identity = f"{sources()} {model.fingerprint} {name} {options!r}"
-    return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.result(model, options)], build, explain)
+    return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.shape(model, options)], build, explain)
 
 
 def function_call(model: Model, name: str, sizes: dict[str, int], compute: Callable[..., Any]) -> Call:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
@@ -19,8 +20,10 @@ from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
 from .methods.simulation import Simulation
+from .methods.viewing import Viewing
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats import Finding
@@ -40,6 +43,7 @@ class Robot(
     Operational,
     InverseKinematics,
     Simulation,
+    Viewing,
     Compiling,
 ):
     """A robot and its dynamics.
@@ -123,6 +127,28 @@ class Robot(
         They are taken as they are, since estimates need not be possible bodies; `problems` tells which are not.
         """
         return Robot(self.model.with_parameters(pi), self.import_log)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        approximate: bool = False,
+        geometry: bool = True,
+        package: str | os.PathLike[str] | None = None,
+    ) -> tuple[Finding, ...]:
+        """Write the robot to a file; its ending names the format: .urdf, .xml (MJCF), .sdf or .dh.toml.
+
+        Numbers are written so that they read back the same; an existing file is replaced as a whole. What the format
+        cannot say is an error that lists it all with its cures; approximate=True writes what comes nearest. Returned,
+        and in the file's first comment: what the file says otherwise than the robot, what only dalembert will read,
+        and shapes or limits left out.
+        geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…
+        (SDF: model://folder/…); other meshes keep their paths.
+        """
+        from .formats import write  # needs an XML library
+
+        made_by = f"dalembert {__version__}"
+        return write(self.model, path, approximate=approximate, geometry=geometry, package=package, generator=made_by)
 
     @property
     def problems(self) -> tuple[str, ...]:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from importlib.metadata import version
 from typing import Any
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 
 from . import inertia, laws, motors, structure  # noqa: F401  (their rules enter the list)
 from .rule import RULES, SEVERITIES, Found, Rule, Severity
@@ -75,7 +74,7 @@ class Audit:
         rules = [
             {"id": r.name, "shortDescription": {"text": r.reason}, "help": {"text": r.cure}} for r in RULES.values()
         ]
-        driver = {"name": "dalembert audit", "version": version("dalembert"), "rules": rules}
+        driver = {"name": "dalembert audit", "rules": rules}
         results = [_sarif_result(finding, file) for finding in self.findings]
         run = {"tool": {"driver": driver}, "results": results}
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
@@ -92,7 +91,11 @@ def run_audit(
 ) -> Audit:
     """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
     subject = Subject(robot, payload, frame, robot.import_log)
-    chosen = [RULES[name] for name in (RULES if rules is None else rules)]
+    names = list(RULES if rules is None else rules)
+    for name in names:
+        if name not in RULES:
+            raise unknown("rule", name, RULES, "audit")
+    chosen = [RULES[name] for name in names]
     findings: list[AuditFinding] = []
     passed = []
     blocked = False  # a robot without a mass matrix has no dynamics to try

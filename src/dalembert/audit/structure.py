@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.model import Coupled
 
-from .rule import Found, Severity, rule
+from .rule import Found, rule
 from .subject import Subject
 
 TURN = 2 * np.pi
@@ -80,16 +80,15 @@ def limits_missing(subject: Subject) -> Iterator[Found]:
 @rule(
     "limits-empty",
     "limits",
-    "error",
+    "warning",
     reason="a joint whose upper limit is not above its lower one cannot move",
-    cure="swap the limits, or make the joint fixed",
+    cure="state the range, or make the joint fixed",
 )
 def limits_empty(subject: Subject) -> Iterator[Found]:
     for body in subject.moving:
         low, high = np.asarray(body.joint.lower), np.asarray(body.joint.upper)
         if np.any(low >= high):
-            severity: Severity = "error" if np.any(low > high) else "warning"
-            yield Found(f"joint '{body.joint.name}'", f"may be from {_text(low)} to {_text(high)}", severity)
+            yield Found(f"joint '{body.joint.name}'", f"may be from {_text(low)} to {_text(high)}")
 
 
 @rule(

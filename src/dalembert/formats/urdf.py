@@ -1,7 +1,9 @@
 """URDF files → Model: complete, with every assumption in the ledger and every error at its file and line.
 
-Beyond plain URDF, `<dalembert base="free"/>` in <robot> states a floating base, and
-`<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for.
+Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…><loop …/><equation …/></dalembert>` in
+<robot> states a floating base, gravity, where the base is in the world, and closed loops, and
+`<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for; on planar
+and floating joints also damping, friction and limits.
 """
 
 from __future__ import annotations
@@ -11,23 +13,28 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
+import numpy as np
+
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
-from dalembert.spatial import Pose
 
+from .diagnosis import diagnose
 from .ledger import Finding, Ledger
 from .urdf_elements import Element, extension
+from .urdf_extension import BASES, ROBOT, Stated, read_stated
 from .urdf_extras import read_extras
+from .urdf_geometry import GeometryReader, report_materials
 from .urdf_joints import Joint, read_joint
 from .urdf_links import Link, read_link
+from .urdf_loops import add_loops, place_of
 from .urdf_mimic import check_coupling, settle_mimics
-from .urdf_tree import Tree, arrange, report_massless
+from .urdf_tree import Tree, arrange
 from .xml import Document, children, parse, tag_of
 
-BASES = ("fixed", "free")
 MIMICS = ("couple", "free")
-FOREIGN = {"mujoco": " (this is MJCF)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
+EXPANDED = " (expanded)"  # behind the file's name in messages: lines are those of what xacro made of it
+FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
 
 def read_urdf(
@@ -44,24 +51,52 @@ def read_urdf(
     mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
     Numbers are taken as given, also inertias no body can have; those are logged as warnings.
     """
+    return read_document(parse(source), base=base, strict=strict, mimic=mimic)
+
+
+def read_document(
+    document: Document, *, base: str | None, strict: bool, mimic: str
+) -> tuple[Model, tuple[Finding, ...]]:
+    """Read URDF that is already parsed; the options are those of `read_urdf`."""
     if base is not None and base not in BASES:
         raise unknown("base", base, BASES, "read_urdf")
     if mimic not in MIMICS:
         raise unknown("mimic option", mimic, MIMICS, "read_urdf")
-    document, ledger = parse(source), Ledger()
+    ledger = Ledger()
     _check_root(document)
     read_extras(document, ledger)
-    links = {name: read_link(document, element, ledger) for name, element in _named(document, "link").items()}
+    shapes = GeometryReader(document, ledger)
+    links = {name: read_link(document, element, shapes, ledger) for name, element in _named(document, "link").items()}
     joints = [read_joint(document, element, ledger) for element in _named(document, "joint").values()]
     if not links:
         raise document.error(document.root, "the robot has no <link>; export the robot description again")
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
-    report_massless(document, tree, links, ledger)
-    base = base or _stated_base(document)
+    for joint in tree.joints:
+        if joint.kind != "fixed" and not links[joint.child].stated:
+            ledger.count(document.where(links[joint.child].element), "moving link without <inertial>", "massless")
+    own = extension(document, document.root, ROBOT, {"loop", "equation"})
+    stated = read_stated(document, own)
+    base = base or stated.base
+    if base != "free" and stated.fields:
+        where = document.where(document.root)
+        ledger.info(where, "<dalembert> states forces of the free base, and base='fixed' was asked for", "not used")
+    aka = {}
     if base == "free":
         tree = _afloat(document, tree, links, ledger)
-    model = _build(document, tree, links, base, ledger)
+        if WORLD in links and tree.root.element is links[WORLD].element:
+            aka[WORLD] = tree.root.name
+    builder = _build(document, tree, links, base, stated)
+    check_coupling(document, builder, tree.joints, ledger)
+    add_loops(document, own, builder, ledger, aka)
+    report_materials(document, ledger)
+    try:
+        model = builder.model()
+    except DalembertError as error:
+        raise document.error(place_of(document, str(error)), str(error)) from None
+    places = {joint.name: joint.element for joint in tree.joints}
+    places |= {link.name: link.element for link in links.values() if link.name not in places}
+    diagnose(ledger, model, lambda name: document.where(places.get(name, document.root)))
     return model, ledger.close(strict=strict)
 
 
@@ -87,16 +122,6 @@ def _named(document: Document, tag: str) -> dict[str, Element]:
     return found
 
 
-def _stated_base(document: Document) -> str:
-    element = extension(document, document.root, {"base"})
-    if element is None or element.get("base") is None:
-        return "fixed"
-    base = str(element.get("base"))
-    if base not in BASES:
-        raise unknown("base", base, BASES, document.where(element))
-    return base
-
-
 def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledger) -> Tree:
     """The tree whose root can float: a root link called "world" needs another name, since the world does not move."""
     if tree.root.name != WORLD:
@@ -116,15 +141,19 @@ def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledg
     return Tree(links[name], tuple(renamed))
 
 
-def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, ledger: Ledger) -> Model:
-    """Hand the tree to the builder, depth first."""
-    default = Path(document.label).stem if document.label[0] != "<" else "robot"
+def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated) -> ModelBuilder:
+    """Hand the tree to a builder, depth first."""
+    file = Path(document.label).name.removesuffix(EXPANDED).removesuffix(".xacro").removesuffix(".urdf")
+    default = file if document.folder is not None else "robot"
     builder = ModelBuilder((document.root.get("name") or "").strip() or default)
+    if stated.gravity is not None:
+        builder.gravity = np.array(stated.gravity)
     taken = {joint.name for joint in tree.joints}
     root_joint = tree.root.name
     while root_joint in taken:
         root_joint += "_root"
-    world = Joint(root_joint, base, WORLD, tree.root.name, Pose.identity(), {}, None, tree.root.element)
+    fields = stated.fields if base == "free" else {}
+    world = Joint(root_joint, base, WORLD, tree.root.name, stated.placement, fields, None, tree.root.element)
     for joint in (world, *tree.joints):
         try:
             builder.add_body(
@@ -139,5 +168,13 @@ def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str,
             )
         except DalembertError as error:
             raise document.error(joint.element, str(error)) from None
-    check_coupling(document, builder, tree.joints, ledger)
-    return builder.model()
+        for shown in links[joint.child].geometry:
+            builder.add_geometry(
+                shown.shape,
+                body=joint.child,
+                placement=shown.placement,
+                role=shown.role,
+                color=shown.color,
+                name=shown.name,
+            )
+    return builder

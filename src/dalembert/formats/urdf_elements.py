@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Set
 from typing import TypeAlias
 
+import numpy as np
 from lxml import etree
 
 from dalembert.errors import unknown
@@ -30,7 +31,8 @@ def origin(document: Document, parent: Element, ledger: Ledger) -> Pose:
     if element is None:
         return Pose.identity()
     report_unknown(document, element, ledger, tags=set(), attributes={"xyz", "rpy"}, physical={"quat_xyzw", "quat"})
-    return Pose.from_xyz_rpy(document.triple(element, "xyz"), document.triple(element, "rpy"))
+    xyz, rpy = document.triple(element, "xyz"), document.triple(element, "rpy")
+    return Pose.from_xyz_rpy(xyz, rpy) if any(rpy) else Pose(np.eye(3), np.array(xyz))
 
 
 def report_unknown(
@@ -55,15 +57,25 @@ def report_unknown(
             ledger.count(document.where(element), f"attribute '{name}' of <{here}> is not URDF", "passed over")
 
 
-def extension(document: Document, parent: Element, attributes: Set[str]) -> Element | None:
+def extension(
+    document: Document, parent: Element, attributes: Set[str], tags: Set[str] = frozenset()
+) -> Element | None:
     """The <dalembert> element of a joint or robot. It is ours, so anything unexpected in it is an error."""
     found = [child for child in children(parent) if tag_of(child) == "dalembert"]
     if len(found) > 1:
         raise document.error(found[1], f"a second <dalembert> in <{tag_of(parent)}>; put all attributes in one")
     for element in found:
         for child in children(element):
-            raise document.error(child, "<dalembert> has attributes only; remove what is inside")
-        for key in element.attrib:
-            if key not in attributes:
-                raise unknown("attribute", str(key), sorted(attributes), document.where(element))
+            if not tags:
+                raise document.error(child, "<dalembert> has attributes only; remove what is inside")
+            if tag_of(child) not in tags:
+                raise unknown("element", tag_of(child), sorted(tags), document.where(child))
+        refuse_unknown(document, element, attributes)
     return found[0] if found else None
+
+
+def refuse_unknown(document: Document, element: Element, attributes: Set[str]) -> None:
+    """Raise at the first attribute of our own extension that has no meaning."""
+    for key in element.attrib:
+        if key not in attributes:
+            raise unknown("attribute", str(key), sorted(attributes), document.where(element))

@@ -6,13 +6,13 @@ from .ledger import Ledger
 from .urdf_elements import Element
 from .xml import Document, children, tag_of
 
-SILENT = {"link", "joint", "material", "dalembert"}
+SILENT = {"link", "joint", "material", "dalembert", "loop_joint", "loop"}
 NOT_USED = {
     "transmission": "not used: reduction and motor data do not enter (state rotor inertia as <dalembert armature>)",
     "ros2_control": "not used: it concerns the controller",
     "sensor": "not used: it carries no dynamics",
 }
-PHYSICAL = {"gravity", "physics", "loop_joint", "loop", "constraint", "spring", "damping"}
+PHYSICAL = {"gravity", "physics", "coupling", "constraint", "spring", "damping"}
 
 # Gazebo's words for forces that the links and joints do not state themselves.
 GAZEBO_FORCES = {
@@ -46,7 +46,8 @@ def refuse_xacro(document: Document) -> None:
             element.prefix == "xacro" or "xacro" in element.tag.rpartition("}")[0] or element.tag.startswith("xacro:")
         ):
             raise document.error(
-                element, "the file still holds xacro macros; expand it first: xacro in.urdf.xacro > out.urdf"
+                element,
+                "the file still holds xacro macros; name it .urdf.xacro, or expand it first: xacro in > out",
             )
 
 

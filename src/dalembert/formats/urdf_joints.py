@@ -12,7 +12,8 @@ from dalembert.errors import unknown
 from dalembert.spatial import Pose
 
 from .ledger import Ledger
-from .urdf_elements import Element, extension, origin, report_unknown, single
+from .urdf_elements import Element, origin, report_unknown, single
+from .urdf_extension import read_effects
 from .xml import LARGEST, Document, children, tag_of
 
 # URDF type -> joint kind of the model, and whether it has one coordinate (so that limits and dynamics have a meaning).
@@ -81,7 +82,7 @@ def read_joint(document: Document, element: Element, ledger: Ledger) -> Joint:
         fields |= _limits(document, element, kind, ledger) | _dynamics(document, element, ledger)
     else:
         _report_idle(document, element, kind, ledger)
-    fields |= _extension(document, element, kind, scalar)
+    fields |= read_effects(document, element, kind)
     mimic = _mimic(document, element, ledger)
     if mimic is not None and not scalar:
         ledger.info(document.where(mimic.element), f"<mimic> on the {stated} joint '{name}'", "without effect")
@@ -220,21 +221,3 @@ def _mimic(document: Document, joint: Element, ledger: Ledger) -> Mimic | None:
     report_unknown(document, element, ledger, tags=set(), attributes=known, physical=set())
     multiplier, offset = document.number(element, "multiplier", 1.0), document.number(element, "offset", 0.0)
     return Mimic(document.text(element, "joint"), multiplier, offset, element)
-
-
-def _extension(document: Document, joint: Element, kind: str, scalar: bool) -> dict[str, float]:
-    """<dalembert armature slip_speed stiffness rest/>: joint physics that plain URDF has no words for."""
-    element = extension(document, joint, {"armature", "slip_speed", "stiffness", "rest"})
-    if element is None:
-        return {}
-    if not scalar:
-        name = joint.get("name")
-        raise document.error(
-            element, f"no meaning on the {kind} joint '{name}'; for revolute, continuous, prismatic only"
-        )
-    fields = {str(attribute): document.number(element, str(attribute)) for attribute in element.attrib}
-    for attribute, value in fields.items():
-        if (value < 0.0 and attribute != "rest") or (value == 0.0 and attribute == "slip_speed"):
-            name = joint.get("name")
-            raise document.error(element, f"{attribute} of joint '{name}' is {value:g}; it must be positive")
-    return fields

@@ -1,4 +1,4 @@
-"""URDF links: name and inertia as the file states them, with findings where they cannot be physical."""
+"""URDF links: name, inertia and geometry as the file states them, with findings where they cannot be physical."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 import numpy as np
 from lxml import etree
 
+from dalembert.model import Geometry
 from dalembert.spatial import Inertia, Pose
 
 from .diagnosis import report_inertia
 from .ledger import Ledger
 from .urdf_elements import Element, origin, report_unknown, single
-from .xml import Document, children, tag_of
+from .urdf_geometry import ROLES, GeometryReader
+from .xml import Document
 
 ATTRIBUTES = {"name"}
-GEOMETRY = {"visual", "collision"}
 # Words a simulator might use for physics that dynamics would need, and that plain URDF links do not have.
 PHYSICAL = {"mass", "inertia", "origin", "gravity", "damping", "velocity_decay", "kinematic"}
 
@@ -27,24 +28,21 @@ class Link:
     name: str
     inertia: Inertia
     stated: bool
+    geometry: tuple[Geometry, ...]
     element: etree._Element
 
 
-def read_link(document: Document, element: Element, ledger: Ledger) -> Link:
-    """Read one <link>; geometry is passed over, dynamics does not use it."""
+def read_link(document: Document, element: Element, shapes: GeometryReader, ledger: Ledger) -> Link:
+    """Read one <link>."""
     name = document.text(element, "name")
-    known = {"inertial"} | GEOMETRY
-    for child in children(element):
-        tag = tag_of(child)
-        if tag in GEOMETRY:
-            ledger.count(document.where(child), f"<{tag}> geometry of links", "passed over: dynamics does not use it")
-    report_unknown(document, element, ledger, tags=known, attributes=ATTRIBUTES, physical=PHYSICAL)
+    report_unknown(document, element, ledger, tags={"inertial"} | ROLES, attributes=ATTRIBUTES, physical=PHYSICAL)
+    geometry = shapes.read(element)
     inertial = single(document, element, "inertial", ledger)
     if inertial is None:
-        return Link(name, Inertia.zero(), False, element)
+        return Link(name, Inertia.zero(), False, geometry, element)
     at_com, X = _inertia(document, inertial, ledger)
     report_inertia(ledger, document.where(element), name, at_com)
-    return Link(name, at_com.transform(X), True, element)
+    return Link(name, at_com.transform(X), True, geometry, element)
 
 
 def _inertia(document: Document, inertial: Element, ledger: Ledger) -> tuple[Inertia, Pose]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 from dalembert.errors import DalembertError
@@ -58,19 +58,3 @@ def check_coupling(document: Document, builder: ModelBuilder, joints: Iterable[J
         if (lower is not None and follower.upper[0] < lower) or (upper is not None and follower.lower[0] > upper):
             what = f"the limits of joint '{joint.name}' and of its leader '{follower.leader}' exclude each other"
             ledger.info(document.where(joint.mimic.element), what, "kept: no position obeys both")
-
-
-def moved_together(joints: Iterable[Joint], heavy: Set[str]) -> set[str]:
-    """Names of the joints that move mass, their own (armature) included, or are tied to one that does."""
-    joints = list(joints)
-    leader = {joint.name: joint.mimic.leader for joint in joints if joint.mimic is not None}
-
-    def root(name: str) -> str:
-        passed: set[str] = set()
-        while name in leader and name not in passed:
-            passed.add(name)
-            name = leader[name]
-        return name
-
-    loaded = {root(joint.name) for joint in joints if joint.child in heavy or joint.fields.get("armature")}
-    return {joint.name for joint in joints if root(joint.name) in loaded}

@@ -5,14 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-import numpy as np
-
 from dalembert.errors import LISTED, DalembertError, unknown
 
-from .ledger import Ledger
 from .urdf_joints import Joint
 from .urdf_links import Link
-from .urdf_mimic import moved_together
 from .xml import Document
 
 
@@ -72,31 +68,6 @@ def _loop(above: Mapping[str, Joint], reached: set[str]) -> list[Joint]:
         seen.append(link)
         link = above[link].parent
     return [above[name] for name in reversed(seen[seen.index(link) :])]
-
-
-def report_massless(document: Document, tree: Tree, links: Mapping[str, Link], ledger: Ledger) -> None:
-    """Log moving subtrees without any inertia: they make the mass matrix singular."""
-    heavy = {name for name, link in links.items() if np.any(link.inertia.parameters())}
-    for joint in reversed(tree.joints):
-        if joint.child in heavy or joint.fields.get("armature"):
-            heavy.add(joint.parent)
-    moving = moved_together(tree.joints, heavy)
-    reported: set[str] = set()
-    for joint in tree.joints:
-        where, link = document.where(joint.element), links[joint.child]
-        if joint.parent in reported:
-            reported.add(joint.child)
-        elif joint.kind == "fixed":
-            continue
-        elif joint.name not in moving:
-            reported.add(joint.child)
-            ledger.warning(
-                where,
-                f"joint '{joint.name}' moves links that have no mass at all, from '{joint.child}' on",
-                "kept: the mass matrix is singular and forward dynamics undefined; give the links an <inertial>",
-            )
-        elif not link.stated:
-            ledger.count(document.where(link.element), "moving link without <inertial>", "taken as massless")
 
 
 def _listed(names: Iterable[str]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Self, overload
 
@@ -12,9 +12,10 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.evaluation import Evaluation
-from dalembert.quantities import checked
+from dalembert.evaluation import Evaluation, wrenches
+from dalembert.quantities import CATALOGUE, Options, checked
 from dalembert.quantities import group as find_group
+from dalembert.structure import Wrench
 
 
 class Compiling(Evaluation):
@@ -28,6 +29,7 @@ class Compiling(Evaluation):
         dtype: Any = np.float64,
         frame: str | None = None,
         axes: str | None = None,
+        external: Sequence[Wrench] = (),
     ) -> Self: ...
 
     @overload
@@ -41,7 +43,23 @@ class Compiling(Evaluation):
         dtype: Any = np.float64,
         frame: str | None = None,
         axes: str | None = None,
+        external: Sequence[Wrench] = (),
     ) -> Callable[..., Any]: ...
+
+    @overload
+    def compile(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        live: str | Iterable[str],
+        batch: bool = False,
+        dtype: Any = np.float64,
+        frame: str | None = None,
+        axes: str | None = None,
+        external: Sequence[Wrench] = (),
+    ) -> tuple[Callable[..., Any], ...]: ...
 
     def compile(
         self,
@@ -51,29 +69,39 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
-    ) -> Self | Callable[..., Any]:
+        external: Sequence[Wrench] = (),
+    ) -> Any:
         """Compile quantities ahead of their first call, for one state or for batches; returns the robot.
 
-        With `live`, one quantity is compiled with constants of the model as further inputs, and returned as a function
-        of its inputs and one array per group, in the order given or by keyword; any of them may be a batch. Groups:
-        "inertia" (…, 10·nb), "friction", "damping", "armature", "stiffness" (one number per freedom of each joint),
-        "placement" (…, 6·nb) and "gravity" (…, 3); see `live_values` for what they hold.
+        external: for calls with wrenches on these frames, along these axes; their numbers are inputs of the call.
+
+        With `live`, quantities are compiled with constants of the model as further inputs, and returned as functions
+        (one, or a tuple in the order of the names) of their inputs and one array per group, in the order given or by
+        keyword; any of them may be a batch. Like the methods, they take `external=`. Groups: "inertia" (…, 10·nb),
+        "friction", "damping", "armature", "stiffness" (one number per freedom of each joint), "placement" (…, 6·nb) and
+        "gravity" (…, 3); see `live_values` for what they hold.
         """
         from dalembert.backends.llvm.kernel import ELEMENT
 
         if np.dtype(dtype) not in ELEMENT:
             raise DalembertError(f"compile: dtype is {dtype}, expected float64 or float32")
-        live = checked(live)
-        if live and len(names) != 1:
-            raise DalembertError(f"compile: {len(names)} quantities with live parameters, expected one")
+        live, external = checked(live), wrenches(external)
+        if live and not names:
+            raise DalembertError("compile: live parameters of what? pass the name of a quantity")
         for name in names:
-            call = self._named_call(name, frame, axes, live)
+            call = self._named_call(name, frame, axes, live, external=external)
             call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
         if not live:
             return self
-        (name,), options = names, self._named(names[0], frame, axes, live)
-        keywords = "*, out=None, threads=None, check=True"
-        doc = f"({', '.join(call.sizes)}, {keywords})\n--\n\n{name} with live parameters: {', '.join(live)}."
+        functions = tuple(self._live_function(name, self._named(name, frame, axes, live)) for name in names)
+        return functions[0] if len(functions) == 1 else functions
+
+    def _live_function(self, name: str, options: Options) -> Callable[..., Any]:
+        """A quantity as a function of its inputs and of live parameters."""
+        call = self._call(name, options)
+        loads = "external=(), " if CATALOGUE[name].loaded else ""
+        signature = f"({', '.join(call.sizes)}, *, {loads}out=None, threads=None, check=True)"
+        doc = f"{signature}\n--\n\n{name} with live parameters: {', '.join(options.live)}."
         return call.kernel.builtin(name, doc, partial(self._by_name, name, options))
 
     def live_values(self, group: str) -> np.ndarray:
@@ -94,10 +122,11 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
+        external: Sequence[Wrench] = (),
         method: str = "newton-euler",
     ) -> dict[str, int]:
         """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
-        return self._named_call(name, frame, axes, live, method).kernel.function().operations()
+        return self._named_call(name, frame, axes, live, method, external).kernel.function().operations()
 
     def source(
         self,
@@ -107,9 +136,10 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
+        external: Sequence[Wrench] = (),
     ) -> str:
-        """A quantity as source text: "c", one self-contained C99 file. `live`: see `compile`."""
-        made = self._emit(name, language, frame, axes, live)
+        """A quantity as source text: "c", one self-contained C99 file. `live`, `external`: see `compile`."""
+        made = self._emit(name, language, self._named(name, frame, axes, live, external=external))
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
     def export(
@@ -121,23 +151,24 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
+        external: Sequence[Wrench] = (),
     ) -> list[str]:
         """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths."""
         from dalembert.backends import c
 
-        return [str(path) for path in c.write(self._emit(name, language, frame, axes, live), os.fspath(folder))]
+        options = self._named(name, frame, axes, live, external=external)
+        return [str(path) for path in c.write(self._emit(name, language, options), os.fspath(folder))]
 
-    def _emit(self, name: str, language: str, frame: str | None, axes: str | None, live: str | Iterable[str]) -> Any:
+    def _emit(self, name: str, language: str, options: Options) -> Any:
         from dalembert.backends import c
 
         if language != "c":
             raise unknown("language", language, ["c"], "source")
-        live = checked(live)
-        call = self._named_call(name, frame, axes, live)
+        call = self._call(name, options)
         rng = np.random.default_rng(0)
         sample = {
             n: algorithms.random(self.model, rng) if n in ("q", "q0", "q1") else rng.uniform(-1, 1, k)
             for n, k in call.sizes.items()
-        } | {n: self.live_values(n) for n in live}
+        } | {n: self.live_values(n) for n in options.live}
         title = re.sub(r"\W", "_", f"{self.model.name}_{name}")
         return c.emit(call.kernel.function(), name=title if title[0].isalpha() else "robot_" + title, sample=sample)

@@ -5,6 +5,7 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 
 from .builder import ModelBuilder
 from .closures import Closure, JointEquation
+from .disassembly import Plan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry
 from .joints import KINDS, Coupled, Joint
@@ -22,4 +23,7 @@ __all__ = [
     "Model",
     "ModelBuilder",
     "Part",
+    "Plan",
+    "disassemble",
+    "plan",
 ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,7 +23,10 @@ WORLD = "world"
 
 @dataclass(frozen=True, eq=False)
 class Link:
-    """A link as it was added: its joint frame in the parent, its joint, its inertia, its shapes."""
+    """A link as it was added: its joint frame in the parent, its joint, its inertia, its shapes.
+
+    mount: the link that it sits on, where `placement` is given in another one of the same body; "": the parent.
+    """
 
     name: str
     parent: str
@@ -30,9 +34,15 @@ class Link:
     joint: Joint
     inertia: Inertia
     geometry: tuple[Geometry, ...] = ()
+    mount: str = ""
 
 
-Place = tuple[str, Pose] | None  # of a frame: its link and the placement in it; None for a link's own frame
+class Place(NamedTuple):
+    """Where a frame is: placed in a link. mount: the link that it sits on, if that is another one of the same body."""
+
+    link: str
+    placement: Pose
+    mount: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,13 +55,15 @@ class Closing:
     b: str
     placement_b: Pose
     make: Callable[..., Closure]
+    mount_a: str = ""  # the link that the end sits on, if not the one it is placed in
+    mount_b: str = ""
 
 
 def assemble(
     name: str,
     gravity: np.ndarray,
     links: Mapping[str, Link],
-    places: Mapping[str, Place],
+    places: Mapping[str, Place | None],  # None: the frame of the link of that name
     closings: Iterable[Closing] = (),
     equations: Iterable[JointEquation] = (),
 ) -> Model:
@@ -72,7 +84,8 @@ def assemble(
         parent, X_PJ = (-1, link.placement) if link.name == base else _carried(carrier[link.parent], link.placement)
         if link.joint.kind == "fixed" and link.name != base:
             carrier[link.name] = (parent, X_PJ)
-            bodies[parent] = _merged(bodies[parent], Part(link.name, X_PJ, link.inertia, link.geometry))
+            mount = link.mount or link.parent
+            bodies[parent] = _merged(bodies[parent], Part(link.name, X_PJ, link.inertia, link.geometry, mount))
             continue
         follows = isinstance(link.joint, Coupled)  # shares the slices of its leader, which may come later
         q = slice(nq, nq + (0 if follows else link.joint.nq))
@@ -80,7 +93,8 @@ def assemble(
         nq, nv = q.stop, v.stop
         own = Part(link.name, Pose.identity(), link.inertia, link.geometry)
         carrier[link.name] = (len(bodies), own.placement)
-        bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (own,)))
+        mount = "" if link.name == base else link.mount or link.parent
+        bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (own,), mount))
 
     owners = {body.joint.name: body for body in bodies}
     for follower in bodies:
@@ -88,11 +102,13 @@ def assemble(
             leader = owners[follower.joint.leader]
             bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
 
-    def found(frame: str) -> tuple[int, Pose]:
+    def found(frame: str) -> tuple[int, Pose, str]:
         place = places.get(frame)
-        return carrier[frame] if place is None else _carried(carrier[place[0]], place[1])
+        if place is None:
+            return *carrier[frame], frame
+        return *_carried(carrier[place.link], place.placement), place.mount or place.link
 
-    frames = [Frame(body.name, body.index, Pose.identity()) for body in bodies]
+    frames = [Frame(body.name, body.index, Pose.identity(), body.name) for body in bodies]
     own_frames = {frame.name for frame in frames}
     frames += [Frame(frame, *found(frame)) for frame in places if frame not in own_frames]
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
@@ -100,10 +116,16 @@ def assemble(
     return Model(name, gravity, tuple(bodies), tuple(frames), (*closures, *equations))
 
 
-def _closed(closing: Closing, found: Callable[[str], tuple[int, Pose]]) -> Closure:
+def _closed(closing: Closing, found: Callable[[str], tuple[int, Pose, str]]) -> Closure:
     """The closure between the bodies that carry its two ends."""
-    a = Frame(f"{closing.name}:a", *_carried(found(closing.a), closing.placement_a))
-    b = Frame(f"{closing.name}:b", *_carried(found(closing.b), closing.placement_b))
+    ends = []
+    for label, place, X, mount in (
+        ("a", closing.a, closing.placement_a, closing.mount_a),
+        ("b", closing.b, closing.placement_b, closing.mount_b),
+    ):
+        body, X_BP, link = found(place)
+        ends.append(Frame(f"{closing.name}:{label}", *_carried((body, X_BP), X), mount or link))
+    a, b = ends
     if a.body == b.body:
         raise DalembertError(
             f"closure {closing.name!r} ties {closing.a!r} to {closing.b!r}, which are parts of one body: remove it"

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
+from dalembert.spatial.vectors import cross
 
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import JointEquation, closure_maker
@@ -18,6 +19,8 @@ from .joints import KINDS, Coupled, Fixed, Joint
 from .joints.joint import snapped
 from .model import Model
 
+ORIGIN = (0.0, 0.0, 0.0)
+UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 ORTHONORMAL = 1e-9  # a rotation matrix may miss orthonormality by this much before it is refused
 
 
@@ -33,7 +36,7 @@ class ModelBuilder:
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._mimics: dict[str, Mimic] = {}  # follower's joint → its leader
-        self._frames: dict[str, Place] = {}  # in the order added
+        self._frames: dict[str, Place | None] = {}  # in the order added
         self._closings: list[Closing] = []
         self._equations: list[JointEquation] = []
 
@@ -47,8 +50,8 @@ class ModelBuilder:
         axis: Any = (0.0, 0.0, 1.0),
         axis2: Any = (1.0, 0.0, 0.0),
         pitch: float = 0.0,
-        xyz: Any = (0.0, 0.0, 0.0),
-        rpy: Any = (0.0, 0.0, 0.0),
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
         placement: Pose | None = None,
         mass: float = 0.0,
         com: Any = (0.0, 0.0, 0.0),
@@ -99,8 +102,8 @@ class ModelBuilder:
         name: str,
         *,
         body: str,
-        xyz: Any = (0.0, 0.0, 0.0),
-        rpy: Any = (0.0, 0.0, 0.0),
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
         placement: Pose | None = None,
     ) -> None:
         """Add a frame fixed in `body` at `xyz` [m], `rpy` [rad] (or at `placement`)."""
@@ -108,15 +111,15 @@ class ModelBuilder:
         self._check_new(where, name)
         if body not in self._links:
             raise unknown("body", body, self._links, where)
-        self._frames[name] = (body, _placement(placement, xyz, rpy, where))
+        self._frames[name] = Place(body, _placement(placement, xyz, rpy, where))
 
     def add_geometry(
         self,
         shape: Shape,
         *,
         body: str,
-        xyz: Any = (0.0, 0.0, 0.0),
-        rpy: Any = (0.0, 0.0, 0.0),
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
         placement: Pose | None = None,
         role: Role = "visual",
         color: tuple[float, float, float, float] | None = None,
@@ -154,7 +157,7 @@ class ModelBuilder:
         for end in (a, b):
             if end != WORLD and end not in self._frames:
                 raise unknown("body or frame", end, [WORLD, *self._frames], where)
-        X_aK, X_bL = (_placement(X, (0, 0, 0), (0, 0, 0), where) for X in (placement_a, placement_b))
+        X_aK, X_bL = (_placement(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
         self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
 
     def add_equation(self, name: str, follower: str, leader: str = "", *, coefficients: Any) -> None:
@@ -170,6 +173,10 @@ class ModelBuilder:
         if not numbers.size or not np.all(np.isfinite(numbers)):
             raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
         self._equations.append(JointEquation(name, follower, leader, numbers))
+
+    def has_frame(self, name: str) -> bool:
+        """Whether there is a body or frame of that name."""
+        return name in self._frames
 
     def model(self) -> Model:
         """The frozen model of what has been added so far."""
@@ -234,7 +241,7 @@ def _vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
         raise DalembertError(f"{what} is {x!r}, expected numbers of shape {shape}") from None
     if array.shape != shape:
         raise DalembertError(f"{what} has shape {array.shape}, expected {shape}")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise DalembertError(f"{what} is {array.tolist()}, expected finite numbers")
     return array
 
@@ -243,12 +250,15 @@ def _placement(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
     """The pose given one way or the other, as own copies, its rotation snapped to exact zeros and ones."""
     if X is None:
         return Pose(snapped(so3.from_rpy(*_vector(rpy, f"{where}: rpy"))), _vector(xyz, f"{where}: xyz"))
-    if np.any(xyz) or np.any(rpy):
+    if (xyz is not ORIGIN and np.any(xyz)) or (rpy is not ORIGIN and np.any(rpy)):
         raise DalembertError(f"{where}: both placement and xyz or rpy are given: give one of them")
+    p = _vector(X.p, f"{where}: position of the placement")
     R = _vector(X.R, f"{where}: rotation of the placement", (3, 3))
-    if np.max(np.abs(R.T @ R - np.eye(3))) > ORTHONORMAL or np.linalg.det(R) < 0.0:
+    if R.tolist() == UNTURNED:  # most are
+        return Pose(R, p)
+    if np.abs(R.T @ R - np.eye(3)).max() > ORTHONORMAL or R[0] @ cross(R[1], R[2]) < 0.0:
         raise DalembertError(f"{where}: placement has R = {R.tolist()}, which is no rotation matrix")
-    return Pose(snapped(R), _vector(X.p, f"{where}: position of the placement"))
+    return Pose(snapped(R), p)
 
 
 def _inertia(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -19,9 +20,8 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
     """
     if is_dataclass(x):
         yield type(x).__name__
-        for field in fields(x):
-            if shown or not field.metadata.get("shown"):
-                yield from leaves(getattr(x, field.name), shown=shown)
+        for name in _names(x.__class__, shown):
+            yield from leaves(getattr(x, name), shown=shown)
     elif isinstance(x, tuple):
         yield len(x)
         for item in x:
@@ -30,11 +30,22 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
         yield x
 
 
+@cache
+def _names(kind: Any, shown: bool) -> tuple[str, ...]:
+    """The fields of a dataclass; shown: also those that are only looked at."""
+    return tuple(field.name for field in fields(kind) if shown or not field.metadata.get("shown"))
+
+
 def freeze(x: Any) -> None:
-    """Make every array inside read-only."""
-    for leaf in leaves(x):
-        if isinstance(leaf, np.ndarray):
-            leaf.setflags(write=False)
+    """Make every array inside nested dataclasses and tuples read-only."""
+    if isinstance(x, np.ndarray):
+        x.setflags(write=False)
+    elif isinstance(x, tuple):
+        for item in x:
+            freeze(item)
+    elif is_dataclass(x):
+        for name in _names(x.__class__, True):
+            freeze(getattr(x, name))
 
 
 def fingerprint(x: Any) -> str:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from dalembert.spatial import Pose
+
+from .content import SHOWN
 
 
 @dataclass(frozen=True, eq=False)
@@ -14,3 +16,4 @@ class Frame:
     name: str
     body: int
     placement: Pose  # X_BF
+    mount: str = field(default="", metadata=SHOWN)  # the link that it sits on; its own link for a link's frame

@@ -30,6 +30,7 @@ class Part:
     placement: Pose  # X_BL: the link's frame in the body
     inertia: Inertia  # in the link's own frame
     geometry: tuple[Geometry, ...] = field(default=(), metadata=SHOWN)
+    mount: str = field(default="", metadata=SHOWN)  # the link that it is fixed to; "" for the body's own link
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +49,7 @@ class Body:
     q: slice
     v: slice
     parts: tuple[Part, ...]  # the body's own link first
+    mount: str = field(default="", metadata=SHOWN)  # the link, a part of the parent, that the joint sits on
 
 
 @dataclass(frozen=True, eq=False)

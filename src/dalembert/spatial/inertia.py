@@ -95,7 +95,7 @@ class Inertia:
         found = []
         if self.mass < 0:
             found.append(f"mass is negative ({self.mass:g} kg)")
-        if self.mass == 0 and (np.any(self.moment) or np.any(self.I)):
+        if self.mass == 0 and (self.moment.any() or self.I.any()):
             found.append("mass is 0 but the inertia is not")
         least, middle, most = np.linalg.eigvalsh(self.about_com())
         if least < -ROUND_OFF * max(abs(most), np.max(np.abs(self.I))):
