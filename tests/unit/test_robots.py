@@ -30,7 +30,8 @@ def mass(model: Model) -> float:
 def test_names_and_paths() -> None:
     arms = {"2r", "3r", "fr3", "gen3", "hydraulic", "iiwa14", "panda", "puma560", "scara", "stanford"}
     arms |= {"ur3e", "ur5", "ur5e", "ur10e"}
-    assert set(NAMES) == arms | {"acrobot", "biped", "cartpole", "humanoid", "quadrotor", "quadruped"}
+    others = {"acrobot", "biped", "cartpole", "delta", "four_bar", "humanoid", "quadrotor", "quadruped"}
+    assert set(NAMES) == arms | others
     assert list(NAMES) == sorted(NAMES)
     assert all(path(name).is_file() for name in NAMES)
     with pytest.raises(DalembertError, match="unknown bundled robot 'puma': did you mean 'puma560'"):
@@ -39,9 +40,9 @@ def test_names_and_paths() -> None:
 
 @pytest.mark.parametrize("name", NAMES)
 def test_every_file_is_clean(name: str) -> None:
-    """Strict reading finds nothing; limits are finite, every body is possible, M is positive."""
+    """Strict reading tells of loops and of the slides of the delta alone; every body is possible, M is positive."""
     model, log = read_urdf(path(name), strict=True)
-    assert log == ()
+    assert all("closure" in finding.what or "slide_x" in finding.where for finding in log)
     assert model.name == name
     for body in model.bodies[1:]:
         joint = body.joint
@@ -69,6 +70,8 @@ def test_every_file_is_clean(name: str) -> None:
         ("humanoid", "free", 30, 73.0),
         ("acrobot", "fixed", 2, 2.0),
         ("biped", "free", 12, 70.0),
+        ("delta", "fixed", 6, 13.5),
+        ("four_bar", "fixed", 3, 60.0),
         ("cartpole", "fixed", 2, 1.1),
         ("fr3", "fixed", 7, 17.8914010252),
         ("gen3", "fixed", 7, 8.1879),
@@ -311,3 +314,22 @@ def test_biped_stands_on_its_soles() -> None:
     sole = frame_pose(model, neutral(model), model.frame("left_sole"))
     assert_close(sole.p, [0.0, 0.191 * 1.75 / 2, -(0.245 + 0.246 + 0.039) * 1.75], 1e-6)
     assert abs(center_of_mass(model, neutral(model))[1]) < 1e-12
+
+
+@pytest.mark.parametrize(("name", "loops"), [("delta", 3), ("four_bar", 1)])
+def test_loops_are_closed_at_zero(name: str, loops: int) -> None:
+    model = load(name)
+    assert len(model.closures) == loops
+    q = neutral(model)
+    for closure in model.closures:
+        a, b = (frame_pose(model, q, frame) for frame in (closure.a, closure.b))
+        np.testing.assert_allclose(closure.residual(a.inverse() @ b), 0.0, atol=1e-12)
+
+
+def test_four_bar_hangs_as_published() -> None:
+    """Angles of crank, coupler (seen from the crank) and rocker in equilibrium, in degrees."""
+    model = load("four_bar")
+    R = {n: frame_pose(model, np.zeros(3), model.frame(n)).R for n in ("crank", "coupler", "rocker")}
+    seen = {"crank": R["crank"], "coupler": R["crank"].T @ R["coupler"], "rocker": R["rocker"]}
+    angles = [np.degrees(np.arctan2(-X[2, 0], X[0, 0])) for X in seen.values()]
+    np.testing.assert_allclose(angles, [75.52248781407008, 104.47751218592992, 104.47751218592992], rtol=1e-13)

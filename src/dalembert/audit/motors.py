@@ -59,8 +59,8 @@ def headroom(subject: Subject) -> list[Headroom]:
     cure="check effort limits and masses; a smaller payload, a counterweight or a larger motor",
 )
 def gravity_headroom(subject: Subject) -> Iterator[Found]:
-    if subject.model.bodies[0].joint.kind == "free":
-        return  # what legs carry depends on which feet stand
+    if not subject.carried:
+        return
     for row in headroom(subject):
         if row.ratio < MARGIN:
             held = "cannot hold" if row.ratio < 1.0 else "barely holds"

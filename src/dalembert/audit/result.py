@@ -108,8 +108,7 @@ def run_audit(
         blocked |= bool(found) and rule.name == "mass-missing"
     order = {severity: k for k, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (bool(f.accepted), order[f.severity]))
-    free = robot.model.bodies[0].joint.kind == "free"
-    table = () if blocked or free or rules is not None else tuple(motors.headroom(subject))
+    table = () if blocked or not subject.carried or rules is not None else tuple(motors.headroom(subject))
     return Audit(robot.name, tuple(findings), tuple(passed), _facts(subject), table)
 
 

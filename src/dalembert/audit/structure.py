@@ -53,7 +53,8 @@ def names(subject: Subject) -> Iterator[Found]:
 def base(subject: Subject) -> Iterator[Found]:
     root = subject.model.bodies[0]
     limbs = len(subject.model.children(0))
-    if root.joint.kind == "fixed" and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
+    held = root.joint.kind == "fixed" and not subject.model.closures
+    if held and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
         yield Found(f"link '{root.name}'", f"is held by the world although it has a mass and carries {limbs} limbs")
 
 

@@ -58,6 +58,11 @@ class Subject:
         return self.robot.mass_matrix(self.q)
 
     @property
+    def carried(self) -> bool:
+        """Whether gravity loads each joint by itself: not where feet stand or loops share the load."""
+        return self.model.bodies[0].joint.kind == "fixed" and not self.model.closures
+
+    @property
     def moving(self) -> tuple[Body, ...]:
         """The bodies that joints move."""
         return tuple(body for body in self.model.bodies if body.joint.nv)

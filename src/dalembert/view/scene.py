@@ -35,6 +35,7 @@ class RobotScene:
         self.q = robot.neutral()
         self._com: Any = None
         self._arrows: Any = None
+        self._ropes = self._add_ropes()
         self._wrenches: Callable[[], np.ndarray] = self._static_wrenches
         self.show(self.q)
 
@@ -44,6 +45,8 @@ class RobotScene:
         poses = self.robot.poses(self.q)
         for handle, pose in zip(self._bodies, poses, strict=False):
             handle.wxyz, handle.position = so3.to_quaternion(pose[:3, :3]), pose[:3, 3]
+        if self._ropes is not None:
+            self._ropes.points = self._rope_ends()
         if self._com is not None:
             self._com.position = self.robot.center_of_mass(self.q)
         if self._arrows is not None:
@@ -63,6 +66,23 @@ class RobotScene:
     def reactions_from(self, wrenches: Callable[[], np.ndarray] | None) -> None:
         """Take reaction wrenches (nb, 6) from a run; None: those that hold the robot still."""
         self._wrenches = wrenches or self._static_wrenches
+
+    def _add_ropes(self) -> Any:
+        """Distances that close loops, such as rods without a body of their own, as lines."""
+        if not any(closure.kind == "distance" for closure in self.robot.model.closures):
+            return None
+        thick = 0.012 * self._size
+        return self._scene.add_line_segments(f"{self.root}/rods", self._rope_ends(), GREY, thickness=thick)
+
+    def _rope_ends(self) -> np.ndarray:
+        poses = self.robot.poses(self.q)
+
+        def place(frame: Any) -> np.ndarray:
+            p = frame.placement.p
+            return p if frame.body < 0 else poses[frame.body][:3, :3] @ p + poses[frame.body][:3, 3]
+
+        closures = [closure for closure in self.robot.model.closures if closure.kind == "distance"]
+        return np.array([[place(closure.a), place(closure.b)] for closure in closures], np.float32)
 
     def _add_shapes(self, body: Any) -> None:
         shapes = [(part, geometry) for part in body.parts for geometry in part.geometry]
