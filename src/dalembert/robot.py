@@ -14,6 +14,7 @@ from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
+from .methods.loops import Loops
 from .methods.momentum import Momentum
 from .methods.operational import Operational
 from .methods.products import Products
@@ -42,6 +43,7 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Loops,
     Simulation,
     Viewing,
     Compiling,

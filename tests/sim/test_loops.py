@@ -130,6 +130,32 @@ def test_a_gear_of_two_wheels_moves_as_one() -> None:
     np.testing.assert_allclose(run.q[:, 0], -4.0 * run.q[:, 1], atol=1e-9)
 
 
+def test_forces_through_a_loop_cause_what_they_should() -> None:
+    robot = four_bar()
+    q, v = robot.close_loops(np.deg2rad([60.0, 110.0, 80.0]), np.array([0.5, 0.0, 0.0]))
+    tau = np.array([50.0, 0.0, 0.0])
+    a, forces = robot.loop_dynamics(q, v, tau)
+    there = algorithms.constraints(robot.model, q, v)
+    np.testing.assert_allclose(there.residual, 0.0, atol=1e-9)
+    np.testing.assert_allclose(there.J @ v, 0.0, atol=1e-12)
+    np.testing.assert_allclose(there.J @ a + there.bias, 0.0, atol=1e-10)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau + there.J.T @ forces, atol=1e-8)
+    back = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A"])
+    np.testing.assert_allclose(back.tau, tau, atol=1e-8)
+    other = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_C"])  # another drive, the same power
+    assert other.tau @ v == pytest.approx(tau @ v) and not other.tau[:2].any()
+    both = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A", "joint_C"])
+    assert both.tau @ v == pytest.approx(tau @ v) and np.linalg.norm(both.tau) < np.linalg.norm(back.tau)
+    batch = robot.loop_dynamics(np.tile(q, (9, 1)), v, tau)
+    np.testing.assert_allclose(batch.a, np.tile(a, (9, 1)), atol=1e-12)
+    with pytest.raises(DalembertError, match="the acceleration opens a loop"):
+        robot.loop_inverse_dynamics(q, v, a + np.array([1.0, 0.0, 0.0]), actuated=["joint_A", "joint_B", "joint_C"])
+    with pytest.raises(DalembertError, match="cannot cause it"):
+        robot.loop_inverse_dynamics(q, v, a, actuated=[])
+    with pytest.raises(DalembertError, match="has no loops"):
+        robot.without("loops").loop_dynamics(q, v, tau)
+
+
 def test_integrators_without_loops_say_so() -> None:
     with pytest.raises(DalembertError, match="does not take closed loops: use 'rk45'"):
         four_bar().simulate(np.zeros(3), np.zeros(3), 1.0, integrator="variational")

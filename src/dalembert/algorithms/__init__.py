@@ -22,6 +22,7 @@ from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
+from .loops import loop_dynamics, loop_inverse_dynamics
 from .operational import Task, null_space, operational_dynamics, operational_inertia
 from .reactions import reaction_wrenches
 from .regressor import energy_regressor, momentum_regressor, torque_regressor
@@ -67,6 +68,8 @@ __all__ = [
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",
+    "loop_dynamics",
+    "loop_inverse_dynamics",
     "mass_matrix",
     "matrix_exponential",
     "momentum_regressor",

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import where
+from dalembert.math import maximum, where
 from dalembert.model import Body, Closure, Coupled, Frame, JointEquation, Model
 from dalembert.spatial import Pose, cross, so3
 
@@ -14,6 +15,7 @@ from .jacobian import jacobian
 from .kinematics import acceleration, frame_pose, velocity
 
 DEPENDENT = 1e-10  # a pivot this small beside its own diagonal entry: the row says what others say already
+EMPTY = 1e-20  # a diagonal entry this small beside the largest one: the square of round-off
 
 
 class Constraints(NamedTuple):
@@ -98,16 +100,18 @@ def _coordinate(body: Body, q: np.ndarray) -> tuple[Any, float]:
 
 
 def solve_semidefinite(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """x (n,) with A x = b for a symmetric A (n, n) ≥ 0; where rows depend on others, their entries are 0.
+    """x with A x = b for a symmetric A (n, n) ≥ 0 and b (n,) or (n, m); where rows depend on others, x is 0.
 
-    L D Lᵀ in the order given; a pivot that vanishes beside its diagonal entry marks a dependent row.
+    L D Lᵀ in the order given; a pivot that vanishes beside its diagonal entry marks a dependent row, and a diagonal
+    entry that vanishes beside the largest one an empty row.
     """
     n = len(b)
     A, x = A.astype(object), b.astype(object)
     diagonal = [A[k, k] for k in range(n)]
+    largest = reduce(maximum, diagonal, 0.0)
     r: list[Any] = []
     for k in range(n):
-        independent = A[k, k] > DEPENDENT * diagonal[k]
+        independent = A[k, k] > maximum(DEPENDENT * diagonal[k], EMPTY * largest)
         r.append(where(independent, 1.0 / where(independent, A[k, k], 1.0), 0.0))
         for i in range(k + 1, n):
             factor = A[i, k] * r[k]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -48,9 +50,10 @@ class Simulation(Evaluation):
         """
         from dalembert.sim.simulate import simulate
 
-        return simulate(
+        run = simulate(
             self.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, events, progress
         )
+        return replace(run, viewer=partial(_view, self))
 
     def rollout(
         self,
@@ -89,3 +92,9 @@ class Simulation(Evaluation):
         from dalembert.sim.advice import advise
 
         return advise(self.model, q, np.zeros(self.model.nv) if v is None else v, integrator, tuple(elements))
+
+
+def _view(robot: Simulation, run: Run, **options: Any) -> Any:
+    from dalembert.view import Viewer
+
+    return Viewer(robot, run=run, **options)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dalembert.errors import DalembertError
 
 from .ledger import Ledger
 
@@ -40,6 +43,7 @@ class Run:
     log: tuple[str, ...]
     steps: int
     settings: dict[str, Any]
+    viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
 
     def __repr__(self) -> str:
         span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
@@ -59,6 +63,15 @@ class Run:
         from .plot import plot
 
         return plot(self, what)
+
+    def view(self, **options: Any) -> Any:
+        """The viewer in the browser with the motion to play; options as of `Robot.view`."""
+        if self.viewer is None:
+            raise DalembertError(
+                f"view: this run of {self.robot!r} was loaded without its robot: write "
+                "dalembert.view.Viewer(robot, run=run)"
+            )
+        return self.viewer(run=self, **options)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write the run to .npz, .csv, .parquet, .h5 or .mcap, by the ending of the name; `load_run` reads it back."""
