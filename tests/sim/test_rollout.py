@@ -30,7 +30,9 @@ def test_the_same_bits_with_any_threads_and_any_split(name: str) -> None:
     np.testing.assert_array_equal(one.q, whole.q[3])
 
 
-@pytest.mark.parametrize("integrator", ["semi-implicit", "rk4", "implicit-velocity"])
+@pytest.mark.parametrize(
+    "integrator", ["semi-implicit", "rk4", "implicit-velocity", "implicit-midpoint", "variational"]
+)
 def test_a_rollout_is_many_runs(integrator: str) -> None:
     robot = load("2r")
     q, v, tau = states(robot, 3)
@@ -87,7 +89,6 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
     q, v = np.zeros(2), np.zeros(2)
     for arguments, said in (
         ({"integrator": "rk5"}, "unknown integrator 'rk5'"),
-        ({"integrator": "variational"}, "unknown integrator 'variational'"),
         ({"steps": 0}, "steps is 0"),
         ({"step": -1.0}, "step is -1.0"),
         ({"record": 2000}, "expected at most the number of steps"),

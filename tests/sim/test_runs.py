@@ -151,7 +151,7 @@ def test_an_interrupt_keeps_what_was_computed(arm) -> None:
         return np.zeros(2)
 
     run = arm.simulate(Q, V, 10.0, law, "rk4", 1e-2, record=None)
-    assert 0.0 < run.t[-1] < 10.0 or len(run.t) == 1
+    assert 0.02 < run.t[-1] < 0.06
     assert any("interrupted at t = " in line for line in run.log)
 
 

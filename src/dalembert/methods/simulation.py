@@ -75,7 +75,7 @@ class Simulation(Evaluation):
         torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
         be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
         parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
-        any with fixed steps but "implicit-midpoint" and "variational". The same bits with any threads and any split.
+        any of those of `simulate`, with fixed steps. The same bits with any threads and any split.
         """
         from dalembert.sim.rollout import rollout
 

@@ -16,7 +16,7 @@ from . import adaptive, implicit
 from .compiled import ADAPTIVE, IMPLICIT, Programs
 
 FIRST_CHUNK, LONGEST_CHUNK = 32, 8192  # passes: enough to forget the call, few enough to be interrupted soon
-CALLED_CHUNK = 8  # of passes that run in Python, where those beyond the end cost as much as others
+CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
 
 
@@ -148,9 +148,10 @@ class Fixed:
         stride = 1 if every else stride
         h, number = (stop - state.t) / count, 0
         t0, q, e = state
-        thin = stride > 64  # few nodes: leave the steps between them in registers
+        called = self.programs.system.called
+        thin = stride > 64 and not called  # few nodes: leave the steps between them in registers
         while number < count:
-            passes = min(stride if thin else max(LONGEST_CHUNK // stride, 1) * stride, count - number)
+            passes = min(stride if thin or called else max(LONGEST_CHUNK // stride, 1) * stride, count - number)
             inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": np.array([t0, h]), "u": u}
             loop = self.programs.final if thin else self.programs.recorded
             made = loop(inputs, passes=passes)

@@ -23,6 +23,7 @@ from .system import System
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
+TOGETHER = 4  # of states that are solved in lanes: the last one confirms that it has settled
 
 
 class Attempt(NamedTuple):
@@ -78,7 +79,7 @@ def newton(
     made = method(system, t, timing.h, q, e, u, x)
     change = -solve(jacobian(made.residual, x), made.residual)
     improved = x + change
-    size = reduce(maximum, [absolute(c) / (absolute(y) + 1e-3) for c, y in zip(change, improved, strict=True)])
+    size = _size(change, improved)
     settled = logical_and(active, size <= SETTLED)
     values = dict(zip(x, improved, strict=True))
     q1, e1, guess = (substitute(y, values) for y in made[1:])
@@ -96,6 +97,11 @@ def newton(
         "clock_next": np.array(new),
         "taken": where(settled, 1.0, 0.0),
     }
+
+
+def _size(change: np.ndarray, x: np.ndarray) -> Any:
+    """How large a Newton step is beside the unknowns."""
+    return reduce(maximum, [absolute(c) / (absolute(y) + 1e-3) for c, y in zip(change, x, strict=True)])
 
 
 def program(system: System, method: Residual, identity: str | None) -> Program:
@@ -117,6 +123,24 @@ def program(system: System, method: Residual, identity: str | None) -> Program:
         record=("taken",),
         lanes=1,
     )
+
+
+def solved(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, method: Residual
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, e) after one step with a fixed number of Newton iterations, for lanes that go together; NaN if unsettled."""
+    n = system.model.nv
+    own = _inputs_beside([*q, *e, *u, t, h], system.measured)
+    made = method(system, t, h, q, e, u, own)
+    change = -solve(jacobian(made.residual, own), made.residual)
+    x = np.concatenate([h * e[:n], e[n : system.measured]]) if method is not midpoint else e[: system.measured]
+    step = x
+    for _ in range(TOGETHER):
+        step = substitute(change, dict(zip(own, x, strict=True)))
+        x = x + step
+    settled = _size(step, x) <= SETTLED
+    values = dict(zip(own, x, strict=True))
+    return tuple(where(settled, substitute(y, values), np.nan) for y in (made.q, made.e))
 
 
 def implicit_velocity(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,8 +17,15 @@ from dalembert.quantities import GROUPS, checked
 from .elements.base import Element
 from .failure import SimulationError
 from .fixed import STEPS
+from .implicit import midpoint, solved
 from .program import Program
 from .system import Law, System, freedoms
+from .variational import variational
+
+INTEGRATORS = STEPS | {
+    "implicit-midpoint": partial(solved, method=midpoint),
+    "variational": partial(solved, method=variational),
+}
 
 
 class Rollout(NamedTuple):
@@ -44,6 +51,8 @@ def rollout(
     check: bool = True,
 ) -> Rollout:
     """See `Robot.rollout`."""
+    if not model.nv:
+        raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     _check(integrator, step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
     for element in elements:
@@ -111,7 +120,7 @@ def _program(
     varying: bool,
 ) -> Program:
     """The loop: carried q, e and the step's number; u, if any, constant or one row per step; live groups constant."""
-    base, step = System(model, elements, law, driven, ledger=False), STEPS[integrator]
+    base, step = System(model, elements, law, driven, ledger=False), INTEGRATORS[integrator]
     rest = np.zeros(model.nv + 1)
 
     def compute(q: Any, e: Any, number: Any, timing: Any, u: Any, **groups: Any) -> dict[str, Any]:
@@ -147,8 +156,8 @@ def _program(
 
 
 def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
-    if integrator not in STEPS:
-        raise unknown("integrator", integrator, STEPS, "rollout")
+    if integrator not in INTEGRATORS:
+        raise unknown("integrator", integrator, INTEGRATORS, "rollout")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"rollout: step is {step!r}, expected a time above 0 [s]")
     for name, value in (("steps", steps), ("record", record)):

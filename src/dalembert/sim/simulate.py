@@ -43,6 +43,8 @@ def simulate(
     progress: bool | None = None,
 ) -> Run:
     """See `Robot.simulate`."""
+    if not model.nv:
+        raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
     _check_settings(duration, step, rtol, atol, record)
     made = tuple(elements)

@@ -46,6 +46,12 @@ class Element:
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
     plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
 
+    def __post_init__(self) -> None:
+        """Vectors given as lists or arrays become tuples, so that an element can be looked up by what it is."""
+        for name, value in vars(self).items():
+            if isinstance(value, (list, np.ndarray)):
+                object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
+
     def label(self) -> str:
         """Name in the ledger: the kind and where it acts."""
         place = getattr(self, "joint", None) or getattr(self, "frame", None)
