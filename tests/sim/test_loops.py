@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy.integrate import solve_ivp
 
-from dalembert import DalembertError, ModelBuilder, Robot, SimulationError, algorithms
+from dalembert import DalembertError, ModelBuilder, Robot, SimulationError, algorithms, elements, load
 from dalembert.spatial import Pose
 
 TIGHT = {"integrator": "rk8", "rtol": 1e-11, "atol": 1e-13}
@@ -128,6 +128,21 @@ def test_a_gear_of_two_wheels_moves_as_one() -> None:
     a = -4.0 * 0.3 / (0.8 + 16.0 * 0.1)
     np.testing.assert_allclose(run.q[:, 1], 0.5 * a * run.t**2, atol=1e-9)
     np.testing.assert_allclose(run.q[:, 0], -4.0 * run.q[:, 1], atol=1e-9)
+
+
+def test_an_expression_may_hold_the_motion() -> None:
+    """The tip of a planar arm on a circle about its shoulder: the elbow is held, and the arm swings as one body."""
+    arm = load("2r").without("friction", "damping", "armature", "springs")
+    tip = arm.frames[-1].name
+    reach = float(np.sum(arm.pose([0.3, 0.8], tip)[:3, 3] ** 2))
+    circle = elements.Holonomic("circle", lambda q: [arm.pose(q, tip)[:3, 3] @ arm.pose(q, tip)[:3, 3] - reach])
+    run = arm.simulate([0.3, 0.8], [1.0, 0.0], 1.0, elements=[circle], **TIGHT)
+    np.testing.assert_allclose(run.q[:, 1], 0.8, atol=1e-8)
+    assert np.ptp(run.q[:, 0]) > 0.3 and np.abs(run.energy.residual).max() < 1e-8 * run.energy.scale
+    assert run.multipliers.shape[1] == 1 and np.abs(run.multipliers).max() > 0.1
+    apart = elements.Holonomic("too far", lambda q: [arm.pose(q, tip)[:3, 3] @ arm.pose(q, tip)[:3, 3] - 1e3])
+    with pytest.raises(SimulationError, match="closes the loop 'too far'"):
+        arm.simulate([0.3, 0.8], [1.0, 0.0], 1.0, elements=[apart])
 
 
 def test_forces_through_a_loop_cause_what_they_should() -> None:

@@ -44,8 +44,10 @@ class Loops(Evaluation):
 
         Newton's method, each step as small as it can be. None found is an error that names the loop.
         """
+        from dalembert.sim.compiled import programs
         from dalembert.sim.engines import State
         from dalembert.sim.initial import closed_start
+        from dalembert.sim.laws import drive
 
         q = np.asarray(q, float)
         v = np.zeros(self.model.nv) if v is None else np.asarray(v, float)
@@ -54,8 +56,9 @@ class Loops(Evaluation):
                 f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({self.model.nq},) and "
                 f"({self.model.nv},) for robot {self.model.name!r}"
             )
-        state, _ = closed_start(self.model, State(0.0, q, v))
-        return LoopState(state.q, state.e)
+        made = programs(self.model, (), drive(self.model, None, 1.0), "rk45")
+        state, _ = closed_start(made, State(0.0, q, v))
+        return LoopState(state.q, state.e[: self.model.nv])
 
     def loop_dynamics(
         self, q: Any, v: Any, tau: Any, *, threads: int | None = None, check: bool = True

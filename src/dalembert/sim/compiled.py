@@ -90,6 +90,21 @@ class Programs:
         return self._watched[events]
 
     @cached_property
+    def closing(self) -> Program:
+        """Residuals and rows of the equations on the configuration."""
+        system, count = self.system, self.system.closing_count
+
+        def compute(q: Any, v: Any) -> dict[str, Any]:
+            made = system.closing(q, v)
+            return {"residual": made.residual, "J": made.J}
+
+        sizes, shapes = (
+            {"q": system.model.nq, "v": system.model.nv},
+            {"residual": (count,), "J": (count, system.model.nv)},
+        )
+        return Program("closing", self.identity, sizes, shapes, compute, lanes=1)
+
+    @cached_property
     def observed(self) -> Program:
         """Torques and energies of states."""
         system = self.system
@@ -114,7 +129,7 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
     if integrator in (*IMPLICIT, "implicit-velocity") and System(model, elements).held:
-        what = "closed loops" if model.closures else "hard stops"
+        what = "closed loops" if System(model, elements).closing_count else "hard stops"
         raise DalembertError(
             f"simulate: integrator {integrator!r} does not take {what}: use 'rk45', or 'semi-implicit' with a step"
         )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import constraints, solve_semidefinite
+from dalembert.algorithms import Constraints, solve_semidefinite
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.math import where
 from dalembert.model import Model
@@ -28,9 +28,9 @@ class Rows(NamedTuple):
     residual: np.ndarray
 
 
-def closure_rows(model: Model, q: np.ndarray, v: np.ndarray) -> Rows:
-    """Those of closed loops: φ̈ = −2 α φ̇ − α² φ."""
-    residual, J, bias = constraints(model, q, v)
+def closing_rows(closing: Constraints, v: np.ndarray) -> Rows:
+    """Those of equations on the configuration: φ̈ = −2 α φ̇ − α² φ."""
+    residual, J, bias = closing
     goal = -bias - 2.0 * STABILIZED * (J @ v) - STABILIZED**2 * residual
     return Rows(J, goal, [True] * len(residual), residual)
 

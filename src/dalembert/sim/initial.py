@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.model import Model
 
+from .compiled import Programs
 from .engines import State
 from .failure import SimulationError
 
@@ -15,37 +15,45 @@ SAID = 1e-6  # displacement above which the log tells of it
 ITERATIONS = 50
 
 
-def closed_start(model: Model, state: State) -> tuple[State, list[str]]:
+def closed_start(compiled: Programs, state: State) -> tuple[State, list[str]]:
     """The state with all loops closed, in position and velocity, and what to tell the user.
 
     Newton's method, each step the smallest that closes the linearised loops; then the nearest velocity.
     """
-    if not model.closures:
+    system, model, n = compiled.system, compiled.system.model, compiled.system.model.nv
+    if not system.closing_count:
         return state, []
-    q, e, n = state.q, state.e.copy(), model.nv
+    q, v = state.q, state.e[:n]
     for _ in range(ITERATIONS):
-        residual, J, _ = algorithms.constraints(model, q, e[:n])
-        if np.max(np.abs(residual), initial=0.0) <= CLOSED:
+        residual, J = _there(compiled, q, v)
+        if np.max(np.abs(residual), initial=0.0) <= CLOSED or not np.all(np.isfinite(J)):
             break
-        q = algorithms.integrate(model, q, -np.linalg.pinv(J.astype(float)) @ residual.astype(float))
-    residual, J, _ = algorithms.constraints(model, q, e[:n])
-    residual, J = residual.astype(float), J.astype(float)
+        q = algorithms.integrate(model, q, -np.linalg.pinv(J) @ residual)
+    residual, J = _there(compiled, q, v)
     if not np.max(np.abs(residual), initial=0.0) <= 1e3 * CLOSED:
-        worst, name = int(np.argmax(np.abs(residual))), ""
-        at = 0
-        for closure in model.closures:
-            if at <= worst < at + closure.count:
-                name = closure.name
-            at += closure.count
+        worst = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
         raise SimulationError(
-            f"simulate: no configuration near q closes the loop {name!r} of robot {model.name!r}: "
+            f"no configuration near q closes the loop {_name(compiled, worst)!r} of robot {model.name!r}: "
             f"{residual[worst]:.3g} (m or rad) are missing; start from a q nearer to one that is closed"
         )
-    v = e[:n] - np.linalg.pinv(J) @ (J @ e[:n])
-    log = []
-    moved, changed = np.max(np.abs(algorithms.difference(model, state.q, q))), np.max(np.abs(v - e[:n]))
-    if moved > SAID:
-        log.append(f"start: q was moved by up to {moved:.3g} to close the loops")
-    if changed > SAID:
-        log.append(f"start: v was changed by up to {changed:.3g} to keep the loops closed")
-    return State(state.t, q, np.concatenate([v, e[n:]])), log
+    kept = v - np.linalg.pinv(J) @ (J @ v)
+    moved, changed = np.max(np.abs(algorithms.difference(model, state.q, q))), np.max(np.abs(kept - v))
+    log = [f"start: q was moved by up to {moved:.3g} to close the loops"] if moved > SAID else []
+    log += [f"start: v was changed by up to {changed:.3g} to keep the loops closed"] if changed > SAID else []
+    return State(state.t, q, np.concatenate([kept, state.e[n:]])), log
+
+
+def _there(compiled: Programs, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    made = compiled.closing({"q": q, "v": v})
+    return made["residual"][0], made["J"][0]
+
+
+def _name(compiled: Programs, number: int) -> str:
+    """Of what an equation is part."""
+    system = compiled.system
+    parts = [(closure.name, closure.count) for closure in system.model.closures]
+    for name, count in [*parts, *((element.label(), element.count) for element in system.elements)]:
+        if number < count:
+            return name
+        number -= count
+    raise AssertionError("every equation belongs to something")

@@ -59,7 +59,7 @@ def simulate(
     even, said = _even_step(integrator, step, float(duration), record)
     settings = {"integrator": integrator, "step": even, "rtol": rtol, "atol": atol, "duration": float(duration)}
     run = _Simulation(compiled, given, settings, record, tuple(events), progress)
-    start, moved = closed_start(model, State(0.0, normalize(model, q), e))
+    start, moved = closed_start(compiled, State(0.0, normalize(model, q), e))
     run.log += [*said, *moved]
     return run.run(start)
 

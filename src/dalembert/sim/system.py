@@ -16,7 +16,7 @@ from dalembert.math import tanh
 from dalembert.model import Joint, Model
 
 from .elements.base import Action, Element, Situation
-from .holding import Rows, active_forces, closure_rows, held_rows, joined
+from .holding import Rows, active_forces, closing_rows, held_rows, joined
 
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
 
@@ -108,20 +108,31 @@ class System:
 
     @property
     def held(self) -> bool:
-        """Whether there are constraint forces: of closed loops, or of elements that hold joints."""
-        return bool(self.model.closures) or any(type(e).held is not Element.held for e in self.elements)
+        """Whether there are constraint forces: of equations on q, or of elements that hold joints."""
+        return bool(self.closing_count) or any(type(e).held is not Element.held for e in self.elements)
+
+    @property
+    def closing_count(self) -> int:
+        """Number of equations on the configuration: of closed loops, then of elements."""
+        return algorithms.constraint_count(self.model) + sum(element.count for element in self.elements)
+
+    def closing(self, q: np.ndarray, v: np.ndarray) -> algorithms.Constraints:
+        """Those equations."""
+        parts = [algorithms.constraints(self.model, q, v)] if self.model.closures else []
+        parts += [element.closing(self.model, q, v) for element in self.elements if element.count]
+        return algorithms.Constraints(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
     @property
     def held_count(self) -> int:
         """Number of constraint forces that could act."""
         stops = sum(type(e).held is not Element.held for e in self.elements)
-        return algorithms.constraint_count(self.model) + stops
+        return self.closing_count + stops
 
     def rows(self, q: np.ndarray, v: np.ndarray, seen: Sequence[Situation]) -> Rows | None:
-        """Conditions on the acceleration, active or not: of closed loops, then of elements."""
+        """Conditions on the acceleration, active or not: equations on the configuration, then joints held."""
         if not self.held:
             return None
-        found = [closure_rows(self.model, q, v)] if self.model.closures else []
+        found = [closing_rows(self.closing(q, v), v)] if self.closing_count else []
         held = [row for element, s in zip(self.elements, seen, strict=True) for row in element.held(s)]
         return joined([*found, held_rows(self.model.nv, held)])
 
@@ -145,10 +156,10 @@ class System:
 
     def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(q, e) moved onto closed loops by the shortest way in the metric of the inertia: one Newton step each."""
-        if not self.model.closures:
+        if not self.closing_count:
             return q, e
         n = self.model.nv
-        there = closure_rows(self.model, q, e[:n])
+        there = closing_rows(self.closing(q, e[:n]), e[:n])
         q = algorithms.integrate(self.model, q, active_forces(self.model, q, there, -there.residual)[0])
         change, _ = active_forces(self.model, q, there, -(there.J @ e[:n]))
         return q, np.concatenate([e[:n] + change, e[n:]])
@@ -158,9 +169,7 @@ class System:
         v, z = self.split(e)
         seen = self.situations(t, q, v, z, self.torque(t, q, v, u))
         held = [element.held(s) for element, s in zip(self.elements, seen, strict=True)]
-        pushes = (
-            iter(self.multipliers(t, q, e, u)[algorithms.constraint_count(self.model) :]) if any(held) else iter(())
-        )
+        pushes = iter(self.multipliers(t, q, e, u)[self.closing_count :]) if any(held) else iter(())
         found: list[Any] = []
         for element, s, rows in zip(self.elements, seen, held, strict=True):
             found += element.gaps(s, [direction * next(pushes) for _, _, direction in rows])

@@ -8,6 +8,7 @@ from .base import Action, Element, Situation
 from .drive import FlexibleJoint, Motor
 from .fields import CentralGravity, Drag, Thruster
 from .friction import Friction
+from .holonomic import Holonomic
 from .joint import Backlash, Damper, Spring
 from .limits import HardStop, SoftLimit
 from .points import PointDamper, PointSpring
@@ -22,6 +23,7 @@ __all__ = [
     "FlexibleJoint",
     "Friction",
     "HardStop",
+    "Holonomic",
     "Motor",
     "PointDamper",
     "PointSpring",

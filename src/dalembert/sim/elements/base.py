@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Coupled, Model
 
@@ -76,6 +77,12 @@ class Element:
     def energy(self, s: Situation) -> Any:
         """Energy stored [J]."""
         return 0.0
+
+    count: Any = 0  # equations on the configuration that it keeps; see `closing`
+
+    def closing(self, model: Model, q: np.ndarray, v: np.ndarray) -> Constraints:
+        """Residual, rows and bias of its `count` equations on the configuration."""
+        return Constraints(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0))
 
     def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
         """Freedoms that are held in place: (which of the nv, whether it is at present, direction of the push)."""
