@@ -98,5 +98,18 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
     ):
         with pytest.raises(DalembertError, match=said):
             robot.rollout(q, v, **arguments)
+    with pytest.raises(DalembertError, match="needs events, which only `simulate` has"):
+        robot.rollout(q, v, elements=[elements.HardStop(robot.joints[0].name, lower=-1.0)])
     with pytest.raises(SimulationError, match="no longer made of numbers between t = 0 and"):
         robot.rollout(q, v, lambda t, q, v: 1e9 * v + 1.0, 0.1, 1000)
+
+
+def test_loops_stay_closed_in_rollouts() -> None:
+    robot = load("four_bar")
+    q, v = robot.close_loops(robot.neutral(), [0.5, 0.0, 0.0])
+    made = robot.rollout(np.tile(q, (5, 1)), v, np.linspace(0.0, 1.0, 15).reshape(5, 3), 1e-4, 2000)
+    assert np.abs(made.q - q).max() > 0.01
+    for end in made.q:
+        np.testing.assert_allclose(robot.close_loops(end).q, end, atol=1e-9)
+    with pytest.raises(DalembertError, match="does not take closed loops"):
+        robot.rollout(q, v, integrator="variational")

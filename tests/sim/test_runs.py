@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import signal
 import threading
 
@@ -169,6 +170,8 @@ def test_what_is_saved_comes_back(arm, tmp_path, ending: str) -> None:
     np.testing.assert_array_equal(back.energy.residual, run.energy.residual)
     assert (back.robot, back.freedoms, back.log, back.steps, back.settings) == (
         run.robot, run.freedoms, run.log, run.steps, run.settings)  # fmt: skip
+    with pytest.raises(DalembertError, match="loaded without its robot"):
+        back.view()
     assert len(run.events) and [e.t for e in back.events] == [e.t for e in run.events]
 
 
@@ -211,3 +214,10 @@ def test_a_long_run_shows_its_progress(arm, capsys, monkeypatch) -> None:
     monkeypatch.setattr(progress.time, "monotonic", lambda: next(clock))
     arm.simulate(Q, V, 1.0, integrator="rk4", step=1e-4, progress=True)
     assert "simulating █" in capsys.readouterr().err
+
+
+def test_runs_can_be_pickled(arm) -> None:
+    run = arm.simulate(Q, V, 0.1)
+    back = pickle.loads(pickle.dumps(run))
+    np.testing.assert_array_equal(back.q, run.q)
+    assert back.viewer is not None and back.log == run.log
