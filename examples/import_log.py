@@ -20,7 +20,8 @@ robot = load(TEXT)
 for finding in robot.import_log:
     print(finding)
 causes = [finding.what.partition("likely cause: ")[2] for finding in robot.import_log]
-assert causes == ["degrees, expected radians", "mass in grams"]
+assert causes[0] == "degrees, expected radians"
+assert causes[1].startswith("mass in grams")
 
 try:
     load(TEXT, strict=True)

@@ -10,10 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from . import math
 from .algorithms import zero_moment_point
+from .comparison import Comparison, Difference, compare
+from .editing import ModelEditor
 from .errors import DalembertError
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .sim.failure import SimulationError
+from .solids import MassProperties, mass_properties
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .version import __version__
 
@@ -27,22 +30,28 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BodyInfo",
+    "Comparison",
     "DalembertError",
+    "Difference",
     "Event",
     "Finding",
     "FrameInfo",
     "JointInfo",
+    "MassProperties",
     "ModelBuilder",
+    "ModelEditor",
     "Robot",
     "Rollout",
     "Run",
     "SimulationError",
     "Wrench",
     "__version__",
+    "compare",
     "elements",
     "function",
     "load",
     "load_run",
+    "mass_properties",
     "math",
     "robots",
     "zero_moment_point",

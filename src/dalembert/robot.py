@@ -6,6 +6,7 @@ import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .editing import ModelEditor
 from .methods.analysis import Analysis
 from .methods.auditing import Auditing
 from .methods.compiling import Compiling
@@ -118,6 +119,13 @@ class Robot(
     def frame(self, name: str) -> FrameInfo:
         """The frame of that name."""
         return frame_info(self.model, self.model.frame(name))
+
+    def edit(self) -> ModelEditor[Robot]:
+        """Edits to this robot, one after the other; `.done()` gives the new robot.
+
+        robot.edit().lock(elbow=0.3).payload(2.0, frame="tool").done()
+        """
+        return ModelEditor(self.model, self.import_log, Robot)
 
     def without(self, *effects: str) -> Robot:
         """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""

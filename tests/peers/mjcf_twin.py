@@ -21,10 +21,10 @@ class FileTwin:
     """
 
     def __init__(self, file: Path | str, ours: Model) -> None:
-        read = mj.MjModel.from_xml_string if isinstance(file, str) else mj.MjModel.from_xml_path
+        read = mj.MjSpec.from_string if isinstance(file, str) else mj.MjSpec.from_file
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # attributes that MuJoCo will drop one day
-            self.m = read(str(file))
+            self.m = read(str(file)).compile()
         self.m.opt.disableflags |= mj.mjtDisableBit.mjDSBL_CONSTRAINT
         self.data, self.ours = mj.MjData(self.m), ours
         assert (self.m.nq, self.m.nv) == (ours.nq, ours.nv), "every coordinate is there, in the same order"

@@ -60,6 +60,12 @@ def lower(xx: str, xy: str, xz: str, yy: str, yz: str, zz: str) -> tuple[str, st
     return LOWER, f'ixx="{xx}" ixy="{xy}" ixz="{xz}" iyy="{yy}" iyz="{yz}" izz="{zz}"'
 
 
+def _ball(radius: float, x: float = 0.15) -> tuple[str, str]:
+    """Gives the link left_lower a ball for its shape."""
+    shape = f'<visual><origin xyz="{x} 0 0"/><geometry><sphere radius="{radius}"/></geometry></visual>'
+    return '<link name="left_lower">', f'<link name="left_lower">{shape}'
+
+
 FAULTS = {
     # name: (rule, severity, changes)
     "negative mass": ("inertia-possible", "error", ('<mass value="2"/>', '<mass value="-2"/>')),
@@ -102,6 +108,11 @@ FAULTS = {
         ('<link name="tool"/>', '<link name="tool"><inertial><mass value="1"/><mass value="2"/>'
          '<inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>'),
     ),
+    "shape in millimetres": ("shape", "warning", _ball(300)),
+    "density of a feather": ("shape", "warning", _ball(1)),
+    "density beyond lead": ("shape", "warning", _ball(0.01)),
+    "centre of mass outside the shape": ("shape", "info", _ball(0.12, 0.5)),
+    "moments of another body": ("shape", "info", _ball(0.12)),
     "joint without a load": (
         "mass-missing", "error",
         ('<link name="tool"/>', '<link name="tool"/><link name="bare"/><joint name="idle" type="continuous">'
@@ -131,7 +142,7 @@ def test_an_injected_fault_is_found(fault: str) -> None:
 
 @pytest.mark.parametrize(
     ("efforts", "payload", "held"),
-    [((60, 25), 0.0, ()), ((20, 25), 0.0, ("shoulder",)), ((60, 3), 0.0, ("elbow",))],
+    [((60, 25), 0.0, ()), ((60, 25), 5.0, ("shoulder",)), ((20, 25), 0.0, ("shoulder",)), ((60, 3), 0.0, ("elbow",))],
 )
 def test_motors_are_asked_what_they_can_hold(efforts: tuple, payload: float, held: tuple[str, ...]) -> None:
     changes = [(f'effort="{old}"', f'effort="{new}"') for old, new in zip((60, 25), efforts, strict=True)]

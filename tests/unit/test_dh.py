@@ -10,7 +10,7 @@ import pytest
 from dalembert import load
 from dalembert.errors import DalembertError
 from dalembert.formats import Finding, read, read_dh
-from dalembert.formats.toml import MAX_BYTES, MAX_LINE
+from dalembert.formats.dh.toml import MAX_BYTES, MAX_LINE
 from dalembert.model import Model
 from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 

@@ -123,6 +123,25 @@ def test_linear_equality_is_a_coupling():
     assert free.nv == 3 and any('mimic="free"' in f.action for f in log)
 
 
+def test_coupled_dynamics_are_those_of_the_constrained_motion():
+    """With G between the coordinates: tau = Gᵀ tau' of MuJoCo's independent joints, where its constraint is met."""
+    law = '<equality><joint joint1="j" joint2="last" polycoef=".2 -1.5 0 0 0"/></equality>'
+    text = arm('<joint name="j" axis="0 1 2" ref="40" stiffness="3"/>', after=law).replace("last", 'last" ref="-25', 1)
+    model, rng = read_mjcf(text)[0], np.random.default_rng(2)
+    twin = FileTwin(text, read_mjcf(text, mimic="free")[0])
+    G = np.array([[1, 0], [0, -1.5], [0, 1]])
+    offset = np.array([0, model.joint("j").joint.offset, 0])
+    q, v, a = rng.normal(size=(3, 2))
+    expected = G.T @ twin.inverse_dynamics(G @ q + offset, G @ v, G @ a)
+    assert_close(rnea(model, q, v, a), expected, PEER, scale=0.0)
+    assert_close(mass_matrix(model, q), G.T @ twin.mass_matrix(G @ q + offset) @ G, PEER, scale=0.0)
+    m = mj.MjModel.from_xml_string(text)
+    data = mj.MjData(m)
+    data.qpos[:] = G @ q + offset
+    mj.mj_forward(m, data)
+    assert_close(data.efc_pos[0], 0.0, PEER)
+
+
 def test_a_tendon_of_constant_length_over_two_joints_is_a_coupling():
     fixed = '<fixed name="t"><joint joint="first" coef="2"/><joint joint="last" coef="-4"/></fixed>'
     text = arm("", after=f"<tendon>{fixed}</tendon><equality><tendon tendon1='t' polycoef='.8 0 0 0 0'/></equality>")

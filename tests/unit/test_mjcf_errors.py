@@ -10,7 +10,7 @@ import pytest
 
 from dalembert.errors import DalembertError
 from dalembert.formats import read_mjcf
-from dalembert.formats.mjcf_source import MAX_DEPTH
+from dalembert.formats.mjcf.source import MAX_DEPTH
 
 GEOM = '<geom size=".1"/>'
 

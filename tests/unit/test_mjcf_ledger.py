@@ -66,6 +66,14 @@ WARNINGS = {
     "yield": (joint('stiffness="1" springyield="1"'), "a spring that yields"),
     "cubic damper": (joint('damping="1 2 3"'), "damping that grows with speed"),
     "flipped limits": (joint('range="30 -30"'), "the larger limit first; likely cause: flipped; otherwise unlimited"),
+    "degrees": (
+        mujoco(f'\n<body><joint name="j" range="-90 90"/>{GEOM}</body>', before='<compiler angle="radian"/>'),
+        "3 <joint name='j'>: limits of the revolute joint 'j' are -90 and 90 rad; likely cause: degrees",
+    ),
+    "grams": (
+        mujoco('\n<body name="a"><joint/><inertial pos="0 0 0" mass="900" diaginertia="1e-4 1e-4 1e-4"/></body>'),
+        "3 <body name='a'>: link 'a': mass 900 kg lies .* denser than any material",
+    ),
     "free spring": (joint('type="free" stiffness="2"'), "stiffness 2 of a free joint"),
     "free rotor": (joint('type="free" armature="2"'), "armature or frictionloss of a free joint"),
 }
@@ -115,10 +123,6 @@ INFOS = {
     "off its origin": (joint('pos="1 0 0"'), "turns about a point off its origin; fixed in the moving link"),
     "no names": (mujoco(f"<body><joint/>{GEOM}</body>"), "body without a name; named by its number"),
     "ball limits": (joint('type="ball" range="0 30"'), "limits of a ball joint; not kept"),
-    "looks like degrees": (
-        mujoco(f'\n<body><joint name="j" range="-90 90"/>{GEOM}</body>', before='<compiler angle="radian"/>'),
-        "3 <joint name='j'>: range -90 90 rad looks like degrees",
-    ),
     "inactive": (mujoco(after='<equality><weld body1="b" active="false"/></equality>'), "equality that is not active"),
     "no effect": (
         mujoco(f'<body name="c">{GEOM}</body>' + ARM, after='<equality><weld body1="c"/></equality>'),

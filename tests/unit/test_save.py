@@ -239,4 +239,5 @@ def test_meshes_keep_their_path_or_take_that_of_a_package(tmp_path):
 def test_bundled_robots_are_written_in_every_format_that_can_say_them(tmp_path):
     for name in robots():
         load(name).save(tmp_path / f"{name}.urdf")
-        load(name).without("armature", "friction").save(tmp_path / f"{name}.sdf")
+        if name != "delta":  # SDF has no distance among what closes loops
+            load(name).without("armature", "friction").save(tmp_path / f"{name}.sdf")

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.model import Part
 
 from .rule import Found, Severity, rule
+from .shapes import check_inertia
 from .subject import Subject
 
 LIGHTEST, HEAVIEST = 1e-3, 2e4  # kg: robots between a bee and a crane
@@ -134,6 +135,20 @@ def com_far(subject: Subject) -> Iterator[Found]:
             distance = float(np.linalg.norm(part.inertia.com))
             if reach > 0.0 and distance > reach:
                 yield Found(f"link '{part.name}'", f"has its centre of mass {distance:.3g} m from its frame")
+
+
+@rule(
+    "shape",
+    "inertia",
+    "info",
+    reason="a stated inertia far from that of the link's shapes is a slip, or a link that holds more than it shows",
+    cure="robot.check_inertia() tells all of it; 30 % is what careful data stays within",
+)
+def shape(subject: Subject) -> Iterator[Found]:
+    for finding in check_inertia(subject.model):
+        if finding.severity == "warning":
+            impossible = "density" in finding.what
+            yield Found(finding.where, f"{finding.what} ({finding.action})", "warning" if impossible else None)
 
 
 @rule(

@@ -17,7 +17,7 @@ from dalembert.robots import names, path
 from .dh import read_dh
 from .ledger import Finding
 from .mjcf import read_mjcf
-from .mjcf_source import MAX_DEPTH
+from .mjcf.source import MAX_DEPTH
 from .sdf import read_sdf
 from .urdf import read_urdf
 from .write import write
@@ -53,6 +53,8 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
+    if "arguments" in options and not text.lower().endswith(".xacro"):
+        raise DalembertError(f"{text[:60]}: arguments={{…}} are for xacro files, expected none")
     if isinstance(source, str) and is_xml(source):
         return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
@@ -60,8 +62,6 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
     for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
         for ending, reader in READERS.items():
             if file.lower().endswith(ending):
-                if "arguments" in options and reader is not read_xacro:
-                    raise DalembertError(f"{text}: arguments={{…}} are for xacro files, expected none")
                 return reader(source, **options)
     endings = ", ".join(READERS)
     if Path(text).suffix:

@@ -13,11 +13,11 @@ from typing import TypeAlias
 import numpy as np
 
 from dalembert.model import Body, Coupled, Joint, Model, Part
+from dalembert.solids.properties import plain_solid
 from dalembert.spatial import Inertia
 from dalembert.spatial.so3 import skew
 
 from .ledger import Ledger
-from .solids import solid
 
 Places: TypeAlias = Callable[[str], str]  # from the name of a link or joint to its place in the file
 
@@ -32,14 +32,16 @@ CAUSES = {
 
 KEPT = "kept as given"
 DENSEST = 22_600.0  # osmium [kg/m³]; no link is denser on the whole
-BALL = (
-    4 / 3 * math.pi * (5 / 3) ** 1.5
-)  # volume of a ball over the cube of its radius of gyration: the largest there is
+# volume of a ball over the cube of its radius of gyration: no body has more
+BALL = 4 / 3 * math.pi * (5 / 3) ** 1.5
+TOY = 10.0  # models made for play are some times denser than that; more is a slip
 POINT = 1e-5  # a radius of gyration below this [m] stands for a point mass
 FAR = 10.0  # lengths inside a robot above this [m] come from millimetres, if it weighs less than HEAVY
 HEAVY = 1000.0  # [kg]
 UNLIKE = 100.0  # inertia of a link over that of its shapes
 SPREAD = 2.0  # radius of gyration of a link over the longest distance inside the robot
+# unit → power of ten by which (radius of gyration / longest distance)² is above 1: 9 or 6, less what sound links have
+UNITS = {"g·mm²": 6.5, "kg·mm²": 3.5}
 MATTERS = 1e-3  # part of the robot's own moment of inertia below which a link's is a placeholder without effect
 TURNS = 6 * math.pi  # limits beyond three turns [rad] that are round in degrees are degrees
 
@@ -55,8 +57,13 @@ def report_inertia(ledger: Ledger, where: str, link: str, at_com: Inertia) -> No
 
 
 def diagnose(ledger: Ledger, model: Model, where: Places) -> None:
-    """Log what looks like a slip in a complete model: units, frames of inertias, placeholders, links without mass."""
+    """Log what is doubtful in a complete model: links without mass, and slips."""
     report_massless(ledger, model, where)
+    report_slips(ledger, model, where)
+
+
+def report_slips(ledger: Ledger, model: Model, where: Places) -> None:
+    """Log numbers that look like a slip: units, frames of inertias, placeholders."""
     for body in model.bodies:
         _report_limits(ledger, body, where)
     with np.errstate(all="ignore"):  # absurd numbers may overflow; they are reported, or beyond all thresholds
@@ -81,9 +88,10 @@ def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
     for part, m, t in list(zip(parts, mass.tolist(), trace.tolist(), strict=True))[held:]:
         if m > 0.0 and t > 2.0 * m * POINT**2:
             k = math.sqrt(0.5 * t / m)  # mean distance of the mass from its centre [m]
-            finding = _slip(part, m, k, reach, total)
+            sure, finding = _slip(part, m, k, reach, total)
             if finding and not part.inertia.problems():
-                ledger.warning(where(part.name), f"link '{part.name}': {finding}", KEPT)
+                report = ledger.warning if sure else ledger.info
+                report(where(part.name), f"link '{part.name}': {finding}", KEPT)
             elif not finding and _too_wide(m, k, reach, total):
                 wide[part.name] = f"link '{part.name}': {_spread(m, k, reach)}"
     if wide:
@@ -149,25 +157,32 @@ def _report_limits(ledger: Ledger, body: Body, where: Places) -> None:
         ledger.warning(where(joint.name), f"{what}; likely cause: degrees, expected radians", KEPT)
 
 
-def _slip(part: Part, mass: float, k: float, reach: float, total: float) -> str:
-    """The surest of the findings on a link's mass and inertia, or none; k: mean distance from the centre of mass."""
-    if BALL * DENSEST * k**3 < mass:
-        return _too_dense(mass, k)
+def _slip(part: Part, mass: float, k: float, reach: float, total: float) -> tuple[bool, str]:
+    """The surest of the findings on a link's mass and inertia, or "", and whether it is sure to be a slip.
+
+    k: mean distance from the centre of mass [m].
+    """
+    density = mass / (BALL * k**3)
+    if density > DENSEST:
+        return density > TOY * DENSEST, _too_dense(mass, k, density)
     if _too_wide(mass, k, reach, total):
-        for unit, least in (("g·mm²", 6.0), ("kg·mm²", 3.0)):  # the inertia is 10⁹ or 10⁶ too large
+        for unit, least in UNITS.items():
             if math.log10((k / reach) ** 2) > least:
-                return f"{_spread(mass, k, reach)}; likely cause: inertia in {unit}, expected kg·m²"
+                return True, f"{_spread(mass, k, reach)}; likely cause: inertia in {unit}, expected kg·m²"
     drawn = _drawn(part)
     if drawn is None:
-        return ""
-    return _about_origin(part, mass, drawn) or _unlike(mass, k, drawn, total * reach * reach)
+        return False, ""
+    if finding := _about_origin(part, mass, drawn):
+        return True, finding
+    return False, _unlike(mass, k, drawn, total * reach * reach)
 
 
-def _too_dense(mass: float, k: float) -> str:
-    cause = "mass in grams" if mass > 100.0 else "moments too small (a misplaced decimal point, or other units)"
+def _too_dense(mass: float, k: float, density: float) -> str:
+    small = "moments too small (a misplaced decimal point, or other units)"
+    cause = f"mass in grams, or {small}" if mass > 100.0 else small
     return (
         f"mass {mass:g} kg lies {1e3 * k:.2g} mm from its centre on average, denser than any material "
-        f"(at least {mass / (BALL * k**3):.1g} kg/m³); likely cause: {cause}"
+        f"(at least {density:.1g} kg/m³); likely cause: {cause}"
     )
 
 
@@ -188,7 +203,7 @@ def _drawn(part: Part) -> Inertia | None:
     for role in ("collision", "visual"):
         shapes = [geometry for geometry in part.geometry if geometry.role == role]
         if shapes:
-            return solid(shapes)
+            return plain_solid(shapes)
     return None
 
 

@@ -17,7 +17,7 @@ from dalembert.model import Model
 
 from .ledger import Finding
 from .resources import Resources
-from .urdf import EXPANDED, read_document
+from .urdf.reader import EXPANDED, read_document
 from .xml import parse
 
 _LOCK = Lock()  # the xacro library keeps its state in module variables

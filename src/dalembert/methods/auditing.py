@@ -9,6 +9,7 @@ from dalembert.evaluation import Evaluation
 
 if TYPE_CHECKING:
     from dalembert.audit import Audit, Suppression
+    from dalembert.formats import Finding
 
 
 class Auditing(Evaluation):
@@ -30,3 +31,13 @@ class Auditing(Evaluation):
         from dalembert.audit import run_audit  # its rules are loaded when they are asked for
 
         return run_audit(self, payload=payload, frame=frame, rules=rules, accept=accept)
+
+    def check_inertia(self, *, tolerance: float = 0.3) -> tuple[Finding, ...]:
+        """Findings about links whose stated mass, centre of mass or inertia their shapes do not explain.
+
+        A uniform solid of the link's shapes and mass is compared: density, centre of mass within the shapes, principal
+        moments within `tolerance` of the solid's. Each warning names the slip that would explain it.
+        """
+        from dalembert.audit.shapes import check_inertia
+
+        return check_inertia(self.model, tolerance=tolerance)

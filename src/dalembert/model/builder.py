@@ -32,7 +32,7 @@ class ModelBuilder:
 
     def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
-        self.gravity = _vector(gravity, f"model {name!r}: gravity")
+        self.gravity = vector(gravity, f"model {name!r}: gravity")
         self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._mimics: dict[str, Mimic] = {}  # follower's joint → its leader
@@ -79,11 +79,11 @@ class ModelBuilder:
         if parent != WORLD and parent not in self._links:
             error = unknown("parent", parent, [WORLD, *self._links], where)
             raise DalembertError(f"{error}; add a parent before its children")
-        placement = _placement(placement, xyz, rpy, where)
+        placement = placement_from(placement, xyz, rpy, where)
         if inertia_object is None:
-            inertia_object = _inertia(mass, com, inertia, where)
+            inertia_object = inertia_from(mass, com, inertia, where)
         else:
-            parameters = _vector(inertia_object.parameters(), f"{where}: inertia_object", (10,))
+            parameters = vector(inertia_object.parameters(), f"{where}: inertia_object", (10,))
             inertia_object = Inertia.from_parameters(parameters)
         shape = {"axis": axis, "axis2": axis2, "pitch": pitch}
         made = _joint(joint, name if joint_name is None else joint_name, shape, effects, where)
@@ -111,7 +111,7 @@ class ModelBuilder:
         self._check_new(where, name)
         if body not in self._links:
             raise unknown("body", body, self._links, where)
-        self._frames[name] = Place(body, _placement(placement, xyz, rpy, where))
+        self._frames[name] = Place(body, placement_from(placement, xyz, rpy, where))
 
     def add_geometry(
         self,
@@ -132,7 +132,7 @@ class ModelBuilder:
         where = f"geometry of {body!r}"
         if body not in self._links:
             raise unknown("body", body, self._links, where)
-        made = Geometry(shape, _placement(placement, xyz, rpy, where), role, color, name)
+        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
         self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
 
     def add_closure(
@@ -157,7 +157,7 @@ class ModelBuilder:
         for end in (a, b):
             if end != WORLD and end not in self._frames:
                 raise unknown("body or frame", end, [WORLD, *self._frames], where)
-        X_aK, X_bL = (_placement(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
+        X_aK, X_bL = (placement_from(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
         self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
 
     def add_equation(self, name: str, follower: str, leader: str = "", *, coefficients: Any) -> None:
@@ -233,7 +233,7 @@ def _joint(kind: str, name: str, shape: dict[str, Any], effects: dict[str, Any],
     return KINDS[kind](name=name, **{key: value for key, value in shape.items() if key in own}, **effects)
 
 
-def _vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
+def vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
     """A copy as finite floats of that shape."""
     try:
         array = np.array(x, float)
@@ -246,14 +246,14 @@ def _vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
     return array
 
 
-def _placement(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
+def placement_from(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
     """The pose given one way or the other, as own copies, its rotation snapped to exact zeros and ones."""
     if X is None:
-        return Pose(snapped(so3.from_rpy(*_vector(rpy, f"{where}: rpy"))), _vector(xyz, f"{where}: xyz"))
+        return Pose(snapped(so3.from_rpy(*vector(rpy, f"{where}: rpy"))), vector(xyz, f"{where}: xyz"))
     if (xyz is not ORIGIN and np.any(xyz)) or (rpy is not ORIGIN and np.any(rpy)):
         raise DalembertError(f"{where}: both placement and xyz or rpy are given: give one of them")
-    p = _vector(X.p, f"{where}: position of the placement")
-    R = _vector(X.R, f"{where}: rotation of the placement", (3, 3))
+    p = vector(X.p, f"{where}: position of the placement")
+    R = vector(X.R, f"{where}: rotation of the placement", (3, 3))
     if R.tolist() == UNTURNED:  # most are
         return Pose(R, p)
     if np.abs(R.T @ R - np.eye(3)).max() > ORTHONORMAL or R[0] @ cross(R[1], R[2]) < 0.0:
@@ -261,13 +261,13 @@ def _placement(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
     return Pose(snapped(R), p)
 
 
-def _inertia(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:
+def inertia_from(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:
     """A physically possible inertia, or an error."""
-    I_com = np.zeros((3, 3)) if inertia is None else _vector(inertia, f"{where}: inertia", (3, 3))
+    I_com = np.zeros((3, 3)) if inertia is None else vector(inertia, f"{where}: inertia", (3, 3))
     if np.max(np.abs(I_com - I_com.T)) > 1e-9 * np.max(np.abs(I_com)):
         raise DalembertError(f"{where}: inertia {I_com.tolist()} is not symmetric: make it so")
-    mass = float(_vector(mass, f"{where}: mass", ()))
-    made = Inertia.from_com(mass, _vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
+    mass = float(vector(mass, f"{where}: mass", ()))
+    made = Inertia.from_com(mass, vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
     problems = made.problems()
     if problems:
         raise DalembertError(f"{where}: {'; '.join(problems)}; check mass, com, and inertia (about the com)")

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+PLAIN = (str, float, int, slice, type(None))  # what most leaves are
 SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and moves nothing
 
 
@@ -43,7 +44,7 @@ def freeze(x: Any) -> None:
     elif isinstance(x, tuple):
         for item in x:
             freeze(item)
-    elif is_dataclass(x):
+    elif type(x) not in PLAIN and is_dataclass(x):
         for name in _names(x.__class__, True):
             freeze(getattr(x, name))
 

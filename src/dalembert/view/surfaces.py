@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Shape, Sphere
+from dalembert.solids.meshes import triangles_of
 
 AROUND = 32  # segments of a circle
 GROUND = 20.0  # m: edge of the square that stands for a plane
@@ -34,10 +33,8 @@ def surface(shape: Shape) -> Surface:
             return _capsule(radius, length)
         case Plane(normal):
             return _ground(normal)
-        case Polyhedron(vertices, triangles):
-            return vertices, triangles
-        case Mesh(file, scale):
-            return _mesh(file, scale)
+        case Mesh() | Polyhedron():
+            return triangles_of(shape)
     raise DalembertError(f"no surface for a {type(shape).__name__}")
 
 
@@ -93,17 +90,3 @@ def _ground(normal: np.ndarray) -> Surface:
     x = GROUND / 2 * x / np.linalg.norm(x)
     y = np.cross(n, x)
     return np.array([-x - y, x - y, x + y, y - x]), np.array([[0, 1, 2], [0, 2, 3]])
-
-
-def _mesh(file: str, scale: np.ndarray) -> Surface:
-    if not os.path.isfile(file):
-        raise DalembertError(f"{file}: no such mesh file; set ROS_PACKAGE_PATH or keep meshes beside the robot's file")
-    try:
-        import trimesh
-    except ImportError:
-        raise DalembertError(f"{file}: reading meshes needs trimesh: pip install 'dalembert[view]'") from None
-    try:
-        mesh: Any = trimesh.load(file, force="mesh", process=False)
-        return np.asarray(mesh.vertices, float) * scale, np.asarray(mesh.faces)
-    except Exception as error:  # readers of mesh formats raise anything
-        raise DalembertError(f"{file}: cannot be read: {error}") from None

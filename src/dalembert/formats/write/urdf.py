@@ -13,7 +13,7 @@ from dalembert.model.closures import WORLD_BODY
 from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
-from ..urdf_extension import MANY
+from ..urdf.extension import MANY
 from .layout import Item, Names, Step, contents, in_row, own, single
 from .losses import Losses
 from .shapes import Package, stated_scale, without_capsules
