@@ -16,6 +16,7 @@ from . import adaptive, implicit
 from .compiled import ADAPTIVE, IMPLICIT, Programs
 
 FIRST_CHUNK, LONGEST_CHUNK = 32, 8192  # passes: enough to forget the call, few enough to be interrupted soon
+WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
 
@@ -107,8 +108,8 @@ class Adaptive:
         clock = np.array(adaptive.Clock(state.t, min(h, stop - state.t)), float)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
-        longest = CALLED_CHUNK if self.system.called else LONGEST_CHUNK
-        q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest)
+        longest = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
+        q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest, int(1.1 * (stop - state.t) / h) + 2)
         while clock[0] < stop:
             made = self.programs.attempts(
                 {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
