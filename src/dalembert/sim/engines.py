@@ -110,6 +110,7 @@ class Adaptive:
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
         longest = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
         q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest, int(1.1 * (stop - state.t) / h) + 2)
+        done = 0
         while clock[0] < stop:
             made = self.programs.attempts(
                 {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
@@ -123,7 +124,9 @@ class Adaptive:
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
             pace = max(len(taken), 1) / passes * clock[1]
-            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), longest))
+            done += passes
+            # as many as it takes at this pace, but not more than before: the pace may change, passes too many are lost
+            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), max(done, FIRST_CHUNK), longest))
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
