@@ -73,6 +73,21 @@ def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:
     np.testing.assert_allclose(line.q, arm.simulate(Q, V, 1.0, joined, record=0.1).q, atol=1e-5)
 
 
+@pytest.mark.parametrize("record", [None, 0.01, 0.05, 0.015])
+def test_rows_of_torque_drive_fixed_steps(arm, record) -> None:
+    """A row per step, several steps per row, and records that do not fit: the same motion as leg after leg."""
+    rows = np.sin(np.arange(40.0)).reshape(20, 2)
+    run = arm.simulate(Q, V, 0.2, rows, "rk4", 5e-3, record=record)
+    q, v = Q, V
+    for row in rows:
+        leg = arm.simulate(q, v, 0.01, row, "rk4", 5e-3, record=0.01)
+        q, v = leg.q[-1], leg.v[-1]
+    np.testing.assert_allclose(run.q[-1], q, atol=1e-13 if record != 0.015 else 1e-6)
+    held = np.maximum(np.ceil(run.t / 0.01 - 1e-9).astype(int) - 1, 0)
+    np.testing.assert_array_equal(run.tau, rows[held])
+    assert np.abs(run.energy.residual).max() < 1e-3
+
+
 @pytest.mark.parametrize("record", [None, 0.03, 0.25])
 @pytest.mark.parametrize(("integrator", "step"), [("rk45", None), ("heun", 1e-2), ("implicit-midpoint", 1e-2)])
 def test_recording_grid(arm, integrator, step, record) -> None:

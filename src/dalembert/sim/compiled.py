@@ -29,6 +29,7 @@ class Programs:
     def __init__(self, system: System, integrator: str, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
         self.identity = None if identity is None else f"{identity} {integrator}"
+        self._steps: dict[tuple[bool, bool], Program] = {}
         self._watched: dict[tuple[Any, ...], Program] = {}
 
     @property
@@ -46,15 +47,12 @@ class Programs:
         """Dense output."""
         return adaptive.interpolation(self.system, self.method, self.identity)
 
-    @cached_property
-    def recorded(self) -> Program:
-        """Fixed steps, all states kept."""
-        return fixed.program(self.system, self.integrator, self.identity, True)
-
-    @cached_property
-    def final(self) -> Program:
-        """Fixed steps, the last state kept."""
-        return fixed.program(self.system, self.integrator, self.identity, False)
+    def steps(self, recorded: bool, rows: bool) -> Program:
+        """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
+        if (recorded, rows) not in self._steps:
+            made = fixed.program(self.system, self.integrator, self.identity, recorded, rows)
+            self._steps[recorded, rows] = made
+        return self._steps[recorded, rows]
 
     @cached_property
     def newton(self) -> Program:

@@ -38,6 +38,7 @@ class Chunk:
     e: np.ndarray
     dense: np.ndarray | None = None
     rows: np.ndarray | None = None
+    u: np.ndarray | None = None  # (n, nu): what drove the steps to the nodes, where it is not the same for all
     steps: int = 0  # taken from the first node to the last
 
     @property
@@ -47,7 +48,9 @@ class Chunk:
 
     def cut(self, steps: int) -> Chunk:
         """The first so many steps."""
-        return Chunk(self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], self.dense, self.rows, steps)
+        return Chunk(
+            self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], self.dense, self.rows, self.u, steps
+        )
 
 
 class Trouble(Exception):
@@ -120,7 +123,7 @@ class Adaptive:
             dense = made["dense"][0] if "dense" in made else None
             t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
             ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
-            yield Chunk(*ends, dense, taken, len(taken))
+            yield Chunk(*ends, dense, taken, steps=len(taken))
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
             pace = max(len(taken), 1) / passes * clock[1]
@@ -138,7 +141,7 @@ class Adaptive:
 
 
 class Fixed:
-    """Steps of one size, as near to the one asked for as divides the way."""
+    """Steps of one size, as near to the one asked for as divides the way. u may have a row for every step."""
 
     lands, adaptive = True, False
 
@@ -157,8 +160,9 @@ class Fixed:
         while number < count:
             passes = min(stride if thin or called else max(LONGEST_CHUNK // stride, 1) * stride, count - number)
             inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": np.array([t0, h]), "u": u}
-            loop = self.programs.final if thin else self.programs.recorded
-            made = loop(inputs, passes=passes)
+            if u.ndim == 2:
+                inputs["u"] = u[number : number + passes].reshape(1, -1)
+            made = self.programs.steps(not thin, u.ndim == 2)(inputs, passes=passes)
             begin = State(t0 + number * h, q, e)
             number += passes
             if thin:
@@ -168,12 +172,13 @@ class Fixed:
                 ends, q_all, e_all = number - passes + 1 + keep, made["q_next"][0, keep], made["e_next"][0, keep]
             t = np.where(ends == count, stop, t0 + ends * h)
             made_t, made_q, made_e = np.append(begin.t, t), np.append(q[None], q_all, 0), np.append(e[None], e_all, 0)
-            yield _finite(Chunk(made_t, made_q, made_e, steps=passes))
+            given = u[ends - 1] if u.ndim == 2 else None
+            yield _finite(Chunk(made_t, made_q, made_e, u=given, steps=passes))
             q, e = q_all[-1], e_all[-1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": u}
-        made = self.programs.final(inputs)
+        made = self.programs.steps(False, False)(inputs)
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 

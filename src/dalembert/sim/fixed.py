@@ -30,7 +30,7 @@ STEPS: dict[str, Step] = {
 }
 
 
-def program(system: System, name: str, identity: str | None, recorded: bool) -> Program:
+def program(system: System, name: str, identity: str | None, recorded: bool, rows: bool = False) -> Program:
     """The loop of steps: carried q, e and their number; timing is (begin [s], step [s]); recorded (q, e) of each."""
     model, step = system.model, STEPS[name]
 
@@ -46,6 +46,7 @@ def program(system: System, name: str, identity: str | None, recorded: bool) -> 
         {"q_next": (model.nq,), "e_next": (system.ne,), "number_next": (1,)},
         compute,
         carry={"q_next": "q", "e_next": "e", "number_next": "number"},
+        sequence=("u",) if rows else (),
         record=("q_next", "e_next") if recorded else (),
         lanes=1,
         interpreted=system.called,

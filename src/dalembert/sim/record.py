@@ -11,11 +11,14 @@ from .engines import Chunk, Engine, State
 class Recorder:
     """Collects (t, q, e, u) on the grid 0, record, 2 record, …, duration; or at every step when record is None."""
 
-    def __init__(self, programs: Programs, start: State, duration: float, record: float | None) -> None:
+    def __init__(
+        self, programs: Programs, start: State, duration: float, record: float | None, first: np.ndarray | None = None
+    ) -> None:
+        """first (nu,): what drives the start; None: what drives the first steps."""
         self.programs, self.record, self.duration = programs, record, duration
         self.last_u = np.zeros(programs.system.nu)
         self._rows: list[tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray | None]] = [
-            (np.array([start.t]), start.q[None], start.e[None], None)
+            (np.array([start.t]), start.q[None], start.e[None], first)
         ]
         count = 0 if record is None else int(np.ceil(duration / record * (1.0 - 1e-9)))
         self.grid = np.append(np.arange(1, count) * (record or 0.0), duration)
@@ -44,11 +47,11 @@ class Recorder:
         return [(stop, nodes) for stop, nodes, _ in found]
 
     def take(self, chunk: Chunk, u: np.ndarray, until: float = np.inf) -> None:
-        """Record what lies on the grid within a chunk, driven by u; nothing after `until`."""
-        self.last_u = u
+        """Record what lies on the grid within a chunk, driven by u or its own numbers; nothing after `until`."""
+        self.last_u = u if chunk.u is None else chunk.u[-1]
         if self.record is None:
             inside = np.flatnonzero(chunk.t[1:] <= until) + 1
-            self._keep(chunk.t[inside], chunk.q[inside], chunk.e[inside], u)
+            self._keep(chunk.t[inside], chunk.q[inside], chunk.e[inside], u if chunk.u is None else chunk.u[inside - 1])
             return
         tiny = 1e-9 * self.record
         end = chunk.t[-1] + tiny if until == np.inf else min(chunk.t[-1] + tiny, until - tiny)
@@ -58,8 +61,8 @@ class Recorder:
         if not len(times):
             return
         if chunk.dense is None or chunk.rows is None:
-            at = np.argmin(np.abs(chunk.t[:, None] - times[None]), axis=0)
-            self._keep(times, chunk.q[at], chunk.e[at], u)
+            at = np.minimum(np.searchsorted(chunk.t, times - tiny), len(chunk.t) - 1)
+            self._keep(times, chunk.q[at], chunk.e[at], u if chunk.u is None else chunk.u[at - 1])
             return
         at = np.clip(np.searchsorted(chunk.t, times, "left") - 1, 0, len(chunk.t) - 2)
         h = chunk.t[at + 1] - chunk.t[at]
@@ -87,14 +90,14 @@ class Recorder:
             self._keep(np.array([state.t]), state.q[None], state.e[None], u)
 
     def _keep(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
+        if not len(t):
+            return
         if len(self._rows) == 1 and self._rows[0][3] is None:
-            self._rows[0] = (*self._rows[0][:3], u)
+            self._rows[0] = (*self._rows[0][:3], u if u.ndim == 1 else u[0])
         self._rows.append((t, q, e, u))
 
     def arrays(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         """t (n,), q (n, nq), e (n, ne), u (n, nu)."""
         t, q, e = (np.concatenate([row[k] for row in self._rows]) for k in range(3))
-        u = np.repeat(
-            [self.last_u if row[3] is None else row[3] for row in self._rows], [len(r[0]) for r in self._rows], 0
-        )
-        return t, q, e, u
+        u = [np.broadcast_to(self.last_u if r[3] is None else r[3], (len(r[0]), len(self.last_u))) for r in self._rows]
+        return t, q, e, np.concatenate(u)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from dalembert.model import Model
 from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
 from .elements.base import Element
-from .engines import DEFAULT_STEP, Chunk, Engine, State, Trouble, engine, steps_between
+from .engines import DEFAULT_STEP, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
 from .events import Event, Watch
 from .failure import SimulationError
 from .initial import closed_start
@@ -103,9 +103,10 @@ class _Simulation:
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
         duration, start = self.settings["duration"], state
-        recorder = Recorder(self.compiled, state, duration, self.record)
+        first = None if self.drive.called else self.drive.values[0]
+        recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
-            for end, u in zip([*self.drive.times[1:], duration], self.drive.values, strict=True):
+            for end, u in self._legs():
                 while state.t < end and not self.ended:
                     state = self._block(state, float(end), u, recorder)
         except Trouble as trouble:
@@ -122,6 +123,25 @@ class _Simulation:
         finally:
             self.progress.close()
         return self._result(recorder)
+
+    def _legs(self) -> Iterator[tuple[float, np.ndarray]]:
+        """(end of each leg [s], what drives it); legs of whole steps go together, with a row for every step."""
+        duration, step = self.settings["duration"], self.settings["step"]
+        ends = np.append(self.drive.times[1:], duration)
+        if len(ends) > 1 and isinstance(self.engine, Fixed) and not self.watch.active and not self.drive.called:
+            lengths = np.diff(ends, prepend=0.0)
+            counts = np.rint(lengths / step).astype(int)
+            whole = int(counts.sum()) == steps_between(0.0, duration, step) and self._in_one_block(step)
+            if whole and np.abs(lengths - counts * step).max() < 1e-9 * step and counts.min() > 0:
+                yield duration, np.repeat(self.drive.values, counts, axis=0)
+                return
+        for end, u in zip(ends, self.drive.values, strict=True):
+            yield float(end), u
+
+    def _in_one_block(self, step: float) -> bool:
+        """Whether all records are equally far apart."""
+        every = self.settings["duration"] / (self.record or step)
+        return abs(every - round(every)) < 1e-9 * every
 
     def _block(self, state: State, end: float, u: np.ndarray, recorder: Recorder) -> State:
         """Advance over one block of the way to `end`, or to the first event on it."""
