@@ -56,6 +56,7 @@ UR5 = {
     "drag": [elements.Drag("tool0", area=0.5, wind=(3.0, 0.0, 0.0), angular=0.1, linear=0.2)],
     "thruster": [elements.Thruster("tool0", lambda t: 10.0 * math.sin(3.0 * t), axis=(1.0, 1.0, 0.0))],
     "gravity": [elements.CentralGravity(100.0, (0.0, 0.0, 5.0))],
+    "field": [elements.GravityField(lambda p: np.array([-p[1], p[0], 0.0]))],
 }
 STATE = np.array([0.0, -1.0, 1.0, 0.0, 0.5, 0.0]), np.zeros(6)
 

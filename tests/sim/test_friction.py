@@ -147,3 +147,12 @@ def test_an_orbit_closes() -> None:
         q, v, 2.0 * np.pi * a**1.5, integrator="rk8", rtol=1e-12, atol=1e-13, elements=[elements.CentralGravity(1.0)]
     )
     np.testing.assert_allclose(run.q[-1, :3], [1.0, 0.0, 0.0], atol=1e-9)
+
+
+def test_a_field_with_a_potential_is_stored_energy() -> None:
+    robot = block(axis=(0, 0, 1))
+    pull = elements.GravityField(lambda p: np.array([0.0, 0.0, G]), lambda p: -G * p[2])  # cancels the model's own
+    run = robot.simulate([0.0], [1.0], 1.0, elements=[pull])
+    np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
+    assert np.abs(run.energy.residual).max() < 1e-9 and not run.energy.work
+    assert run.energy.elastic[-1] == pytest.approx(-MASS * G)

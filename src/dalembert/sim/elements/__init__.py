@@ -6,7 +6,7 @@ Each adds forces, may have states of its own, and has its accounts in the energy
 
 from .base import Action, Element, Situation
 from .drive import FlexibleJoint, Motor
-from .fields import CentralGravity, Drag, Thruster
+from .fields import CentralGravity, Drag, GravityField, Thruster
 from .friction import Friction
 from .holonomic import Holonomic
 from .joint import Backlash, Damper, Spring
@@ -22,6 +22,7 @@ __all__ = [
     "Element",
     "FlexibleJoint",
     "Friction",
+    "GravityField",
     "HardStop",
     "Holonomic",
     "Motor",

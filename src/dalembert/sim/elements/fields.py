@@ -19,6 +19,42 @@ Vector = tuple[float, float, float]
 
 
 @dataclass(frozen=True)
+class GravityField(Element):
+    """An acceleration field(p) (3,) [m/s²] on every body at its centre of mass p (3,), beside the model's own gravity.
+
+    potential(p): its potential per mass [m²/s²], field = −grad, for the ledger to count it as stored energy; without
+    one the field has an account of the work that it does. Both are traced.
+    """
+
+    plain: ClassVar[bool] = False
+
+    field: Callable[[np.ndarray], Any]
+    potential: Callable[[np.ndarray], Any] | None = None
+
+    @property
+    def gives(self) -> bool:  # type: ignore[override]
+        """Only where no potential is known."""
+        return self.potential is None
+
+    def act(self, s: Situation) -> Action:
+        """A force at each centre of mass."""
+        loads, power = [], 0.0
+        for index, p, m in masses(s):
+            frame, com = s.model.frames[index], np.array(s.model.bodies[index].inertia.com)
+            force = m * np.asarray(self.field(p))
+            loads.append(Load(frame, np.zeros(3), force, com, "world"))
+            if self.gives:
+                power = power + force @ velocity(s.model, s.q, s.v, frame, com)[3:]
+        return Action(wrenches=body_loads(s.model, s.q, loads), given=power)
+
+    def energy(self, s: Situation) -> Any:
+        """Σ m potential."""
+        if self.potential is None:
+            return 0.0
+        return sum((m * self.potential(p) for _, p, m in masses(s)), 0.0)
+
+
+@dataclass(frozen=True)
 class CentralGravity(Element):
     """The pull of a distant mass on every body, −μ m r / |r|³ at its centre of mass, beside the model's own gravity.
 
@@ -28,28 +64,31 @@ class CentralGravity(Element):
     mu: float
     center: Vector = (0.0, 0.0, 0.0)
 
-    def _pulls(self, s: Situation) -> list[tuple[int, np.ndarray, Any, Any]]:
-        """(body, r from the centre, |r|, mass) of each body with mass."""
-        X = poses(s.model, s.q)
-        found = []
-        for body in s.model.bodies:
-            if body.inertia.mass != 0.0:
-                r = X[body.index].point(body.inertia.com) - np.array(self.center)
-                found.append((body.index, r, sqrt(r @ r), body.inertia.mass))
-        return found
+    def _field(self) -> GravityField:
+        def from_center(p: np.ndarray) -> tuple[np.ndarray, Any]:
+            r = p - np.array(self.center)
+            return r, sqrt(r @ r)
+
+        def field(p: np.ndarray) -> np.ndarray:
+            r, size = from_center(p)
+            return (-self.mu / (size * size * size)) * r
+
+        return GravityField(field, lambda p: -self.mu / from_center(p)[1])
 
     def act(self, s: Situation) -> Action:
         """A force at each centre of mass."""
-        loads = []
-        for index, r, size, m in self._pulls(s):
-            force = (-self.mu * m / (size * size * size)) * r
-            com = np.array(s.model.bodies[index].inertia.com)
-            loads.append(Load(s.model.frames[index], np.zeros(3), force, com, "world"))
-        return Action(wrenches=body_loads(s.model, s.q, loads))
+        return self._field().act(s)
 
     def energy(self, s: Situation) -> Any:
         """−μ m / |r|."""
-        return sum((-self.mu * m / size for _, _, size, m in self._pulls(s)), 0.0)
+        return self._field().energy(s)
+
+
+def masses(s: Situation) -> list[tuple[int, np.ndarray, Any]]:
+    """(index, centre of mass (3,) in the world, mass) of each body with mass."""
+    X = poses(s.model, s.q)
+    bodies = [body for body in s.model.bodies if body.inertia.mass != 0.0]
+    return [(body.index, X[body.index].point(body.inertia.com), body.inertia.mass) for body in bodies]
 
 
 @dataclass(frozen=True)
