@@ -73,6 +73,31 @@ def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:
     np.testing.assert_allclose(line.q, arm.simulate(Q, V, 1.0, joined, record=0.1).q, atol=1e-5)
 
 
+def test_what_a_function_refers_to_may_change(arm) -> None:
+    gains = {"k": 1.0}
+
+    def law(t, q, v):
+        return -gains["k"] * q
+
+    def thrust(t):
+        return gains["k"]
+
+    pushed = [elements.Thruster(arm.frames[-1].name, thrust)]
+    for made in (
+        lambda: arm.simulate(Q, V, 0.1, law),
+        lambda: arm.simulate(Q, V, 0.1, elements=pushed),
+        lambda: arm.rollout(Q, V, law, 1e-3, 100),
+        lambda: arm.rollout(Q, V, None, elements=pushed),
+    ):
+        gains["k"] = 1.0
+        one = np.atleast_2d(made().q)[-1]
+        gains["k"] = 30.0
+        other = np.atleast_2d(made().q)[-1]
+        gains["k"] = 1.0
+        assert np.abs(other - one).max() > 1e-4
+        np.testing.assert_array_equal(np.atleast_2d(made().q)[-1], one)
+
+
 @pytest.mark.parametrize("record", [None, 0.01, 0.05, 0.015])
 def test_rows_of_torque_drive_fixed_steps(arm, record) -> None:
     """A row per step, several steps per row, and records that do not fit: the same motion as leg after leg."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
@@ -30,7 +31,6 @@ class Programs:
         self.system, self.integrator = system, integrator
         self.identity = None if identity is None else f"{identity} {integrator}"
         self._steps: dict[tuple[bool, bool], Program] = {}
-        self._watched: dict[tuple[Any, ...], Program] = {}
 
     @property
     def method(self) -> Tableau:
@@ -73,19 +73,16 @@ class Programs:
         )
 
     def watched(self, events: tuple[Any, ...]) -> Program:
-        """Numbers that change sign at events: of elements, then those of the user."""
-        if events not in self._watched:
-            system = self.system
+        """Numbers that change sign at events: of elements, then those of the user. Made anew for every run."""
+        system = self.system
 
-            def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
-                own = [event.function(t[0], q, e[: system.model.nv]) for event in events]
-                return {"gaps": [*system.gaps(t[0], q, e, u), *own]}
+        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+            own = [event.function(t[0], q, e[: system.model.nv]) for event in events]
+            return {"gaps": [*system.gaps(t[0], q, e, u), *own]}
 
-            sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
-            count = 3 * sum(type(element).gaps is not Element.gaps for element in system.elements) + len(events)
-            identity = self.identity if not events else None
-            self._watched[events] = Program("watched", identity, sizes, {"gaps": (count,)}, compute)
-        return self._watched[events]
+        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
+        count = 3 * sum(type(element).gaps is not Element.gaps for element in system.elements) + len(events)
+        return Program("watched", None if events else self.identity, sizes, {"gaps": (count,)}, compute)
 
     @cached_property
     def closing(self) -> Program:
@@ -131,18 +128,22 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
         raise DalembertError(
             f"simulate: integrator {integrator!r} does not take {what}: use 'rk45', or 'semi-implicit' with a step"
         )
+    plain = all(element.plain for element in elements)
     if drive.called and integrator not in HELD:
-        text = _identity(model, elements, True)
+        text = _identity(model, elements, True) if plain else None
         called = CalledSystem(model, elements, None, driven=True, called=True, function=drive.function, identity=text)
         return Programs(called, integrator, text)
     law = None if drive.called else drive.function
-    return _kept(model, elements, law, driven, integrator)
+    if not plain:  # what a function inside an element computes may have changed since the last run
+        return Programs(System(model, elements, law, driven), integrator, None)
+    made = _kept(model, elements, law, driven, integrator)
+    made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
+    return made
 
 
 @lru_cache(maxsize=64)
 def _kept(model: Model, elements: tuple[Element, ...], law: Any, driven: bool, integrator: str) -> Programs:
-    plain = law is None and all(element.plain for element in elements)
-    identity = _identity(model, elements, driven) if plain else None
+    identity = _identity(model, elements, driven) if law is None else None
     return Programs(System(model, elements, law, driven), integrator, identity)
 
 

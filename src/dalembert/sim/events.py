@@ -47,6 +47,7 @@ class Watch:
         system = programs.system
         self.stops = [e for e in system.elements if isinstance(e, HardStop)]
         self.log: list[Happening] = []
+        self._numbers = programs.watched(events) if self.active else None
 
     @property
     def active(self) -> bool:
@@ -86,7 +87,8 @@ class Watch:
 
     def _values(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         inputs = {"t": np.asarray(t)[:, None], "q": q, "e": e, "u": u}
-        return self.programs.watched(self.events)(inputs, (len(t),))["gaps"]
+        assert self._numbers is not None
+        return self._numbers(inputs, (len(t),))["gaps"]
 
     def _crossed(self, before: np.ndarray, after: np.ndarray) -> np.ndarray:
         """Whether each number changed sign the way its event asks."""

@@ -89,14 +89,31 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
         return _shaped(model, name, law(t[0], q, v))
 
     try:
-        trace(on_vectors, {"t": 1, "q": model.nq, "v": model.nv}, "torque")
+        made = trace(on_vectors, {"t": 1, "q": model.nq, "v": model.nv}, "torque")
     except SimulationError:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         why = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
         log = (f"torque: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
         return Drive(np.zeros(1), np.zeros((1, 2 * model.nv + 1)), Checked(model, name, law), called=True, log=log)
-    return Drive(np.zeros(1), np.zeros((1, 0)), law)
+    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, made.fingerprint()))
+
+
+@dataclass(frozen=True, eq=False)
+class TracedLaw:
+    """A law that can be traced, known by what it computes now: a function may change with what it refers to."""
+
+    function: Law
+    fingerprint: str
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+        return self.function(t, q, v)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TracedLaw) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
 
 
 def _shaped(model: Model, name: str, tau: Any) -> np.ndarray:

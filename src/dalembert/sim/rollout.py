@@ -18,6 +18,7 @@ from .elements.base import Element
 from .failure import SimulationError
 from .fixed import STEPS
 from .implicit import midpoint, solved
+from .laws import drive
 from .program import Program
 from .system import Law, System, freedoms
 from .variational import variational
@@ -65,12 +66,14 @@ def rollout(
     n = model.nv
     arrays = {"q": _array(model, "q", q, model.nq), "v": _array(model, "v", v, n)}
     arrays |= {name: _array(model, name, x, len(GROUPS[name].values(model))) for name, x in groups.items()}
-    law = torque if callable(torque) else None
+    law = _law(model, torque) if callable(torque) else None
     tau, varying = _torque(model, None if law else torque, int(steps))
     if tau is not None:
         arrays["u"] = tau
     batch = np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
-    loop = _program(model, elements, law, integrator, live, tau is not None, varying)
+    plain = all(element.plain for element in elements)  # else functions in them may have changed: trace again
+    make = _program if plain else _program.__wrapped__
+    loop = make(model, elements, law, integrator, live, tau is not None, varying)
     arrays["e"] = _with_states(model, elements, arrays.pop("v"), arrays["q"])
     if check:
         check_quaternions(model, "rollout", {"q": arrays["q"]})
@@ -140,23 +143,27 @@ def _program(
     sizes |= {name: len(GROUPS[name].values(model)) for name in live}
     plain = law is None and all(element.plain for element in elements)
     text = f"rollout {model.fingerprint} {elements!r} {integrator} {live} {driven}" if plain else None
-    try:
-        return Program(
-            f"rollout {integrator}",
-            text,
-            sizes,
-            {"q_next": (model.nq,), "e_next": (base.ne,), "number_next": (1,)},
-            compute,
-            carry={"q_next": "q", "e_next": "e", "number_next": "number"},
-            sequence=("u",) if varying else (),
-        )
-    except DalembertError as error:
-        if law is None:
-            raise
+    return Program(
+        f"rollout {integrator}",
+        text,
+        sizes,
+        {"q_next": (model.nq,), "e_next": (base.ne,), "number_next": (1,)},
+        compute,
+        carry={"q_next": "q", "e_next": "e", "number_next": "number"},
+        sequence=("u",) if varying else (),
+    )
+
+
+def _law(model: Model, torque: Any) -> Law:
+    """A function of the user's, if it can be traced."""
+    made = drive(model, torque, 1.0)
+    if made.called:
         raise DalembertError(
-            f"rollout: the torque function cannot be traced ({error}): write it with arithmetic, dalembert.math and "
-            "the robot's methods; `simulate` also takes functions that are called back"
-        ) from None
+            f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods; only "
+            "`simulate` calls functions back"
+        )
+    assert made.function is not None
+    return made.function
 
 
 def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
