@@ -108,9 +108,10 @@ FAULTS = {
         ('<link name="tool"/>', '<link name="tool"><inertial><mass value="1"/><mass value="2"/>'
          '<inertia ixx="1e-3" ixy="0" ixz="0" iyy="1e-3" iyz="0" izz="1e-3"/></inertial></link>'),
     ),
-    "shape in millimetres": ("shape", "warning", _ball(300)),
-    "density of a feather": ("shape", "warning", _ball(1)),
-    "density beyond lead": ("shape", "warning", _ball(0.01)),
+    "shape in millimetres": ("density", "warning", _ball(300)),
+    "shape in kilometres": ("density", "warning", _ball(1e-4)),
+    "density of a feather": ("shape", "info", _ball(1)),
+    "density beyond lead": ("shape", "info", _ball(0.01)),
     "centre of mass outside the shape": ("shape", "info", _ball(0.12, 0.5)),
     "moments of another body": ("shape", "info", _ball(0.12)),
     "joint without a load": (

@@ -11,11 +11,12 @@ import numpy as np
 from dalembert.model import Part
 
 from .rule import Found, Severity, rule
-from .shapes import check_inertia
+from .shapes import complaints
 from .subject import Subject
 
 LIGHTEST, HEAVIEST = 1e-3, 2e4  # kg: robots between a bee and a crane
 POINT = 1e-12  # m²: moments below this times the mass are zero but for rounding
+THINNEST, DENSEST = 0.1, 1e7  # kg/m³; a length in mm taken for m changes it by 1e9
 MIRROR = 0.01  # left and right links differ by less than this
 
 
@@ -145,10 +146,22 @@ def com_far(subject: Subject) -> Iterator[Found]:
     cure="robot.check_inertia() tells all of it; 30 % is what careful data stays within",
 )
 def shape(subject: Subject) -> Iterator[Found]:
-    for finding in check_inertia(subject.model):
-        if finding.severity == "warning":
-            impossible = "density" in finding.what
-            yield Found(finding.where, f"{finding.what} ({finding.action})", "warning" if impossible else None)
+    for link in subject.measured.links:
+        for what, cause in complaints(link):
+            yield Found(f"link '{link.part.name}'", f"{what} ({cause})")
+
+
+@rule(
+    "density",
+    "inertia",
+    "warning",
+    reason="a density that not even a roughly drawn shape explains means shapes, or masses, in another unit",
+    cure="shapes are in metres and masses in kg; meshes in millimetres need scale 0.001",
+)
+def density(subject: Subject) -> Iterator[Found]:
+    for link in subject.measured.links:
+        if not THINNEST < link.density < DENSEST:
+            yield Found(f"link '{link.part.name}'", f"would have {link.density:.2g} kg/m³ within its shapes")
 
 
 @rule(

@@ -34,12 +34,46 @@ class Link(NamedTuple):
     part: Part
     stated: Inertia
     shape: Inertia
+    volume: float  # of the shapes [m³]
     size: float  # largest extent of the shapes [m]
+
+    @property
+    def density(self) -> float:
+        """[kg/m³]"""
+        return float(self.stated.mass) / self.volume
 
     @property
     def ratios(self) -> np.ndarray:
         """Stated principal moments by those of the shapes, smallest first."""
         return np.linalg.eigvalsh(self.stated.about_com()) / np.linalg.eigvalsh(self.shape.about_com())
+
+
+class Measured(NamedTuple):
+    """The links with mass and shapes; what was noted of a link's shapes, and those with mass and none, by name."""
+
+    links: list[Link]
+    notes: list[tuple[str, str, str]]  # link, what, action
+    bare: list[str]
+
+
+def measure(model: Model) -> Measured:
+    """Mass properties of every link's shapes; meshes are read from their files."""
+    result = Measured([], [], [])
+    for part in (part for body in model.bodies for part in body.parts if float(part.inertia.mass) > 0.0):
+        if not solids(part):
+            result.bare.append(part.name)
+            continue
+        try:
+            unit, notes = unit_properties(part)
+            size = _size(solids(part))
+        except DalembertError as error:
+            result.notes.append((part.name, str(error), "not checked"))
+            continue
+        result.notes.extend((part.name, note, "checked so") for note in notes)
+        rho = float(part.inertia.mass) / float(unit.mass)
+        shape = Inertia(rho * unit.mass, rho * unit.moment, rho * unit.I)
+        result.links.append(Link(part, part.inertia, shape, float(unit.mass), size))
+    return result
 
 
 def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Finding, ...]:
@@ -50,34 +84,23 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
     """
     from dalembert.formats import Finding  # its room reads files, which needs an XML library
 
-    found: list[Finding] = []
-    bare = []
-    for part in (part for body in model.bodies for part in body.parts):
-        where = f"link {part.name!r}"
-        if float(part.inertia.mass) <= 0.0:
-            continue
-        if not solids(part):
-            bare.append(part.name)
-            continue
-        try:
-            unit, notes = unit_properties(part)
-            size = _size(solids(part))
-        except DalembertError as error:
-            found.append(Finding("info", where, str(error), "not checked"))
-            continue
-        found += [Finding("info", where, note, "checked so") for note in notes]
-        rho = float(part.inertia.mass) / float(unit.mass)
-        link = Link(part, part.inertia, Inertia(rho * unit.mass, rho * unit.moment, rho * unit.I), size)
-        for what, action in _complaints(link, rho, tolerance):
-            found.append(Finding("warning", where, what, action))
+    links, notes, bare = measure(model)
+    found = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
+    found += [
+        Finding("warning", f"link {link.part.name!r}", *complaint)
+        for link in links
+        for complaint in complaints(link, tolerance)
+    ]
     if bare:
         names = ", ".join(bare[:8]) + (", …" if len(bare) > 8 else "")
         found.append(Finding("info", "robot", f"{len(bare)} link(s) with mass have no shapes: {names}", "not checked"))
     return tuple(found)
 
 
-def _complaints(link: Link, density: float, tolerance: float) -> list[tuple[str, str]]:
+def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
+    """What the shapes of a link do not explain, and what it may come from."""
     said = []
+    density = link.density
     if not LIGHT <= density <= HEAVY:
         said.append((f"its mass implies a density of {density:.3g} kg/m³", f"likely cause: {_density_cause(density)}"))
     outside = _outside(link)

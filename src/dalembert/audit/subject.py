@@ -11,6 +11,8 @@ import numpy as np
 
 from dalembert.model import Body, Model, Part
 
+from .shapes import Measured, measure
+
 SAMPLES = 100
 EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 
@@ -70,6 +72,11 @@ class Subject:
     @property
     def parts(self) -> list[tuple[Body, Part]]:
         return [(body, part) for body in self.model.bodies for part in body.parts]
+
+    @cached_property
+    def measured(self) -> Measured:
+        """What the shapes of the links weigh, and how they resist turning."""
+        return measure(self.model)
 
     @cached_property
     def mass(self) -> float:
