@@ -18,7 +18,7 @@ from .tableaux import Tableau
 
 
 class Stages(NamedTuple):
-    """Slopes of every stage: of the displacement (nv,) and of e (ne,); displacement and e at the solution's stage."""
+    """Slopes of every stage: of the displacement (nv,) and of e (ne,)."""
 
     d: list[np.ndarray]
     e: list[np.ndarray]

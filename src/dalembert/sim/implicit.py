@@ -95,7 +95,6 @@ def newton(
         "e_next": where(settled, e1, e),
         "x_next": where(settled, guess, where(active, improved, x)),
         "clock_next": np.array(new),
-        "taken": where(settled, 1.0, 0.0),
     }
 
 
@@ -105,14 +104,14 @@ def _size(change: np.ndarray, x: np.ndarray) -> Any:
 
 
 def program(system: System, method: Residual, identity: str | None) -> Program:
-    """The loop of Newton iterations: carried q, e, guess x and clock; recorded every state and whether it was new."""
+    """The loop of Newton iterations: carried q, e, guess x and clock."""
     model = system.model
 
     def compute(q: Any, e: Any, x: Any, clock: Any, timing: Any, u: Any) -> dict[str, Any]:
         return newton(system, method, q, e, x, Clock(*clock), Timing(*timing), u)
 
     m = system.measured
-    shapes = {"q_next": (model.nq,), "e_next": (system.ne,), "x_next": (m,), "clock_next": (4,), "taken": ()}
+    shapes = {"q_next": (model.nq,), "e_next": (system.ne,), "x_next": (m,), "clock_next": (4,)}
     return Program(
         f"implicit {method.__name__}",
         identity,
@@ -120,7 +119,6 @@ def program(system: System, method: Residual, identity: str | None) -> Program:
         shapes,
         compute,
         carry={"q_next": "q", "e_next": "e", "x_next": "x", "clock_next": "clock"},
-        record=("taken",),
         lanes=1,
     )
 

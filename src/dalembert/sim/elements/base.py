@@ -46,6 +46,7 @@ class Element:
     loses: ClassVar[bool] = False  # whether it can turn energy into heat
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
     plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
+    count: Any = 0  # equations on the configuration that it keeps; see `closing`
 
     def __post_init__(self) -> None:
         """Vectors given as lists or arrays become tuples, so that an element can be looked up by what it is."""
@@ -78,8 +79,6 @@ class Element:
         """Energy stored [J]."""
         return 0.0
 
-    count: Any = 0  # equations on the configuration that it keeps; see `closing`
-
     def closing(self, model: Model, q: np.ndarray, v: np.ndarray) -> Constraints:
         """Residual, rows and bias of its `count` equations on the configuration."""
         return Constraints(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0))
@@ -94,8 +93,8 @@ class Element:
 
 
 def single(model: Model, joint: str, what: str) -> Body:
-    """The body of a joint with one coordinate."""
-    body = model.joint(joint)
+    """The body of a joint with one coordinate of its own."""
+    body = own(model, joint, what)
     if body.joint.nv != 1:
         raise DalembertError(
             f"{what}: joint {joint!r} is {body.joint.kind} with {body.joint.nv} freedoms, expected one with a single "
@@ -104,9 +103,9 @@ def single(model: Model, joint: str, what: str) -> Body:
     return body
 
 
-def leading(model: Model, joint: str, what: str) -> Body:
-    """The body of a joint with one coordinate that is its own."""
-    body = single(model, joint, what)
+def own(model: Model, joint: str, what: str) -> Body:
+    """The body of a joint that follows no other one."""
+    body = model.joint(joint)
     if isinstance(body.joint, Coupled):
         raise DalembertError(f"{what}: joint {joint!r} follows {body.joint.leader!r}: act on that one")
     return body

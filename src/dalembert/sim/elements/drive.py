@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.math import maximum, minimum
 from dalembert.model import Model
 
-from .base import Action, Element, Situation, leading, positive
+from .base import Action, Element, Situation, positive, single
 from .joint import depth, flank
 
 
@@ -32,7 +32,7 @@ class Motor(Element):
 
     def prepared(self, model: Model) -> Model:
         """The joint with the rotor's inertia."""
-        body = leading(model, self.joint, self.label())
+        body = single(model, self.joint, self.label())
         positive(self.label(), stall_torque=self.stall_torque, no_load_speed=self.no_load_speed)
         positive(self.label(), rotor_inertia=self.rotor_inertia)
         joint = body.joint.with_values(armature=body.joint.armature + self.gear**2 * self.rotor_inertia)
@@ -69,7 +69,7 @@ class FlexibleJoint(Element):
 
     def prepared(self, model: Model) -> Model:
         """Checks the joint and the numbers."""
-        leading(model, self.joint, self.label())
+        single(model, self.joint, self.label())
         positive(self.label(), stiffness=self.stiffness, damping=self.damping, backlash=self.backlash)
         positive(self.label(), inertia=self.inertia, viscous=self.viscous)
         return model
