@@ -21,7 +21,7 @@ def flying() -> tuple:
     rng = np.random.default_rng(0)
     q, v = algorithms.random(model, rng), rng.normal(size=model.nv)
     robot = Robot(model)
-    exact = robot.simulate(q, v, DURATION, integrator="rk8", rtol=1e-13, atol=1e-14, record=DURATION)
+    exact = robot.simulate(q, v, DURATION, integrator="rk8", step=DURATION / 100, record=DURATION)
     return robot, q, v, exact.q[-1], exact.v[-1]
 
 
@@ -34,7 +34,7 @@ def error(flying: tuple, integrator: str, steps: int) -> float:
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)
 def test_measured_order(flying, integrator: str) -> None:
-    coarse = {"rk8": 5, "rk45": 12}.get(integrator, 64)
+    coarse = {"rk8": 4, "rk45": 12}.get(integrator, 64)
     measured = np.log2(error(flying, integrator, coarse) / error(flying, integrator, 2 * coarse))
     assert abs(measured - ORDERS[integrator]) < 0.1
 

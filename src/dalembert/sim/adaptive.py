@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_not, maximum, minimum, sqrt, where
+from dalembert.math import exp, log, logical_and, logical_not, maximum, minimum, sqrt, where
 
 from .explicit import stages, weighted
 from .program import Program
@@ -22,15 +22,16 @@ from .system import System
 from .tableaux import Tableau
 
 SHRINK, GROW, SAFETY = 0.2, 8.0, 0.9
+LEAST = float(np.log(1e-4))  # log of the smallest error that step control remembers
 LARGE = 1e300  # above every error that is a number
 
 
 class Clock(NamedTuple):
-    """t [s], the next step h [s], the error of the last accepted step, whether the step was just rejected, given up."""
+    """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up."""
 
     t: Any
     h: Any
-    before: Any = 1e-4
+    before: Any = LEAST
     rejected: Any = 0.0
     failed: Any = 0.0
 
@@ -60,17 +61,16 @@ def attempt(
     error = _norm(method, h, slopes.d, slopes.e, m, limits.atol + limits.rtol * sizes)
     accepted = logical_and(active, error <= 1.0)
     power = 1.0 / (method.error_order + 1)
-    known = minimum(maximum(where(error <= LARGE, error, LARGE), 1e-10), LARGE)
-    smooth = SAFETY * known ** (-0.85 * power) * clock.before ** (0.2 * power)
-    grow = where(clock.rejected > 0.5, 1.0, GROW)
-    factor = where(error <= 1.0, minimum(maximum(smooth, SHRINK), grow), maximum(SAFETY * known**-power, SHRINK))
+    size = log(maximum(where(error <= LARGE, error, LARGE), 1e-10))
+    change = SAFETY * exp(power * where(error <= 1.0, 0.2 * clock.before - 0.85 * size, -size))
+    factor = minimum(maximum(change, SHRINK), where(clock.rejected > 0.5, 1.0, GROW))
     cut = logical_and(last, error <= 1.0)  # cut short to land: the step before says more about what is possible
     h_next = minimum(where(cut, maximum(clock.h, h * factor), h * factor), limits.most)
     failed = logical_and(active, logical_and(logical_not(accepted), h_next < limits.least))
     new = Clock(
         where(accepted, where(last, limits.stop, clock.t + h), clock.t),
         where(active, h_next, clock.h),
-        where(accepted, maximum(known, 1e-4), clock.before),
+        where(accepted, maximum(size, LEAST), clock.before),
         where(accepted, 0.0, where(active, 1.0, clock.rejected)),
         where(failed, 1.0, clock.failed),
     )

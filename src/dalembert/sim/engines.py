@@ -128,8 +128,8 @@ class Adaptive:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
             pace = max(len(taken), 1) / passes * clock[1]
             done += passes
-            # as many as it takes at this pace, but not more than before: the pace may change, passes too many are lost
-            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), max(done, FIRST_CHUNK), longest))
+            # as many as it takes at this pace, but not many more than before: it may change, and passes are lost
+            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), 3 * done, longest))
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
