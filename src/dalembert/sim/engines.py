@@ -115,6 +115,7 @@ class Adaptive:
         q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest, int(1.1 * (stop - state.t) / h) + 2)
         done = 0
         while clock[0] < stop:
+            begin = clock[0]
             made = self.programs.attempts(
                 {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
             )
@@ -126,7 +127,7 @@ class Adaptive:
             yield Chunk(*ends, dense, taken, steps=len(taken))
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
-            pace = max(len(taken), 1) / passes * clock[1]
+            pace = max((clock[0] - begin) / passes, 0.1 * clock[1])  # time per pass of this chunk
             done += passes
             # as many as it takes at this pace, but not many more than before: it may change, and passes are lost
             passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), 3 * done, longest))
