@@ -1,22 +1,30 @@
-"""Mutated SDF files: a model or a DalembertError, nothing else, and soon. DALEMBERT_FUZZ sets the number of files."""
+"""Mutated SDF files: a model or a DalembertError, nothing else, and soon."""
 
 from __future__ import annotations
 
-import os
 import random
 import re
-import time
 
 import numpy as np
 import pytest
 
-from dalembert.errors import DalembertError
 from dalembert.formats import read_sdf
-from dalembert.model import Model
+from fuzz.mutations import (
+    SEED,
+    check,
+    double,
+    drop,
+    drop_attribute,
+    flip_bytes,
+    one,
+    rounds,
+    splice,
+    swap,
+    trial,
+    truncate,
+)
 from sdf.snippets import axis, joint, link, model, pose, random_mass, world
 
-SEED = 20260102
-SLOWEST = 2.0  # [s] for one file of at most 40 kB
 BODY = random_mass(np.random.default_rng(0))
 
 NUMBERS = ["0", "-0", "-1", "1e30", "1e31", "1e16", "1e-320", "nan", "inf", "1e999", "", " ", "x", "1 2", "0 0 0", "٣"]
@@ -61,59 +69,9 @@ def sources() -> list[bytes]:
     )]  # fmt: skip
 
 
-def one(pattern: bytes, data: bytes, rng: random.Random, replacement: bytes) -> bytes:
-    """Replace one match, chosen at random."""
-    found = list(re.finditer(pattern, data, re.DOTALL))
-    if not found:
-        return data
-    match = rng.choice(found)
-    return data[: match.start()] + replacement.replace(b"\\0", match.group()) + data[match.end() :]
-
-
-def flip_bytes(data: bytes, rng: random.Random) -> bytes:
-    changed = bytearray(data)
-    for _ in range(rng.randint(1, 8)):
-        changed[rng.randrange(len(changed))] = rng.randrange(256)
-    return bytes(changed)
-
-
-def truncate(data: bytes, rng: random.Random) -> bytes:
-    return data[: rng.randrange(len(data))]
-
-
-def splice(data: bytes, rng: random.Random) -> bytes:
-    """A stretch of the file again, somewhere else."""
-    a, b, at = (rng.randrange(len(data)) for _ in range(3))
-    return data[:at] + data[min(a, b) : max(a, b)][:2000] + data[at:]
-
-
-def swap_number(data: bytes, rng: random.Random) -> bytes:
-    return one(rb"(?<=[> \"])-?[0-9.]+(?:e-?\d+)?(?=[< \"])", data, rng, rng.choice(NUMBERS).encode())
-
-
-def swap_name(data: bytes, rng: random.Random) -> bytes:
-    return one(rb'(?<=")[A-Za-z]\w*(?=")|(?<=>)[A-Za-z][\w:]*(?=<)', data, rng, rng.choice(NAMES).encode())
-
-
-def swap_kind(data: bytes, rng: random.Random) -> bytes:
-    return one(rb'(?<=type=")\w+(?=")', data, rng, rng.choice(KINDS).encode())
-
-
 def swap_tag(data: bytes, rng: random.Random) -> bytes:
     old = rng.choice(TAGS).encode()
     return re.sub(rb"(?<=[</])" + old + rb"(?=[ />])", rng.choice(TAGS).encode(), data)
-
-
-def drop_attribute(data: bytes, rng: random.Random) -> bytes:
-    return one(rb' \w+="[^"]*"', data, rng, b"")
-
-
-def drop_element(data: bytes, rng: random.Random) -> bytes:
-    return one(rb"<(\w+)[^<>]*>[^<>]*</\1>|<joint.*?</joint>|<link.*?</link>", data, rng, b"")
-
-
-def double_element(data: bytes, rng: random.Random) -> bytes:
-    return one(rb"<(\w+)[^<>]*>[^<>]*</\1>|<joint.*?</joint>|<link.*?</link>|<frame.*?</frame>", data, rng, rb"\0\0")
 
 
 def add_element(data: bytes, rng: random.Random) -> bytes:
@@ -123,45 +81,26 @@ def add_element(data: bytes, rng: random.Random) -> bytes:
     return one(rb"(?<=>)\n", data, rng, f"<{tag} {attributes}>{inside}</{tag}>".encode())
 
 
-MUTATIONS = [
-    flip_bytes, truncate, splice, swap_number, swap_name, swap_kind, swap_tag, drop_attribute, drop_element,
-    double_element, add_element,
-]  # fmt: skip
-ROUNDS = max(1, int(os.environ.get("DALEMBERT_FUZZ", "1650")) // len(MUTATIONS))
-BREAK_ALL = (truncate, splice)  # XML seldom survives them
+PAIR = rb"<(\w+)[^<>]*>[^<>]*</\1>|<joint.*?</joint>|<link.*?</link>"
+MUTATIONS = {
+    "flip_bytes": flip_bytes,
+    "truncate": truncate,
+    "splice": splice,
+    "swap_number": swap(rb"(?<=[> \"])-?[0-9.]+(?:e-?\d+)?(?=[< \"])", NUMBERS),
+    "swap_name": swap(rb'(?<=")[A-Za-z]\w*(?=")|(?<=>)[A-Za-z][\w:]*(?=<)', NAMES),
+    "swap_kind": swap(rb'(?<=type=")\w+(?=")', KINDS),
+    "swap_tag": swap_tag,
+    "drop_attribute": drop_attribute,
+    "drop_element": drop(PAIR),
+    "double_element": double(PAIR + rb"|<frame.*?</frame>"),
+    "add_element": add_element,
+}
+BREAK_ALL = ("truncate", "splice")  # XML seldom survives them
 
 
-@pytest.mark.parametrize("mutation", MUTATIONS, ids=lambda mutation: mutation.__name__)
-def test_mutated_files_give_a_model_or_a_clear_error(mutation) -> None:
-    rng = random.Random(SEED)
-    files = sources()
-    outcomes = {"model": 0, "error": 0}
-    for _ in range(ROUNDS):
-        data = rng.choice(files)
-        for _ in range(rng.choice((1, 1, 3))):
-            data = mutation(data, rng) or b"<"
-        options = {"base": rng.choice((None, None, "free", "fixed")), "mimic": rng.choice(("couple", "free"))}
-        started = time.perf_counter()
-        try:
-            made, log = read_sdf(data, strict=rng.random() < 0.3, **options)
-        except DalembertError as error:
-            assert str(error).startswith(("<bytes>", "strict=True")), error
-            outcomes["error"] += 1
-        else:
-            check(made)
-            assert all(finding.where.startswith("<bytes>:") for finding in log)
-            outcomes["model"] += 1
-        assert time.perf_counter() - started < SLOWEST
-    assert outcomes["error"] > 0, "the mutations must reach the errors"
-    assert outcomes["model"] > 0 or mutation in BREAK_ALL, "and must not break every file"
-
-
-def check(made: Model) -> None:
-    """What was accepted is a sound tree of finite numbers."""
-    assert all(body.parent < body.index for body in made.bodies)
-    for body in made.bodies:
-        assert np.all(np.isfinite(body.inertia.parameters()))
-        assert np.all(np.isfinite(body.placement.matrix()))
+@pytest.mark.parametrize("mutation", MUTATIONS)
+def test_mutated_files_give_a_model_or_a_clear_error(mutation: str) -> None:
+    trial(MUTATIONS[mutation], sources(), read_sdf, rounds(MUTATIONS), breaks_all=mutation in BREAK_ALL)
 
 
 def test_the_files_themselves_are_sound() -> None:
