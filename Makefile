@@ -41,6 +41,7 @@ layers: $(DEV)
 bench: $(CORE) $(VENV)/.peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/quantities.py
+	$(BIN)/python benchmarks/simulation.py
 
 # Rewrites the table of measured speed in README.md from the last `make bench`.
 readme: $(CORE)

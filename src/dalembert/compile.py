@@ -291,7 +291,7 @@ def sources() -> str:
     """Digest of the package's own code that decides what a kernel computes."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    folders = ("graph", "backends/llvm", "spatial", "model", "algorithms", "quantities")
+    folders = ("graph", "backends/llvm", "spatial", "model", "algorithms", "quantities", "sim")
     files = [p for folder in folders for p in (root / folder).rglob("*.py")]
     for path in sorted([*files, root / "math.py", root / "compile.py"]):
         digest.update(path.read_bytes())

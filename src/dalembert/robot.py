@@ -15,11 +15,13 @@ from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
+from .methods.loops import Loops
 from .methods.momentum import Momentum
 from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
+from .methods.simulation import Simulation
 from .methods.viewing import Viewing
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
@@ -42,6 +44,8 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Loops,
+    Simulation,
     Viewing,
     Compiling,
 ):

@@ -126,6 +126,10 @@ class Joint(ABC):
 
     def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """∂difference(q0, q1) / ∂q1 (nv, nv), along the velocities at q1."""
+        return self.displacement_jacobian(self.difference(q0, q1))
+
+    def displacement_jacobian(self, d: np.ndarray) -> np.ndarray:
+        """J (nv, nv): d = difference(q0, q) with q0 at rest has the rate J(d) v."""
         return np.eye(self.nv)
 
     def displacement_rate(self, v: np.ndarray) -> np.ndarray:
