@@ -217,7 +217,7 @@ def test_what_is_saved_comes_back(arm, tmp_path, ending: str) -> None:
 
 def test_files_that_are_no_runs_are_refused(arm, tmp_path) -> None:
     (tmp_path / "x.csv").write_text("a,b\n1,2\n")
-    for name, said in (("x.csv", "is not a run"), ("y.csv", "there is no file"), ("x.doc", "there is no file")):
+    for name, said in (("x.csv", "is not a run"), ("y.csv", "no such file"), ("x.doc", "no such file")):
         with pytest.raises(DalembertError, match=said):
             load_run(tmp_path / name)
     with pytest.raises(DalembertError, match=r"unknown ending '\.doc'"):

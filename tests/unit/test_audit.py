@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -180,12 +181,21 @@ class Liar:
         return (lambda *a, **k: self._change(given(*a, **k))) if name == self._method else given
 
 
+def _leaking(run):
+    """The run with a tenth of its kinetic energy lost at the end."""
+    energy = SimpleNamespace(
+        kinetic=run.energy.kinetic * np.linspace(1, 0.9, len(run.t)), potential=run.energy.potential
+    )
+    return SimpleNamespace(energy=energy, t=run.t)
+
+
 LIES = {
     "gravity-by-hand": ("gravity", lambda g: 1.01 * g),
     "mass-matrix": ("mass_matrix", lambda M: M + np.triu(0.01 * M, 1)),
     "passivity": ("passivity_residual", lambda r: r + 1e-3),
     "inverse-forward": ("forward_dynamics", lambda a: 1.001 * a),
     "derivatives": ("inverse_dynamics_derivatives", lambda d: d._replace(dq=1.01 * d.dq)),
+    "energy": ("simulate", _leaking),
     "mass-condition": ("mass_matrix", lambda M: M + 1e4 * np.diag([1.0, 0.0, 0.0])),
 }
 

@@ -11,6 +11,7 @@ from .subject import Subject
 
 EXACT = 1e-9  # relative, of two ways to one number
 CONDITION = 1000.0
+SWING, DRIFT = 0.5, 1e-5  # s of a free swing, and how much its energy may change
 STEP = 1e-6  # of the differences that check derivatives
 
 
@@ -108,6 +109,24 @@ def inverse_forward(subject: Subject) -> Iterator[Found]:
             f"robot '{subject.model.name}'",
             f"accelerations come back off by {error[worst]:.1e} at {subject.configuration(subject.q[worst])}",
         )
+
+
+@rule(
+    "energy",
+    "laws",
+    "error",
+    reason="a robot without friction and motors keeps its energy while it swings",
+    cure="look for impossible inertias; report it if there are none",
+)
+def energy(subject: Subject) -> Iterator[Found]:
+    """A free swing of the bare tree from a random configuration at rest."""
+    q = subject.q[0]
+    run = subject.bare.simulate(q, np.zeros(subject.bare.nv), SWING, rtol=1e-9, atol=1e-11, progress=False)
+    total = run.energy.kinetic + run.energy.potential
+    scale = max(np.ptp(run.energy.kinetic), np.ptp(run.energy.potential), 1e-12)
+    drift = np.max(np.abs(total - total[0])) / scale
+    if not drift < DRIFT:
+        yield Found(f"robot '{subject.model.name}'", f"changes its energy by {drift:.1e} of what is exchanged")
 
 
 @rule(

@@ -38,7 +38,7 @@ for name, command in COMMANDS.items():
 
 
 # typer may bring a click of its own, so its errors are found through typer
-USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")  # type: ignore
+USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
 
 
 def main(arguments: Sequence[str] | None = None) -> int:

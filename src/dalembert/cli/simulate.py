@@ -50,8 +50,7 @@ def run(
         return 0
     screen = console()
     screen.print(f"{made.name}: {result.steps} steps of {integrator} over {result.t[-1]:.4g} s", markup=False)
-    for line in (*result.log, str(result.audit())):
-        screen.print(line, markup=False)
+    screen.print(str(result.audit()), markup=False)
     for name, path in (("run", out), ("figure", plot)):
         if path is not None:
             screen.print(f"{name} written to {path}", markup=False)
