@@ -80,8 +80,10 @@ def gravity_map(robot: Robot) -> str | None:
     return svg(made)
 
 
-def curves(robot: Robot, motion: Motion, tau: np.ndarray) -> str:
-    """Torque and power of every joint along the motion."""
+def curves(robot: Robot, motion: Motion, tau: np.ndarray) -> str | None:
+    """Torque and power of every joint along the motion; None for a robot without joints of one coordinate."""
+    if not names(robot):
+        return None
     made, axes = figure(9, 6, nrows=2, sharex=True)
     for name, k in names(robot)[:12]:
         axes[0].plot(motion.t, tau[:, k], label=name)
