@@ -2,7 +2,7 @@
 
 PYTHON ?= python3
 JOBS ?= 2
-# PEERS=0 leaves out Pinocchio, MuJoCo and the test robots (about 0.8 GB); the tests that need them are then skipped.
+# PEERS=0 leaves out Pinocchio, MuJoCo and the test robots (about 1.5 GB); the tests that need them are then skipped.
 PEERS ?= 1
 
 VENV := .venv
@@ -41,6 +41,7 @@ layers: $(DEV)
 bench: $(CORE) $(VENV)/.peers
 	$(BIN)/python benchmarks/run.py
 	$(BIN)/python benchmarks/quantities.py
+	$(BIN)/python benchmarks/simulation.py
 
 # Rewrites the table of measured speed in README.md from the last `make bench`.
 readme: $(CORE)
@@ -57,7 +58,7 @@ $(VENV)/.made:
 
 # Third-party packages come as wheels only; the project itself is built here, by hatchling, and stays editable.
 $(CORE): $(VENV)/.made pyproject.toml
-	$(PIP) --editable '.[plot]'
+	$(PIP) --editable '.[report]'
 	@touch $@
 
 $(DEV): $(CORE)
@@ -67,4 +68,5 @@ $(DEV): $(CORE)
 $(VENV)/.peers: $(CORE)
 	$(PIP) --editable '.[peers]'
 	$(PIP) --no-deps example-robot-data==5.0.0 # the tests name its files, which change from version to version
+	$(PIP) --no-deps dm_control==1.0.50 gymnasium-robotics==1.4.2 robosuite==1.5.2 # MJCF files, likewise (240 MB)
 	@touch $@

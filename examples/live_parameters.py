@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from dalembert import function, load
+from dalembert import Wrench, function, load
 from dalembert.graph import gradient
 
 robot = load("panda")
@@ -12,6 +12,11 @@ q, v, a = robot.random(rng), rng.standard_normal(robot.nv), np.zeros(robot.nv)
 inverse_dynamics = robot.compile("inverse_dynamics", live=("inertia",), batch=True)
 own = robot.live_values("inertia")  # m, m·c, I about the origin: ten numbers per body
 np.testing.assert_allclose(inverse_dynamics(q, v, a, own), robot.inverse_dynamics(q, v, a), atol=1e-12)
+
+# with external wrenches, as the method has them
+push = [Wrench(force=(0, 0, -10.0), frame=robot.frames[-1].name, axes="world")]
+expected = robot.inverse_dynamics(q, v, a, external=push)
+np.testing.assert_allclose(inverse_dynamics(q, v, a, own, external=push), expected, atol=1e-12)
 
 # a point mass of 0 to 3 kg, 0.2 m in front of the last body's frame: one set of parameters per state
 masses, r = np.linspace(0.0, 3.0, 7), np.array([0.0, 0.0, 0.2])

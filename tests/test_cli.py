@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
+from pathlib import Path
+from unicodedata import combining
 
 import numpy as np
 import pytest
 
-from dalembert import cli, demo
+from dalembert import cli, demo, load_run
+from dalembert.robots import path
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -38,6 +43,10 @@ def test_quintic_rates_are_derivatives():
     assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < 1e-12
 
 
+ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "equations", "export", "convert", "compare", "view", "report"]
+COMMANDS = [*ROBOT_COMMANDS, "bench", "demo"]
+
+
 @pytest.mark.parametrize(
     ("arguments", "word"),
     [
@@ -45,21 +54,202 @@ def test_quintic_rates_are_derivatives():
         (["bench", "ur5", "--function", "inverse_dynamic"], "inverse_dynamics"),
         (["demo", "--out", "/dev/null/x", "--states", "10"], "/dev/null"),
         (["demo", "--states", "0"], "--states"),
+        (["info", "ur55"], "did you mean 'ur5'"),
+        (["info", "no/such.urdf"], "no such file"),
+        (["info", "ur5", "--base", "flying"], "flying"),
+        (["audit", "ur5", "--rule", "headrom"], "did you mean 'headroom'"),
+        (["audit", "ur5", "--fail-on", "eror"], "did you mean 'error'"),
+        (["audit", "ur5", "--accept", "no.toml"], "no.toml"),
+        (["torques", "ur5", "no.csv"], "no such file"),
+        (["simulate", "2r", "--q", "1,2,3"], "--q has 3 numbers, expected 2"),
+        (["simulate", "2r", "--q", "one,two"], "expected 2 numbers"),
+        (["simulate", "2r", "--integrator", "rk46"], "rk45"),
+        (["export", "2r", "gravty", "--out", "/dev/null/x"], "gravity"),
+        (["convert", "2r", "x.stl"], ".stl"),
+        (["equations", "2r", "--quantity", "mas_matrix"], "did you mean 'mass_matrix'"),
+        (["equations", "2r", "--out", "x.doc"], "document formats: tex, md, html, py"),
+        (["equations", "2r", "--rename", "q_1"], "expected OLD=NEW"),
+        (["equations", "2r", "--rename", "q_3=x"], "unknown symbol 'q_3'"),
+        (["equations", "2r", "--digits", "0"], "--digits"),
+        (["equations", "panda"], "too long for paper"),
+        (["compare", "2r", "3s"], "3s"),
+        (["report", "2r", "--out", "/no/such/folder/r.html"], "/no/such/folder"),
+        (["view", "2r", "--port", "-1"], "port"),
         (["nonsense"], "nonsense"),
-        ([], "command"),
     ],
+    ids=lambda given: " ".join(given) if isinstance(given, list) else "",
 )
-def test_mistakes_end_with_2_and_no_traceback(arguments, word):
-    code, _, errors = run(*arguments)
-    assert code == 2
+def test_mistakes_end_with_2_and_one_line(arguments, word, capsys):
+    assert cli.main(arguments) == 2
+    errors = capsys.readouterr().err
     assert word in errors
     assert "Traceback" not in errors
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["demo", "--help"], ["bench", "--help"]])
-def test_help(arguments):
-    code, shown, _ = run(*arguments)
-    assert code == 0
-    assert "usage: dalembert" in shown
-    if len(arguments) == 2:
-        assert f"example: dalembert {arguments[0]}" in shown
+def test_the_program_itself_ends_so():
+    code, _, errors = run("info", "ur55")
+    assert (code, errors.count("\n")) == (2, 1) and errors.startswith("dalembert info: ")
+    code, shown, _ = run("--help")
+    assert code == 0 and all(f" {command} " in shown for command in COMMANDS)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_help_shows_an_example_on_a_bundled_robot(command, capsys):
+    assert cli.main([command, "--help"]) == 0
+    assert f"Example: dalembert {command}" in capsys.readouterr().out
+
+
+def test_info_tells_what_a_robot_is_made_of(capsys):
+    assert cli.main(["info", "panda"]) == 0
+    shown = capsys.readouterr().out
+    assert "7 degrees of freedom (nq = 7), fixed base, 17.42 kg" in shown
+    assert "panda_joint4  revolute" in shown and "panda_hand_tcp" in shown
+    assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_info_as_json(capsys):
+    assert cli.main(["info", "quadruped", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert (content["nq"], content["nv"], content["base"], len(content["joints"])) == (19, 18, "free", 13)
+    assert content["joints"][1]["name"] == "FL_abduction" and content["joints"][1]["q"] == [7, 8]
+
+
+def test_audit_ends_with_1_on_errors(tmp_path, capsys):
+    assert cli.main(["audit", "2r"]) == 0
+    assert "2r: score 100 of 100" in capsys.readouterr().out
+    broken = tmp_path / "broken.urdf"
+    broken.write_text(path("3r").read_text("utf-8").replace('ixx="', 'ixx="-', 2), "utf-8")
+    sarif = tmp_path / "audit.sarif"
+    assert cli.main(["audit", str(broken), "--rule", "inertia-possible", "--json", "--sarif", str(sarif)]) == 1
+    assert not json.loads(capsys.readouterr().out)["ok"]
+    assert json.loads(sarif.read_text("utf-8"))["runs"][0]["results"][0]["level"] == "error"
+    assert cli.main(["audit", str(broken), "--rule", "inertia-possible", "--fail-on", "never"]) == 0
+
+
+def test_equations_on_the_terminal(capsys):
+    assert cli.main(["equations", "2r"]) == 0
+    shown = capsys.readouterr().out
+    assert "M₁₁ = 0.45 + 0.27⋅cos(q₂)" in shown and "g₁ = 10.3⋅cos(q₁) + 4.414⋅cos(q₁ + q₂)" in shown
+    assert cli.main(["equations", "3r", "--symbols"]) == 0
+    shown = capsys.readouterr().out
+    assert "τ₃ = q̈₁⋅" in shown and "mass of link1" in shown
+    columns = [sum(not combining(c) for c in line.rstrip()) for line in shown.splitlines()]
+    assert max(columns) <= 80
+
+
+def test_equations_as_json(capsys):
+    assert cli.main(["equations", "2r", "--quantity", "gravity", "--symbols", "--json", "--short"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert "c_{12} g l_{c2} m_{2}" in content["equations"]["gravity"]["latex"]
+    assert content["symbols"][0] == {"name": "m_1", "value": 2.0, "unit": "kg", "meaning": "mass of link1"}
+
+
+@pytest.mark.parametrize("robot", ["2r", "scara"])
+def test_equations_as_a_latex_document(robot, tmp_path):
+    file = tmp_path / "arm.tex"
+    assert cli.main(["equations", robot, "--symbols", "--short", "--out", str(file)]) == 0
+    text = file.read_text("utf-8")
+    assert text.startswith(r"\documentclass") and text.rstrip().endswith(r"\end{document}")
+    assert text.count("{") == text.count("}") and text.count("$") % 2 == 0
+    begun, ended = (re.findall(rf"\\{word}{{(\w+\*?)}}", text) for word in ("begin", "end"))
+    assert sorted(begun) == sorted(ended) and begun.count("align*") == 4
+    for line in text.split(r"\\"):  # a delimiter that stretches must close in its line
+        assert line.count(r"\left") == line.count(r"\right")
+    assert "$m_{1}$ & " in text and text.isascii()
+
+
+def test_equations_as_other_documents(tmp_path):
+    from lxml import html
+
+    files = {kind: tmp_path / f"arm.{kind}" for kind in ("md", "html", "py")}
+    for file in files.values():
+        assert cli.main(["equations", "2r", "--symbols", "--rename", "q_2=theta", "--out", str(file)]) == 0
+    assert files["md"].read_text("utf-8").count("$$") == 10
+    page = html.fromstring(files["html"].read_text("utf-8"))
+    assert len(page.xpath("//math[@display]")) == 11 and len(page.xpath("//tr")) == 7
+    exec(files["py"].read_text("utf-8"), names := {})
+    assert names["inverse_dynamics"].shape == (2, 1) and names["values"][names["g"]] == 9.81
+
+
+def test_torques_reads_and_writes_motions(tmp_path, capsys):
+    file = tmp_path / "motion.csv"
+    assert cli.main(["torques", "ur5", "--out", str(file)]) == 0
+    assert "shoulder_lift_joint" in capsys.readouterr().out
+    assert cli.main(["torques", "ur5", str(file), "--json"]) == 0
+    rows = json.loads(capsys.readouterr().out)["joints"]
+    assert rows[1]["speed"] == pytest.approx(0.9375)
+    assert cli.main(["torques", "ur5", str(file)]) == 0
+    assert "against the efforts in the file: RMS error 0 %" in capsys.readouterr().out
+
+
+def test_simulate_saves_a_run_and_a_figure(tmp_path, capsys):
+    pytest.importorskip("matplotlib")
+    run_file, figure = tmp_path / "run.npz", tmp_path / "run.png"
+    arguments = [
+        "simulate",
+        "2r",
+        "--duration",
+        "0.2",
+        "--q",
+        "0.5,-0.2",
+        "--out",
+        str(run_file),
+        "--plot",
+        str(figure),
+    ]
+    assert cli.main(arguments) == 0
+    assert "rk45" in capsys.readouterr().out
+    assert load_run(run_file).t[-1] == pytest.approx(0.2)
+    assert figure.read_bytes().startswith(b"\x89PNG")
+
+
+def test_a_held_robot_stays(capsys):
+    assert cli.main(["simulate", "2r", "--q", "0.5,0.2", "--hold", "--duration", "0.1", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    np.testing.assert_allclose(content["q"][-1], [0.5, 0.2], atol=1e-9)
+
+
+def test_export_writes_c(tmp_path, capsys):
+    assert cli.main(["export", "2r", "gravity", "--out", str(tmp_path / "c")]) == 0
+    files = capsys.readouterr().out.split()
+    assert len(files) >= 2 and all(Path(file).is_file() for file in files)
+
+
+def test_convert_and_compare(tmp_path, capsys):
+    file = tmp_path / "arm.urdf"
+    assert cli.main(["convert", "ur5", str(file)]) == 0
+    assert cli.main(["compare", "ur5", str(file)]) == 0
+    assert cli.main(["compare", "ur5", "ur5e"]) == 1
+    capsys.readouterr()
+
+
+def test_convert_says_what_it_left_out(tmp_path, capsys):
+    target = tmp_path / "ur5.xml"
+    assert cli.main(["convert", "ur5", str(target), "--no-geometry"]) == 0
+    shown = capsys.readouterr().out
+    assert "MJCF has no limits of speed; left out" in shown and "ur5 written to" in shown
+    assert "<mujoco" in target.read_text() and "<geom" not in target.read_text()
+    assert cli.main(["convert", str(tmp_path / "nothing.urdf"), str(target)]) == 2
+    assert "no such file" in capsys.readouterr().err
+
+
+def test_convert_asks_before_it_approximates(tmp_path, capsys):
+    target = tmp_path / "panda.sdf"
+    assert cli.main(["convert", "panda", str(target)]) == 2
+    assert "the slip speed of friction" in capsys.readouterr().err and not target.exists()
+    assert cli.main(["convert", "panda", str(target), "--approximate", "--base", "free", "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["robot"] == "panda" and [f["severity"] for f in said["written"]] == ["warning"]
+    assert "world" not in target.read_text().split("-->")[1]
+
+
+def test_report_is_one_offline_page(tmp_path, capsys):
+    for library in ("jinja2", "matplotlib", "viser"):
+        pytest.importorskip(library)
+    file = tmp_path / "report.html"
+    assert cli.main(["report", "ur5", "--out", str(file), "--payload", "5"]) == 0
+    assert str(file) in capsys.readouterr().out
+    page = file.read_text("utf-8")
+    assert "shoulder_lift_joint" in page and "<svg" in page and "srcdoc=" in page
+    body = re.sub(r'srcdoc="[^"]*"', "", page)
+    assert not re.search(r'(src|href)="https?:', body)

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
 
+from dalembert import Robot
+from dalembert.quantities import CATALOGUE
+
+DOCS = Path(__file__).parent.parent / "docs" / "quantities.md"
 README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
@@ -23,6 +28,13 @@ def test_example(path, tmp_path):
     assert done.stdout.strip(), "an example shows something"
     assert "assert" in path.read_text(), "an example checks its own result"
     assert not list(tmp_path.iterdir()), "an example leaves nothing behind"
+
+
+@pytest.mark.parametrize("name", [name for name in CATALOGUE if hasattr(Robot, name)])
+def test_every_quantity_is_documented_and_has_an_example(name):
+    called = re.compile(rf"\.{name}\(")
+    assert any(called.search(path.read_text()) for path in EXAMPLES), "no example calls it"
+    assert f"`{name}(" in DOCS.read_text(), "docs/quantities.md does not name it"
 
 
 def test_readme_example_runs():

@@ -42,7 +42,7 @@ def test_the_check_sees_heavy_modules():
 
 
 def test_help_of_the_command_line_is_light():
-    assert not loaded_after("from dalembert.cli import parser; parser()") & set(HEAVY)
+    assert not loaded_after("from dalembert.cli import main; main(['--help'])") & set(HEAVY)
 
 
 @pytest.mark.parametrize("module", ["cupy", "jax", "matplotlib", "mujoco", "pinocchio", "scipy", "sympy", "torch"])

@@ -10,35 +10,69 @@ from typing import TYPE_CHECKING, Any
 
 from . import math
 from .algorithms import zero_moment_point
+from .comparison import Comparison, Difference, compare
+from .editing import ModelEditor
 from .errors import DalembertError
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
+from .sim.failure import SimulationError
+from .solids import MassProperties, mass_properties
 from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
+    from .sim import elements
+    from .sim.events import Event
+    from .sim.rollout import Rollout
+    from .sim.run import Run
+    from .sim.save import load_run
 
-__version__ = "0.1.0"
 __all__ = [
     "BodyInfo",
+    "Comparison",
     "DalembertError",
+    "Difference",
+    "Event",
     "Finding",
     "FrameInfo",
     "JointInfo",
+    "MassProperties",
     "ModelBuilder",
+    "ModelEditor",
     "Robot",
+    "Rollout",
+    "Run",
+    "SimulationError",
     "Wrench",
+    "__version__",
+    "compare",
+    "elements",
     "function",
     "load",
+    "load_run",
+    "mass_properties",
     "math",
     "robots",
     "zero_moment_point",
 ]
 
 
-def __getattr__(name: str) -> Any:
-    if name == "Finding":  # its room reads files, which needs an XML library
-        from .formats.ledger import Finding
+# rooms that take time to load: files need an XML library, runs the compiler
+_LATER = {
+    "Event": "sim.events",
+    "Finding": "formats.ledger",
+    "Rollout": "sim.rollout",
+    "Run": "sim.run",
+    "elements": "sim.elements",
+    "load_run": "sim.save",
+}
 
-        return Finding
-    raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+
+def __getattr__(name: str) -> Any:
+    if name not in _LATER:
+        raise AttributeError(f"module 'dalembert' has no attribute {name!r}")
+    from importlib import import_module
+
+    room = import_module(f".{_LATER[name]}", __name__)
+    return room if name == "elements" else getattr(room, name)

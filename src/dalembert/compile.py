@@ -263,7 +263,7 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
             check_quaternions(model, name, named)
 
     identity = f"{sources()} {model.fingerprint} {name} {options!r}"
-    return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.result(model, options)], build, explain)
+    return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.shape(model, options)], build, explain)
 
 
 def function_call(model: Model, name: str, sizes: dict[str, int], compute: Callable[..., Any]) -> Call:
@@ -332,7 +332,17 @@ def sources() -> str:
     """Digest of the package's own code that decides what a kernel computes."""
     root = Path(__file__).parent
     digest = hashlib.sha256()
-    folders = ("graph", "backends/llvm", "backends/c", "backends/cuda", "spatial", "model", "algorithms", "quantities")
+    folders = (
+        "graph",
+        "backends/llvm",
+        "backends/c",
+        "backends/cuda",
+        "spatial",
+        "model",
+        "algorithms",
+        "quantities",
+        "sim",
+    )
     files = [p for folder in folders for p in (root / folder).rglob("*.py")]
     for path in sorted([*files, root / "math.py", root / "compile.py", root / "backends/elementary.py"]):
         digest.update(path.read_bytes())

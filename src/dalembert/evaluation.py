@@ -5,7 +5,8 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial
+from functools import partial, wraps
+from types import MethodType
 from typing import Any, TypedDict
 
 import numpy as np
@@ -53,7 +54,7 @@ class Evaluation:
             options = usual if method == usual.method else replace(usual, method=_text("method", method))
         places, numbers = self._loads(name, inputs, external)
         if places:
-            return self._compute(name, replace(options, loads=places), *inputs, *numbers, **keywords)
+            return self._fast_call(name, replace(options, loads=places))(*inputs, *numbers, **keywords)
         result = self._compute(name, options, *inputs, **keywords)
         if options == usual and self._is_new(name):
             general = getattr(type(self), name)
@@ -64,9 +65,10 @@ class Evaluation:
 
     def _is_new(self, name: str) -> bool:
         """Whether a quantity has been compiled and its fast call not yet put in the method's place."""
-        if name in self.__dict__ or (name, CATALOGUE[name].usual) not in self._calls:
-            return False
-        # a subclass that overrides the method stays in charge
+        return name not in self.__dict__ and (name, CATALOGUE[name].usual) in self._calls and self._is_ours(name)
+
+    def _is_ours(self, name: str) -> bool:
+        """Whether the method is our own: a subclass that overrides it stays in charge."""
         return getattr(type(self), name).__module__.startswith(f"{__package__}.")
 
     def _framed(self, name: str, inputs: tuple[Any, ...], frame: str, point: Any, axes: str, keywords: Keywords) -> Any:
@@ -76,7 +78,7 @@ class Evaluation:
             return self._compute(name, options, *inputs, _beside(f"{name}: point", point, inputs), **keywords)
         try:
             fast = self._fast.get((name, frame, axes))
-        except TypeError:  # unhashable: not a name
+        except (TypeError, ValueError):  # unhashable: not a name
             fast = None
         if fast is not None:
             return fast(*inputs, **keywords)
@@ -84,7 +86,10 @@ class Evaluation:
         result = self._compute(name, options, *inputs, **keywords)
         if (name, options) in self._calls:
             slow = partial(self._compute, name, options)
-            self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
+            fast = self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
+            if axes == CATALOGUE[name].usual.axes and self._is_ours(name):
+                method = self.__dict__.setdefault(name, _by_frame(self, name))
+                method.__self__[frame] = fast
         return result
 
     def _packed(
@@ -97,8 +102,9 @@ class Evaluation:
     ) -> Any:
         """A named tuple of arrays of one shape, computed as one (…, n, *shape); then through its fast call."""
         places, numbers = self._loads(name, inputs, external)
-        result = self._compute(name, Options(loads=places), *inputs, *numbers, **keywords)
-        rank = len(CATALOGUE[name].shape(self.model))
+        compute = self._fast_call(name, Options(loads=places)) if places else partial(self._compute, name, Options())
+        result = compute(*inputs, *numbers, **keywords)
+        rank = len(CATALOGUE[name].shape(self.model, Options()))
         if self._is_new(name):
             fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
             self.__dict__[name] = _Packed(self, name, fast, kind, rank)
@@ -116,34 +122,58 @@ class Evaluation:
             call = self._calls.setdefault((name, options), quantity_call(self.model, name, options))
         return call
 
+    def _fast_call(self, name: str, options: Options) -> Callable[..., Any]:
+        """The fast call of a quantity with these options, made on first use."""
+        if (name, options) not in self._fast:
+            call = self._call(name, options)
+            self._fast[name, options] = call.kernel.builtin(name, "", partial(self._compute, name, options))
+        return self._fast[name, options]
+
     def _named(
-        self, name: str, frame: str | None, axes: str | None, live: str | Iterable[str] = (), method: str = METHOD
+        self,
+        name: str,
+        frame: str | None,
+        axes: str | None,
+        live: str | Iterable[str] = (),
+        method: str = METHOD,
+        external: Sequence[Wrench] = (),
     ) -> Options:
         """The options of a quantity given by name, all of them checked; axes None: the usual ones."""
         if not isinstance(name, str) or name not in CATALOGUE:
             raise unknown("quantity", name, CATALOGUE, f"robot {self.model.name!r}")
         usual = CATALOGUE[name].usual
         axes = usual.axes if axes is None else axes
+        more: dict[str, Any] = {"live": checked(live), "loads": self._loads(name, (), external)[0]}
         if not CATALOGUE[name].framed:
-            return replace(usual, axes=self._axes(axes), method=_text("method", method), live=checked(live))
+            return replace(usual, axes=self._axes(axes), method=_text("method", method), **more)
         if frame is None:
             some = ", ".join(f.name for f in self.model.frames[:8])
             raise DalembertError(f"{name}: which frame? pass frame=…, one of: {some} …")
-        return replace(self._options(frame, axes, point=False), live=checked(live))
+        return replace(self._options(frame, axes, point=False), **more)
 
     def _named_call(
-        self, name: str, frame: str | None, axes: str | None, live: str | Iterable[str] = (), method: str = METHOD
+        self,
+        name: str,
+        frame: str | None,
+        axes: str | None,
+        live: str | Iterable[str] = (),
+        method: str = METHOD,
+        external: Sequence[Wrench] = (),
     ) -> Call:
         """The call of a quantity given by name."""
-        return self._call(name, self._named(name, frame, axes, live, method))
+        return self._call(name, self._named(name, frame, axes, live, method, external))
 
-    def _by_name(self, name: str, options: Options, *inputs: Any, **keywords: Any) -> Any:
+    def _by_name(
+        self, name: str, options: Options, *inputs: Any, external: Sequence[Wrench] = (), **keywords: Any
+    ) -> Any:
         """A quantity whose inputs may be given by keyword."""
         names = list(CATALOGUE[name].arguments(self.model, options))
         given = [*inputs, *(keywords.pop(n) for n in names[len(inputs) :] if n in keywords)]
         if len(given) != len(names):
             raise TypeError(f"{name}() takes {len(names)} arguments ({', '.join(names)}), got {len(given)}")
-        return self._compute(name, options, *given, **keywords)
+        places, numbers = self._loads(name, tuple(given), external)
+        count = len(given) - len(options.live)
+        return self._compute(name, replace(options, loads=places), *given[:count], *numbers, *given[count:], **keywords)
 
     def _options(self, frame: str, axes: str, point: bool) -> Options:
         return Options(frame=self._name("frame", frame), axes=self._axes(axes), point=point)
@@ -176,8 +206,10 @@ class Evaluation:
         self, name: str, inputs: tuple[Any, ...], external: Sequence[Wrench]
     ) -> tuple[tuple[LoadPlace, ...], list[Any]]:
         """Where the external wrenches act, and their numbers as further inputs."""
-        wrenches = _wrenches(external)
-        return tuple(self._load_place(w) for w in wrenches), _load_numbers(name, wrenches, inputs)
+        given = wrenches(external)
+        if given and not CATALOGUE[name].loaded:
+            raise DalembertError(f"{name}: no external wrench acts on it: leave out external")
+        return tuple(self._load_place(w) for w in given), _load_numbers(name, given, inputs)
 
     def _load_place(self, wrench: Wrench) -> LoadPlace:
         if not isinstance(wrench, Wrench):
@@ -228,8 +260,40 @@ def _unpacked(kind: type[tuple], x: Any, rank: int) -> Any:
     return tuple.__new__(kind, [x[(..., k, *inner)] for k in range(x.shape[-rank])])
 
 
+class _Frames(dict[str, Callable[..., Any]]):
+    """Frame → fast call of one quantity; pickled as the robot whose method looks into it."""
+
+    def __init__(self, owner: Evaluation) -> None:
+        super().__init__()
+        self.owner = owner
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _itself, (self.owner,)
+
+
+def _itself(owner: Evaluation) -> Evaluation:
+    return owner
+
+
+def _by_frame(owner: Evaluation, name: str) -> MethodType:
+    """Stands in the place of a method whose last argument is a frame; without keywords it goes straight to its call."""
+    general = getattr(type(owner), name)
+
+    @wraps(general)
+    def call(frames: _Frames, *inputs: Any, **keywords: Any) -> Any:
+        if inputs and not keywords and type(inputs[-1]) is str:
+            fast = frames.get(inputs[-1])
+            if fast is not None:
+                return fast(*inputs[:-1])
+        return general(frames.owner, *inputs, **keywords)
+
+    return MethodType(call, _Frames(owner))
+
+
 def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:
     """Numbers (…) as vectors of one element (…, 1), so that they take part in broadcasting."""
+    if type(x) is float and all(type(i) is np.ndarray and i.dtype == np.float64 for i in inputs):
+        return np.array((x,))  # the usual case
     if is_traced(x):
         return np.atleast_1d(np.asarray(x, object))
     if is_foreign(x):
@@ -250,7 +314,7 @@ def _beside(what: str, x: Any, inputs: tuple[Any, ...], expected: str = "expecte
     return a.astype(np.float32) if own and all(is_single(i) for i in inputs) else a
 
 
-def _wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
+def wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
     """The external wrenches as a tuple; what each entry is, is looked at later."""
     try:
         return tuple(external)
@@ -260,10 +324,10 @@ def _wrenches(external: Sequence[Wrench]) -> tuple[Wrench, ...]:
         ) from None
 
 
-def _load_numbers(name: str, wrenches: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> list[Any]:
+def _load_numbers(name: str, given: tuple[Wrench, ...], inputs: tuple[Any, ...]) -> list[Any]:
     """Torque, force and point (…, 3) of every wrench."""
     return [
         _beside(f"{name}: external[{k}].{field}", getattr(wrench, field), inputs)
-        for k, wrench in enumerate(wrenches)
+        for k, wrench in enumerate(given)
         for field in LOAD
     ]

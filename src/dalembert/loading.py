@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from .compile import function_call
@@ -24,12 +24,18 @@ class ModelBuilder(_ModelBuilder):
 
 
 def load(
-    source: str | os.PathLike[str], *, base: str | None = None, strict: bool = False, mimic: str = "couple"
+    source: str | os.PathLike[str],
+    *,
+    base: str | None = None,
+    strict: bool = False,
+    mimic: str = "couple",
+    arguments: Mapping[str, Any] | None = None,
 ) -> Robot:
-    """A bundled robot by name (see `robots`), or one read from a file.
+    """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
+    arguments: values of <xacro:arg name="…"/> in a xacro file.
     """
     from . import formats  # reads files, which needs an XML library
 
@@ -39,7 +45,8 @@ def load(
         given = bundled_path(source)
     elif isinstance(source, str) and source.isidentifier() and not os.path.exists(source):
         raise unknown("robot", source, bundled, "load")
-    return Robot(*formats.read(given, base=base, strict=strict, mimic=mimic))
+    options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
+    return Robot(*formats.read(given, **options))
 
 
 def robots() -> tuple[str, ...]:

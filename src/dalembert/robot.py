@@ -2,23 +2,30 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
+from .editing import ModelEditor
 from .methods.analysis import Analysis
+from .methods.auditing import Auditing
 from .methods.compiling import Compiling
 from .methods.configurations import Configurations
 from .methods.derivatives import Derivatives
 from .methods.dynamics import Dynamics
 from .methods.inverse_kinematics import InverseKinematics
 from .methods.kinematics import Kinematics
+from .methods.loops import Loops
 from .methods.momentum import Momentum
 from .methods.operational import Operational
 from .methods.products import Products
 from .methods.reactions import Reactions
 from .methods.regressor import Regressors
+from .methods.simulation import Simulation
+from .methods.viewing import Viewing
 from .model import Model
 from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
+from .version import __version__
 
 if TYPE_CHECKING:
     from .formats import Finding
@@ -26,6 +33,7 @@ if TYPE_CHECKING:
 
 class Robot(
     Analysis,
+    Auditing,
     Configurations,
     Dynamics,
     Kinematics,
@@ -36,6 +44,9 @@ class Robot(
     Regressors,
     Operational,
     InverseKinematics,
+    Loops,
+    Simulation,
+    Viewing,
     Compiling,
 ):
     """A robot and its dynamics.
@@ -109,8 +120,15 @@ class Robot(
         """The frame of that name."""
         return frame_info(self.model, self.model.frame(name))
 
+    def edit(self) -> ModelEditor[Robot]:
+        """Edits to this robot, one after the other; `.done()` gives the new robot.
+
+        robot.edit().lock(elbow=0.3).payload(2.0, frame="tool").done()
+        """
+        return ModelEditor(self.model, self.import_log, Robot)
+
     def without(self, *effects: str) -> Robot:
-        """The same robot without some of "friction", "damping", "armature", "springs"."""
+        """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
         return Robot(self.model.without(*effects), self.import_log)
 
     def with_parameters(self, pi: Any) -> Robot:
@@ -119,6 +137,28 @@ class Robot(
         They are taken as they are, since estimates need not be possible bodies; `problems` tells which are not.
         """
         return Robot(self.model.with_parameters(pi), self.import_log)
+
+    def save(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        approximate: bool = False,
+        geometry: bool = True,
+        package: str | os.PathLike[str] | None = None,
+    ) -> tuple[Finding, ...]:
+        """Write the robot to a file; its ending names the format: .urdf, .xml (MJCF), .sdf or .dh.toml.
+
+        Numbers are written so that they read back the same; an existing file is replaced as a whole. What the format
+        cannot say is an error that lists it all with its cures; approximate=True writes what comes nearest. Returned,
+        and in the file's first comment: what the file says otherwise than the robot, what only dalembert will read,
+        and shapes or limits left out.
+        geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…
+        (SDF: model://folder/…); other meshes keep their paths.
+        """
+        from .formats import write  # needs an XML library
+
+        made_by = f"dalembert {__version__}"
+        return write(self.model, path, approximate=approximate, geometry=geometry, package=package, generator=made_by)
 
     @property
     def problems(self) -> tuple[str, ...]:

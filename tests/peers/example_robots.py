@@ -18,14 +18,14 @@ def peer(module: str) -> Any:
     try:
         return import_module(module)
     except ImportError as error:
-        raise _missing(module) from error
+        raise missing(module) from error
 
 
 def folder() -> Path:
     """Where the wheel of example-robot-data puts its robots."""
     path = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")
     if not path.is_dir():
-        raise _missing("example-robot-data")
+        raise missing("example-robot-data")
     return path
 
 
@@ -34,7 +34,8 @@ def files() -> list[str]:
     return sorted(path.relative_to(folder()).as_posix() for path in folder().rglob("*.urdf"))
 
 
-def _missing(package: str) -> Exception:
+def missing(package: str) -> Exception:
+    """The error for a package that is not there; skips the module when PEERS=0 says that this is meant."""
     if os.environ.get("PEERS") == "0":
         pytest.skip(f"{package} was left out by PEERS=0", allow_module_level=True)
     return ModuleNotFoundError(f"these tests compare with {package}, which is not installed: {CURE}")

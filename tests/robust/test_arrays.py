@@ -37,14 +37,14 @@ def quantities(r):
             result = getattr(r, name)(
                 *[given.get(n, a) for n in quantity.inputs if n != "task_damping"], *frame, **keywords
             )
-            rank = len(quantity.result(r.model, options))
+            rank = len(quantity.shape(r.model, options))
             return np.stack(result, -rank) if isinstance(result, tuple) else result
 
         return call
 
     options = Options(frame=r.frames[-1].name)
     return {
-        name: (quantity.result(r.model, options), caller(name, quantity))
+        name: (quantity.shape(r.model, options), caller(name, quantity))
         for name, quantity in CATALOGUE.items()
         if name not in OTHER and not quantity.refuses(r.model)
     }

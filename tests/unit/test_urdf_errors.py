@@ -27,6 +27,10 @@ def robot(inside: str) -> str:
     return f'<robot name="r">{inside}</robot>'
 
 
+def shown(shape: str) -> str:
+    return robot(f'<link name="a">\n<visual><geometry>{shape}</geometry></visual></link>')
+
+
 def two(inside: str) -> str:
     return robot(links("a", "b") + joint("j", "a", "b", inside))
 
@@ -46,8 +50,8 @@ CASES = {
     "html": ("<html><body>404</body></html>", "root element is <html> .this is a web page., expected <robot>"),
     "mjcf": ("<mujoco/>", "this is MJCF"),
     "no links": (robot(""), "the robot has no <link>"),
-    "xacro": ('<robot xmlns:xacro="http://wiki.ros.org/xacro"><xacro:arm/></robot>', "xacro macros; expand it first"),
-    "bare xacro": ("<robot><link name='a'><xacro:arm/></link></robot>", "xacro macros; expand it first"),
+    "xacro": ('<robot xmlns:xacro="http://ros.org/xacro"><xacro:arm/></robot>', "xacro macros; name it .urdf.xacro"),
+    "bare xacro": ("<robot><link name='a'><xacro:arm/></link></robot>", "xacro macros; name it .urdf.xacro"),
     "xacro expression": (two('<origin xyz="0 0 ${h}"/>'), "xyz: '\\${h}' is an unexpanded xacro expression"),
     "no name": ("<robot><link/></robot>", "1 <link>: attribute 'name' is missing"),
     "blank name": (robot(links(" ")), "attribute 'name' is empty"),
@@ -98,6 +102,21 @@ CASES = {
     "no mass": (robot(f'<link name="a">{GOOD.replace("mass", "mas")}</link>'), "has no <mass>; add"),
     "no tensor": (robot('<link name="a"><inertial><mass value="1"/></inertial></link>'), "has no <inertia>; add"),
     "no moment": (robot(f'<link name="a">{GOOD.replace("ixx", "ixz2")}</link>'), "attribute 'ixx' is missing"),
+    "box without size": (shown("<box/>"), "2 <box>: attribute 'size' is missing"),
+    "box with two edges": (shown('<box size="1 2"/>'), '2 <box>: attribute size="1 2" has 2 numbers, expected 3'),
+    "sphere without radius": (shown("<sphere/>"), "2 <sphere>: attribute 'radius' is missing"),
+    "length in words": (shown('<cylinder radius="1" length="long"/>'), "length: 'long' is not a number"),
+    "capsule without length": (shown('<capsule radius="1"/>'), "2 <capsule>: attribute 'length' is missing"),
+    "mesh without file": (shown("<mesh/>"), "2 <mesh>: attribute 'filename' is missing"),
+    "mesh scale": (shown('<mesh filename="a.stl" scale="0.001"/>'), "has 1 numbers, expected 3"),
+    "place of a shape": (
+        shown('<sphere radius="1"/>').replace("<visual>", '<visual><origin xyz="0 0 z"/>'),
+        "<origin>: attribute xyz: 'z' is not a number",
+    ),
+    "loop_joint without a name": (
+        robot(links("a") + '\n<loop_joint type="spherical"><link1 link="a"/><link2 link="a"/></loop_joint>'),
+        "2 <loop_joint>: attribute 'name' is missing",
+    ),
     "own tag, unknown word": (two('<dalembert armatur="1"/>'), "unknown attribute 'armatur': did you mean 'armature'"),
     "own tag twice": (two("<dalembert/><dalembert/>"), "a second <dalembert>"),
     "own tag filled": (two("<dalembert><x/></dalembert>"), "attributes only"),

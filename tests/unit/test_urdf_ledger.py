@@ -54,6 +54,13 @@ WARNINGS = {
         "8 <joint",
         "sets joint",
     ),
+    "loop of an unknown type": ({"extra": '<loop_joint name="l" type="screw"/>'}, "8 <loop_joint", "type 'screw'"),
+    "loop with one end": (
+        {"extra": '<loop_joint name="l" type="spherical"><link1 link="a"/></loop_joint>'},
+        "8 <loop_joint",
+        "1 ends",
+    ),
+    "coupling of URDF+": ({"extra": '<coupling name="c"/>'}, "8 <coupling", "may carry physics"),
     "unknown physics": ({"link": GOOD + '<damping value="1"/>'}, "3 <damping>", "may carry physics"),
 }
 
@@ -98,11 +105,25 @@ INFOS = {
     ),
     "unknown tag": ({"extra": "<wings/>"}, "8 <wings>", "passed over"),
     "unknown attribute": ({"joint": '<axis xyz="0 0 1" kind="x"/>' + LIMIT}, "6 <axis>", "passed over"),
-    "geometry": (
+    "no such mesh": (
         {"link": GOOD + '<visual><geometry><mesh filename="package://x/y.stl"/></geometry></visual>'},
-        "3 <visual>",
-        "does not use it",
+        "3 <mesh>",
+        "kept by name",
     ),
+    "mesh on the network": (
+        {"link": GOOD + '<visual><geometry><mesh filename="https://x/y.stl"/></geometry></visual>'},
+        "3 <mesh>",
+        "kept by name",
+    ),
+    "empty geometry": ({"link": GOOD + "<collision><geometry/></collision>"}, "3 <collision>", "left out"),
+    "flat box": (
+        {"link": GOOD + '<visual><geometry><box size="1 0 1"/></geometry></visual>'},
+        "3 <box>",
+        "left out",
+    ),
+    "unknown shape": ({"link": GOOD + "<visual><geometry><torus/></geometry></visual>"}, "3 <torus>", "left out"),
+    "no colour": ({"extra": '<material name="m"><color rgba="2 0 0"/></material>'}, "8 <material name='m'>", "no col"),
+    "texture": ({"extra": '<material name="m"><texture filename="x"/></material>'}, "8 <material", "colours alone"),
 }
 
 

@@ -6,7 +6,8 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 from .aba import aba
 from .center_of_mass import center_of_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
-from .configuration import difference, integrate, interpolate, neutral, normalize, random
+from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
+from .constraints import Constraints, constraint_count, constraints, solve_semidefinite
 from .coordinates import along_velocities, coordinate_rate
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
@@ -21,6 +22,7 @@ from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
+from .loops import loop_dynamics, loop_inverse_dynamics
 from .operational import Task, null_space, operational_dynamics, operational_inertia
 from .reactions import reaction_wrenches
 from .regressor import energy_regressor, momentum_regressor, torque_regressor
@@ -29,6 +31,7 @@ from .zero_moment_point import zero_moment_point
 
 __all__ = [
     "Bounds",
+    "Constraints",
     "Load",
     "Task",
     "aba",
@@ -41,9 +44,12 @@ __all__ = [
     "centroidal_momentum_matrix",
     "centroidal_momentum_rate",
     "composite_inertia",
+    "constraint_count",
+    "constraints",
     "coordinate_rate",
     "coriolis_matrix",
     "difference",
+    "displacement_rate",
     "energy",
     "energy_regressor",
     "equations",
@@ -62,6 +68,8 @@ __all__ = [
     "jacobian",
     "jacobian_rate",
     "kinetic_energy",
+    "loop_dynamics",
+    "loop_inverse_dynamics",
     "mass_matrix",
     "matrix_exponential",
     "momentum_regressor",
@@ -76,6 +84,7 @@ __all__ = [
     "reach",
     "reaction_wrenches",
     "rnea",
+    "solve_semidefinite",
     "torque_regressor",
     "velocity",
     "zero_moment_point",

@@ -20,6 +20,11 @@ def difference(model: Model, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     return np.concatenate([body.joint.difference(q0[body.q], q1[body.q]) for body in model.independent])
 
 
+def displacement_rate(model: Model, d: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """ḋ (nv,) of the displacement d = difference(q0, q) (nv,) from a resting q0, while q moves at v (nv,)."""
+    return np.concatenate([b.joint.displacement_jacobian(d[b.v]) @ v[b.v] for b in model.independent])
+
+
 def interpolate(model: Model, q0: np.ndarray, q1: np.ndarray, s: Any) -> np.ndarray:
     """q0 ⊕ s · difference(q0, q1) (nq,): q0 at s = 0, q1 at s = 1."""
     return integrate(model, q0, s * difference(model, q0, q1))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -56,17 +56,24 @@ def operational_inertia(model: Model, q: np.ndarray, damping: Any, task: Task) -
     return _inertia(J, inverse_mass_matrix(model, q) @ J.T, damping)
 
 
-def operational_dynamics(model: Model, q: np.ndarray, v: np.ndarray, damping: Any, task: Task) -> np.ndarray:
+def operational_dynamics(
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    damping: Any,
+    task: Task,
+    external: Mapping[int, np.ndarray] | None = None,
+) -> np.ndarray:
     """Λ ẍ + μ + p = F, with the force F on the task: rows Λ (k, k), μ (k,), p (k,), J̄ (nv, k), one below the other.
 
     q (nq,), v (nv,). J̄ = M⁻¹ Jᵀ Λ, μ = J̄ᵀ (bias − gravity) − Λ J̇ v, p = J̄ᵀ gravity. Damping enters in Λ alone, and
-    through it in the others.
+    through it in the others. external as in `rnea`: part of the bias.
     """
     J = task.jacobian(model, q)
     Y = inverse_mass_matrix(model, q) @ J.T
     inertia = _inertia(J, Y, damping)
     inverse, g = Y @ inertia, gravity(model, q)
-    mu = inverse.T @ (bias(model, q, v) - g) - inertia @ task.drift(model, q, v)
+    mu = inverse.T @ (bias(model, q, v, external) - g) - inertia @ task.drift(model, q, v)
     return np.concatenate([inertia, mu[None], (inverse.T @ g)[None], inverse])
 
 

@@ -1,11 +1,12 @@
 """Robot files → `Model` with an import ledger. One reader per format; each logs what it assumed, with file and line.
 
-`read` picks the reader by the file's ending.
+`read` picks the reader by the file's ending, `write` the writer.
 """
 
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,37 +14,58 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 from dalembert.robots import names, path
 
+from .dh import read_dh
 from .ledger import Finding
+from .mjcf import read_mjcf
+from .mjcf.source import MAX_DEPTH
+from .sdf import read_sdf
 from .urdf import read_urdf
-from .xml import is_xml
+from .write import write
+from .xacro import read_xacro
+from .xml import is_xml, parse, root_tag, tag_of
 
-__all__ = ["Finding", "read", "read_urdf"]
+__all__ = ["Finding", "read", "read_dh", "read_mjcf", "read_sdf", "read_urdf", "read_xacro", "write"]
 
-PLANNED = {
-    ".xacro": "expand it first: xacro in.urdf.xacro > out.urdf",
-    ".dh.toml": "use ModelBuilder, or write URDF",
-    ".xml": "convert MJCF to URDF",
-    ".sdf": "convert it to URDF",
+Reader = Callable[..., tuple[Model, tuple[Finding, ...]]]
+ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf, "sdf": read_sdf}  # root element → reader
+
+
+def _read_xml(source: Any, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
+    """A file of whichever format: the root element tells; a strange one is for MJCF to refuse."""
+    return ROOTS.get(tag_of(parse(source, max_depth=MAX_DEPTH).root), read_mjcf)(source, **options)
+
+
+READERS: dict[str, Reader] = {  # ending of the file's name → its reader
+    ".urdf": read_urdf,
+    ".xacro": read_xacro,
+    ".xml": _read_xml,
+    ".sdf": read_sdf,
+    ".world": read_sdf,
+    ".dh.toml": read_dh,
 }
 
 
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """Read a bundled robot by name, a robot file by path, or URDF text that starts with "<".
+    """Read a bundled robot by name, a robot file by path, or URDF, MJCF or SDF text that starts with "<".
 
-    options: those of the format's reader, see `read_urdf`.
+    options: those of the format's reader: `read_urdf`, `read_mjcf`, `read_sdf`, `read_xacro`, `read_dh`.
     """
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
+    if "arguments" in options and not text.lower().endswith(".xacro"):
+        raise DalembertError(f"{text[:60]}: arguments={{…}} are for xacro files, expected none")
     if isinstance(source, str) and is_xml(source):
-        return read_urdf(source, **options)
+        return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
-        return read_urdf(path(text), **options)
-    if text.lower().endswith(".urdf"):
-        return read_urdf(source, **options)
-    for ending, cure in PLANNED.items():
-        if text.lower().endswith(ending):
-            raise DalembertError(f"{text}: {ending} files are not supported in this version; {cure}")
+        return read(path(text), **options)
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        for ending, reader in READERS.items():
+            if file.lower().endswith(ending):
+                return reader(source, **options)
+    endings = ", ".join(READERS)
     if Path(text).suffix:
-        raise DalembertError(f"{text}: no reader for files that end in '{Path(text).suffix}'; expected a .urdf file")
-    raise DalembertError(f"{unknown('bundled robot', text, names())}; or give the path of a .urdf file")
+        raise DalembertError(
+            f"{text}: no reader for files that end in '{Path(text).suffix}'; expected one of {endings}"
+        )
+    raise DalembertError(f"{unknown('bundled robot', text, names())}; or give the path of a file ({endings})")

@@ -54,6 +54,13 @@ class Ledger:
         self._groups.setdefault(key, where)
         self._counts[key] += 1
 
+    def take(self, other: Ledger) -> None:
+        """Add what another ledger has collected."""
+        if other is not self:
+            self.findings += other.findings
+            self._groups = {**other._groups, **self._groups}
+            self._counts += other._counts
+
     def close(self, *, strict: bool) -> tuple[Finding, ...]:
         """All findings; under `strict` a `DalembertError` that lists every warning."""
         grouped = [

@@ -19,10 +19,13 @@ from dalembert.errors import DalembertError
 MAX_BYTES = 64 * 2**20
 """Largest file that is parsed [bytes]; robot descriptions stay under 1 MB, meshes are separate files."""
 MAX_DEPTH = 100
-"""Deepest nesting of elements; URDF needs 6, simulator extensions inside it about 15."""
+"""Deepest nesting of elements unless the format nests bodies; URDF needs 6, simulator extensions inside it about 15."""
 
 LARGEST = 1e30
 """Largest number that can be a length, mass, inertia or coefficient in SI; more would only overflow later."""
+
+STRING, BYTES = "<string>", "<bytes>"
+"""Labels of what did not come from a file."""
 
 # Python's float() also takes "nan", "1_000" and blanks; a robot file must not.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
@@ -31,10 +34,11 @@ _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed file: its label for messages and its root element."""
+    """A parsed file: its label for messages, its root element, and the folder it lies in (None: text)."""
 
     label: str
     root: etree._Element
+    folder: Path | None = None
 
     def where(self, element: etree._Element) -> str:
         """File, line and element, as in "arm.urdf:12 <joint name='elbow'>"."""
@@ -65,43 +69,56 @@ class Document:
 
     def triple(self, element: etree._Element, attribute: str) -> tuple[float, float, float]:
         """Three finite numbers parted by white space; (0, 0, 0) when the attribute is absent."""
-        value = element.get(attribute)
-        if value is None:
+        if element.get(attribute) is None:
             return 0.0, 0.0, 0.0
-        words = value.split()
-        if len(words) != 3:
-            raise self.error(element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected 3')
-        x, y, z = (self._float(element, attribute, word) for word in words)
+        x, y, z = self.numbers(element, attribute, 3)
         return x, y, z
 
+    def numbers(
+        self, element: etree._Element, attribute: str, count: int | None = None, *, largest: float = LARGEST
+    ) -> tuple[float, ...]:
+        """So many finite numbers parted by white space; one or more if no count is given."""
+        value = self.text(element, attribute) if count is None else element.get(attribute, "")
+        words = value.split()
+        if count is not None and len(words) != count:
+            raise self.error(
+                element, f'attribute {attribute}="{_clip(value)}" has {len(words)} numbers, expected {count}'
+            )
+        return tuple(self._float(element, attribute, word, largest) for word in words)
+
     def _float(self, element: etree._Element, attribute: str, word: str, largest: float = LARGEST) -> float:
+        return self.real(element, f"attribute {attribute}", word, largest)
+
+    def real(self, element: etree._Element, what: str, word: str, largest: float = LARGEST) -> float:
+        """A finite number from one word; `what` says in the error which number it is."""
         if len(word) > 400 or not _NUMBER.match(word):
             if _NOT_FINITE.match(word):
-                cure = "is not finite; write a finite number (for no limit leave the attribute out)"
+                cure = "is not finite; write a finite number (for no limit leave it out)"
             elif "${" in word or "$(" in word:
                 cure = "is an unexpanded xacro expression; expand the file first: xacro in.urdf.xacro > out.urdf"
             else:
                 cure = "is not a number; write it like 0.25 or -1e-3"
-            raise self.error(element, f"attribute {attribute}: '{_clip(word)}' {cure}")
+            raise self.error(element, f"{what}: '{_clip(word)}' {cure}")
         value = float(word)
         if abs(value) > largest:
-            raise self.error(
-                element, f"attribute {attribute}: {_clip(word)} is too large, expected at most {largest:g}"
-            )
+            raise self.error(element, f"{what}: {_clip(word)} is too large, expected at most {largest:g}")
         return value
 
 
 def tag_of(element: etree._Element) -> str:
     """The element's name without its namespace."""
-    return str(element.tag).rpartition("}")[2]
+    tag = str(element.tag)
+    return tag.rpartition("}")[2] if tag[0] == "{" else tag
 
 
 def children(element: etree._Element) -> Iterator[etree._Element]:
     """The child elements: comments and processing instructions are skipped."""
-    return (child for child in element if isinstance(child.tag, str))
+    return element.iterchildren("*")
 
 
-def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES) -> Document:
+def parse(
+    source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES, max_depth: int = MAX_DEPTH
+) -> Document:
     """Parse a path, or XML text given as a string that starts with "<".
 
     Raises DalembertError for anything that is not one well-formed, DOCTYPE-free XML document.
@@ -115,8 +132,8 @@ def parse(source: str | bytes | os.PathLike[str], *, size_limit: int = MAX_BYTES
     root = _root(label, data, force_utf8=isinstance(source, str) and is_xml(source))
     if root.getroottree().docinfo.doctype:
         raise _doctype_error(label)
-    _refuse_depth(label, root)
-    return Document(label, root)
+    _refuse_depth(label, root, max_depth)
+    return Document(label, root, None if label in (STRING, BYTES) else Path(label).parent)
 
 
 def is_xml(source: str) -> bool:
@@ -124,15 +141,38 @@ def is_xml(source: str) -> bool:
     return source.lstrip("\ufeff \t\r\n").startswith("<")
 
 
+def root_tag(text: str) -> str:
+    """The name of the first element in XML text, behind declarations and comments; "" if there is none."""
+    at = 0
+    while True:
+        at = text.find("<", at)
+        closing = {"<?": "?>", "<!": "-->"}.get(text[at : at + 2])
+        if at < 0 or closing is None:
+            break
+        at = text.find(closing, at + 2)
+        if at < 0:
+            break
+    found = re.match(r"<([\w.-]+)", text[at : at + 100]) if at >= 0 else None
+    return found.group(1) if found else ""
+
+
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
-    """Label and content; refuses by size before anything is read or parsed."""
+    """Label and content of a path or of text; refuses by size before anything is read or parsed."""
+    if not isinstance(source, str) or not is_xml(source):
+        return read_bytes(source, size_limit)
+    try:
+        data = source.lstrip("\ufeff \t\r\n").encode()
+    except UnicodeEncodeError as error:
+        raise DalembertError(f"{STRING}: the text holds characters that are not Unicode: {error}") from None
+    if len(data) > size_limit:
+        raise _size_error(STRING, len(data), size_limit)
+    return STRING, data
+
+
+def read_bytes(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
+    """Label and content of a file, or of bytes given as they are."""
     if isinstance(source, bytes):
-        label, data = "<bytes>", source
-    elif isinstance(source, str) and is_xml(source):
-        try:
-            label, data = "<string>", source.lstrip("\ufeff \t\r\n").encode()
-        except UnicodeEncodeError as error:
-            raise DalembertError(f"<string>: the text holds characters that are not Unicode: {error}") from None
+        label, data = BYTES, source
     elif isinstance(source, str | os.PathLike):
         label, data = str(source), _read(Path(source), size_limit)
     else:
@@ -215,12 +255,12 @@ def _root(label: str, data: bytes, *, force_utf8: bool) -> etree._Element:
         ) from None
 
 
-def _refuse_depth(label: str, root: etree._Element) -> None:
+def _refuse_depth(label: str, root: etree._Element, most: int) -> None:
     depth = 0
     for event, element in etree.iterwalk(root, events=("start", "end")):
         depth += 1 if event == "start" else -1
-        if depth > MAX_DEPTH:
-            raise DalembertError(f"{label}:{element.sourceline}: elements nest deeper than {MAX_DEPTH} levels")
+        if depth > most:
+            raise DalembertError(f"{label}:{element.sourceline}: elements nest deeper than {most} levels")
 
 
 def _clip(text: str, length: int = 60) -> str:

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.algorithms import matrix_exponential
-from dalembert.compile import real_array
+from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
+from dalembert.evaluation import wrenches
+from dalembert.quantities import LOAD
+from dalembert.structure import Wrench
 
 from .configurations import Configurations
 from .derivatives import Derivatives
@@ -41,7 +45,7 @@ class Modes(NamedTuple):
 
 
 class Equilibrium(NamedTuple):
-    """q (nq,) where the robot stays; residual (nv,): gravity(q) − tau left over [N·m or N]; iterations taken."""
+    """q (nq,) where the robot stays; residual (nv,): what then still pulls [N·m or N]; iterations taken."""
 
     q: np.ndarray
     residual: np.ndarray
@@ -52,15 +56,24 @@ class Analysis(Configurations, Dynamics, Derivatives):
     """Linearisation, modes, equilibria."""
 
     def linearize(
-        self, q: Any, v: Any, tau: Any, *, step: float | None = None, threads: int | None = None, check: bool = True
+        self,
+        q: Any,
+        v: Any,
+        tau: Any,
+        *,
+        step: float | None = None,
+        external: Sequence[Wrench] = (),
+        threads: int | None = None,
+        check: bool = True,
     ) -> Linearization:
         """ẋ = A x + B u of small deviations x = [δq; δv], u = δtau from the motion through (q, v, tau).
 
         δq = difference(q0, q) are tangent coordinates (nv,). In body axes, as ball and free joints have them, δq̇ is not
         δv but δv − V × δq, which A contains. step [s]: instead, the exact x' = A x + B u after that time with u held
-        constant (zero-order hold). Away from an equilibrium A and B are those of the instant.
+        constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
+        keep their numbers along their axes.
         """
-        d = self.forward_dynamics_derivatives(q, v, tau, threads=threads, check=check)
+        d = self.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
         n, batch = self.model.nv, d.dq.shape[:-2]
         A, B = np.zeros((*batch, 2 * n, 2 * n), d.dq.dtype), np.zeros((*batch, 2 * n, n), d.dq.dtype)
         A[..., :n, n:], A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = np.eye(n), d.dq, d.dv, d.dtau
@@ -76,22 +89,24 @@ class Analysis(Configurations, Dynamics, Derivatives):
         moved = matrix_exponential(whole * step)[..., : 2 * n, :].astype(A.dtype)
         return Linearization(moved[..., : 2 * n], moved[..., 2 * n :])
 
-    def modes(self, q: Any, *, tau: Any = None) -> Modes:
+    def modes(self, q: Any, *, tau: Any = None, external: Sequence[Wrench] = ()) -> Modes:
         """Free vibrations about q (nq,), where the robot stands still under the constant generalised force tau (nv,).
 
-        tau: default what holds it there, `equilibrium_torque(q)`; one that does not is an error. Joint damping counts,
-        and friction with its slope at rest, friction / slip_speed: use robot.without("friction") for motion that is
-        large against slip_speed. A freedom that nothing holds back has frequency 0.
+        tau: default what holds it there, `equilibrium_torque(q)`; one that does not is an error. External wrenches keep
+        their numbers along their axes, so that they stiffen or soften what they press on. Joint damping counts, and
+        friction with its slope at rest, friction / slip_speed: use robot.without("friction") for motion that is large
+        against slip_speed. A freedom that nothing holds back has frequency 0.
         """
         q = real_array("modes: q", q, f"expected ({self.model.nq},)").astype(float)
         if q.shape != (self.model.nq,):
             raise DalembertError(f"modes: q has shape {q.shape}, expected one configuration ({self.model.nq},)")
-        holding = self.gravity(q)
+        external = self._few("modes", external)
+        holding = self.equilibrium_torque(q, external=external)
         if tau is not None:
             scale = max(1.0, float(np.max(np.abs(holding), initial=0.0)))
             self._demand("modes", holding - np.asarray(tau, float), BALANCED * scale, "q is no equilibrium under tau")
         n = self.model.nv
-        A = self.linearize(q, np.zeros(n), holding).A
+        A = self.linearize(q, np.zeros(n), holding, external=external).A
         eigenvalues, vectors = np.linalg.eig(A)
         moving = (np.abs(eigenvalues) > ZERO * np.max(np.abs(eigenvalues), initial=0.0)) & (eigenvalues.imag >= 0.0)
         still = _null_space(A[n:, :n])
@@ -103,18 +118,33 @@ class Analysis(Configurations, Dynamics, Derivatives):
         size = np.abs(values)
         return Modes(size, -values.real / np.where(size > 0.0, size, 1.0), shapes / largest, values)
 
-    def equilibrium_torque(self, q: Any, *, threads: int | None = None, check: bool = True) -> np.ndarray:
-        """tau (…, nv) that holds the robot still at q, against gravity and springs: `gravity(q)`, without friction."""
-        return self.gravity(q, threads=threads, check=check)
+    def equilibrium_torque(
+        self, q: Any, *, external: Sequence[Wrench] = (), threads: int | None = None, check: bool = True
+    ) -> np.ndarray:
+        """tau (…, nv) that holds the robot still at q, against gravity, springs and external wrenches.
+
+        Without wrenches it is `gravity(q)`. Friction is left out.
+        """
+        if not external:
+            return self.gravity(q, threads=threads, check=check)
+        rest = np.zeros(self.model.nv, np.float32 if is_single(q) else float)
+        return self.bias(q, rest, external=external, threads=threads, check=check)
 
     def equilibrium(
-        self, q: Any, tau: Any = None, *, tolerance: float = 1e-9, max_iterations: int = 200
+        self,
+        q: Any,
+        tau: Any = None,
+        *,
+        external: Sequence[Wrench] = (),
+        tolerance: float = 1e-9,
+        max_iterations: int = 200,
     ) -> Equilibrium:
         """The equilibrium found from q (nq,) under the constant generalised force tau (nv,), default none.
 
         Newton's method on the manifold, damped (Levenberg-Marquardt) where it would not come nearer: it solves
-        gravity(q) = tau, so that the equilibrium may be unstable (see `modes`); joint limits play no part. tolerance:
-        largest residual relative to the forces at the start, or 1 [N·m or N]. None found is an error.
+        equilibrium_torque(q, external=external) = tau, so that the equilibrium may be unstable (see `modes`); joint
+        limits play no part. tolerance: largest residual relative to the forces at the start, or 1 [N·m or N]. None
+        found is an error.
         """
         n = self.model.nv
         q = self.normalize(q)
@@ -123,21 +153,30 @@ class Analysis(Configurations, Dynamics, Derivatives):
             raise DalembertError(
                 f"equilibrium: q has shape {q.shape} and tau {tau.shape}, expected ({self.model.nq},) and ({n},)"
             )
-        r, still, iterations = self.gravity(q) - tau, np.zeros(n), 0
+        external = self._few("equilibrium", external)
+        r, still, iterations = self.equilibrium_torque(q, external=external) - tau, np.zeros(n), 0
         bound = tolerance * max(1.0, float(np.max(np.abs(r), initial=0.0)), float(np.max(np.abs(tau), initial=0.0)))
         damping = 1e-6
         while np.max(np.abs(r), initial=0.0) > bound and iterations < max_iterations and damping < LARGEST:
             iterations += 1
-            K = self.inverse_dynamics_derivatives(q, still, still).dq
+            K = self.inverse_dynamics_derivatives(q, still, still, external=external).dq
             size = float(np.trace(K.T @ K)) / n or 1.0
             trial = self.integrate(q, np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ r)))
-            r_trial = self.gravity(trial) - tau
+            r_trial = self.equilibrium_torque(trial, external=external) - tau
             if np.linalg.norm(r_trial) < np.linalg.norm(r):
                 q, r, damping = trial, r_trial, max(damping * 0.1, SMALLEST)
             else:
                 damping *= 10.0
         self._demand("equilibrium", r, bound, f"none found after {iterations} iterations")
         return Equilibrium(q, r, iterations)
+
+    def _few(self, name: str, external: Sequence[Wrench]) -> Sequence[Wrench]:
+        """External wrenches that are to be used several times, on one state."""
+        external = wrenches(external)
+        for k, wrench in enumerate(external):
+            if isinstance(wrench, Wrench) and any(np.ndim(getattr(wrench, field)) > 1 for field in LOAD):
+                raise DalembertError(f"{name}: external[{k}] is a batch, expected one wrench with vectors (3,)")
+        return external
 
     def _demand(self, name: str, residual: np.ndarray, bound: float, what: str) -> None:
         """Raise unless the residual (nv,) is within the bound; the message names the worst joint."""

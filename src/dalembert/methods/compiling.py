@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from importlib import import_module
 from typing import Any, Self, overload
@@ -13,12 +13,17 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.evaluation import Evaluation
-from dalembert.quantities import checked
+from dalembert.evaluation import wrenches
+from dalembert.quantities import CATALOGUE, Options, checked
 from dalembert.quantities import group as find_group
+from dalembert.structure import Wrench
+
+from .equations import Equations
+
+PAPER: dict[str, Callable[[Any], str]] = {"latex": lambda made: made.latex(), "sympy": lambda made: made.python()}
 
 
-class Compiling(Evaluation):
+class Compiling(Equations):
     """Compilation on demand, operation counts, source text."""
 
     @overload
@@ -29,6 +34,7 @@ class Compiling(Evaluation):
         dtype: Any = np.float64,
         frame: str | None = None,
         axes: str | None = None,
+        external: Sequence[Wrench] = (),
     ) -> Self: ...
 
     @overload
@@ -42,7 +48,23 @@ class Compiling(Evaluation):
         dtype: Any = np.float64,
         frame: str | None = None,
         axes: str | None = None,
+        external: Sequence[Wrench] = (),
     ) -> Callable[..., Any]: ...
+
+    @overload
+    def compile(
+        self,
+        first: str,
+        second: str,
+        /,
+        *others: str,
+        live: str | Iterable[str],
+        batch: bool = False,
+        dtype: Any = np.float64,
+        frame: str | None = None,
+        axes: str | None = None,
+        external: Sequence[Wrench] = (),
+    ) -> tuple[Callable[..., Any], ...]: ...
 
     def compile(
         self,
@@ -52,29 +74,39 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
-    ) -> Self | Callable[..., Any]:
+        external: Sequence[Wrench] = (),
+    ) -> Any:
         """Compile quantities ahead of their first call, for one state or for batches; returns the robot.
 
-        With `live`, one quantity is compiled with constants of the model as further inputs, and returned as a function
-        of its inputs and one array per group, in the order given or by keyword; any of them may be a batch. Groups:
-        "inertia" (…, 10·nb), "friction", "damping", "armature", "stiffness" (one number per freedom of each joint),
-        "placement" (…, 6·nb) and "gravity" (…, 3); see `live_values` for what they hold.
+        external: for calls with wrenches on these frames, along these axes; their numbers are inputs of the call.
+
+        With `live`, quantities are compiled with constants of the model as further inputs, and returned as functions
+        (one, or a tuple in the order of the names) of their inputs and one array per group, in the order given or by
+        keyword; any of them may be a batch. Like the methods, they take `external=`. Groups: "inertia" (…, 10·nb),
+        "friction", "damping", "armature", "stiffness" (one number per freedom of each joint), "placement" (…, 6·nb) and
+        "gravity" (…, 3); see `live_values` for what they hold.
         """
         from dalembert.backends.llvm.kernel import ELEMENT
 
         if np.dtype(dtype) not in ELEMENT:
             raise DalembertError(f"compile: dtype is {dtype}, expected float64 or float32")
-        live = checked(live)
-        if live and len(names) != 1:
-            raise DalembertError(f"compile: {len(names)} quantities with live parameters, expected one")
+        live, external = checked(live), wrenches(external)
+        if live and not names:
+            raise DalembertError("compile: live parameters of what? pass the name of a quantity")
         for name in names:
-            call = self._named_call(name, frame, axes, live)
+            call = self._named_call(name, frame, axes, live, external=external)
             call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
         if not live:
             return self
-        (name,), options = names, self._named(names[0], frame, axes, live)
-        keywords = "*, out=None, threads=None, check=True"
-        doc = f"({', '.join(call.sizes)}, {keywords})\n--\n\n{name} with live parameters: {', '.join(live)}."
+        functions = tuple(self._live_function(name, self._named(name, frame, axes, live)) for name in names)
+        return functions[0] if len(functions) == 1 else functions
+
+    def _live_function(self, name: str, options: Options) -> Callable[..., Any]:
+        """A quantity as a function of its inputs and of live parameters."""
+        call = self._call(name, options)
+        loads = "external=(), " if CATALOGUE[name].loaded else ""
+        signature = f"({', '.join(call.sizes)}, *, {loads}out=None, threads=None, check=True)"
+        doc = f"{signature}\n--\n\n{name} with live parameters: {', '.join(options.live)}."
         return call.kernel.builtin(name, doc, partial(self._by_name, name, options))
 
     def live_values(self, group: str) -> np.ndarray:
@@ -95,10 +127,11 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
+        external: Sequence[Wrench] = (),
         method: str = "newton-euler",
     ) -> dict[str, int]:
         """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
-        return self._named_call(name, frame, axes, live, method).kernel.function().operations()
+        return self._named_call(name, frame, axes, live, method, external).kernel.function().operations()
 
     def source(
         self,
@@ -108,16 +141,21 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
+        external: Sequence[Wrench] = (),
     ) -> str:
-        """A quantity as source text: "c", one self-contained C99 file; "cuda", a kernel of one state per thread.
+        """A quantity as source text: "c", one self-contained C99 file; "latex", an equation; "sympy", Python source;
+        "cuda", a kernel of one state per thread.
 
-        `live`: see `compile`.
+        `live`, `external`: see `compile`; in an equation these constants are symbols, see `equations`.
         """
+        if language in PAPER:
+            return PAPER[language](self.equations(name, symbols=live, frame=frame, axes=axes, external=external))
+        options = self._named(name, frame, axes, live, external=external)
         if language == "cuda":
             from dalembert.backends import cuda
 
-            return cuda.emit(self._named_call(name, frame, axes, checked(live)).function(), self._title(name)).text
-        made = self._emit(name, language, frame, axes, live)
+            return cuda.emit(self._call(name, options).function(), self._title(name)).text
+        made = self._emit(name, language, options)
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
     def export(
@@ -129,24 +167,25 @@ class Compiling(Evaluation):
         frame: str | None = None,
         axes: str | None = None,
         live: str | Iterable[str] = (),
+        external: Sequence[Wrench] = (),
     ) -> list[str]:
         """Write a quantity as self-contained files, with a program that checks a stored test vector; returns paths."""
         from dalembert.backends import c
 
-        return [str(path) for path in c.write(self._emit(name, language, frame, axes, live), os.fspath(folder))]
+        options = self._named(name, frame, axes, live, external=external)
+        return [str(path) for path in c.write(self._emit(name, language, options), os.fspath(folder))]
 
-    def _emit(self, name: str, language: str, frame: str | None, axes: str | None, live: str | Iterable[str]) -> Any:
+    def _emit(self, name: str, language: str, options: Options) -> Any:
         from dalembert.backends import c
 
         if language != "c":
-            raise unknown("language", language, ["c", "cuda"], "source")
-        live = checked(live)
-        call = self._named_call(name, frame, axes, live)
+            raise unknown("language", language, ["c", "cuda", *PAPER], "source")
+        call = self._call(name, options)
         rng = np.random.default_rng(0)
         sample = {
             n: algorithms.random(self.model, rng) if n in ("q", "q0", "q1") else rng.uniform(-1, 1, k)
             for n, k in call.sizes.items()
-        } | {n: self.live_values(n) for n in live}
+        } | {n: self.live_values(n) for n in options.live}
         return c.emit(call.kernel.function(), name=self._title(name), sample=sample)
 
     def _title(self, name: str) -> str:

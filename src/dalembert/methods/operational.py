@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any, NamedTuple, Unpack
 
 import numpy as np
@@ -12,7 +13,7 @@ from dalembert.compile import is_single, is_traced
 from dalembert.errors import DalembertError
 from dalembert.evaluation import Evaluation, Keywords, column
 from dalembert.interop import is_foreign
-from dalembert.quantities import Options
+from dalembert.quantities import LoadPlace, Options
 from dalembert.structure import ORIGIN, Wrench
 
 PARTS = {"orientation": (0, 1, 2), "position": (3, 4, 5)}  # rows of a frame
@@ -70,15 +71,17 @@ class Operational(Evaluation):
         axes: str = "world",
         rows: str | Sequence[int] | None = None,
         damping: Any = 0.0,
+        external: Sequence[Wrench] = (),
         **keywords: Unpack[Keywords],
     ) -> OperationalDynamics:
         """(inertia Λ, bias μ, gravity p, inverse J̄) with Λ ẍ + μ + p = F, where ẍ = J a + J̇ v and tau = Jᵀ F.
 
         J̄ (…, nv, k) = M⁻¹ Jᵀ Λ is the dynamically consistent inverse of J; μ = J̄ᵀ (bias − gravity) − Λ J̇ v and
-        p = J̄ᵀ gravity, with friction and damping of the joints in μ and their springs in p. Damping enters in Λ, and
-        through Λ in the others. `out` is (…, k + 2 + nv, k): Λ, μ, p, J̄ below one another. See `Operational`.
+        p = J̄ᵀ gravity, with friction and damping of the joints and external wrenches in μ and springs in p. Damping
+        enters in Λ, and through Λ in the others. `out` is (…, k + 2 + nv, k): Λ, μ, p, J̄ below one another. See
+        `Operational`.
         """
-        packed = self._task("operational_dynamics", (q, v), frame, point, axes, rows, damping, keywords)
+        packed = self._task("operational_dynamics", (q, v), frame, point, axes, rows, damping, keywords, external)
         k = packed.shape[-1]
         return OperationalDynamics(
             packed[..., :k, :], packed[..., k, :], packed[..., k + 1, :], packed[..., k + 2 :, :]
@@ -121,9 +124,8 @@ class Operational(Evaluation):
             self.model.joint(name)
         joints = tuple(body.joint.name for body in self.model.bodies if body.joint.nv and body.joint.name in names)
         places, numbers = self._loads("hybrid_dynamics", (q, v, known), external)
-        options, inputs = Options(joints=joints, loads=places), (q, v, known, *numbers)
-        call = partial(self._compute, "hybrid_dynamics", options)
-        result = (call if is_traced(*inputs) else self._fast_call("hybrid_dynamics", options))(*inputs, **keywords)
+        call = self._fast_call("hybrid_dynamics", Options(joints=joints, loads=places))
+        result = call(q, v, known, *numbers, **keywords)
         return HybridDynamics(result[..., 0, :], result[..., 1, :])
 
     def _task(
@@ -136,28 +138,34 @@ class Operational(Evaluation):
         rows: str | Sequence[int] | None,
         damping: Any,
         keywords: Keywords,
+        external: Sequence[Wrench] = (),
     ) -> np.ndarray:
         """A quantity of a task. Single precision is computed in double: solves lose digits near singularities."""
-        options = self._task_options(name, frame, axes, rows, point is not ORIGIN)
+        asked = name, frame, axes, rows, point is not ORIGIN
         numbers = [*inputs, column(f"{name}: damping", damping, inputs)]
         numbers += [] if point is ORIGIN else [point]
+        places, loads = self._loads(name, inputs, external) if external else ((), [])
+        numbers += loads
         if is_traced(*numbers) or any(map(is_foreign, numbers)):
-            return self._compute(name, options, *numbers, **keywords)
+            return self._compute(name, replace(self._task_options(*asked), loads=places), *numbers, **keywords)
         single, out = all(is_single(x) for x in inputs), keywords.get("out")
         if single:
             numbers = [np.asarray(x, float) for x in numbers]
             keywords = {**keywords, "out": None}
-        result = self._fast_call(name, options)(*numbers, **keywords)
-        if keywords.get("check", True) and not np.all(np.isfinite(result)):
-            raise DalembertError(self._singular(name, options, result))
+        result = self._task_call(asked, places)(*numbers, **keywords)
+        if keywords.get("check", True) and not np.isfinite(result).all():
+            raise DalembertError(self._singular(name, self._task_options(*asked), result))
         return _rounded(name, result, out) if single else result
 
-    def _fast_call(self, name: str, options: Options) -> Callable[..., Any]:
-        """The fast call of a quantity with these options, made on first use."""
-        if (name, options) not in self._fast:
-            call = self._call(name, options)
-            self._fast[name, options] = call.kernel.builtin(name, "", partial(self._compute, name, options))
-        return self._fast[name, options]
+    def _task_call(self, asked: tuple[Any, ...], places: tuple[LoadPlace, ...]) -> Callable[..., Any]:
+        """The fast call of a task, found at once when the same was asked for before."""
+        try:
+            return self._fast[asked, places]
+        except (KeyError, TypeError, ValueError):  # new, or asked for with something like a list
+            call = self._fast_call(asked[0], replace(self._task_options(*asked), loads=places))
+        with suppress(TypeError, ValueError):
+            self._fast[asked, places] = call
+        return call
 
     def _task_options(self, name: str, frame: Any, axes: str, rows: Any, point: bool) -> Options:
         frames = (frame,) if isinstance(frame, str) else tuple(frame)

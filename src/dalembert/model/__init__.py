@@ -4,7 +4,26 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 """
 
 from .builder import ModelBuilder
+from .closures import Closure, JointEquation
+from .disassembly import Plan, disassemble, plan
+from .frame import Frame
+from .geometry import Geometry
 from .joints import KINDS, Coupled, Joint
-from .model import Body, Frame, Model, Part
+from .model import Body, Model, Part
 
-__all__ = ["KINDS", "Body", "Coupled", "Frame", "Joint", "Model", "ModelBuilder", "Part"]
+__all__ = [
+    "KINDS",
+    "Body",
+    "Closure",
+    "Coupled",
+    "Frame",
+    "Geometry",
+    "Joint",
+    "JointEquation",
+    "Model",
+    "ModelBuilder",
+    "Part",
+    "Plan",
+    "disassemble",
+    "plan",
+]

@@ -2,35 +2,26 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
+from dalembert.spatial.vectors import cross
 
+from .assembly import WORLD, Closing, Link, Place, assemble
+from .closures import JointEquation, closure_maker
 from .coupling import Mimic, coupled, stated
+from .geometry import Geometry, Role, Shape
 from .joints import KINDS, Coupled, Fixed, Joint
 from .joints.joint import snapped
-from .model import Body, Frame, Model, Part
+from .model import Model
 
-WORLD = "world"
+ORIGIN = (0.0, 0.0, 0.0)
+UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 ORTHONORMAL = 1e-9  # a rotation matrix may miss orthonormality by this much before it is refused
-
-
-@dataclass(frozen=True, eq=False)
-class _Link:
-    """A link as it was added: its joint frame in the parent, its joint, its inertia."""
-
-    name: str
-    parent: str
-    placement: Pose
-    joint: Joint
-    inertia: Inertia
-
-
-_Place = tuple[str, Pose] | None  # of a frame: its link and the placement in it; None for a link's own frame
 
 
 class ModelBuilder:
@@ -41,11 +32,13 @@ class ModelBuilder:
 
     def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
         self.name = name
-        self.gravity = _vector(gravity, f"model {name!r}: gravity")
-        self._links: dict[str, _Link] = {}
+        self.gravity = vector(gravity, f"model {name!r}: gravity")
+        self._links: dict[str, Link] = {}
         self._joints: dict[str, Joint] = {}
         self._mimics: dict[str, Mimic] = {}  # follower's joint → its leader
-        self._frames: dict[str, _Place] = {}  # in the order added
+        self._frames: dict[str, Place | None] = {}  # in the order added
+        self._closings: list[Closing] = []
+        self._equations: list[JointEquation] = []
 
     def add_body(
         self,
@@ -57,8 +50,8 @@ class ModelBuilder:
         axis: Any = (0.0, 0.0, 1.0),
         axis2: Any = (1.0, 0.0, 0.0),
         pitch: float = 0.0,
-        xyz: Any = (0.0, 0.0, 0.0),
-        rpy: Any = (0.0, 0.0, 0.0),
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
         placement: Pose | None = None,
         mass: float = 0.0,
         com: Any = (0.0, 0.0, 0.0),
@@ -86,11 +79,11 @@ class ModelBuilder:
         if parent != WORLD and parent not in self._links:
             error = unknown("parent", parent, [WORLD, *self._links], where)
             raise DalembertError(f"{error}; add a parent before its children")
-        placement = _placement(placement, xyz, rpy, where)
+        placement = placement_from(placement, xyz, rpy, where)
         if inertia_object is None:
-            inertia_object = _inertia(mass, com, inertia, where)
+            inertia_object = inertia_from(mass, com, inertia, where)
         else:
-            parameters = _vector(inertia_object.parameters(), f"{where}: inertia_object", (10,))
+            parameters = vector(inertia_object.parameters(), f"{where}: inertia_object", (10,))
             inertia_object = Inertia.from_parameters(parameters)
         shape = {"axis": axis, "axis2": axis2, "pitch": pitch}
         made = _joint(joint, name if joint_name is None else joint_name, shape, effects, where)
@@ -98,7 +91,7 @@ class ModelBuilder:
             raise DalembertError(f"{where}: there is already a joint {made.name!r}: give another joint_name")
         if name == WORLD:
             self._check_world(parent, made, placement)
-        self._links[name] = _Link(name, parent, placement, made, inertia_object)
+        self._links[name] = Link(name, parent, placement, made, inertia_object)
         self._joints[made.name] = made
         if mimic is not None:
             self._mimics[made.name] = stated(mimic, where)
@@ -109,8 +102,8 @@ class ModelBuilder:
         name: str,
         *,
         body: str,
-        xyz: Any = (0.0, 0.0, 0.0),
-        rpy: Any = (0.0, 0.0, 0.0),
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
         placement: Pose | None = None,
     ) -> None:
         """Add a frame fixed in `body` at `xyz` [m], `rpy` [rad] (or at `placement`)."""
@@ -118,11 +111,76 @@ class ModelBuilder:
         self._check_new(where, name)
         if body not in self._links:
             raise unknown("body", body, self._links, where)
-        self._frames[name] = (body, _placement(placement, xyz, rpy, where))
+        self._frames[name] = Place(body, placement_from(placement, xyz, rpy, where))
+
+    def add_geometry(
+        self,
+        shape: Shape,
+        *,
+        body: str,
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
+        placement: Pose | None = None,
+        role: Role = "visual",
+        color: tuple[float, float, float, float] | None = None,
+        name: str = "",
+    ) -> None:
+        """Add a shape to be seen (role "visual") or touched ("collision"), fixed in `body` at `xyz`, `rpy` [m, rad].
+
+        color: red, green, blue, opacity, each 0 to 1; None: not stated.
+        """
+        where = f"geometry of {body!r}"
+        if body not in self._links:
+            raise unknown("body", body, self._links, where)
+        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
+        self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
+
+    def add_closure(
+        self,
+        name: str,
+        kind: str,
+        *,
+        a: str,
+        b: str,
+        placement_a: Pose | None = None,
+        placement_b: Pose | None = None,
+        **shape: Any,
+    ) -> None:
+        """Close a loop: hold a place of `b` to a place of `a` (bodies, frames, or "world").
+
+        kind: weld point revolute prismatic cylindrical planar universal point-on-line point-on-plane distance.
+        placement_a: pose in `a` of the frame K that is held to the frame L, placed in `b` by placement_b.
+        shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, length [m] of a distance.
+        """
+        where = f"closure {name!r}"
+        self._check_new_closure(where, name)
+        for end in (a, b):
+            if end != WORLD and end not in self._frames:
+                raise unknown("body or frame", end, [WORLD, *self._frames], where)
+        X_aK, X_bL = (placement_from(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
+        self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
+
+    def add_equation(self, name: str, follower: str, leader: str = "", *, coefficients: Any) -> None:
+        """Let a joint's coordinate follow another one by a polynomial, by a multiplier; see `JointEquation`."""
+        where = f"equation {name!r}"
+        self._check_new_closure(where, name)
+        for joint in (follower, *([leader] if leader else [])):
+            if joint not in self._joints:
+                raise unknown("joint", joint, self._joints, where)
+            if self._joints[joint].nq != 1:
+                raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nq} coordinates, expected one")
+        numbers = np.array(coefficients, float).ravel()
+        if not numbers.size or not np.all(np.isfinite(numbers)):
+            raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
+        self._equations.append(JointEquation(name, follower, leader, numbers))
+
+    def has_frame(self, name: str) -> bool:
+        """Whether there is a body or frame of that name."""
+        return name in self._frames
 
     def model(self) -> Model:
         """The frozen model of what has been added so far."""
-        return _assemble(self.name, self.gravity, self._rooted(), self._frames)
+        return assemble(self.name, self.gravity, self._rooted(), self._frames, self._closings, self._equations)
 
     def coupled(self, joint: str) -> Coupled:
         """The joint that follows another one, as the model will have it; raises when it cannot."""
@@ -134,6 +192,10 @@ class ModelBuilder:
         if name in self._frames:
             raise DalembertError(f"{where}: there is already a body or frame of that name: names must differ")
 
+    def _check_new_closure(self, where: str, name: str) -> None:
+        if name in {closing.name for closing in self._closings} | {equation.name for equation in self._equations}:
+            raise DalembertError(f"{where}: there is already a closure of that name: names must differ")
+
     def _check_world(self, parent: str, joint: Joint, placement: Pose) -> None:
         still = joint.kind == "fixed" and not np.any(placement.matrix() - np.eye(4))
         if parent != WORLD or not still or any(link.parent == WORLD for link in self._links.values()):
@@ -142,7 +204,7 @@ class ModelBuilder:
                 "origin: give it another name"
             )
 
-    def _rooted(self) -> dict[str, _Link]:
+    def _rooted(self) -> dict[str, Link]:
         """The links with one base first, which alone hangs on the world."""
         if not self._links:
             raise DalembertError(f"model {self.name!r} has no bodies: add one with add_body(name, parent='world')")
@@ -153,63 +215,8 @@ class ModelBuilder:
         }
         if WORLD in links or (len(roots) == 1 and roots[0].joint.kind in ("fixed", "free")):
             return links
-        world = _Link(WORLD, "", Pose.identity(), Fixed(name=WORLD), Inertia.zero())
+        world = Link(WORLD, "", Pose.identity(), Fixed(name=WORLD), Inertia.zero())
         return {WORLD: world, **links}
-
-
-def _assemble(name: str, gravity: np.ndarray, links: dict[str, _Link], places: dict[str, _Place]) -> Model:
-    """Number the moving bodies depth first and merge the fixed links into them."""
-    base = next(iter(links))
-    children: dict[str, list[str]] = {link: [] for link in links}
-    for link in links.values():
-        if link.name != base:
-            children[link.parent].append(link.name)
-
-    bodies: list[Body] = []
-    carrier: dict[str, tuple[int, Pose]] = {}  # link -> its body and X_BL
-    nq = nv = 0
-    stack = [base]
-    while stack:
-        link = links[stack.pop()]
-        stack.extend(reversed(children[link.name]))
-        parent, X_PJ = (-1, link.placement) if link.name == base else _carried(carrier[link.parent], link.placement)
-        if link.joint.kind == "fixed" and link.name != base:
-            carrier[link.name] = (parent, X_PJ)
-            bodies[parent] = _merged(bodies[parent], Part(link.name, X_PJ, link.inertia))
-            continue
-        follows = isinstance(link.joint, Coupled)  # shares the slices of its leader, which may come later
-        q = slice(nq, nq + (0 if follows else link.joint.nq))
-        v = slice(nv, nv + (0 if follows else link.joint.nv))
-        nq, nv = q.stop, v.stop
-        own = Part(link.name, Pose.identity(), link.inertia)
-        carrier[link.name] = (len(bodies), own.placement)
-        bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (own,)))
-
-    owners = {body.joint.name: body for body in bodies}
-    for follower in bodies:
-        if isinstance(follower.joint, Coupled):
-            leader = owners[follower.joint.leader]
-            bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
-
-    frames = [Frame(body.name, body.index, Pose.identity()) for body in bodies]
-    own_frames = {frame.name for frame in frames}
-    for frame, place in places.items():
-        if frame not in own_frames:
-            body, X = carrier[frame] if place is None else _carried(carrier[place[0]], place[1])
-            frames.append(Frame(frame, body, X))
-    return Model(name, gravity, tuple(bodies), tuple(frames))
-
-
-def _carried(carrier: tuple[int, Pose], placement: Pose) -> tuple[int, Pose]:
-    """The body and the placement in it of something placed in a link."""
-    body, X_BL = carrier
-    X = X_BL @ placement
-    return body, Pose(snapped(X.R), X.p)
-
-
-def _merged(body: Body, part: Part) -> Body:
-    inertia = body.inertia + part.inertia.transform(part.placement)
-    return replace(body, inertia=inertia, parts=(*body.parts, part))
 
 
 def _joint(kind: str, name: str, shape: dict[str, Any], effects: dict[str, Any], where: str) -> Joint:
@@ -226,7 +233,7 @@ def _joint(kind: str, name: str, shape: dict[str, Any], effects: dict[str, Any],
     return KINDS[kind](name=name, **{key: value for key, value in shape.items() if key in own}, **effects)
 
 
-def _vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
+def vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
     """A copy as finite floats of that shape."""
     try:
         array = np.array(x, float)
@@ -234,30 +241,33 @@ def _vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
         raise DalembertError(f"{what} is {x!r}, expected numbers of shape {shape}") from None
     if array.shape != shape:
         raise DalembertError(f"{what} has shape {array.shape}, expected {shape}")
-    if not np.all(np.isfinite(array)):
+    if not np.isfinite(array).all():
         raise DalembertError(f"{what} is {array.tolist()}, expected finite numbers")
     return array
 
 
-def _placement(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
+def placement_from(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
     """The pose given one way or the other, as own copies, its rotation snapped to exact zeros and ones."""
     if X is None:
-        return Pose(snapped(so3.from_rpy(*_vector(rpy, f"{where}: rpy"))), _vector(xyz, f"{where}: xyz"))
-    if np.any(xyz) or np.any(rpy):
+        return Pose(snapped(so3.from_rpy(*vector(rpy, f"{where}: rpy"))), vector(xyz, f"{where}: xyz"))
+    if (xyz is not ORIGIN and np.any(xyz)) or (rpy is not ORIGIN and np.any(rpy)):
         raise DalembertError(f"{where}: both placement and xyz or rpy are given: give one of them")
-    R = _vector(X.R, f"{where}: rotation of the placement", (3, 3))
-    if np.max(np.abs(R.T @ R - np.eye(3))) > ORTHONORMAL or np.linalg.det(R) < 0.0:
+    p = vector(X.p, f"{where}: position of the placement")
+    R = vector(X.R, f"{where}: rotation of the placement", (3, 3))
+    if R.tolist() == UNTURNED:  # most are
+        return Pose(R, p)
+    if np.abs(R.T @ R - np.eye(3)).max() > ORTHONORMAL or R[0] @ cross(R[1], R[2]) < 0.0:
         raise DalembertError(f"{where}: placement has R = {R.tolist()}, which is no rotation matrix")
-    return Pose(snapped(R), _vector(X.p, f"{where}: position of the placement"))
+    return Pose(snapped(R), p)
 
 
-def _inertia(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:
+def inertia_from(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:
     """A physically possible inertia, or an error."""
-    I_com = np.zeros((3, 3)) if inertia is None else _vector(inertia, f"{where}: inertia", (3, 3))
+    I_com = np.zeros((3, 3)) if inertia is None else vector(inertia, f"{where}: inertia", (3, 3))
     if np.max(np.abs(I_com - I_com.T)) > 1e-9 * np.max(np.abs(I_com)):
         raise DalembertError(f"{where}: inertia {I_com.tolist()} is not symmetric: make it so")
-    mass = float(_vector(mass, f"{where}: mass", ()))
-    made = Inertia.from_com(mass, _vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
+    mass = float(vector(mass, f"{where}: mass", ()))
+    made = Inertia.from_com(mass, vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
     problems = made.problems()
     if problems:
         raise DalembertError(f"{where}: {'; '.join(problems)}; check mass, com, and inertia (about the com)")

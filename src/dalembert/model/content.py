@@ -5,36 +5,54 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
+from functools import cache
 from typing import Any
 
 import numpy as np
 
+PLAIN = (str, float, int, slice, type(None))  # what most leaves are
+SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and moves nothing
 
-def leaves(x: Any) -> Iterator[Any]:
-    """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure."""
+
+def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
+    """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure.
+
+    shown: whether also what is only looked at.
+    """
     if is_dataclass(x):
         yield type(x).__name__
-        for field in fields(x):
-            yield from leaves(getattr(x, field.name))
+        for name in _names(x.__class__, shown):
+            yield from leaves(getattr(x, name), shown=shown)
     elif isinstance(x, tuple):
         yield len(x)
         for item in x:
-            yield from leaves(item)
+            yield from leaves(item, shown=shown)
     else:
         yield x
 
 
+@cache
+def _names(kind: Any, shown: bool) -> tuple[str, ...]:
+    """The fields of a dataclass; shown: also those that are only looked at."""
+    return tuple(field.name for field in fields(kind) if shown or not field.metadata.get("shown"))
+
+
 def freeze(x: Any) -> None:
-    """Make every array inside read-only."""
-    for leaf in leaves(x):
-        if isinstance(leaf, np.ndarray):
-            leaf.setflags(write=False)
+    """Make every array inside nested dataclasses and tuples read-only."""
+    if isinstance(x, np.ndarray):
+        x.setflags(write=False)
+    elif isinstance(x, tuple):
+        for item in x:
+            freeze(item)
+    elif type(x) not in PLAIN and is_dataclass(x):
+        for name in _names(x.__class__, True):
+            freeze(getattr(x, name))
 
 
 def fingerprint(x: Any) -> str:
     """SHA-256 (hex) of the content: equal for equal numbers and names, in any process and on any machine."""
     digest = hashlib.sha256()
-    for leaf in leaves(x):
+    for leaf in leaves(x, shown=False):
         if isinstance(leaf, (np.ndarray, float)):
             array = np.asarray(leaf, "<f8") + 0.0  # -0.0 and 0.0 are the same number
             digest.update(f"{array.shape}".encode() + array.tobytes())

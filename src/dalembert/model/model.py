@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,19 +12,14 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
-from .content import fingerprint, freeze
+from .closures import Closure, JointEquation
+from .content import SHOWN, fingerprint, freeze
+from .frame import Frame
+from .geometry import Geometry
 from .joints import Coupled, Joint
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
-
-
-@dataclass(frozen=True, eq=False)
-class Frame:
-    """A named frame F fixed in a body."""
-
-    name: str
-    body: int
-    placement: Pose  # X_BF
+LOOPS = "loops"  # an effect of the whole model
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +29,8 @@ class Part:
     name: str
     placement: Pose  # X_BL: the link's frame in the body
     inertia: Inertia  # in the link's own frame
+    geometry: tuple[Geometry, ...] = field(default=(), metadata=SHOWN)
+    mount: str = field(default="", metadata=SHOWN)  # the link that it is fixed to; "" for the body's own link
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,11 +49,12 @@ class Body:
     q: slice
     v: slice
     parts: tuple[Part, ...]  # the body's own link first
+    mount: str = field(default="", metadata=SHOWN)  # the link, a part of the parent, that the joint sits on
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A tree of rigid bodies. Immutable; equal and hashed by content.
+    """A tree of rigid bodies, and what closes loops in it. Immutable; equal and hashed by all that moves it.
 
     Bodies are numbered depth first: parents before children, siblings in the order added. bodies[0] is the base,
     held to the world by a fixed or a free joint.
@@ -66,6 +64,7 @@ class Model:
     gravity: np.ndarray  # (3,) in the world [m/s²]
     bodies: tuple[Body, ...]
     frames: tuple[Frame, ...]  # every body's own frame, in order; then fixed links and extra frames as added
+    closures: tuple[Closure | JointEquation, ...] = ()  # what closes loops of the tree
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -92,7 +91,7 @@ class Model:
 
     @cached_property
     def fingerprint(self) -> str:
-        """SHA-256 (hex) of everything in the model, names included."""
+        """SHA-256 (hex) of everything in the model but its geometry, names included."""
         return fingerprint(self)
 
     def __eq__(self, other: object) -> bool:
@@ -106,7 +105,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # through the constructor, because arrays come back from a pickle writeable
-        return Model, (self.name, self.gravity, self.bodies, self.frames)
+        return Model, (self.name, self.gravity, self.bodies, self.frames, self.closures)
 
     def body(self, name: str) -> Body:
         """The body of that name."""
@@ -125,14 +124,14 @@ class Model:
         return self._children[index]
 
     def without(self, *effects: str) -> Model:
-        """The same tree without some of: friction, damping, armature, springs."""
+        """The same tree without some of: friction, damping, armature, springs, loops."""
         for effect in effects:
-            if effect not in EFFECTS:
-                raise unknown("effect", effect, EFFECTS, "without")
-        fields = [EFFECTS[effect] for effect in effects]
+            if effect not in (*EFFECTS, LOOPS):
+                raise unknown("effect", effect, (*EFFECTS, LOOPS), "without")
+        fields = [EFFECTS[effect] for effect in effects if effect != LOOPS]
         joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
         bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
-        return replace(self, bodies=bodies)
+        return replace(self, bodies=bodies, closures=() if LOOPS in effects else self.closures)
 
     def parameters(self) -> np.ndarray:
         """The inertial parameters (10 nb,) of all bodies, one body after the other; see `Inertia.parameters`."""

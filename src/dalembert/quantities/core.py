@@ -10,7 +10,7 @@ from dalembert import algorithms
 from dalembert.model import Model
 
 from . import lagrange
-from .quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, plain, square
+from .quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, open_tree, plain, square
 
 
 def _poses(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
@@ -49,9 +49,12 @@ CORE: dict[str, Quantity] = {
         ("q", "v", "a"),
         generalized,
         loaded(algorithms.rnea),
+        loaded=True,
         methods={"lagrange": lagrange.inverse_dynamics, GNE: loaded(algorithms.generalized_newton_euler)},
     ),
-    "forward_dynamics": Quantity(("q", "v", "tau"), generalized, loaded(algorithms.aba)),
+    "forward_dynamics": Quantity(
+        ("q", "v", "tau"), generalized, loaded(algorithms.aba), loaded=True, refuses=open_tree
+    ),
     "mass_matrix": Quantity(
         ("q",),
         square,
@@ -63,6 +66,7 @@ CORE: dict[str, Quantity] = {
         ("q", "v"),
         generalized,
         loaded(algorithms.bias),
+        loaded=True,
         methods={"lagrange": lagrange.bias, GNE: loaded(_gne_bias)},
     ),
     "gravity": Quantity(
@@ -75,11 +79,13 @@ CORE: dict[str, Quantity] = {
     "potential_energy": Quantity(("q",), fixed(), plain(algorithms.potential_energy)),
     "energy": Quantity(("q", "v"), fixed(), plain(algorithms.energy)),
     "pose": Quantity(("q",), fixed(4, 4), _pose, framed=True),
-    "poses": Quantity(("q",), lambda model: (len(model.frames), 4, 4), _poses),
+    "poses": Quantity(("q",), lambda model, options: (len(model.frames), 4, 4), _poses),
     "velocity": Quantity(("q", "v"), fixed(6), framed(algorithms.velocity), framed=True),
     "acceleration": Quantity(("q", "v", "a"), fixed(6), framed(algorithms.acceleration), framed=True),
-    "jacobian": Quantity(("q",), lambda model: (6, model.nv), framed(algorithms.jacobian), framed=True),
-    "jacobian_rate": Quantity(("q", "v"), lambda model: (6, model.nv), framed(algorithms.jacobian_rate), framed=True),
+    "jacobian": Quantity(("q",), lambda model, options: (6, model.nv), framed(algorithms.jacobian), framed=True),
+    "jacobian_rate": Quantity(
+        ("q", "v"), lambda model, options: (6, model.nv), framed(algorithms.jacobian_rate), framed=True
+    ),
     "center_of_mass": Quantity(("q",), fixed(3), plain(algorithms.center_of_mass)),
     "integrate": Quantity(("q", "v", "dt"), configuration, _integrate),
     "difference": Quantity(("q0", "q1"), generalized, plain(algorithms.difference)),

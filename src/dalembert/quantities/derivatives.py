@@ -13,7 +13,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, external_loads, framed, plain, square
+from .quantity import Options, Quantity, external_loads, framed, open_tree, plain, square
 from .tangent import differentiated, pulled, pushed, spread
 
 SMALL_ARM = 12  # degrees of freedom up to which Christoffel symbols are given: nv³ numbers
@@ -80,7 +80,8 @@ def _inverse(model: Model, options: Options, *inputs: np.ndarray) -> Any:
     return (dq + _load_slope(model, options, q, *numbers) if numbers else dq), dv, da
 
 
-def _forward(model: Model, options: Options, *inputs: np.ndarray) -> Any:
+def forward_derivatives(model: Model, options: Options, *inputs: np.ndarray) -> Any:
+    """∂a/∂q, ∂a/∂v, ∂a/∂tau (3, nv, nv) of q, v, tau and the numbers of external wrenches."""
     q, v, tau, *numbers = inputs
     if not numbers:
         return algorithms.forward_dynamics_derivatives(model, q, v, tau)
@@ -88,18 +89,22 @@ def _forward(model: Model, options: Options, *inputs: np.ndarray) -> Any:
     return algorithms.forward_dynamics_derivatives(model, q, v, tau, external, slope)
 
 
-def _three_squares(model: Model) -> tuple[int, ...]:
+def _three_squares(model: Model, options: Options) -> tuple[int, ...]:
     return 3, model.nv, model.nv
 
 
 DERIVATIVES: dict[str, Quantity] = {
     "coriolis_matrix": Quantity(("q", "v"), square, plain(algorithms.coriolis_matrix)),
-    "passivity_residual": Quantity(("q", "v"), lambda model: (), _passivity_residual),
-    "christoffel": Quantity(("q",), lambda model: (model.nv,) * 3, _christoffel, refuses=_no_symbols),
-    "inverse_dynamics_derivatives": Quantity(("q", "v", "a"), _three_squares, _inverse),
-    "forward_dynamics_derivatives": Quantity(("q", "v", "tau"), _three_squares, _forward),
+    "passivity_residual": Quantity(("q", "v"), lambda model, options: (), _passivity_residual),
+    "christoffel": Quantity(("q",), lambda model, options: (model.nv,) * 3, _christoffel, refuses=_no_symbols),
+    "inverse_dynamics_derivatives": Quantity(("q", "v", "a"), _three_squares, _inverse, loaded=True),
+    "forward_dynamics_derivatives": Quantity(
+        ("q", "v", "tau"), _three_squares, forward_derivatives, loaded=True, refuses=open_tree
+    ),
     "gravity_derivatives": Quantity(("q",), square, plain(algorithms.gravity_derivatives)),
-    "energy_derivatives": Quantity(("q", "v"), lambda model: (2, model.nv), _energy_derivatives),
-    "pose_derivative": Quantity(("q",), lambda model: (4, 4, model.nv), _pose_derivative, framed=True),
-    "jacobian_derivative": Quantity(("q",), lambda model: (6, model.nv, model.nv), _jacobian_derivative, framed=True),
+    "energy_derivatives": Quantity(("q", "v"), lambda model, options: (2, model.nv), _energy_derivatives),
+    "pose_derivative": Quantity(("q",), lambda model, options: (4, 4, model.nv), _pose_derivative, framed=True),
+    "jacobian_derivative": Quantity(
+        ("q",), lambda model, options: (6, model.nv, model.nv), _jacobian_derivative, framed=True
+    ),
 }

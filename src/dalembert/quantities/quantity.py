@@ -57,21 +57,17 @@ class Inputs(NamedTuple):
 
 @dataclass(frozen=True)
 class Quantity:
-    """A named result: `compute(model, options, *inputs)` gives an array of `shape(model)`; see `result`."""
+    """A named result: `compute(model, options, *inputs)` gives an array of `shape(model, options)`."""
 
     inputs: tuple[str, ...]
-    shape: Callable[..., tuple[int, ...]]
+    shape: Callable[[Model, Options], tuple[int, ...]]
     compute: Callable[..., Any]
     normalized: bool = True  # whether quaternions of its q must have unit length
     framed: bool = False  # whether it is of a frame
+    loaded: bool = False  # whether external wrenches change it
     usual: Options = Options()  # what a call without keywords means
     refuses: Callable[[Model], str | None] = lambda model: None  # why a model cannot have it, in words
     methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # other ways to the same result
-    tasked: bool = False  # whether it is of a task, whose rows decide its shape: shape(model, options)
-
-    def result(self, model: Model, options: Options) -> tuple[int, ...]:
-        """Shape of the result for one state."""
-        return self.shape(model, options) if self.tasked else self.shape(model)
 
     def way(self, method: str) -> Callable[..., Any]:
         """The `compute` of a method by name."""
@@ -131,21 +127,29 @@ def framed(algorithm: Callable[..., Any]) -> Callable[..., Any]:
     return compute
 
 
+def open_tree(model: Model) -> str | None:
+    """Why a model with loops cannot have a quantity that follows from forces on the tree alone."""
+    if not model.closures:
+        return None
+    names = ", ".join(repr(closure.name) for closure in model.closures)
+    return f"robot {model.name!r} has loops, closed by {names}; robot.without('loops') is the tree alone"
+
+
 def plain(algorithm: Callable[..., Any]) -> Callable[..., Any]:
     return lambda model, options, *inputs: algorithm(model, *inputs)
 
 
-def configuration(model: Model) -> tuple[int, ...]:
+def configuration(model: Model, options: Options) -> tuple[int, ...]:
     return (model.nq,)
 
 
-def generalized(model: Model) -> tuple[int, ...]:
+def generalized(model: Model, options: Options) -> tuple[int, ...]:
     return (model.nv,)
 
 
-def square(model: Model) -> tuple[int, ...]:
+def square(model: Model, options: Options) -> tuple[int, ...]:
     return (model.nv, model.nv)
 
 
-def fixed(*shape: int) -> Callable[[Model], tuple[int, ...]]:
-    return lambda model: shape
+def fixed(*shape: int) -> Callable[[Model, Options], tuple[int, ...]]:
+    return lambda model, options: shape

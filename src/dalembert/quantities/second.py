@@ -15,7 +15,9 @@ from dalembert.graph import jacobian
 from dalembert.math import product
 from dalembert.model import Model
 
-from .quantity import Options, Quantity
+from .derivatives import forward_derivatives
+from .products import acceleration, torque
+from .quantity import Options, Quantity, open_tree
 from .tangent import differentiated, pulled, spread
 
 LARGEST = 40  # degrees of freedom, a humanoid without hands: the code grows with their square
@@ -23,14 +25,14 @@ LARGEST = 40  # degrees of freedom, a humanoid without hands: the code grows wit
 
 @differentiated
 def inverse_blocks(
-    model: Model, options: Options, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray
+    model: Model, options: Options, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray, *loads: np.ndarray
 ) -> np.ndarray:
-    """Blocks qq, qv, qa, vv (4, nv, nv) of the Hessian of wᵀ rnea(q, v, a); va and aa are zero.
+    """Blocks qq, qv, qa, vv (4, nv, nv) of the Hessian of wᵀ tau(q, v, a); va and aa are zero.
 
     Reverse for the gradient, then forward: along q for all of it, in v for the part that is not linear in v.
     """
     n = model.nv
-    slope_q, slope_v, slope_a = pulled(model, algorithms.rnea(model, q, v, a), w, q, v, a)
+    slope_q, slope_v, slope_a = pulled(model, torque(model, options, q, v, a, *loads), w, q, v, a)
     along = spread(model, np.concatenate([slope_q, slope_v, slope_a]), q)
     return np.stack([_symmetric(model, along[:n]), along[n : 2 * n].T, along[2 * n :].T, mirror(jacobian(slope_v, v))])
 
@@ -46,24 +48,24 @@ def _symmetric(model: Model, qq: np.ndarray) -> np.ndarray:
 
 
 def inverse_second(
-    model: Model, options: Options, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray
+    model: Model, options: Options, q: np.ndarray, v: np.ndarray, a: np.ndarray, w: np.ndarray, *loads: np.ndarray
 ) -> np.ndarray:
     """The Hessian of wᵀ tau in q, v, a."""
-    qq, qv, qa, vv = inverse_blocks(model, options, q, v, a, w)
+    qq, qv, qa, vv = inverse_blocks(model, options, q, v, a, w, *loads)
     return _hessian(qq, qv, qa, vv)
 
 
 def forward_second(
-    model: Model, options: Options, q: np.ndarray, v: np.ndarray, tau: np.ndarray, w: np.ndarray
+    model: Model, options: Options, q: np.ndarray, v: np.ndarray, tau: np.ndarray, w: np.ndarray, *loads: np.ndarray
 ) -> np.ndarray:
     """The Hessian of wᵀ a in q, v, tau.
 
     Differentiating f(q, v, a(q, v, tau)) = tau twice: with λ = M⁻¹ w it is −Zᵀ H Z, where H is the Hessian of λᵀ f in
     (q, v, a) and Z = ∂(q, v, a)/∂(q, v, tau).
     """
-    a, force = algorithms.aba(model, q, v, tau), algorithms.inverse_mass_product(model, q, w)
-    qq, qv, qa, vv = inverse_blocks(model, options, q, v, a, force)
-    slopes = algorithms.forward_dynamics_derivatives(model, q, v, tau)
+    a, force = acceleration(model, options, q, v, tau, *loads), algorithms.inverse_mass_product(model, q, w)
+    qq, qv, qa, vv = inverse_blocks(model, options, q, v, a, force, *loads)
+    slopes = forward_derivatives(model, options, q, v, tau, *loads)
     through_q, through_v, through_tau = (product(qa, slope) for slope in slopes)
     return _hessian(mirror(-(qq + through_q + through_q.T)), -(qv + through_v), -through_tau, -vv)
 
@@ -82,11 +84,13 @@ def _too_large(model: Model) -> str | None:
     )
 
 
-def _square(model: Model) -> tuple[int, ...]:
+def _square(model: Model, options: Options) -> tuple[int, ...]:
     return 3 * model.nv, 3 * model.nv
 
 
 SECOND: dict[str, Quantity] = {
-    "inverse_dynamics_second": Quantity(("q", "v", "a", "w"), _square, inverse_second, refuses=_too_large),
-    "forward_dynamics_second": Quantity(("q", "v", "tau", "w"), _square, forward_second, refuses=_too_large),
+    "inverse_dynamics_second": Quantity(("q", "v", "a", "w"), _square, inverse_second, loaded=True, refuses=_too_large),
+    "forward_dynamics_second": Quantity(
+        ("q", "v", "tau", "w"), _square, forward_second, loaded=True, refuses=lambda m: open_tree(m) or _too_large(m)
+    ),
 }

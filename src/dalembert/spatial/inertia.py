@@ -95,9 +95,9 @@ class Inertia:
         found = []
         if self.mass < 0:
             found.append(f"mass is negative ({self.mass:g} kg)")
-        if self.mass == 0 and (np.any(self.moment) or np.any(self.I)):
+        if self.mass == 0 and (self.moment.any() or self.I.any()):
             found.append("mass is 0 but the inertia is not")
-        least, middle, most = np.linalg.eigvalsh(self.about_com())
+        least, middle, most = np.linalg.eigvalsh(self.about_com() if self.moment.any() else self.I)
         if least < -ROUND_OFF * max(abs(most), np.max(np.abs(self.I))):
             found.append(f"inertia at the centre of mass has a negative principal moment ({least:g} kg·m²)")
         elif most - least - middle > PRINTED * most + ROUND_OFF * np.max(np.abs(self.I)):

@@ -19,7 +19,8 @@ from . import elementary
 from .ir import Builder, Module
 from .plan import Plan, Product, Step
 from .product import write_product
-from .tiles import copy_runs, each_block, read_rows, table_entry, write_rows
+from .rows import CACHED, settle, write_rows
+from .tiles import copy_runs, each_block, read_rows, table_entry
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
@@ -74,6 +75,8 @@ def batch_kernel(program: Function | Loop, element: str, width: int) -> str:
     more = b.op("icmp slt i64 %next, %end")
     b.do(f"br i1 {more}, label %group, label %done")
     b.label("done")
+    largest = max((len(o.nodes) for o in function.outputs), default=0) * b.size
+    settle(b, _far(b, b.op("mul i64 %end, %passes"), str(largest)))
     _release(b, block)
     b.do("ret i64 %newstatus")
     arguments = "ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end, i64 %passes"
@@ -146,7 +149,8 @@ class _Group:
             base = b.address(base, b.op(f"mul i64 {index}, {row_bytes}"))
             row_bytes = b.op(f"mul i64 %passes, {row_bytes}")
         pointers = [b.address(base, b.op(f"mul i64 {row}, {row_bytes}")) for row in self.rows]
-        write_rows(b, pointers, slots, self.memory, f"slots{k}")
+        zero = [_is_zero(node) for node in output.nodes]
+        write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
 
     def carry(self, loop: Loop) -> None:
         """Copy the carried outputs into the inputs they become, all read before any is written."""
@@ -158,6 +162,11 @@ class _Group:
                 moves.append((b.load(self.memory, plan.slots[node.id]), plan.input_base[taken] + j))
         for value, slot in moves:
             b.store(value, self.memory, slot)
+
+
+def _far(b: Builder, row: str, row_bytes: str) -> str:
+    """i1: whether a row lies far into an output."""
+    return b.op(f"icmp ugt i64 {b.op(f'mul i64 {row}, {row_bytes}')}, {CACHED}")
 
 
 def _minimum(b: Builder, x: str, y: str) -> str:

@@ -40,6 +40,11 @@ class Module:
         )
         return f"@{name}"
 
+    def nontemporal(self) -> str:
+        """What makes a store go past the cache, to be put behind it."""
+        self.parts["nontemporal"] = "!1 = !{i32 1}"
+        return ", !nontemporal !1"
+
     def define(self, builder: Builder, head: str) -> None:
         """Add a function: `head` is all of `define … @name(…) …` before the body."""
         name = head[head.index("@") + 1 : head.index("(")]

@@ -39,7 +39,8 @@ class Kernel:
     """One traced function, compiled per kind ("one" state or "batch") and precision.
 
     identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
-    sizes, shapes: of its inputs and outputs.
+    sizes, shapes: of its inputs and outputs. lanes: states computed together in a batch, by default as many as a vector
+    of the processor holds; 1 is faster for loops over a single state.
     """
 
     def __init__(
@@ -49,7 +50,9 @@ class Kernel:
         sizes: Sequence[int],
         shapes: Sequence[tuple[int, ...]],
         build: Callable[[], Function | Loop],
+        lanes: int | None = None,
     ) -> None:
+        self.lanes = lanes
         self.name, self.identity, self.sizes, self.shapes, self._build = (
             name,
             identity,
@@ -82,7 +85,8 @@ class Kernel:
         return made
 
     def _make(self, kind: str, element: str) -> Executable:
-        name = cache.key(self.identity, kind, element, target.description())
+        lanes = self.lanes or target.lanes(element)
+        name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
         entry = cache.read(name)
         if entry is None:
             with announced(f"compiling {self.name}"):
@@ -90,7 +94,7 @@ class Kernel:
 
                 function = self.function()
                 write: Callable[..., str] = emit.one_kernel if kind == "one" else emit.batch_kernel
-                code = target.compile_object(write(function, element, target.lanes(element)))
+                code = target.compile_object(write(function, element, lanes))
             entry = cache.Entry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)
@@ -122,7 +126,7 @@ class Kernel:
             arrays,
             outs,
             shape,
-            lanes=target.lanes(element),
+            lanes=self.lanes or target.lanes(element),
             operations=code.operations,
             limit=limit,
             passes=passes,

@@ -1,4 +1,4 @@
-"""Rows of row-major arrays to vectors across states and back, by transposes in registers.
+"""Rows of row-major arrays to vectors across states, by transposes in registers; `rows` leads back.
 
 A kernel works on `width` states at once; the arrays it is given have one state per row. Blocks of four columns are
 loaded from each row and transposed with shuffles, which is several times cheaper than gathering element by element.
@@ -63,7 +63,7 @@ def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> st
     """Copy n columns of `width` rows into slots base…base+n−1. Returns a value that is 0·x summed: 0 if all finite."""
     if n == 0:
         return b.const(0.0)
-    k = _block(b, n)
+    k = block_size(b, n)
     table = b.module.table(f"read{base}", blocks(n, k))
     zero = b.const(0.0)
 
@@ -81,29 +81,7 @@ def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> st
     return b.repeat(f"read{base}", str(len(blocks(n, k))), body, [zero])[0]
 
 
-def write_rows(b: Builder, rows: list[str], slots: list[int], memory: str, name: str) -> None:
-    """Copy the values in `slots` to consecutive columns of `width` rows."""
-    n = len(slots)
-    if n == 0:
-        return
-    k = _block(b, n)
-    starts = blocks(n, k)
-    where = b.module.table(name, [slots[start + j] for start in starts for j in range(k)])
-    table = b.module.table(name + ".start", starts)
-
-    def body(index: str, carried: list[str]) -> list[str]:
-        vectors = []
-        for j in range(k):
-            slot = table_entry(b, where, b.op(f"add i64 {b.op(f'mul i64 {index}, {k}')}, {j}"))
-            vectors.append(b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0))
-        offset = b.op(f"mul i64 {table_entry(b, table, index)}, {b.size}")
-        _scatter(b, vectors, [b.address(row, offset) for row in rows])
-        return carried
-
-    b.repeat(name, str(len(starts)), body)
-
-
-def _block(b: Builder, n: int) -> int:
+def block_size(b: Builder, n: int) -> int:
     """Columns taken at once."""
     return 4 if b.width >= 4 and n >= 4 else 2 if b.width >= 2 and n >= 2 else 1
 
@@ -123,31 +101,17 @@ def _gather(b: Builder, rows: list[str], k: int) -> list[str]:
         for lane, x in enumerate(loaded):
             vector = x if b.width == 1 else b.op(f"insertelement {b.type} {vector}, {b.element} {x}, i32 {lane}")
         return [vector]
-    return _transpose(b, [_concatenate(b, loaded[i::k], k) for i in range(k)])
+    return transpose(b, [_concatenate(b, loaded[i::k], k) for i in range(k)])
 
 
-def _scatter(b: Builder, vectors: list[str], rows: list[str]) -> None:
-    """Store k vectors across states as k columns of each row."""
-    k = len(vectors)
-    if k == 1:
-        for lane, row in enumerate(rows):
-            x = vectors[0] if b.width == 1 else b.op(f"extractelement {b.type} {vectors[0]}, i32 {lane}")
-            b.do(f"store {b.element} {x}, ptr {row}, align {b.size}")
-        return
-    for i, vector in enumerate(_transpose(b, vectors)):
-        for group, row in enumerate(rows[i::k]):
-            x = _shuffle(b, vector, vector, [group * k + j for j in range(k)]) if b.width > k else vector
-            b.do(f"store <{k} x {b.element}> {x}, ptr {row}, align {b.size}")
-
-
-def _transpose(b: Builder, v: list[str]) -> list[str]:
+def transpose(b: Builder, v: list[str]) -> list[str]:
     """Transpose k×k blocks, each of k neighbouring lanes of k vectors; its own inverse."""
     groups = range(0, b.width, len(v))
 
     def pick(x: str, y: str, pattern: list[int]) -> str:
         """Per group of lanes; pattern entries from k on mean y."""
         k = len(v)
-        return _shuffle(b, x, y, [g + p if p < k else b.width + g + p - k for g in groups for p in pattern])
+        return shuffle(b, x, y, [g + p if p < k else b.width + g + p - k for g in groups for p in pattern])
 
     if len(v) == 2:
         return [pick(v[0], v[1], [0, 2]), pick(v[0], v[1], [1, 3])]
@@ -168,6 +132,7 @@ def _concatenate(b: Builder, pieces: list[str], size: int) -> str:
     return pieces[0]
 
 
-def _shuffle(b: Builder, x: str, y: str, lanes: list[int]) -> str:
+def shuffle(b: Builder, x: str, y: str, lanes: list[int]) -> str:
+    """Lanes of x, and of y counted on from there, as one vector."""
     mask = ", ".join(f"i32 {m}" for m in lanes)
     return b.op(f"shufflevector {b.type} {x}, {b.type} {y}, <{len(lanes)} x i32> <{mask}>")

@@ -41,9 +41,9 @@ class Ball(Joint):
         """log(q0⁻¹ q1), the shorter way."""
         return so3.quaternion_log(so3.quaternion_multiply(so3.quaternion_conjugate(q0), q1))
 
-    def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def displacement_jacobian(self, d: np.ndarray) -> np.ndarray:
         """The inverse right Jacobian of the rotation vector."""
-        return so3.right_jacobian_inverse(self.difference(q0, q1))
+        return so3.right_jacobian_inverse(d)
 
     def displacement_rate(self, v: np.ndarray) -> np.ndarray:
         """−[v]×: body axes turn away under a displacement."""

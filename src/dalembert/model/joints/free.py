@@ -51,9 +51,9 @@ class Free(Joint):
         w = so3.quaternion_log(so3.quaternion_multiply(so3.quaternion_conjugate(q0[3:]), q1[3:]))
         return np.concatenate([w, se3.velocity_reaching(w, self.pose(q0).inverse().point(q1[:3]))])
 
-    def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    def displacement_jacobian(self, d: np.ndarray) -> np.ndarray:
         """The inverse right Jacobian of the screw motion."""
-        return se3.right_jacobian_inverse(self.difference(q0, q1))
+        return se3.right_jacobian_inverse(d)
 
     def displacement_rate(self, v: np.ndarray) -> np.ndarray:
         """−V ×, the motion cross product with the body's twist."""

@@ -61,7 +61,7 @@ class Joint(ABC):
         self._store("rest", np.array(self.neutral()) if self.rest is None else self._vector("rest", self.nq))
         self._store("lower", self._vector("lower", self.nq, -np.inf), finite=False)
         self._store("upper", self._vector("upper", self.nq, np.inf), finite=False)
-        if np.any(self.lower > self.upper):
+        if (self.lower > self.upper).any():
             raise self._error(f"lower limit {self.lower} is above upper limit {self.upper}: swap them")
 
     def _vector(self, field: str, size: int, default: float | None = None) -> np.ndarray:
@@ -76,9 +76,9 @@ class Joint(ABC):
         return np.full(size, array) if array.ndim == 0 else array
 
     def _store(self, field: str, value: Any, least: float = -np.inf, finite: bool = True) -> None:
-        if np.any(np.isnan(value)) or (finite and not np.all(np.isfinite(value))):
+        if np.isnan(value).any() or (finite and not np.isfinite(value).all()):
             raise self._error(f"{field} is {value}, expected {'finite numbers' if finite else 'numbers, not NaN'}")
-        if np.any(value < least):
+        if (value < least).any():
             raise self._error(f"{field} is {value}, expected at least {least:g}")
         object.__setattr__(self, field, value)
 
@@ -126,6 +126,10 @@ class Joint(ABC):
 
     def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """∂difference(q0, q1) / ∂q1 (nv, nv), along the velocities at q1."""
+        return self.displacement_jacobian(self.difference(q0, q1))
+
+    def displacement_jacobian(self, d: np.ndarray) -> np.ndarray:
+        """J (nv, nv): d = difference(q0, q) with q0 at rest has the rate J(d) v."""
         return np.eye(self.nv)
 
     def displacement_rate(self, v: np.ndarray) -> np.ndarray:

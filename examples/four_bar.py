@@ -1,0 +1,27 @@
+"""A four-bar linkage: a loop closed by a pin, kept closed in motion, with the force of the pin."""
+
+import numpy as np
+
+from dalembert import ModelBuilder
+from dalembert.spatial import Pose
+
+builder = ModelBuilder("four-bar", gravity=(0, 0, -9.8))
+link = {"mass": 20.0, "com": (2, 0, 0), "inertia": np.diag([0.083, 29.47, 29.42])}
+link |= {"joint": "revolute", "axis": (0, 1, 0)}
+builder.add_body("crank", parent="world", **link)
+builder.add_body("coupler", parent="crank", xyz=(4, 0, 0), **link)
+builder.add_body("rocker", parent="world", xyz=(-2, 0, 0), **link)
+end = Pose(np.eye(3), np.array([4.0, 0.0, 0.0]))
+builder.add_closure("pin", "revolute", a="coupler", b="rocker", placement_a=end, placement_b=end, axis=(0, 1, 0))
+robot = builder.build()
+
+run = robot.simulate(np.deg2rad([60.0, 110.0, 80.0]), np.zeros(3), 2.0)
+print(*run.log, sep="\n")  # the start was moved to where the loop is closed
+print("angles at the end [deg]", np.rad2deg(run.q[-1]).round(3), " pin force [N]", run.multipliers[-1, 2:].round(1))
+
+tree = robot.without("loops")
+tips = tree.pose(run.q, "coupler") @ end.matrix(), tree.pose(run.q, "rocker") @ end.matrix()
+gap = np.abs(tips[0][:, :3, 3] - tips[1][:, :3, 3]).max()
+print(f"the pin is open by at most {gap:.1e} m; {run.energy}")
+assert gap < 1e-9
+assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale

@@ -1,0 +1,221 @@
+"""Rules on mass and inertia: possible at all, and plausible for what the link looks like."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+import numpy as np
+
+from dalembert.model import Part
+
+from .rule import Found, Severity, rule
+from .shapes import complaints
+from .subject import Subject
+
+LIGHTEST, HEAVIEST = 1e-3, 2e4  # kg: robots between a bee and a crane
+POINT = 1e-12  # m²: moments below this times the mass are zero but for rounding
+THINNEST, DENSEST = 0.1, 1e7  # kg/m³; a length in mm taken for m changes it by 1e9
+MIRROR = 0.01  # left and right links differ by less than this
+
+
+@rule(
+    "inertia-possible",
+    "inertia",
+    "error",
+    reason="no rigid body has such an inertia; energies and accelerations computed with it mean nothing",
+    cure="take mass, centre of mass and the tensor about it from CAD again; check signs, decimal points and units",
+)
+def possible(subject: Subject) -> Iterator[Found]:
+    for _, part in subject.parts:
+        for problem in part.inertia.problems():
+            yield Found(f"link '{part.name}'", problem)
+
+
+@rule(
+    "inertia-missing",
+    "inertia",
+    "warning",
+    reason="a link with a mass and no moments of inertia is a point: it resists no turn about itself",
+    cure="state the tensor about the centre of mass; dalembert.mass_properties computes it from shapes",
+)
+def missing(subject: Subject) -> Iterator[Found]:
+    massive = [part for _, part in subject.parts if part.inertia.mass > 0.0]
+    points = [part for part in massive if np.max(np.abs(part.inertia.about_com())) < POINT * part.inertia.mass]
+    textbook: Severity | None = "info" if len(points) == len(massive) else None  # a model of point masses is meant
+    for part in points:
+        yield Found(f"link '{part.name}'", f"has {part.inertia.mass:g} kg and no moments of inertia", textbook)
+
+
+@rule(
+    "mass-missing",
+    "inertia",
+    "error",
+    reason="a joint that moves no inertia makes the mass matrix singular: forward dynamics does not exist",
+    cure="state the inertia of what the joint moves, or make the joint fixed; a rotor inertia (armature) also helps",
+)
+def mass_missing(subject: Subject) -> Iterator[Found]:
+    masses = np.array([body.inertia.mass for body in subject.model.bodies])
+    for body in reversed(subject.model.bodies[1:]):
+        masses[body.parent] += masses[body.index]
+    for body in subject.moving:
+        if masses[body.index] <= 0.0 and not np.all(np.asarray(body.joint.armature) > 0.0):
+            yield Found(f"joint '{body.joint.name}'", "moves no mass")
+
+
+@rule(
+    "total-mass",
+    "inertia",
+    "warning",
+    reason="a robot lighter than a bee or heavier than a crane is mostly one in grams or in millimetres",
+    cure="check that masses are in kg",
+)
+def total_mass(subject: Subject) -> Iterator[Found]:
+    if not LIGHTEST < subject.mass < HEAVIEST:
+        yield Found(f"robot '{subject.model.name}'", f"weighs {subject.mass:g} kg")
+
+
+@rule(
+    "inertia-placeholder",
+    "inertia",
+    "warning",
+    reason="links that share one round inertia are mostly links whose inertia nobody has stated yet",
+    cure="take the inertias from CAD, or compute them from the shapes (dalembert.mass_properties)",
+)
+def placeholder(subject: Subject) -> Iterator[Found]:
+    counted = Counter(_round_inertia(part) for _, part in subject.parts)
+    for key, count in counted.items():
+        if key is not None and count >= 3:
+            where = ", ".join(f"'{part.name}'" for _, part in subject.parts if _round_inertia(part) == key)
+            yield Found(f"links {_short(where)}", f"{count} links have {key[0]:g} kg and {key[1]:g} kg·m² each")
+
+
+def _round_inertia(part: Part) -> tuple[float, float] | None:
+    """Mass and moment of a link whose moments are all one power of ten, or its mass."""
+    m, I = part.inertia.mass, part.inertia.about_com()
+    moment = float(I[0, 0])
+    if m <= 0.0 or moment <= 0.0 or not np.allclose(I, moment * np.eye(3), rtol=1e-9, atol=0.0):
+        return None
+    power = np.log10(moment)
+    return (m, moment) if abs(power - round(power)) < 1e-9 or moment == m else None
+
+
+@rule(
+    "inertia-size",
+    "inertia",
+    "warning",
+    reason="a radius of gyration far off the distances in the robot means other units, or a lost decimal point",
+    cure="inertias are in kg·m²: 1 kg·mm² is 1e-6, 1 g·cm² is 1e-7",
+)
+def gyration(subject: Subject) -> Iterator[Found]:
+    reach = _reach(subject)
+    for _, part in subject.parts:
+        if part.inertia.mass <= 0.0 or part.inertia.problems():
+            continue
+        largest = float(np.max(np.linalg.eigvalsh(part.inertia.about_com())))
+        radius = np.sqrt(largest / part.inertia.mass)
+        if reach > 0.0 and radius > reach:
+            yield Found(
+                f"link '{part.name}'",
+                f"has a radius of gyration of {radius:.3g} m, more than the whole robot measures ({reach:.3g} m)",
+            )
+
+
+@rule(
+    "com-far",
+    "inertia",
+    "warning",
+    reason="a centre of mass farther from its link's frame than the robot is long means millimetres or a wrong frame",
+    cure="state the centre of mass in metres, in the link's own frame",
+)
+def com_far(subject: Subject) -> Iterator[Found]:
+    reach = _reach(subject)
+    for _, part in subject.parts:
+        if part.inertia.mass > 0.0:
+            distance = float(np.linalg.norm(part.inertia.com))
+            if reach > 0.0 and distance > reach:
+                yield Found(f"link '{part.name}'", f"has its centre of mass {distance:.3g} m from its frame")
+
+
+@rule(
+    "shape",
+    "inertia",
+    "info",
+    reason="a stated inertia far from that of the link's shapes is a slip, or a link that holds more than it shows",
+    cure="robot.check_inertia() tells all of it; 30 % is what careful data stays within",
+)
+def shape(subject: Subject) -> Iterator[Found]:
+    for link in subject.measured.links:
+        for what, cause in complaints(link):
+            yield Found(f"link '{link.part.name}'", f"{what} ({cause})")
+
+
+@rule(
+    "density",
+    "inertia",
+    "warning",
+    reason="a density that not even a roughly drawn shape explains means shapes, or masses, in another unit",
+    cure="shapes are in metres and masses in kg; meshes in millimetres need scale 0.001",
+)
+def density(subject: Subject) -> Iterator[Found]:
+    for link in subject.measured.links:
+        if not THINNEST < link.density < DENSEST:
+            yield Found(f"link '{link.part.name}'", f"would have {link.density:.2g} kg/m³ within its shapes")
+
+
+@rule(
+    "left-right",
+    "inertia",
+    "warning",
+    reason="left and right limbs are mostly mirror images; a difference in mass is mostly a slip",
+    cure="compare the two links in CAD",
+)
+def left_right(subject: Subject) -> Iterator[Found]:
+    masses = {part.name: part.inertia.mass for _, part in subject.parts}
+    for name, mass in masses.items():
+        other = re.sub("left", "right", name) if "left" in name else re.sub(r"^L(?=[A-Z_])", "R", name)
+        if other != name and other in masses and abs(mass - masses[other]) > MIRROR * max(mass, masses[other]):
+            yield Found(f"links '{name}' and '{other}'", f"weigh {mass:g} and {masses[other]:g} kg")
+
+
+@rule(
+    "rotors-missing",
+    "inertia",
+    "info",
+    reason="geared motors add N² times their rotor's inertia to a joint, often more than the link itself",
+    cure="state armature per joint: <dalembert armature=…/> in URDF, armature= in MJCF",
+)
+def rotors(subject: Subject) -> Iterator[Found]:
+    motors = [body.joint for body in subject.moving if body.joint.nv == 1]
+    if motors and not any(np.any(joint.armature) for joint in motors):
+        yield Found(f"robot '{subject.model.name}'", "no joint has a rotor inertia (armature)")
+
+
+@rule(
+    "friction-missing",
+    "inertia",
+    "info",
+    reason="joint friction is often a fifth of the torque of a geared arm",
+    cure="identify it, and state damping and friction per joint",
+)
+def friction(subject: Subject) -> Iterator[Found]:
+    motors = [body.joint for body in subject.moving if body.joint.nv == 1]
+    if motors and not any(np.any(joint.friction) or np.any(joint.damping) for joint in motors):
+        yield Found(f"robot '{subject.model.name}'", "no joint has friction or damping")
+
+
+def _reach(subject: Subject) -> float:
+    """The sum of all distances between joints along the longest limb, tool frames included [m]."""
+    lengths = np.zeros(len(subject.model.bodies))
+    for body in subject.model.bodies[1:]:
+        lengths[body.index] = lengths[body.parent] + np.linalg.norm(body.placement.p)
+        if body.joint.kind == "prismatic":
+            travel = np.max(np.abs([body.joint.lower, body.joint.upper]))
+            lengths[body.index] += travel if np.isfinite(travel) else 0.0
+    tips = [lengths[frame.body] + np.linalg.norm(frame.placement.p) for frame in subject.model.frames]
+    return float(max(tips))
+
+
+def _short(text: str, length: int = 60) -> str:
+    return text if len(text) <= length else text[: length - 1] + "…"

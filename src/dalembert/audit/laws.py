@@ -1,0 +1,155 @@
+"""Rules on the numbers that come out: laws every mechanism obeys, tried at many states."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from .rule import Found, Severity, rule
+from .subject import Subject
+
+EXACT = 1e-9  # relative, of two ways to one number
+CONDITION = 1000.0
+SWING, DRIFT = 0.5, 1e-5  # s of a free swing, and how much its energy may change
+STEP = 1e-6  # of the differences that check derivatives
+
+
+@rule(
+    "gravity-by-hand",
+    "laws",
+    "error",
+    reason="gravity torques must be those of each weight times its lever, added up by hand",
+    cure="report it: results of this robot cannot be trusted",
+)
+def gravity_by_hand(subject: Subject) -> Iterator[Found]:
+    """Σ m g · ∂c/∂q with the Jacobian of each centre of mass, against the recursive algorithm."""
+    bare, q = subject.bare, subject.q[:20]
+    levers = np.zeros((len(q), bare.nv))
+    for body in subject.model.bodies:
+        m = body.inertia.mass
+        if m > 0.0:
+            J = bare.jacobian(q, body.name, point=tuple(body.inertia.com))
+            levers -= m * np.einsum("k,bkj->bj", subject.model.gravity, J[:, 3:, :])
+    computed = bare.gravity(q)
+    scale = max(np.max(np.abs(levers)), 1e-12)
+    error = np.max(np.abs(levers - computed)) / scale
+    if error > EXACT:
+        yield Found(f"robot '{subject.model.name}'", f"differ by {error:.1e} of the largest one")
+
+
+@rule(
+    "mass-matrix",
+    "laws",
+    "error",
+    reason="kinetic energy is positive for every motion: M is symmetric and positive definite",
+    cure="look for links without mass and for impossible inertias",
+)
+def mass_matrix(subject: Subject) -> Iterator[Found]:
+    M = subject.M
+    skew = np.max(np.abs(M - np.swapaxes(M, 1, 2))) / np.max(np.abs(M))
+    if skew > EXACT:
+        yield Found(f"robot '{subject.model.name}'", f"M is not symmetric: {skew:.1e}")
+    smallest = np.linalg.eigvalsh(_scaled(M))[:, 0]
+    worst = int(np.argmin(smallest))
+    if not smallest[worst] > 1e-12:
+        yield Found(
+            f"robot '{subject.model.name}'", f"M is not positive definite at {subject.configuration(subject.q[worst])}"
+        )
+
+
+@rule(
+    "mass-condition",
+    "laws",
+    "info",
+    reason="a badly conditioned M turns small errors of torque into large ones of acceleration",
+    cure="rotor inertias raise the small joints' share; avoid the configuration in control by M⁻¹",
+)
+def mass_condition(subject: Subject) -> Iterator[Found]:
+    scaled, plain = np.linalg.cond(_scaled(subject.M)), np.linalg.cond(subject.M)
+    worst = int(np.argmax(plain))
+    if plain[worst] > CONDITION:
+        severity: Severity | None = "warning" if np.max(scaled) > CONDITION else None
+        yield Found(
+            f"robot '{subject.model.name}'",
+            f"cond(M) reaches {plain[worst]:.3g} ({np.max(scaled):.3g} with each joint in its own scale) at "
+            f"{subject.configuration(subject.q[worst])}",
+            severity,
+        )
+
+
+@rule(
+    "passivity",
+    "laws",
+    "error",
+    reason="Ṁ − 2C is skew for a consistent Coriolis matrix; controllers rest their stability on it",
+    cure="report it: results of this robot cannot be trusted",
+)
+def passivity(subject: Subject) -> Iterator[Found]:
+    residual = np.max(subject.tree.passivity_residual(subject.q, subject.v))
+    scale = np.max(np.abs(subject.M)) * max(np.max(np.abs(subject.v)), 1.0)
+    if residual > EXACT * scale:
+        yield Found(f"robot '{subject.model.name}'", f"Ṁ − 2C is off skew by {residual:.1e}")
+
+
+@rule(
+    "inverse-forward",
+    "laws",
+    "error",
+    reason="the torques of an acceleration must cause that acceleration",
+    cure="look for joints that move next to no inertia",
+)
+def inverse_forward(subject: Subject) -> Iterator[Found]:
+    tau = subject.tree.inverse_dynamics(subject.q, subject.v, subject.a)
+    back = subject.tree.forward_dynamics(subject.q, subject.v, tau)
+    error = np.max(np.abs(back - subject.a), axis=1) / np.max(np.abs(subject.a))
+    worst = int(np.argmax(error))
+    if not error[worst] < 1e-7:
+        yield Found(
+            f"robot '{subject.model.name}'",
+            f"accelerations come back off by {error[worst]:.1e} at {subject.configuration(subject.q[worst])}",
+        )
+
+
+@rule(
+    "energy",
+    "laws",
+    "error",
+    reason="a robot without friction and motors keeps its energy while it swings",
+    cure="look for impossible inertias; report it if there are none",
+)
+def energy(subject: Subject) -> Iterator[Found]:
+    """A free swing of the bare tree from a random configuration at rest."""
+    q = subject.q[0]
+    run = subject.bare.simulate(q, np.zeros(subject.bare.nv), SWING, rtol=1e-9, atol=1e-11, progress=False)
+    total = run.energy.kinetic + run.energy.potential
+    scale = max(np.ptp(run.energy.kinetic), np.ptp(run.energy.potential), 1e-12)
+    drift = np.max(np.abs(total - total[0])) / scale
+    if not drift < DRIFT:
+        yield Found(f"robot '{subject.model.name}'", f"changes its energy by {drift:.1e} of what is exchanged")
+
+
+@rule(
+    "derivatives",
+    "laws",
+    "error",
+    reason="analytic derivatives must be the slopes of the torques",
+    cure="report it: results of this robot cannot be trusted",
+)
+def derivatives(subject: Subject) -> Iterator[Found]:
+    robot, (q, v, a) = subject.tree, (subject.q[:3], subject.v[:3], subject.a[:3])
+    slope = robot.inverse_dynamics_derivatives(q, v, a).dq
+    way = np.random.default_rng(3).normal(size=v.shape)
+    ends = [robot.inverse_dynamics(robot.integrate(q, way, dt=h), v, a) for h in (STEP, -STEP)]
+    difference = (ends[0] - ends[1]) / (2 * STEP)
+    product = np.einsum("bij,bj->bi", slope, way)
+    error = np.max(np.abs(difference - product)) / max(np.max(np.abs(product)), 1e-12)
+    if error > 1e-5:
+        yield Found(f"robot '{subject.model.name}'", f"∂tau/∂q differs from differences by {error:.1e}")
+
+
+def _scaled(M: np.ndarray) -> np.ndarray:
+    """M with a unit diagonal, so that a wrist counts as much as a shoulder."""
+    diagonal = np.diagonal(M, axis1=1, axis2=2)
+    s = 1.0 / np.sqrt(np.where(diagonal > 0.0, diagonal, 1.0))
+    return M * s[:, :, None] * s[:, None, :]

@@ -1,0 +1,223 @@
+"""Stated inertias held against the shapes of links: a uniform solid of the same mass, and what its density would be.
+
+Real links are hollow, and hold motors: a difference of 30 % is what careful data stays within. What exceeds it is told
+with the slip that would explain it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import Geometry, Model, Part
+from dalembert.model.geometry import Mesh, Polyhedron
+from dalembert.solids.meshes import surface
+from dalembert.solids.primitives import reach
+from dalembert.solids.properties import solids, unit_properties
+from dalembert.spatial import Inertia
+
+if TYPE_CHECKING:
+    from dalembert.formats import Finding
+
+TOLERANCE = 0.3
+LIGHT, HEAVY = 50.0, 12000.0  # [kg/m³]: hollow plastic and lead; robots are between
+OUTSIDE = 0.02  # of the size of the link: how far beyond its shapes a centre of mass may be stated
+CLOSE = 0.05  # relative agreement that makes an explanation likely
+
+
+class Link(NamedTuple):
+    """A link's stated inertia, and that of its shapes at the stated mass."""
+
+    part: Part
+    stated: Inertia
+    shape: Inertia
+    volume: float  # of the shapes [m³]
+    size: float  # largest extent of the shapes [m]
+
+    @property
+    def density(self) -> float:
+        """[kg/m³]"""
+        return float(self.stated.mass) / self.volume
+
+    @property
+    def ratios(self) -> np.ndarray:
+        """Stated principal moments by those of the shapes, smallest first."""
+        return np.linalg.eigvalsh(self.stated.about_com()) / np.linalg.eigvalsh(self.shape.about_com())
+
+
+class Measured(NamedTuple):
+    """The links with mass and shapes; what was noted of a link's shapes, and those with mass and none, by name."""
+
+    links: list[Link]
+    notes: list[tuple[str, str, str]]  # link, what, action
+    bare: list[str]
+
+
+def measure(model: Model) -> Measured:
+    """Mass properties of every link's shapes; meshes are read from their files."""
+    result = Measured([], [], [])
+    for part in (part for body in model.bodies for part in body.parts if float(part.inertia.mass) > 0.0):
+        if not solids(part):
+            result.bare.append(part.name)
+            continue
+        try:
+            unit, notes = unit_properties(part)
+            size = _size(solids(part))
+        except DalembertError as error:
+            result.notes.append((part.name, str(error), "not checked"))
+            continue
+        result.notes.extend((part.name, note, "checked so") for note in notes)
+        rho = float(part.inertia.mass) / float(unit.mass)
+        shape = Inertia(rho * unit.mass, rho * unit.moment, rho * unit.I)
+        result.links.append(Link(part, part.inertia, shape, float(unit.mass), size))
+    return result
+
+
+def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Finding, ...]:
+    """Findings about links whose stated inertia their shapes do not explain; for each what it may come from.
+
+    A warning: the density that the mass implies is none of a robot's, the centre of mass lies outside the shapes, or a
+    principal moment differs by more than `tolerance` from that of a uniform solid. Info: what could not be checked.
+    """
+    from dalembert.formats import Finding  # its room reads files, which needs an XML library
+
+    links, notes, bare = measure(model)
+    found = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
+    found += [
+        Finding("warning", f"link {link.part.name!r}", *complaint)
+        for link in links
+        for complaint in complaints(link, tolerance)
+    ]
+    if bare:
+        names = ", ".join(bare[:8]) + (", …" if len(bare) > 8 else "")
+        found.append(Finding("info", "robot", f"{len(bare)} link(s) with mass have no shapes: {names}", "not checked"))
+    return tuple(found)
+
+
+def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
+    """What the shapes of a link do not explain, and what it may come from."""
+    said = []
+    density = link.density
+    if not LIGHT <= density <= HEAVY:
+        said.append((f"its mass implies a density of {density:.3g} kg/m³", f"likely cause: {_density_cause(density)}"))
+    outside = _outside(link)
+    if outside > OUTSIDE * link.size:
+        what = f"its centre of mass lies {outside:.3g} m outside its shapes"
+        said.append((what, f"likely cause: {_com_cause(link)}"))
+    ratios = link.ratios
+    if np.max(np.abs(ratios - 1.0)) > tolerance:
+        what = f"principal moments of inertia are {np.round(ratios, 3).tolist()} times those of a uniform solid"
+        said.append((what, f"likely cause: {_inertia_cause(link)}"))
+    elif _turned(link) > tolerance:
+        said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {TURNED}"))
+    return said
+
+
+TURNED = "the inertia was taken in other axes than the link's, such as those of the mesh"
+
+
+def _density_cause(density: float) -> str:
+    if density > HEAVY:
+        if density > 1e5:
+            return "shapes in another unit, or grams taken for kilograms"
+        return "a motor or a payload in a small shape, or shapes in another unit"
+    return "a placeholder for the mass, thin sheets, or shapes in millimetres"
+
+
+def _com_cause(link: Link) -> str:
+    com, middle = link.stated.com, link.shape.com
+    if np.linalg.norm(com) > 10.0 * link.size and np.linalg.norm(1e-3 * com - middle) < CLOSE * link.size:
+        return "millimetres: a thousandth of it would fit"
+    if np.linalg.norm(-com - middle) < CLOSE * link.size:
+        return "a sign: its negative would fit"
+    if not np.any(com):
+        return "it was left at the link's origin"
+    return "it was given in another frame than the link's, or the shapes do not show all that the link holds"
+
+
+def _inertia_cause(link: Link) -> str:
+    """The first slip that explains the stated inertia within a few percent."""
+    stated, shape = link.stated.about_com(), link.shape.about_com()
+    mass, c = float(link.stated.mass), link.shape.com
+    origin = shape + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    explanations: list[tuple[str, Callable[[], bool]]] = [
+        ("it was taken about the link's origin instead of the centre of mass", lambda: _fits(stated, origin)),
+        ("kg·mm² given as kg·m²", lambda: _alike(link.ratios, 1e6)),
+        ("g·mm² given as kg·m²", lambda: _alike(link.ratios, 1e9)),
+        ("kg·m² divided by 1000, or g·m² by mistake", lambda: _alike(link.ratios, 1e3) or _alike(link.ratios, 1e-3)),
+        ("a missing or misplaced decimal point", lambda: _alike(link.ratios, 10.0) or _alike(link.ratios, 0.1)),
+        ("a point mass: no moments of inertia were stated", lambda: not np.any(np.abs(link.ratios) > 1e-6)),
+        ("a placeholder: the inertia is the same about all axes", lambda: _round(stated) and not _round(shape)),
+        ("the moments of inertia belong to other axes", lambda: _permuted(stated, shape)),
+        (
+            "the mass cannot lie within the shapes: a unit, or the inertia of another link",
+            lambda: float(np.max(np.linalg.eigvalsh(stated))) > mass * link.size**2,
+        ),
+    ]
+    for text, explains in explanations:
+        if explains():
+            return text
+    if np.all(link.ratios > 1.0):
+        return "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
+    if np.all(link.ratios < 1.0):
+        return "the mass is concentrated: a motor within, or too small an inertia"
+    return "mass that the shapes do not show, or a slip in one of the moments"
+
+
+def _fits(x: np.ndarray, y: np.ndarray) -> bool:
+    return float(np.max(np.abs(x - y))) <= CLOSE * float(np.max(np.abs(y)))
+
+
+def _alike(ratios: np.ndarray, factor: float) -> bool:
+    return bool(np.all(np.abs(ratios / factor - 1.0) <= TOLERANCE))
+
+
+def _round(I: np.ndarray) -> bool:
+    return bool(np.ptp(np.linalg.eigvalsh(I)) <= 1e-9 * np.max(np.abs(I)))
+
+
+def _permuted(x: np.ndarray, y: np.ndarray) -> bool:
+    return not _fits(np.diag(x), np.diag(y)) and _fits(np.sort(np.diag(x)), np.sort(np.diag(y)))
+
+
+def _turned(link: Link) -> float:
+    """Difference of two inertias with like principal moments, relative to the largest: their axes differ."""
+    stated, shape = link.stated.about_com(), link.shape.about_com()
+    return float(np.max(np.abs(stated - shape)) / np.max(np.abs(shape)))
+
+
+def _outside(link: Link) -> float:
+    """How far the stated centre of mass lies beyond the convex hull of the shapes [m]; 0 within."""
+    d = _directions()
+    return max(0.0, float(np.max(d @ link.stated.com - _reach(solids(link.part), d))))
+
+
+def _size(shapes: list[Geometry]) -> float:
+    d = np.concatenate([np.eye(3), -np.eye(3)])
+    ends = _reach(shapes, d)
+    return float(np.max(ends[:3] + ends[3:]))
+
+
+def _reach(shapes: list[Geometry], d: np.ndarray) -> np.ndarray:
+    """How far the shapes of a link go in directions d (n, 3), in the link's frame."""
+    reached = []
+    for geometry in shapes:
+        X, shape = geometry.placement, geometry.shape
+        if isinstance(shape, Mesh | Polyhedron):
+            own = np.max((d @ X.R) @ surface(shape)[0].T, axis=1)
+        else:
+            own = reach(shape, d @ X.R)
+        reached.append(own + d @ X.p)
+    return np.max(reached, axis=0)
+
+
+def _directions(n: int = 400) -> np.ndarray:
+    """Unit vectors spread evenly: a spiral over the sphere, and the axes."""
+    k = np.arange(n) + 0.5
+    z, turn = 1.0 - 2.0 * k / n, np.pi * (1.0 + np.sqrt(5.0)) * k
+    flat = np.sqrt(1.0 - z * z)
+    spiral = np.stack([flat * np.cos(turn), flat * np.sin(turn), z], axis=1)
+    return np.concatenate([spiral, np.eye(3), -np.eye(3)])

@@ -1,0 +1,140 @@
+"""Rules on structure: names, base, axes, limits, and what the importer had to say."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import numpy as np
+
+from dalembert.model import Coupled
+
+from .rule import Found, rule
+from .subject import Subject
+
+TURN = 2 * np.pi
+LIMBS = re.compile(r"(base|trunk|torso|pelvis|body|waist|chassis)", re.IGNORECASE)
+
+
+@rule(
+    "import",
+    "structure",
+    "warning",
+    reason="what the importer dropped, repaired or assumed is physics that the file does not have as it stands",
+    cure="correct the file; robot.import_log has the lines",
+)
+def imported(subject: Subject) -> Iterator[Found]:
+    for finding in subject.log:
+        if finding.severity == "warning" and "is not physical" not in finding.what:
+            yield Found(finding.where, f"{finding.what}; {finding.action}")
+
+
+@rule(
+    "names",
+    "structure",
+    "info",
+    reason="names with blanks or odd characters break in other tools, in file names and on the command line",
+    cure="use letters, digits, '_', '-', '/' and '.'",
+)
+def names(subject: Subject) -> Iterator[Found]:
+    for body in subject.model.bodies:
+        for kind, name in (("link", body.name), ("joint", body.joint.name)):
+            if not re.fullmatch(r"[\w./:-]+", name, re.ASCII):
+                yield Found(f"{kind} '{name}'", "has blanks or unusual characters in its name")
+
+
+@rule(
+    "base",
+    "structure",
+    "info",
+    reason="a legged robot that is loaded with a fixed base has its trunk nailed to the world",
+    cure="load(…, base='free')",
+)
+def base(subject: Subject) -> Iterator[Found]:
+    root = subject.model.bodies[0]
+    limbs = len(subject.model.children(0))
+    held = root.joint.kind == "fixed" and not subject.model.closures
+    if held and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
+        yield Found(f"link '{root.name}'", f"is held by the world although it has a mass and carries {limbs} limbs")
+
+
+@rule(
+    "limits-missing",
+    "limits",
+    "info",
+    reason="without ranges, speeds and torques neither sampling, planning nor sizing knows what the robot can do",
+    cure="state lower, upper, velocity and effort in the joint's limits",
+)
+def limits_missing(subject: Subject) -> Iterator[Found]:
+    for body in subject.moving:
+        joint = body.joint
+        if joint.nq != 1 or isinstance(joint, Coupled):
+            continue
+        turning = joint.kind == "continuous"
+        missing = [] if turning or np.all(np.isfinite([joint.lower, joint.upper])) else ["range"]
+        missing += [] if np.all(np.isfinite(joint.velocity_limit)) else ["speed"]
+        missing += [] if np.all(np.isfinite(joint.effort_limit)) else ["effort"]
+        if missing:
+            yield Found(f"joint '{joint.name}'", f"has no limit of {', '.join(missing)}")
+
+
+@rule(
+    "limits-empty",
+    "limits",
+    "warning",
+    reason="a joint whose upper limit is not above its lower one cannot move",
+    cure="state the range, or make the joint fixed",
+)
+def limits_empty(subject: Subject) -> Iterator[Found]:
+    for body in subject.moving:
+        low, high = np.asarray(body.joint.lower), np.asarray(body.joint.upper)
+        if np.any(low >= high):
+            yield Found(f"joint '{body.joint.name}'", f"may be from {_text(low)} to {_text(high)}")
+
+
+@rule(
+    "limits-degrees",
+    "limits",
+    "warning",
+    reason="angles are in radians; a range of several turns is mostly a range in degrees",
+    cure="divide the limits by 57.2958",
+)
+def limits_degrees(subject: Subject) -> Iterator[Found]:
+    for body in subject.moving:
+        joint = body.joint
+        for index in joint.turns:
+            low, high = joint.lower[index], joint.upper[index]
+            if joint.nq == 1 and np.isfinite(low) and np.isfinite(high) and max(-low, high) > 2.5 * TURN:
+                yield Found(f"joint '{joint.name}'", f"ranges from {low:g} to {high:g} rad, over two turns each way")
+
+
+@rule(
+    "limits-zero-effort",
+    "limits",
+    "info",
+    reason="a joint that may give no effort is passive: controllers and sizing must know",
+    cure="state the effort limit if the joint has a motor",
+)
+def passive(subject: Subject) -> Iterator[Found]:
+    for body in subject.moving:
+        if np.any(np.asarray(body.joint.effort_limit) == 0.0):
+            yield Found(f"joint '{body.joint.name}'", "has an effort limit of 0")
+
+
+@rule(
+    "neutral-outside",
+    "limits",
+    "info",
+    reason="zero is where many programs start a robot",
+    cure="start from a configuration within the limits, as robot.random gives",
+)
+def neutral_outside(subject: Subject) -> Iterator[Found]:
+    q = subject.robot.neutral()
+    for body in subject.model.independent:
+        if body.joint.nv and (np.any(q[body.q] < body.joint.lower) or np.any(q[body.q] > body.joint.upper)):
+            yield Found(f"joint '{body.joint.name}'", f"cannot be at 0: {_text(body.joint.lower)} to "
+                        f"{_text(body.joint.upper)}")  # fmt: skip
+
+
+def _text(x: np.ndarray) -> str:
+    return " ".join(f"{value:g}" for value in np.atleast_1d(x))

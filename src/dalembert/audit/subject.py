@@ -1,0 +1,94 @@
+"""What the rules look at: the robot, and states at which laws are tried, the same for every rule."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.model import Body, Model, Part
+
+from .shapes import Measured, measure
+
+SAMPLES = 100
+EFFECTS = ("friction", "damping", "armature", "springs", "loops")
+
+
+@dataclass
+class Subject:
+    """A robot under audit. payload [kg] is held at `frame` (default: the last one) when motors are asked."""
+
+    robot: Any  # a Robot; that class lies above this room
+    payload: float = 0.0
+    frame: str | None = None
+    log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
+    samples: int = SAMPLES
+
+    @property
+    def model(self) -> Model:
+        return self.robot.model
+
+    @cached_property
+    def tree(self) -> Any:
+        """The robot without what closes its loops: laws of the tree are asked of it."""
+        return self.robot.without("loops") if self.model.closures else self.robot
+
+    @cached_property
+    def bare(self) -> Any:
+        """The rigid tree alone, whose energy is kept."""
+        return self.robot.without(*EFFECTS)
+
+    @cached_property
+    def q(self) -> np.ndarray:
+        """(samples, nq): configurations within the limits, the same in every audit."""
+        return self.robot.random(np.random.default_rng(2024), self.samples)
+
+    @cached_property
+    def v(self) -> np.ndarray:
+        return np.random.default_rng(7).normal(size=(self.samples, self.robot.nv))
+
+    @cached_property
+    def a(self) -> np.ndarray:
+        return np.random.default_rng(8).normal(size=(self.samples, self.robot.nv))
+
+    @cached_property
+    def M(self) -> np.ndarray:
+        """(samples, nv, nv) at q."""
+        return self.robot.mass_matrix(self.q)
+
+    @property
+    def carried(self) -> bool:
+        """Whether gravity loads each joint by itself: not where feet stand or loops share the load."""
+        return self.model.bodies[0].joint.kind == "fixed" and not self.model.closures
+
+    @property
+    def moving(self) -> tuple[Body, ...]:
+        """The bodies that joints move."""
+        return tuple(body for body in self.model.bodies if body.joint.nv)
+
+    @property
+    def parts(self) -> list[tuple[Body, Part]]:
+        return [(body, part) for body in self.model.bodies for part in body.parts]
+
+    @cached_property
+    def measured(self) -> Measured:
+        """What the shapes of the links weigh, and how they resist turning."""
+        return measure(self.model)
+
+    @cached_property
+    def mass(self) -> float:
+        """Total mass [kg], the base included."""
+        return float(sum(body.inertia.mass for body in self.model.bodies))
+
+    def configuration(self, q: np.ndarray) -> str:
+        """A configuration in words: joints by name, at most six of them."""
+        shown = [
+            f"{body.joint.name} {value:.2f}"
+            for body in self.model.independent
+            for value in q[body.q]
+            if body.joint.nq == 1
+        ]
+        return ", ".join(shown[:6]) + (" …" if len(shown) > 6 else "") or "any configuration"

@@ -1,0 +1,59 @@
+"""The command line: `dalembert <command>`. A user's mistake ends with one line on stderr and exit code 2."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+
+import typer
+
+from dalembert.errors import DalembertError
+
+from . import audit, bench, compare, convert, demo, equations, export, info, report, simulate, torques, view
+
+COMMANDS: dict[str, Callable[..., int]] = {
+    "info": info.run,
+    "audit": audit.run,
+    "torques": torques.run,
+    "simulate": simulate.run,
+    "equations": equations.run,
+    "export": export.run,
+    "convert": convert.run,
+    "compare": compare.run,
+    "view": view.run,
+    "report": report.run,
+    "bench": bench.run,
+    "demo": demo.run,
+}
+
+app = typer.Typer(
+    name="dalembert",
+    help="Rigid-body dynamics of robots, traced once per robot and compiled.",
+    no_args_is_help=True,
+    rich_markup_mode="markdown",
+    pretty_exceptions_enable=False,
+)
+for name, command in COMMANDS.items():
+    app.command(name)(command)
+
+
+# typer may bring a click of its own, so its errors are found through typer
+USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit code: 0 success, 1 a check failed, 2 bad usage, 130 interrupted."""
+    given = list(sys.argv[1:] if arguments is None else arguments)
+    where = f"dalembert {given[0]}" if given and given[0] in COMMANDS else "dalembert"
+    try:
+        code = app(given, standalone_mode=False)
+    except USAGE as error:
+        error.show()  # type: ignore[attr-defined]
+        return 2
+    except (DalembertError, OSError) as error:
+        print(f"{where}: {error}", file=sys.stderr)
+        return 2
+    except (KeyboardInterrupt, typer.Abort):
+        print("interrupted", file=sys.stderr)
+        return 130
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,62 @@
+"""`dalembert audit`: is this model to be trusted?"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.markup import escape
+
+from dalembert.audit import Audit, read_suppressions
+from dalembert.errors import unknown
+
+from .common import Base, Json, Source, console, open_robot, table
+
+COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
+FAIL = ("error", "warning", "never")
+
+
+def run(
+    robot: Source,
+    base: Base = None,
+    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame when the motors are asked.")] = 0.0,
+    frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
+    rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
+    accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
+    sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
+    fail_on: Annotated[str, typer.Option(help="Exit with 1 on: error, warning, never.")] = "error",
+    as_json: Json = False,
+) -> int:
+    """Check structure, limits, inertia, laws and motors; exit code 1 when something is wrong.
+
+    Example: `dalembert audit ur5e --payload 5`
+    """
+    if fail_on not in FAIL:
+        raise unknown("value of --fail-on", fail_on, FAIL, "audit")
+    made = open_robot(robot, base)
+    suppressions = read_suppressions(accept) if accept else ()
+    audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
+    if sarif:
+        sarif.write_text(audit.sarif(robot if Path(robot).exists() else ""), "utf-8")
+    if as_json:
+        print(audit.json())
+    else:
+        show(audit)
+    failed = audit.count("error") + (audit.count("warning") if fail_on == "warning" else 0)
+    return int(fail_on != "never" and failed > 0)
+
+
+def show(audit: Audit) -> None:
+    """The findings, the headroom of the motors, and the score."""
+    out = console()
+    for finding in audit.findings:
+        color = "dim" if finding.accepted else COLORS[finding.severity]
+        out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
+        note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
+        out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
+    if audit.headroom:
+        rows = [(row.joint, row.gravity, row.limit, f"{row.ratio:.2f}") for row in audit.headroom if row.gravity > 1e-9]
+        out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
+    counts = ", ".join(f"{audit.count(s)} {s if s == 'info' else s + 's'}" for s in COLORS)
+    out.print(f"\n[bold]{audit.robot}: score {audit.score} of 100[/bold], {counts}, {len(audit.passed)} rules passed")

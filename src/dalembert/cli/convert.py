@@ -1,0 +1,40 @@
+"""`dalembert convert`: a robot from one format to another."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Base, Json, Source, Strict, open_robot, print_json
+
+
+def run(
+    robot: Source,
+    out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
+    base: Base = None,
+    strict: Strict = False,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Write what comes nearest where the format has no exact words.")
+    ] = False,
+    geometry: Annotated[bool, typer.Option(help="Write the shapes of links.")] = True,
+    package: Annotated[
+        Path | None, typer.Option(help="Folder whose meshes are named package://… (SDF: model://…).")
+    ] = None,
+    as_json: Json = False,
+) -> int:
+    """Write a robot in another format; what the format cannot say is an error, never a silent loss.
+
+    Example: `dalembert convert ur5 ur5.xml`
+    """
+    made = open_robot(robot, base, strict)
+    written = made.save(out, approximate=approximate, geometry=geometry, package=package)
+    if as_json:
+        logs = {"read": [vars(f) for f in made.import_log], "written": [vars(f) for f in written]}
+        print_json({"robot": made.name, "out": str(out), **logs})
+        return 0
+    for finding in (*made.import_log, *written):
+        print(finding)
+    print(f"{made.name} written to {out}")
+    return 0

@@ -1,0 +1,62 @@
+"""`dalembert equations`: the equations of motion on paper."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalembert.errors import DalembertError
+
+from .common import WIDTH, Base, Json, Source, console, open_robot, print_json, table
+
+USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
+
+
+def run(
+    robot: Source,
+    quantity: Annotated[list[str] | None, typer.Option(help=f"May be given several times; default: {USUAL}.")] = None,
+    symbols: Annotated[bool, typer.Option("--symbols", help="Symbols instead of the model's numbers.")] = False,
+    rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; several times.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
+    digits: Annotated[int, typer.Option(help="Significant digits of numbers, 1 to 17.")] = 4,
+    short: Annotated[bool, typer.Option("--short", help="c_12 for cos(q_1 + q_2), in .tex and .md.")] = False,
+    out: Annotated[Path | None, typer.Option(help="Write a document: .tex, .md, .html or .py.")] = None,
+    base: Base = None,
+    as_json: Json = False,
+) -> int:
+    """Mass matrix, Coriolis matrix, gravity and torques as formulas, with numbers or with symbols.
+
+    Example: `dalembert equations 2r --symbols --out 2r.tex`
+    """
+    from dalembert.equations import document, symbols_used
+
+    if not 1 <= digits <= 17:
+        raise DalembertError(f"--digits is {digits}, expected 1 to 17")
+    made = open_robot(robot, base)
+    names = dict(_pair(text) for text in rename or ())
+    found = [made.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]
+    if out:
+        text = document(found, out.suffix.removeprefix("."), digits=digits, short=short)
+        out.write_text(text, "utf-8")
+        print(out)
+        return 0
+    used = symbols_used(found)
+    if as_json:
+        shown = {e.name: {"latex": e.latex(digits=digits, short=short), "sympy": str(e.sympy)} for e in found}
+        print_json({"equations": shown, "symbols": [p._asdict() for p in used]})
+        return 0
+    for equation in found:
+        print(equation.text(digits=digits, width=WIDTH), end="\n\n")
+    if used:
+        rows = [(p.name, p.value, p.unit, p.meaning) for p in used]
+        console().print(table("Symbols", ["symbol", "value", "unit", "meaning"], rows))
+    return 0
+
+
+def _pair(text: str) -> tuple[str, str]:
+    old, equals, new = text.partition("=")
+    if not (old and equals and new):
+        raise DalembertError(f"--rename {text}: expected OLD=NEW, such as q_1=theta_1")
+    return old, new

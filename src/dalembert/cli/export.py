@@ -1,0 +1,34 @@
+"""`dalembert export`: source code of a robot's functions."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Base, Json, Source, open_robot, print_json
+
+
+def run(
+    robot: Source,
+    function: Annotated[
+        str, typer.Argument(help="Such as inverse_dynamics, mass_matrix, gravity.")
+    ] = "inverse_dynamics",
+    language: Annotated[str, typer.Option(help="c, or another language of robot.source.")] = "c",
+    out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("export"),
+    base: Base = None,
+    as_json: Json = False,
+) -> int:
+    """Write self-contained source of one function with a test vector.
+
+    Example: `dalembert export ur5 inverse_dynamics --out ur5_c`
+    """
+    made = open_robot(robot, base)
+    files = made.export(function, language, out)
+    if as_json:
+        print_json({"files": [str(file) for file in files], "operations": made.operations(function)})
+        return 0
+    for file in files:
+        print(file)
+    return 0

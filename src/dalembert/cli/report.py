@@ -1,0 +1,36 @@
+"""`dalembert report`: one page about a robot."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Base, Source, console, open_robot
+
+
+def run(
+    robot: Source,
+    base: Base = None,
+    out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
+    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
+    frame: Annotated[str | None, typer.Option(help="Tool frame; default: the last one.")] = None,
+    trajectory: Annotated[
+        Path | None, typer.Option(help="A motion for torques and sizing; default: a quintic.")
+    ] = None,
+    scene: Annotated[bool, typer.Option(help="Include the robot in 3-D.")] = True,
+) -> int:
+    """Write structure, audit, reach, torques, reactions and actuator sizing as one offline HTML page.
+
+    Example: `dalembert report ur5 --out ur5.html`
+    """
+    from dalembert.report import write_report
+    from dalembert.report.motion import read_motion
+
+    made = open_robot(robot, base)
+    motion = read_motion(made, trajectory) if trajectory else None
+    with console().status(f"report of {made.name}"):
+        path = write_report(made, out, motion=motion, payload=payload, frame=frame, source=robot, scene=scene)
+    print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser, no network needed")
+    return 0

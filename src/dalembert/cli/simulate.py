@@ -1,0 +1,67 @@
+"""`dalembert simulate`: let a robot move."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from dalembert.errors import DalembertError
+
+from .common import Base, Json, Source, console, open_robot, print_json
+
+
+def run(
+    robot: Source,
+    duration: Annotated[float, typer.Option(help="Seconds.")] = 1.0,
+    q: Annotated[str | None, typer.Option(help="Start, comma separated [rad, m]; default: neutral.")] = None,
+    v: Annotated[str | None, typer.Option(help="Start velocity, comma separated; default: rest.")] = None,
+    torque: Annotated[str | None, typer.Option(help="Constant torques, comma separated; default: none.")] = None,
+    hold: Annotated[bool, typer.Option("--hold", help="Add the gravity torque of the start.")] = False,
+    integrator: Annotated[
+        str, typer.Option(help="rk45, semi-implicit, rk4, implicit-midpoint, variational …")
+    ] = "rk45",
+    step: Annotated[float | None, typer.Option(help="Step of fixed-step integrators [s].")] = None,
+    record: Annotated[float, typer.Option(help="Distance of recorded states [s].")] = 0.01,
+    out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Save a figure: .png .svg .pdf")] = None,
+    base: Base = None,
+    as_json: Json = False,
+) -> int:
+    """Integrate the equations of motion, with an energy ledger that says whether the result is to be trusted.
+
+    Example: `dalembert simulate panda --duration 2 --out swing.npz`
+    """
+    made = open_robot(robot, base)
+    start = _numbers(q, made.nq, "--q") if q else made.neutral()
+    speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv)
+    tau = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)
+    if hold:
+        tau = tau + made.gravity(start)
+    result = made.simulate(start, speed, duration, torque=tau, integrator=integrator, step=step, record=record)
+    if out is not None:
+        result.save(out)
+    if plot is not None:
+        result.plot().savefig(plot)
+    if as_json:
+        print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
+        return 0
+    screen = console()
+    screen.print(f"{made.name}: {result.steps} steps of {integrator} over {result.t[-1]:.4g} s", markup=False)
+    screen.print(str(result.audit()), markup=False)
+    for name, path in (("run", out), ("figure", plot)):
+        if path is not None:
+            screen.print(f"{name} written to {path}", markup=False)
+    return 0
+
+
+def _numbers(text: str, size: int, option: str) -> np.ndarray:
+    try:
+        values = np.array([float(word) for word in text.split(",")])
+    except ValueError:
+        raise DalembertError(f"{option} is {text!r}, expected {size} numbers separated by commas") from None
+    if values.shape != (size,):
+        raise DalembertError(f"{option} has {values.size} numbers, expected {size}")
+    return values

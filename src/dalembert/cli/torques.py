@@ -1,0 +1,82 @@
+"""`dalembert torques`: what a motion asks of the joints."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from dalembert.trajectories import Trajectory, read_trajectory, write_trajectory
+
+from .common import Base, Json, Source, console, open_robot, print_json, table
+
+
+def run(
+    robot: Source,
+    trajectory: Annotated[
+        Path | None, typer.Argument(help="Motion: .csv .npz .parquet .h5 .mcap or a ROS bag; default: a quintic move.")
+    ] = None,
+    base: Base = None,
+    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
+    frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
+    out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
+    as_json: Json = False,
+) -> int:
+    """Inverse dynamics along a motion: peak, RMS and power of every joint.
+
+    Example: `dalembert torques ur5 --out torques.csv`
+    """
+    made = open_robot(robot, base)
+    loaded = made.edit().payload(payload, frame=frame or made.frames[-1].name).done() if payload else made
+    motion = read_trajectory(trajectory, made) if trajectory else _standard(made)
+    tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
+    held = loaded.gravity(motion.q)
+    rows = [_row(name, motion.v[:, k], tau[:, k], held[:, k]) for name, k in _names(made)]
+    if out is not None:
+        write_trajectory(out, made, replace(motion, tau=tau))
+    if as_json:
+        print_json({"robot": made.name, "log": motion.log, "joints": rows})
+        return 0
+    screen = console()
+    for note in motion.log:
+        screen.print(f"note: {note}")
+    heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
+    title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
+    keys = ("joint", "peak", "rms", "gravity", "speed", "power")
+    screen.print(table(title, heads, [[row[key] for key in keys] for row in rows], 5))
+    if motion.tau is not None:
+        size = np.maximum(np.linalg.norm(motion.tau, axis=0), 1e-12)
+        error = 100 * np.median(np.linalg.norm(motion.tau - tau, axis=0) / size)
+        screen.print(f"against the efforts in the file: RMS error {error:.3g} % (median of the joints)")
+    if out is not None:
+        screen.print(f"written to {out}")
+    return 0
+
+
+def _row(name: str, v: np.ndarray, tau: np.ndarray, held: np.ndarray) -> dict[str, Any]:
+    return {
+        "joint": name,
+        "peak": float(np.max(np.abs(tau))),
+        "rms": float(np.sqrt(np.mean(tau**2))),
+        "gravity": float(np.max(np.abs(held))),
+        "speed": float(np.max(np.abs(v))),
+        "power": float(np.max(np.abs(tau * v))),
+    }
+
+
+def _names(robot: Any) -> list[tuple[str, int]]:
+    return [
+        (body.joint.name if body.joint.nv == 1 else f"{body.joint.name}.{k}", body.v.start + k)
+        for body in robot.model.independent
+        for k in range(body.joint.nv)
+    ]
+
+
+def _standard(robot: Any) -> Trajectory:
+    from dalembert.report.motion import standard_motion
+
+    motion = standard_motion(robot)
+    return Trajectory(motion.t, motion.q, motion.v, motion.a, log=(motion.title,))

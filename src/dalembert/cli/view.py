@@ -1,0 +1,44 @@
+"""`dalembert view`: robots in the browser."""
+
+from __future__ import annotations
+
+import webbrowser
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .common import Base, console, open_robot
+
+
+def run(
+    robots: Annotated[list[str], typer.Argument(metavar="ROBOT...", help="Bundled names or files; side by side.")],
+    base: Base = None,
+    run_file: Annotated[Path | None, typer.Option("--run", help="A saved run of the first robot, to play.")] = None,
+    port: Annotated[int, typer.Option(help="Port on this machine; 0: any free one.")] = 0,
+    host: Annotated[str, typer.Option(help="Address to serve at; the default is reachable from this machine only.")] = (
+        "127.0.0.1"
+    ),
+    browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
+) -> int:
+    """Show robots in 3-D with sliders, frames, masses and reactions; ends with Ctrl-C.
+
+    Example: `dalembert view panda`
+    """
+    from dalembert.view import Viewer
+
+    made = [open_robot(robot, base) for robot in robots]
+    motion = None
+    if run_file is not None:
+        from dalembert import load_run
+
+        motion = load_run(run_file)
+    viewer = Viewer(made, run=motion, host=host, port=port)
+    out = console()
+    for note in viewer.notes:
+        out.print(f"not drawn: {note}", markup=False)
+    out.print(f"{', '.join(robot.name for robot in made)} at {viewer.url} (Ctrl-C ends)", soft_wrap=True)
+    if browser:
+        webbrowser.open(viewer.url)
+    viewer.wait()
+    return 0

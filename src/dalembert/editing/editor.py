@@ -1,0 +1,204 @@
+"""`ModelEditor`: edits of a robot one after the other, each checked and logged."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+
+import numpy as np
+
+from dalembert.algorithms import normalize
+from dalembert.errors import DalembertError
+from dalembert.model import Model, Plan, plan
+from dalembert.model.builder import placement_from, vector
+from dalembert.spatial import Pose
+
+from . import locking, naming, parameters, rerooting, scaling, structure
+from .change import Change
+from .invariants import check
+
+if TYPE_CHECKING:
+    from dalembert.formats import Finding
+
+ORIGIN = (0.0, 0.0, 0.0)
+Made = TypeVar("Made")
+
+
+class ModelEditor(Generic[Made]):
+    """Changes to a robot, in order; `done()` gives the new one, and the old one stays as it is.
+
+    Links are what edits speak of: those that move, and those fixed to others. After every edit a random state is drawn,
+    and masses, the motion of all links and the energy are compared with what the edit must leave alone. What was done
+    is in the new robot's `import_log`.
+    """
+
+    def __init__(
+        self, model: Model, log: Iterable[Finding], finish: Callable[[Model, tuple[Finding, ...]], Made]
+    ) -> None:
+        self.model = model  # as edited so far
+        self.log = list(log)
+        self._finish = finish
+
+    def done(self) -> Made:
+        """The robot with all edits made."""
+        return self._finish(self.model, tuple(self.log))
+
+    # ---- what there is
+
+    def payload(
+        self, mass: float, *, frame: str, com: Any = ORIGIN, inertia: Any = None, name: str = "payload"
+    ) -> Self:
+        """Fix a load to a link or frame.
+
+        mass [kg]; com (3,) [m] in the frame; inertia (3, 3) [kg·m²] about the com in the frame's axes (None: a point
+        mass); name of the new link.
+        """
+        return self._edit(structure.add_payload, frame, name, mass, com, inertia)
+
+    def add_frame(self, name: str, *, body: str, xyz: Any = ORIGIN, rpy: Any = ORIGIN) -> Self:
+        """Add a frame, placed in a link or another frame at xyz [m], rpy [rad]."""
+        return self._edit(structure.add_frame, name, body, xyz, rpy)
+
+    def remove(self, link: str) -> Self:
+        """Take off a link with all that sits on it, or a frame. The log says what mass went."""
+        return self._edit(structure.remove, link)
+
+    def attach(
+        self,
+        robot: Any,
+        *,
+        frame: str,
+        prefix: str = "",
+        xyz: Any = ORIGIN,
+        rpy: Any = ORIGIN,
+        placement: Pose | None = None,
+    ) -> Self:
+        """Put another robot (or model) on this one: its world at xyz [m], rpy [rad] in the frame, its base fixed there.
+
+        prefix: put before all its names. A free base is fixed at its neutral configuration. Its gravity is left out.
+        """
+        other = getattr(robot, "model", robot)
+        if not isinstance(other, Model):
+            raise DalembertError(f"attach: expected a Robot or a Model, got {type(robot).__name__}")
+        X = placement_from(placement, xyz, rpy, "attach")
+        return self._edit(structure.attach, other, frame, prefix, X)
+
+    def rename(
+        self,
+        links: Mapping[str, str] | None = None,
+        *,
+        joints: Mapping[str, str] | None = None,
+        name: str | None = None,
+        prefix: str = "",
+    ) -> Self:
+        """Other names, old → new, of links and frames, and of joints; of the robot; a prefix for all the rest."""
+        return self._edit(naming.rename, links or {}, joints or {}, name, prefix)
+
+    # ---- joints made fixed
+
+    def lock(self, values: Mapping[str, Any] | None = None, **joints: Any) -> Self:
+        """Hold joints at values: lock(elbow=0.3), lock({"joint 2": 0.3}); a ball or free joint takes its q.
+
+        Each body becomes a fixed link of what carries it. A joint that follows another one is locked with its leader. A
+        closure or equation that holds by itself afterwards is left out; one that cannot hold is an error.
+        """
+        return self._edit(locking.lock, {**(values or {}), **joints})
+
+    def merge(self, link: str, *, at: Any = None) -> Self:
+        """Make a link one with the link that it sits on; its name stays as a frame.
+
+        at: the configuration its joint is locked at, default neutral; nothing to give for a fixed link.
+        """
+        model = self.model
+        there = plan(model).link(link, "merge")
+        if link == plan(model).base.name:
+            raise DalembertError(f"merge: {link!r} is the base, it sits on no other link")
+        if there.joint.nv:
+            self.lock({there.joint.name: there.joint.neutral() if at is None else at})
+        elif at is not None:
+            raise DalembertError(f"merge: {link!r} is a fixed link: it has no configuration to give")
+        return self._edit(structure.melt, link)
+
+    # ---- the base
+
+    def base(self, kind: str, *, at: Any = None) -> Self:
+        """Hold the base in the world ("fixed"), or let it float ("free"). at: where a free one is held, q (7,)."""
+        return self._edit(rerooting.set_base, kind, at)
+
+    def reroot(self, link: str, *, q: Any = None) -> Self:
+        """Make another link the base: free if the base is free, else held where it is at q (nq,), default neutral.
+
+        Joints between the old and the new base are run through backwards and keep their names. Coordinates and
+        velocities of revolute, continuous, prismatic, screw and cylindrical joints stay; a universal joint's two change
+        places; ball, planar and free joints get those of the inverse motion. A joint whose effects no such joint has is
+        an error.
+        """
+        given = None if q is None else vector(q, "reroot: q", (self.model.nq,))
+        if given is not None and np.max(np.abs(normalize(self.model, given) - given), initial=0.0) > 1e-6:
+            raise DalembertError("reroot: q has a quaternion that is not of unit length: use robot.normalize(q)")
+        return self._edit(rerooting.reroot, self.model, link, given)
+
+    # ---- numbers
+
+    def set_inertia(self, link: str, *, mass: Any = None, com: Any = None, inertia: Any = None) -> Self:
+        """Another mass [kg], com (3,) [m] or inertia (3, 3) [kg·m²] about the com, in the link's axes, of one link.
+
+        What is not given stays, so that mass alone leaves com and inertia as they are.
+        """
+        return self._edit(parameters.set_inertia, link, mass, com, inertia)
+
+    def set_joint(self, joint: str, **values: Any) -> Self:
+        """Other parameters of a joint: armature damping friction slip_speed stiffness rest lower upper velocity_limit
+        effort_limit, axis axis2 pitch as its type has them, mimic=(leader, ratio, offset) or None, kind="continuous".
+        """
+        return self._edit(parameters.set_joint, joint, values)
+
+    def set_placement(self, name: str, *, xyz: Any = ORIGIN, rpy: Any = ORIGIN, placement: Pose | None = None) -> Self:
+        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in what it sits on (the base: the world)."""
+        return self._edit(parameters.set_placement, name, xyz, rpy, placement)
+
+    def gravity(self, gravity: Any) -> Self:
+        """Another gravity (3,) in the world [m/s²]."""
+        return self._edit(parameters.set_gravity, gravity)
+
+    def scale(self, length: float = 1.0, *, mass: float | None = None, density: float | None = None) -> Self:
+        """Make lengths `length` times as long, and masses `mass` times as large, or densities `density` times (1).
+
+        Inertia grows as mass · length². Joint parameters follow the law of similar motion under the same gravity
+        (Froude), with times × √length: lengths in limits with length, speeds of sliding with √length and of turning
+        with 1/√length; torques (friction, effort) with mass · length and forces with mass, rotors, damping and springs
+        to match.
+        """
+        if mass is not None and density is not None:
+            raise DalembertError("scale: both mass and density are given: give one of them")
+        given = {"length": length, "mass": mass, "density": 1.0 if density is None else density}
+        for what, value in given.items():
+            if value is not None and not (np.isscalar(value) and np.isfinite(value) and value > 0.0):  # type: ignore
+                raise DalembertError(f"scale: {what} is {value!r}, expected a factor above 0")
+        factor = float(given["density"] * length**3) if mass is None else float(mass)  # type: ignore[operator]
+        return self._edit(scaling.scale, float(length), factor)
+
+    def _edit(self, edit: Callable[..., Change], *arguments: Any) -> Self:
+        """Carry out an edit on a fresh plan of the model, check the outcome and log it."""
+        from dalembert.formats import Finding  # its room reads files, which needs an XML library
+
+        drawn: Plan = plan(self.model)
+        change = edit(drawn, *arguments)
+        after = change.plan.model()
+        check(self.model, after, change)
+        where = f"edit of {self.model.name!r}"
+        self.log.append(Finding("warning" if change.warning else "info", where, change.what, change.action))
+        for joint in sorted(_idle(after) - _idle(self.model)):
+            what = f"joint {joint!r} moves no mass now"
+            self.log.append(Finding("warning", where, what, "kept; forward dynamics needs it locked or removed"))
+        self.model = after
+        return self
+
+
+def _idle(model: Model) -> set[str]:
+    """Joints that move no mass and have no rotor."""
+    mass = [float(body.inertia.mass) for body in model.bodies]
+    for body in reversed(model.bodies[1:]):
+        mass[body.parent] += mass[body.index]
+    joints = [(body.joint, mass[body.index]) for body in model.bodies if body.joint.nv]
+    return {joint.name for joint, moved in joints if moved == 0.0 and not np.all(joint.armature)}

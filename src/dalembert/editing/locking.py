@@ -1,0 +1,143 @@
+"""Joints made fixed at a configuration: their bodies become fixed links of what carries them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.model import JointEquation, Plan
+from dalembert.model.assembly import Link
+from dalembert.model.joints import Fixed, Joint
+from dalembert.model.joints.joint import snapped
+from dalembert.spatial import Pose
+
+from .change import Change
+from .loops import SAME, rigid_closures, settle_closures
+
+
+def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
+    """The robot with joints held at `values`, each (nq,) or one number; followers are held with their leader."""
+    joints = {name: link for name, link in plan.joints.items() if link.joint.nv}
+    held: dict[str, np.ndarray] = {}
+    for name, value in values.items():
+        if name not in joints:
+            raise unknown("joint", name, joints, "lock")
+        _hold(plan, held, name, configuration(joints[name].joint, value, "lock"))
+    if not held:
+        raise DalembertError("lock: no joint is given: lock(elbow=0.3), or lock({'joint 2': 0.3})")
+    _hold_followers(plan, held)
+    rigid = rigid_closures(plan)
+    told, energy, outside = [], 0.0, []
+    for name, q in held.items():
+        link = joints[name]
+        pull = link.joint.difference(link.joint.rest, q)
+        energy += 0.5 * float(link.joint.stiffness @ pull**2)
+        if np.any(q < link.joint.lower) or np.any(q > link.joint.upper):
+            outside.append(name)
+        told.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
+        plan.links[link.name] = held_link(link, q)
+        plan.mimics.pop(name, None)
+    dropped = [*_settle_equations(plan, held), *settle_closures(plan, rigid, "lock")]
+    action = (
+        "their bodies are fixed links of what carries them; armature, damping and friction of these joints are gone"
+    )
+    if energy:
+        action += f", and the energy of their springs, {energy:.6g} J at these values, is no longer counted"
+    if dropped:
+        action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
+    if outside:
+        action += f"; outside its limits: {', '.join(outside)}"
+    change = Change(plan, f"joints locked: {', '.join(told)}", action, warning=bool(outside), energy=1.0)
+    return change.holding(held)
+
+
+def configuration(joint: Joint, value: Any, where: str) -> np.ndarray:
+    """A value given by a user as a configuration (nq,) of a joint."""
+    where = f"{where}: joint {joint.name!r}"
+    try:
+        q = np.atleast_1d(np.array(value, float))
+    except (TypeError, ValueError):
+        raise DalembertError(f"{where} has value {value!r}, expected {joint.nq} number(s)") from None
+    if q.shape != (joint.nq,):
+        raise DalembertError(f"{where} has a value of shape {q.shape}, expected ({joint.nq},): it is {joint.kind}")
+    if not np.all(np.isfinite(q)):
+        raise DalembertError(f"{where} has value {value!r}, expected finite numbers")
+    unit = joint.normalize(q)
+    if np.max(np.abs(unit - q)) > 1e-6:
+        raise DalembertError(f"{where} has value {q.tolist()}: its quaternion w x y z is not of unit length")
+    return unit
+
+
+def held_link(link: Link, q: np.ndarray) -> Link:
+    """The link with its joint fixed at q."""
+    X = link.placement @ link.joint.pose(q)
+    return replace(link, placement=Pose(snapped(X.R), X.p), joint=Fixed(name=link.joint.name))
+
+
+def _hold(plan: Plan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> None:
+    """Hold the joint that has the coordinate: the leader, for one that follows."""
+    leader, ratio, offset = law(plan, name)
+    q = q if leader == name else (q - offset) / ratio
+    if leader in held and np.max(np.abs(held[leader] - q)) > SAME:
+        raise DalembertError(
+            f"lock: joint {name!r} moves with {leader!r}, which is asked to be at {held[leader][0]:g} and at {q[0]:g}: "
+            "lock one of them"
+        )
+    held.setdefault(leader, q)
+
+
+def _hold_followers(plan: Plan, held: dict[str, np.ndarray]) -> None:
+    for name in plan.mimics:
+        leader, ratio, offset = law(plan, name)
+        if leader in held:
+            held[name] = ratio * held[leader] + offset
+
+
+def law(plan: Plan, name: str) -> tuple[str, float, float]:
+    """(leader, ratio, offset) of a joint, through all that it follows; (itself, 1, 0) for one that follows none."""
+    leader, ratio, offset = name, 1.0, 0.0
+    while leader in plan.mimics:
+        step = plan.mimics[leader]
+        leader, ratio, offset = step.leader, ratio * step.ratio, ratio * step.offset + offset
+    return leader, ratio, offset
+
+
+def _settle_equations(plan: Plan, held: Mapping[str, np.ndarray]) -> list[str]:
+    """Put held values into the polynomials between joints; the names of those that hold by themselves now."""
+    kept, dropped = [], []
+    for equation in plan.equations:
+        settled = _settled(equation, held)
+        if settled is not None:
+            kept.append(settled)
+        else:
+            dropped.append(f"equation {equation.name!r}")
+    plan.equations = kept
+    return dropped
+
+
+def _settled(equation: JointEquation, held: Mapping[str, np.ndarray]) -> JointEquation | None:
+    follower, leader = held.get(equation.follower), held.get(equation.leader)
+    if leader is not None or not equation.leader:
+        value = equation.law(float(leader[0]) if leader is not None else 0.0)[0]
+        if follower is None:
+            return replace(equation, leader="", coefficients=np.array([value]))
+        if abs(value - follower[0]) > SAME:
+            raise DalembertError(
+                f"lock: equation {equation.name!r} asks joint {equation.follower!r} to be at {value:.9g}, and it is "
+                f"locked at {follower[0]:.9g}: lock it there"
+            )
+        return None
+    if follower is None:
+        return equation
+    c = [*equation.coefficients.tolist(), 0.0, 0.0]
+    if any(c[2:]) or c[1] == 0.0:
+        raise DalembertError(
+            f"lock: joint {equation.follower!r} follows {equation.leader!r} by equation {equation.name!r}: lock "
+            f"{equation.leader!r} as well"
+        )
+    value = (float(follower[0]) - c[0]) / c[1]
+    return replace(equation, follower=equation.leader, leader="", coefficients=np.array([value]))

@@ -1,0 +1,142 @@
+"""A robot made larger or heavier, similar in shape and in motion.
+
+With lengths × λ and masses × μ under the same gravity, motions are the same but slower by √λ (Froude's similarity), so
+that speeds grow with √λ, energies with μ λ, torques with μ λ, forces with μ. Joint parameters follow that law.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import fields, replace
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import Geometry, JointEquation, Model, Plan
+from dalembert.model.assembly import Closing, Link
+from dalembert.model.joints import Joint
+from dalembert.spatial import Inertia, Pose
+
+from .change import Change, State, shared_states
+
+# entries of q and of v that are lengths, by joint type; all others are angles or quaternions
+LENGTHS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
+    "prismatic": ((0,), (0,)),
+    "cylindrical": ((1,), (1,)),
+    "planar": ((0, 1), (0, 1)),
+    "free": ((0, 1, 2), (3, 4, 5)),
+}
+AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are no lengths
+
+
+def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
+    """The power of length in each entry of q (nq,) and of v (nv,): 1 for lengths, 0 for angles."""
+    q, v = np.zeros(joint.nq), np.zeros(joint.nv)
+    in_q, in_v = LENGTHS.get(joint.kind, ((), ()))
+    q[list(in_q)], v[list(in_v)] = 1.0, 1.0
+    return q, v
+
+
+def scale(plan: Plan, length: float, mass: float) -> Change:
+    """Lengths × `length`, masses × `mass`."""
+    joints = {name: link.joint for name, link in plan.joints.items()}
+    total = sum(float(link.inertia.mass) for link in plan.links.values())
+    plan.links = {name: _scaled_link(link, length, mass) for name, link in plan.links.items()}
+    plan.places = {
+        name: place and place._replace(placement=_scaled(place.placement, length))
+        for name, place in plan.places.items()
+    }
+    for name, mimic in plan.mimics.items():
+        own, leading = _length(joints[name]), _length(joints[mimic.leader])
+        ratio, offset = mimic.ratio * length ** (own - leading), mimic.offset * length**own
+        plan.mimics[name] = mimic._replace(ratio=ratio, offset=offset)
+    plan.closings = [_scaled_closing(closing, length) for closing in plan.closings]
+    plan.equations = [_scaled_equation(equation, joints, length) for equation in plan.equations]
+    action = (
+        f"inertia × {mass * length**2:g}; limits, rotors, damping, friction, springs and efforts by similarity under "
+        f"the same gravity: torques × {mass * length:g}, forces × {mass:g}, times × {np.sqrt(length):g}"
+    )
+    change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
+    change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
+    change.pairing = partial(scaled_states, length=length)
+    return change
+
+
+def scaled_states(before: Model, after: Model, rng: np.random.Generator, length: float) -> tuple[State, State]:
+    """A state of the robot, and the similar one after scaling."""
+    (q0, v0), _ = shared_states(before, after, rng)
+    return (q0, v0), similar_state(before, q0, v0, length)
+
+
+def similar_state(model: Model, q: np.ndarray, v: np.ndarray, length: float) -> State:
+    """The state of the scaled robot at the similar time of the similar motion."""
+    powers = [exponents(body.joint) for body in model.independent]
+    q_power, v_power = (np.concatenate([power[k] for power in powers]) for k in (0, 1))
+    return q * length**q_power, v * length ** (v_power - 0.5)
+
+
+def _scaled(X: Pose, length: float) -> Pose:
+    return Pose(X.R, X.p * length)
+
+
+def _scaled_link(link: Link, length: float, mass: float) -> Link:
+    I = link.inertia
+    inertia = Inertia(I.mass * mass, I.moment * (mass * length), I.I * (mass * length**2))
+    geometry = tuple(_scaled_geometry(shape, length) for shape in link.geometry)
+    joint = _scaled_joint(link.joint, length, mass)
+    placement = _scaled(link.placement, length)
+    return replace(link, placement=placement, joint=joint, inertia=inertia, geometry=geometry)
+
+
+def _scaled_geometry(geometry: Geometry, length: float) -> Geometry:
+    shape: Any = geometry.shape
+    sizes = {f.name: getattr(shape, f.name) * length for f in fields(shape) if f.name not in AS_THEY_ARE}
+    return replace(geometry, shape=replace(shape, **sizes), placement=_scaled(geometry.placement, length))
+
+
+def _scaled_joint(joint: Joint, length: float, mass: float) -> Joint:
+    q, v = exponents(joint)
+    rubbing = {float(power) for power in v[joint.friction > 0.0]}
+    if len(rubbing) > 1 and length != 1.0:
+        raise DalembertError(
+            f"scale: joint {joint.name!r} has friction against turning and against sliding with one slip_speed, which "
+            "scale differently: set one of them to 0 with set_joint"
+        )
+    power = rubbing.pop() if rubbing else float(v[0]) if joint.nv else 0.0
+    values: dict[str, Any] = {
+        "armature": joint.armature * mass * length ** (2.0 - 2.0 * v),
+        "damping": joint.damping * mass * length ** (1.5 - 2.0 * v),
+        "friction": joint.friction * mass * length ** (1.0 - v),
+        "slip_speed": joint.slip_speed * length ** (power - 0.5),
+        "stiffness": joint.stiffness * mass * length ** (1.0 - 2.0 * v),
+        "effort_limit": joint.effort_limit * mass * length ** (1.0 - v),
+        "velocity_limit": joint.velocity_limit * length ** (v - 0.5),
+        "rest": joint.rest * length**q,
+        "lower": joint.lower * length**q,
+        "upper": joint.upper * length**q,
+    }
+    if joint.kind == "screw":
+        values["pitch"] = joint.pitch * length  # type: ignore[attr-defined]
+    return replace(joint, **values)
+
+
+def _scaled_closing(closing: Closing, length: float) -> Closing:
+    make: Callable[..., Any] = closing.make
+    if isinstance(make, partial) and "length" in make.keywords:
+        make = partial(make.func, **(make.keywords | {"length": make.keywords["length"] * length}))
+    a, b = _scaled(closing.placement_a, length), _scaled(closing.placement_b, length)
+    return replace(closing, placement_a=a, placement_b=b, make=make)
+
+
+def _scaled_equation(equation: JointEquation, joints: dict[str, Joint], length: float) -> JointEquation:
+    own = _length(joints[equation.follower])
+    leading = _length(joints[equation.leader]) if equation.leader else 0.0
+    powers = own - leading * np.arange(equation.coefficients.size)
+    return replace(equation, coefficients=equation.coefficients * length**powers)
+
+
+def _length(joint: Joint) -> float:
+    """The power of length in the one coordinate of a joint."""
+    return float(exponents(joint)[0][0])

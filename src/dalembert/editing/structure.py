@@ -1,0 +1,145 @@
+"""Edits of what there is: payloads, frames, links removed or melted together, another robot attached."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import Model, Plan
+from dalembert.model import plan as plan_of
+from dalembert.model.assembly import Link, Place
+from dalembert.model.builder import inertia_from, placement_from
+from dalembert.model.joints import Fixed
+from dalembert.spatial import Pose
+
+from .change import WORLD, Change
+from .loops import rigid_closures, settle_closures
+from .naming import renamed
+
+
+def add_payload(plan: Plan, frame: str, name: str, mass: Any, com: Any, inertia: Any) -> Change:
+    """A link of its own, fixed in a frame."""
+    place = plan.place(frame, "payload")
+    if name in plan.places or name in plan.links:
+        raise DalembertError(f"payload: there is already a link or frame {name!r}: give another name=…")
+    made = inertia_from(mass, com, inertia, f"payload {name!r}")
+    joint = Fixed(name=plan.new_joint_name(name))
+    mount = place.mount or place.link
+    plan.links[name] = Link(name, place.link, place.placement, joint, made, (), mount if mount != place.link else "")
+    plan.places[name] = None
+    what = f"payload {name!r} of {made.mass:g} kg at frame {frame!r}"
+    return Change(plan, what, f"a fixed link on {mount!r}; the total mass grows by as much", float(made.mass))
+
+
+def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
+    """A frame placed in a link or in another frame."""
+    place = plan.place(body, "add_frame")
+    if name in plan.places or name in plan.links:
+        raise DalembertError(f"add_frame: there is already a link or frame {name!r}: names must differ")
+    plan.places[name] = place._replace(placement=place.placement @ placement_from(None, xyz, rpy, f"frame {name!r}"))
+    return Change(plan, f"frame {name!r} on {body!r}", "added", energy=1.0)
+
+
+def remove(plan: Plan, name: str) -> Change:
+    """A link with all that sits on it, or a frame, taken off."""
+    plan.place(name, "remove")
+    if name not in plan.links:
+        del plan.places[name]
+        return Change(plan, f"frame {name!r} removed", "nothing moves otherwise")
+    if name == plan.base.name:
+        raise DalembertError(f"remove: {name!r} is the base, all of the robot sits on it: reroot it first")
+    gone = set(plan.subtree(name))
+    joints = {plan.links[link].joint.name for link in gone}
+    for follower, mimic in plan.mimics.items():
+        if mimic.leader in joints and follower not in joints:
+            raise DalembertError(
+                f"remove: joint {follower!r} follows {mimic.leader!r}, which would go: lock {follower!r} first, remove "
+                f"{plan.joints[follower].name!r} as well, or free it with set_joint({follower!r}, mimic=None)"
+            )
+    mass = sum(float(plan.links[link].inertia.mass) for link in gone)
+    opened = [c for c in plan.closings if {c.mount_a or c.a, c.mount_b or c.b} & gone]
+    plan.closings = [c for c in plan.closings if c not in opened]
+    unsaid = [e for e in plan.equations if {e.follower, e.leader} & joints]
+    plan.equations = [e for e in plan.equations if e not in unsaid]
+    plan.links = {key: link for key, link in plan.links.items() if key not in gone}
+    plan.mimics = {joint: mimic for joint, mimic in plan.mimics.items() if joint not in joints}
+    plan.places = {
+        key: place
+        for key, place in plan.places.items()
+        if (key in plan.links if place is None else (place.mount or place.link) not in gone)
+    }
+    action = f"{len(gone)} link(s) of {mass:g} kg are gone: {', '.join(sorted(gone))}"
+    if opened or unsaid:
+        action += f"; with them the closures {', '.join([c.name for c in opened] + [e.name for e in unsaid])}"
+    return Change(plan, f"link {name!r} removed", action, -mass)
+
+
+def melt(plan: Plan, name: str) -> Change:
+    """A fixed link made one with the link that it sits on; its name stays as a frame."""
+    link = plan.links[name]
+    onto = plan.links[plan.mount(link)]
+    X = link.placement if onto.name == link.parent else onto.placement.inverse() @ link.placement
+    shapes = tuple(replace(shape, placement=X @ shape.placement) for shape in link.geometry)
+    inertia = onto.inertia + link.inertia.transform(X)
+    plan.links[onto.name] = replace(onto, inertia=inertia, geometry=(*onto.geometry, *shapes))
+    del plan.links[name]
+    mount = onto.name if onto.name != link.parent else ""
+    plan.places[name] = Place(link.parent, link.placement, mount)
+
+    def moved(x: str) -> str:
+        return mount if x == name else x
+
+    plan.links = {key: replace(one, mount=moved(one.mount)) for key, one in plan.links.items()}
+    plan.places = {key: place and place._replace(mount=moved(place.mount)) for key, place in plan.places.items()}
+    plan.closings = [replace(c, mount_a=moved(c.mount_a), mount_b=moved(c.mount_b)) for c in plan.closings]
+    what = f"link {name!r} merged into {onto.name!r}"
+    return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}), energy=1.0)
+
+
+def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
+    """Another robot with its base fixed in a frame of this one, its world placed at X there."""
+    place = plan.place(frame, "attach")
+    added = plan_of(other)
+    base = added.base
+    links = {name: prefix + name for name in added.links} | {name: prefix + name for name in added.places}
+    if base.name == WORLD:
+        links[WORLD] = f"{prefix or other.name + '_'}{WORLD}"
+    joints = {name: prefix + name for name in added.joints}
+    for kind, names, taken in (("link or frame", links, {*plan.places, *plan.links}), ("joint", joints, plan.joints)):
+        for name in names.values():
+            if name in taken or name == WORLD:
+                raise DalembertError(f"attach: there is already a {kind} {name!r}: give prefix='…'")
+    world = place.placement @ X
+    mount = place.mount if place.mount != place.link else ""
+    renamed(added, links, joints, lambda name: prefix + name)
+    held = Fixed(name=joints[base.joint.name])
+    root = links[base.name]
+    added.links[root] = replace(
+        added.links[root], parent=place.link, placement=world @ base.placement, joint=held, mount=mount
+    )
+    for i, c in enumerate(added.closings):  # what was tied to the other robot's world is tied to the frame
+        if c.a == WORLD:
+            added.closings[i] = c = replace(c, a=place.link, placement_a=world @ c.placement_a, mount_a=mount)
+        if c.b == WORLD:
+            added.closings[i] = replace(c, b=place.link, placement_b=world @ c.placement_b, mount_b=mount)
+    ours, theirs = ({c.name for c in p.closings} | {e.name for e in p.equations} for p in (plan, added))
+    clash = ours & theirs
+    if clash:
+        raise DalembertError(f"attach: there is already a closure {min(clash)!r}: give prefix='…'")
+    rigid = rigid_closures(plan)
+    plan.links |= added.links
+    plan.places |= added.places
+    plan.mimics |= added.mimics
+    plan.closings += added.closings
+    plan.equations += added.equations
+    dropped = settle_closures(plan, rigid, "attach")
+    mass = sum(float(body.inertia.mass) for body in other.bodies)
+    action = f"its base {root!r} is a fixed link there; the total mass grows by {mass:g} kg"
+    if dropped:
+        action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
+    if np.any(other.gravity != plan.gravity):
+        action += f"; its gravity {other.gravity.tolist()} gives way to {plan.gravity.tolist()} m/s²"
+    return Change(plan, f"robot {other.name!r} attached at frame {frame!r}", action, mass)

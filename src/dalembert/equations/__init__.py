@@ -1,0 +1,8 @@
+"""Equations on paper: a quantity of a robot as SymPy and LaTeX, simplified, with numbers or with symbols."""
+
+from .derive import derive
+from .document import document, symbols_used
+from .equation import Equation
+from .parameters import Parameter, checked_groups
+
+__all__ = ["Equation", "Parameter", "checked_groups", "derive", "document", "symbols_used"]

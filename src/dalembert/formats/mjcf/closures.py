@@ -1,0 +1,142 @@
+"""MJCF <equality>: linear laws between joints become couplings, others equations; connect and weld close loops."""
+
+from __future__ import annotations
+
+from math import comb
+
+import numpy as np
+
+from dalembert.model import ModelBuilder
+from dalembert.spatial import Pose
+
+from ..ledger import Ledger
+from .compile import Compiled, pose
+from .tree import Mimics, Names
+
+EXACTLY = "held exactly: MuJoCo's softness (solref, solimp) is not used"
+
+
+def active(given: Compiled, ledger: Ledger) -> list[int]:
+    """The equalities that hold; those switched off are logged."""
+    m = given.m
+    off = given.disabled("EQUALITY", "CONSTRAINT")
+    found = []
+    for i in range(m.neq):
+        if off or not m.eq_active0[i]:
+            ledger.count(given.where("equality", i), "equality that is not active", "passed over")
+        else:
+            found.append(i)
+    return found
+
+
+def couple(given: Compiled, equalities: list[int], names: Names, option: str, ledger: Ledger) -> tuple[Mimics, dict]:
+    """Joint laws: (couplings, equations), the second as equality → (follower, leader or -1, coefficients)."""
+    m, mj = given.m, given.mj
+    mimics: Mimics = {}
+    equations: dict[int, tuple[int, int, list[float]]] = {}
+    for i in equalities:
+        if int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_JOINT):
+            follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
+            law = _law(given, i, follower, leader)
+        elif int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_TENDON) and (pair := _tied(given, i)):
+            follower, leader, law = pair
+        else:
+            continue
+        where = given.where("equality", i)
+        of, to = names.joints[follower], names.joints[leader] if leader >= 0 else ""
+        if leader < 0:
+            equations[i] = follower, -1, law
+            ledger.info(where, f"joint '{of}' is held at {law[0]:g}", f"an equation of the model; {EXACTLY}")
+        elif option == "free":
+            ledger.info(where, f"joint '{of}' follows '{to}'", 'independent, as mimic="free" asks')
+        elif any(law[2:]) or not law[1] or follower in mimics or _leads(mimics, leader) == follower:
+            equations[i] = follower, leader, law
+            ledger.info(where, f"joint '{of}' follows '{to}' by a polynomial", f"an equation of the model; {EXACTLY}")
+        else:
+            mimics[follower] = leader, law[1], law[0]
+            what = f"joint '{of}' follows '{to}': q = {law[1]:g}·q('{to}') + {law[0]:g}"
+            ledger.info(where, what, f"shares its coordinate; {EXACTLY}")
+    return mimics, equations
+
+
+def _tied(given: Compiled, index: int) -> tuple[int, int, list[float]] | None:
+    """The law of a fixed tendon of constant length over two joints: its second joint follows the first."""
+    m, mj = given.m, given.mj
+    tendon = int(m.eq_obj1id[index])
+    wraps = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon] + m.tendon_num[tendon]))
+    fixed = all(int(m.wrap_type[w]) == int(mj.mjtWrap.mjWRAP_JOINT) for w in wraps)
+    if m.eq_obj2id[index] >= 0 or not fixed or len(wraps) != 2 or m.wrap_prm[wraps[1]] == 0.0:
+        return None
+    leader, follower = (int(m.wrap_objid[w]) for w in wraps)
+    c, d = (float(m.wrap_prm[w]) for w in wraps)
+    length = float(m.tendon_length0[tendon] + m.eq_data[index, 0])
+    return follower, leader, [length / d, -c / d]
+
+
+def _leads(mimics: Mimics, joint: int) -> int:
+    """The joint at the end of a chain of leaders."""
+    while joint in mimics:
+        joint = mimics[joint][0]
+    return joint
+
+
+def _law(given: Compiled, index: int, follower: int, leader: int) -> list[float]:
+    """Coefficients of q(follower) in powers of q(leader); MuJoCo counts both from their reference positions."""
+    m = given.m
+    a = np.array(m.eq_data[index, :5])
+    y0 = float(m.qpos0[m.jnt_qposadr[follower]])
+    if leader < 0:
+        return [y0 + float(a[0])]
+    x0 = float(m.qpos0[m.jnt_qposadr[leader]])
+    law = [sum(float(a[k]) * comb(k, n) * (-x0) ** (k - n) for k in range(n, 5)) for n in range(5)]
+    law[0] += y0
+    return law
+
+
+def add_closures(
+    given: Compiled, builder: ModelBuilder, equalities: list[int], equations: dict, names: Names, ledger: Ledger
+) -> None:
+    """Equations of joints, loops of bodies; what has no counterpart is logged."""
+    m, mj = given.m, given.mj
+    taken: set[str] = set()
+    for i in equalities:
+        kind, where = int(m.eq_type[i]), given.where("equality", i)
+        name = given.name("equality", i) or f"equality{i}"
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        if i in equations:
+            follower, leader, law = equations[i]
+            to = names.joints[leader] if leader >= 0 else ""
+            builder.add_equation(name, names.joints[follower], to, coefficients=law)
+        elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
+            _close(given, builder, i, name, names, ledger)
+        elif kind == int(mj.mjtEq.mjEQ_JOINT) or (kind == int(mj.mjtEq.mjEQ_TENDON) and _tied(given, i)):
+            continue  # coupled, or set free
+        else:
+            word = mj.mjtEq(kind).name.removeprefix("mjEQ_").lower()
+            ledger.warning(where, f"an equality of kind {word}", "not used: the motion is not held to it")
+
+
+def _close(given: Compiled, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:
+    """<connect> or <weld>: a loop between two places."""
+    m, mj, where = given.m, given.mj, given.where("equality", index)
+    one, two = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
+    weld = int(m.eq_type[index]) == int(mj.mjtEq.mjEQ_WELD)
+    data = np.array(m.eq_data[index])
+    if int(m.eq_objtype[index]) == int(mj.mjtObj.mjOBJ_SITE):
+        X_aK, X_bL = (pose(m.site_pos[site], m.site_quat[site]) for site in (one, two))
+        one, two = int(m.site_bodyid[one]), int(m.site_bodyid[two])
+    elif weld:
+        X_aK, X_bL = pose(data[3:6], data[6:10]), Pose(np.eye(3), data[:3])
+    else:
+        X_aK, X_bL = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
+    a, b = names.bodies[one], names.bodies[two]
+    if m.body_weldid[one] == m.body_weldid[two]:
+        ledger.info(where, f"ties '{a}' to '{b}', which do not move against each other", "without effect")
+        return
+    kind = "weld" if weld and data[10] > 0.0 else "point"
+    if weld and kind == "point":
+        ledger.info(where, "a weld with torquescale 0", "holds the point, not the rotation")
+    builder.add_closure(name, kind, a=a, b=b, placement_a=X_aK, placement_b=X_bL)
+    ledger.info(where, f"'{a}' and '{b}' are tied in a loop ({kind})", f"kept as a closure; {EXACTLY}")

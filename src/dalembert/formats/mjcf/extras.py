@@ -1,0 +1,107 @@
+"""What an MJCF model has beside bodies and joints: forces that are dropped are warnings, the rest is information."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..ledger import Ledger
+from ..xml import tag_of
+from .compile import Compiled
+
+PHYSICS = {"gravity", "density", "viscosity", "wind"}  # of <option>; its other words concern the solver
+REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
+
+
+def report_extras(given: Compiled, ledger: Ledger) -> None:
+    """Log what does not enter the model."""
+    _compiler(given, ledger)
+    _surroundings(given, ledger)
+    _tendons(given, ledger)
+    _actuators(given, ledger)
+    _contacts(given, ledger)
+
+
+def _compiler(given: Compiled, ledger: Ledger) -> None:
+    """Masses that MuJoCo changes because the file asks it to."""
+    for document, element in given.source.elements:
+        if tag_of(element) != "compiler":
+            continue
+        for name in REPAIRS:
+            value = element.get(name)
+            if value not in (None, "false", "auto", "0", "-1"):
+                ledger.count(document.where(element), f'compiler {name}="{value}"', "as MuJoCo does: masses follow it")
+
+
+def _surroundings(given: Compiled, ledger: Ledger) -> None:
+    m = given.m
+    where = given.source.first("option")
+    if given.disabled("GRAVITY"):
+        ledger.info(where, "gravity is disabled", "gravity is 0")
+    for document, element in given.source.elements:
+        if tag_of(element) == "option" and set(element.attrib) - PHYSICS:
+            ledger.count(document.where(element), "<option> of the simulator's solver", "passed over")
+    if m.nv == 0:
+        return
+    fluid = [f"{name} {getattr(m.opt, name):g}" for name in ("density", "viscosity") if getattr(m.opt, name)]
+    if fluid:
+        ledger.warning(where, f"a fluid around the bodies ({', '.join(fluid)})", "its forces are not used")
+    afloat = [i for i in range(1, m.nbody) if m.body_gravcomp[i] and m.body_weldid[i]]
+    if afloat and not given.disabled("GRAVITY"):
+        what = f"gravity is compensated on {len(afloat)} bodies (gravcomp)"
+        ledger.warning(given.where("body", afloat[0]), what, "not used: gravity acts on them in full")
+    for i in range(m.nbody):
+        if m.body_plugin[i] >= 0:
+            ledger.warning(given.where("body", i), "a plugin acts on the body", "its forces are not used")
+
+
+def _tendons(given: Compiled, ledger: Ledger) -> None:
+    m = given.m
+    forces = {
+        "stiffness": [m.tendon_stiffness, m.tendon_stiffnesspoly],
+        "damping": [m.tendon_damping, m.tendon_dampingpoly],
+        "armature": [m.tendon_armature],
+        "frictionloss": [m.tendon_frictionloss],
+    }
+    for i in range(m.ntendon):
+        acting = [name for name, arrays in forces.items() if any(np.any(array[i]) for array in arrays)]
+        where = given.where("tendon", i)
+        if acting:
+            name = given.name("tendon", i)
+            ledger.warning(where, f"tendon '{name}' has {' and '.join(acting)}", "its forces are not used")
+        elif m.tendon_limited[i]:
+            ledger.count(where, "tendon with a limit", "not used: limits are no part of the tree's equations")
+        else:
+            ledger.count(where, "tendon without forces of its own", "not used: it only guides actuators")
+
+
+def _actuators(given: Compiled, ledger: Ledger) -> None:
+    """Motors are what tau stands for; what acts without a command is dropped, and said."""
+    m, mj = given.m, given.mj
+    single = (int(mj.mjtJoint.mjJNT_SLIDE), int(mj.mjtJoint.mjJNT_HINGE))
+    for i in range(m.nactuator):
+        where, name = given.where("actuator", i), given.name("actuator", i)
+        direct = int(m.actuator_trntype[i]) in (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
+        direct = direct and int(m.jnt_type[m.actuator_trnid[i, 0]]) in single
+        bias = mj.mjtBias(int(m.actuator_biastype[i]))
+        if (m.actuator_armature[i] or np.any(m.actuator_damping[i])) and not direct:
+            what = f"actuator '{name}' has armature or damping and acts on no single joint"
+            ledger.warning(where, what, "its rotor and damper are not used")
+        if np.any(m.actuator_dampingpoly[i]):
+            ledger.warning(where, f"damping of actuator '{name}' grows with speed", "the first number is used")
+        if bias == mj.mjtBias.mjBIAS_MUSCLE:
+            ledger.warning(where, f"'{name}' is a muscle, which pulls also when passive", "its force is not used")
+        elif bias == mj.mjtBias.mjBIAS_NONE:
+            ledger.count(where, "actuator", "its command is part of tau")
+        else:
+            ledger.count(where, "actuator with a law of its own (servo)", "its force is part of tau, its law not used")
+
+
+def _contacts(given: Compiled, ledger: Ledger) -> None:
+    m = given.m
+    touching = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
+    if touching.size and m.nv:
+        what = f"{touching.size} geoms that can touch"
+        ledger.info(given.where("geom", int(touching[0])), what, "contact is no part of the tree's equations")
+    for document, element in given.source.elements:
+        if tag_of(element) in ("pair", "exclude"):
+            ledger.count(document.where(element), f"<{tag_of(element)}>", "contact is no part of the tree's equations")

@@ -1,0 +1,158 @@
+"""MJCF joints from the compiled model: kind, anchor, reference, limits, springs, dampers, rotors, motors.
+
+A coordinate is MuJoCo's qpos, so that states carry over: `ref` moves the joint frame, not the coordinate.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.spatial import Pose, so3
+
+from ..ledger import Ledger
+from .compile import Compiled
+
+FREE, BALL, SLIDE, HINGE = range(4)  # mjtJoint
+ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]  # of a free joint, whose velocity MuJoCo writes linear part first
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One joint. `before` leads from the body frame that it finds to its joint frame, `after` from the frame that it
+    moves back to the body frame; `fields` are the keyword arguments of the model's joint."""
+
+    index: int
+    name: str
+    kind: str
+    before: Pose
+    after: Pose
+    fields: dict[str, Any]
+
+
+def read_joint(given: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
+    """Read joint `index` of the compiled model, to be called `name`."""
+    m, kind = given.m, int(given.m.jnt_type[index])
+    axis, anchor = np.array(m.jnt_axis[index]), np.array(m.jnt_pos[index])
+    ref = float(m.qpos0[m.jnt_qposadr[index]])
+    still = Pose.identity()
+    before = after = still
+    fields = _effects(given, index, kind, ledger)
+    if kind == SLIDE:
+        before = Pose(np.eye(3), -ref * axis)
+    elif kind in (HINGE, BALL):
+        turned = so3.about_axis(axis, -ref) if kind == HINGE and ref else np.eye(3)
+        before, after = Pose(turned, anchor), Pose(np.eye(3), -anchor)
+    if kind in (SLIDE, HINGE):
+        fields |= {"axis": axis} | _limits(given, index, ledger) | _effort(given, index, ledger)
+    elif m.jnt_limited[index]:
+        ledger.count(given.where("joint", index), "limits of a ball joint", "not kept: it has no coordinate to bound")
+    unlimited = kind == HINGE and "lower" not in fields
+    word = "continuous" if unlimited else {FREE: "free", BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}[kind]
+    return Joint(index, name, word, before, after, fields)
+
+
+def _effects(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str, Any]:
+    """Armature, damping, friction and spring, those of the motors included that act on this joint alone."""
+    m, where = given.m, given.where("joint", index)
+    nv = {FREE: 6, BALL: 3}.get(kind, 1)
+    at = slice(m.jnt_dofadr[index], m.jnt_dofadr[index] + nv)
+    fields: dict[str, Any] = {
+        "armature": np.array(m.dof_armature[at]),
+        "damping": np.array(m.dof_damping[at]),
+        "friction": np.array(m.dof_frictionloss[at]),
+    }
+    for motor in motors(given, index) if nv == 1 else ():
+        square = float(m.actuator_gear[motor, 0]) ** 2
+        fields["armature"] += square * m.actuator_armature[motor]
+        fields["damping"] += square * m.actuator_damping[motor]
+    if given.disabled("DAMPER"):
+        fields["damping"][:] = 0.0
+    if given.disabled("FRICTIONLOSS", "CONSTRAINT"):
+        fields["friction"][:] = 0.0
+    if np.any(fields["friction"]):
+        ledger.count(
+            where,
+            "frictionloss of joints, for which MuJoCo states no slip speed",
+            "Coulomb friction, with slip_speed 0.01 rad/s or m/s assumed: smooth below it",
+        )
+    if np.any(m.dof_dampingpoly[at]) and not given.disabled("DAMPER"):
+        ledger.warning(where, "damping that grows with speed (damping has several numbers)", "the first one is used")
+    if kind == FREE:
+        if np.any(fields["armature"]) or np.any(fields["friction"]):
+            what = "armature or frictionloss of a free joint, which MuJoCo feels along world axes"
+            ledger.warning(where, what, "felt along body axes: turning and moving at once differs")
+        fields = {name: value[ANGULAR_FIRST] for name, value in fields.items()}
+    return fields | _spring(given, index, kind, nv, ledger)
+
+
+def _spring(given: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> dict[str, Any]:
+    m, where = given.m, given.where("joint", index)
+    k = float(m.jnt_stiffness[index])
+    if given.disabled("SPRING"):
+        return {}
+    if np.any(m.jnt_stiffnesspoly[index]):
+        ledger.warning(where, "a spring that is not linear (stiffness has several numbers)", "the first one is used")
+    if m.jnt_springyield[index]:
+        ledger.warning(where, "a spring that yields (springyield)", "elastic without bound")
+    if not k:
+        return {}
+    start = m.jnt_qposadr[index]
+    stiffness = np.full(nv, k)
+    if kind == FREE:
+        ledger.warning(where, f"stiffness {k:g} of a free joint", "kept for the rotation, not used for the position")
+        stiffness[3:] = 0.0
+    return {"stiffness": stiffness, "rest": np.array(m.qpos_spring[start : start + {FREE: 7, BALL: 4}.get(kind, 1)])}
+
+
+def _limits(given: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
+    m = given.m
+    lower, upper = (float(bound) for bound in m.jnt_range[index])
+    if lower > upper:
+        what = f"range {lower:g} {upper:g} has the larger limit first; likely cause: flipped"
+        ledger.warning(given.where("joint", index), what, "unlimited, as MuJoCo takes it")
+    if lower > upper or not m.jnt_limited[index] or given.disabled("LIMIT", "CONSTRAINT"):
+        return {}
+    return {"lower": lower, "upper": upper}
+
+
+def motors(given: Compiled, joint: int) -> list[int]:
+    """The actuators that act on this joint directly."""
+    m, mj = given.m, given.mj
+    direct = (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
+    return [i for i in range(m.nactuator) if int(m.actuator_trntype[i]) in direct and m.actuator_trnid[i, 0] == joint]
+
+
+def _effort(given: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
+    """The largest force on the joint: what its motors can give together, within the joint's own actuatorfrcrange."""
+    m = given.m
+    strengths = [_strength(given, motor) for motor in motors(given, index)]
+    limits = [sum(strengths)] if strengths and np.all(np.isfinite(strengths)) else []
+    if m.jnt_actfrclimited[index]:
+        limits.append(_largest(given, "joint", index, m.jnt_actfrcrange[index], ledger))
+    return {"effort_limit": float(min(limits))} if limits else {}
+
+
+def _strength(given: Compiled, motor: int) -> float:
+    """The largest force of an actuator at its joint; inf when nothing bounds it."""
+    m, mj = given.m, given.mj
+    gear, bounds = abs(float(m.actuator_gear[motor, 0])), []
+    if m.actuator_forcelimited[motor]:
+        bounds.append(np.max(np.abs(m.actuator_forcerange[motor])))
+    plain = int(m.actuator_gaintype[motor]) == int(mj.mjtGain.mjGAIN_FIXED)
+    alone = int(m.actuator_biastype[motor]) == int(mj.mjtBias.mjBIAS_NONE)
+    direct = int(m.actuator_dyntype[motor]) == int(mj.mjtDyn.mjDYN_NONE)
+    control = m.actuator_ctrladr[motor]
+    if plain and alone and direct and m.actuator_ctrllimited.size > control and m.actuator_ctrllimited[control]:
+        bounds.append(abs(m.actuator_gainprm[motor, 0]) * np.max(np.abs(m.actuator_ctrlrange[control])))
+    return gear * float(min(bounds)) if bounds else np.inf
+
+
+def _largest(given: Compiled, kind: str, index: int, bounds: Any, ledger: Ledger) -> float:
+    lower, upper = abs(float(bounds[0])), abs(float(bounds[1]))
+    if lower != upper:
+        what = f"actuatorfrcrange {float(bounds[0]):g} {float(bounds[1]):g} is not symmetric"
+        ledger.info(given.where(kind, index), what, "the larger one bounds the effort both ways")
+    return max(lower, upper)

@@ -1,0 +1,78 @@
+"""MJCF files → Model, through MuJoCo's own compiler: defaults, classes, includes, frames, angles and inertia from
+geometry are what MuJoCo means. What it has and the model has not is in the ledger; every error has its file and line.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.model import Model, ModelBuilder
+
+from ..diagnosis import diagnose
+from ..ledger import Finding, Ledger
+from .closures import active, add_closures, couple
+from .compile import Compiled, compiled
+from .extras import report_extras
+from .geometry import add_geometry
+from .source import read_source
+from .tree import add_bodies, add_sites, name_all
+
+BASES = ("fixed", "free")
+MIMICS = ("couple", "free")
+
+
+def read_mjcf(
+    source: str | bytes | os.PathLike[str],
+    *,
+    base: str | None = None,
+    strict: bool = False,
+    mimic: str = "couple",
+) -> tuple[Model, tuple[Finding, ...]]:
+    """Read an MJCF file, or MJCF text (a string that starts with "<"), into a model and its import log.
+
+    base: "fixed" or "free" for the one body in <worldbody>; None: as the file says.
+    strict: any finding that concerns physics raises.
+    mimic: "couple" lets joints that <equality> ties linearly share their leader's coordinate; "free" makes them
+    independent and logs it. Needs `mujoco` (pip install 'dalembert[mjcf]').
+    """
+    if base is not None and base not in BASES:
+        raise unknown("base", base, BASES, "read_mjcf")
+    if mimic not in MIMICS:
+        raise unknown("mimic option", mimic, MIMICS, "read_mjcf")
+    ledger = Ledger()
+    text = read_source(source, ledger)
+    given = compiled(text, ledger)
+    if given.m.nbody == 1 and given.m.ngeom + given.m.nsite == 0:
+        raise text.document.error(
+            text.document.root, "<worldbody> has nothing in it; if this is a part, load the file that includes it"
+        )
+    report_extras(given, ledger)
+    return _build(given, base, mimic, ledger), ledger.close(strict=strict)
+
+
+def _build(given: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Model:
+    document = given.source.document
+    default = Path(document.label).stem if document.label[0] != "<" else "robot"
+    gravity = np.zeros(3) if given.disabled("GRAVITY") else np.array(given.m.opt.gravity)
+    try:
+        builder = ModelBuilder((document.root.get("model") or "").strip() or default, gravity)
+        names = name_all(given, ledger)
+        equalities = active(given, ledger)
+        mimics, equations = couple(given, equalities, names, mimic, ledger)
+        add_bodies(given, builder, names, mimics, base, ledger)
+        add_sites(given, builder, names, ledger)
+        add_geometry(given, builder, names, ledger)
+        add_closures(given, builder, equalities, equations, names, ledger)
+        model = builder.model()
+    except DalembertError as error:
+        if str(error).startswith(tuple({place.label for place, _ in given.source.places})):
+            raise
+        raise document.error(document.root, str(error)) from None
+    places = {name: given.where("body", i) for i, name in enumerate(names.bodies)}
+    places |= {name: given.where("joint", j) for j, name in enumerate(names.joints[: given.m.njnt])}
+    diagnose(ledger, model, lambda name: places.get(name, document.where(document.root)))
+    return model

@@ -1,0 +1,76 @@
+"""Where the files that a robot description names (meshes, packages) lie on this disk. Nothing is ever fetched."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import unquote
+
+# Variables that list folders which hold packages or models; the second part leads from such a folder to the packages.
+SEARCHED = (
+    ("ROS_PACKAGE_PATH", ""),
+    ("AMENT_PREFIX_PATH", "share"),
+    ("GZ_SIM_RESOURCE_PATH", ""),
+    ("GAZEBO_MODEL_PATH", ""),
+    ("SDF_PATH", ""),
+)
+PACKAGES = ("package", "model")  # schemes whose first word is the name of a folder to look for
+
+
+class Resources:
+    """Finds files for one robot description, which lies in `folder` (None: text without a place)."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder.absolute() if folder is not None else None
+        self._packages: dict[str, list[str]] = {}  # name → folders that may be the package
+
+    def find(self, uri: str) -> str | None:
+        """The path of package://name/rest, model://name/rest, file://path, or a path; None when there is no such file.
+
+        After package:/// comes an absolute path or, as some files have it, the package's name.
+
+        A package is the folder of that name among the folders above the description, or beside one of them, or
+        in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH (share), GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH, SDF_PATH.
+        """
+        scheme, parted, rest = uri.partition("://")
+        if not parted:
+            return self._file(uri)
+        if scheme == "file":
+            return self._file(rest) or self._file(unquote(rest))
+        if scheme not in PACKAGES:
+            return None  # http and the like: never fetched
+        if rest.startswith("/") and (found := self._file(rest)):
+            return found
+        name, _, inside = rest.lstrip("/").partition("/")
+        return self._packaged(name, inside)
+
+    def package(self, name: str) -> str | None:
+        """The folder of a package, where there is one."""
+        return next(iter(self._folders(name)), None) if name else None
+
+    def _file(self, path: str) -> str | None:
+        full = os.path.join(self._folder, path) if self._folder is not None else path
+        return full if os.path.isabs(full) and os.path.isfile(full) else None
+
+    def _packaged(self, name: str, inside: str) -> str | None:
+        paths = (os.path.join(root, inside) for root in self._folders(name))
+        return next((path for path in paths if os.path.isfile(path)), None)
+
+    def _folders(self, name: str) -> list[str]:
+        if name not in self._packages:
+            self._packages[name] = [folder for folder in self._candidates(name) if os.path.isdir(folder)]
+        return self._packages[name]
+
+    def _candidates(self, name: str) -> Iterator[str]:
+        """Folders that may be the package."""
+        above = [self._folder, *self._folder.parents] if self._folder is not None else []
+        for folder in above:
+            if folder.name == name:
+                yield str(folder)
+            yield os.path.join(folder, name)
+        for variable, inside in SEARCHED:
+            for entry in filter(None, os.environ.get(variable, "").split(os.pathsep)):
+                if os.path.basename(entry.rstrip("/")) == name:
+                    yield entry
+                yield os.path.join(entry, inside, name)

@@ -1,0 +1,219 @@
+"""From links and joints of an SDF model to the model: bodies at their joints, loops as closures.
+
+A link whose origin lies on the axis of its joint is a body of that name. Where the axis passes elsewhere, the body is
+named like the joint and lies at SDF's joint frame, and the link is a part fixed to it, with a frame of its own name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import ModelBuilder
+from dalembert.model.assembly import WORLD
+from dalembert.spatial import Inertia, Pose, so3
+
+from ..ledger import Ledger
+from .joints import Joint
+from .links import Link
+from .tree import Step
+
+ROUND_OFF = 64 * np.finfo(float).eps  # of poses that are products of others
+CLOSURES = {
+    "revolute": "revolute", "continuous": "revolute", "prismatic": "prismatic", "ball": "point", "fixed": "weld",
+    "universal": "universal",
+}  # fmt: skip
+PERPENDICULAR = 1e-9
+
+
+class Assembly:
+    """Hands links to a builder, one after the other, parents first."""
+
+    def __init__(self, builder: ModelBuilder, links: Mapping[str, Link], joints: set[str], ledger: Ledger) -> None:
+        self.builder, self.links, self.ledger = builder, links, ledger
+        self._names = {*links}  # of bodies and frames
+        self._joints = set(joints)
+        self._carriers: dict[str, tuple[str, Pose]] = {WORLD: (WORLD, Pose.identity())}  # link → its body, and where
+
+    def add_root(self, name: str, base: str) -> None:
+        """A link that floats in the world, or is held there as the file places it."""
+        link = self.links[name]
+        joint = _free(name, self._joints, "_root")
+        self._joints.add(joint)
+        if base == "free":
+            self._report_start(link)
+        placement = Pose.identity() if base == "free" else link.X
+        self._carriers[name] = name, link.X
+        self._add(link.where, name, WORLD, base, joint, placement, link.inertia, {})
+        self._add_shapes(name)
+
+    def _report_start(self, link: Link) -> None:
+        """Where the file puts a floating base: an initial condition, no property of the model."""
+        if np.any(link.X.matrix() - np.eye(4)):
+            q = [*link.X.p.tolist(), *so3.to_quaternion(link.X.R).tolist()]
+            numbers = " ".join(f"{x:.9g}" for x in q)
+            what = f"the file puts the floating link '{link.name}' at x y z, w x y z = {numbers}"
+            self.ledger.info(
+                link.where, what, "q of a floating base is its pose in the world: start from these numbers"
+            )
+
+    def add(self, step: Step) -> None:
+        """A link that a joint carries."""
+        joint, link = step.joint, self.links[step.child]
+        parent, X_parent = self._carriers[step.parent]
+        axes = -joint.axes[::-1] if step.reversed else joint.axes
+        X = joint.X if _apart(joint, link.X) else link.X
+        shape: dict[str, Any] = {}
+        for key, axis in zip(("axis", "axis2"), axes, strict=False):
+            shape[key] = X.R.T @ axis
+        if joint.kind == "screw":
+            shape["pitch"] = joint.pitch
+        fields = {
+            key: value[::-1] if step.reversed and isinstance(value, list) else value
+            for key, value in joint.fields.items()
+        }
+        if joint.mimic is not None:
+            fields["mimic"] = (joint.mimic.leader, joint.mimic.multiplier, joint.mimic.offset)
+        if step.reversed:
+            self._report_reversed(joint)
+        at = relative(X_parent, X)
+        if X is link.X:
+            self._carriers[link.name] = link.name, link.X
+            self._add(joint.where, link.name, parent, joint.kind, joint.name, at, link.inertia, shape | fields)
+        else:
+            body = _free(joint.name, self._names, "_joint")
+            self._names.add(body)
+            self._carriers[link.name] = body, X
+            hold = _free(f"{joint.name}_link", self._joints, "_")
+            self._joints.add(hold)
+            self._add(joint.where, body, parent, joint.kind, joint.name, at, Inertia.zero(), shape | fields)
+            self._add(joint.where, link.name, body, "fixed", hold, relative(X, link.X), link.inertia, {})
+        self._add_shapes(link.name)
+
+    def _report_reversed(self, joint: Joint) -> None:
+        how = {
+            "universal": "; its coordinates are swapped",
+            "ball": f"; q is the rotation of '{joint.parent}' in '{joint.child}'",
+        }.get(joint.kind, "")
+        what = f"joint '{joint.name}' is the only way to its parent '{joint.parent}'"
+        self.ledger.info(joint.where, what, f"carried by '{joint.child}', with the same coordinate{how}")
+
+    def _add(
+        self,
+        where: str,
+        name: str,
+        parent: str,
+        kind: str,
+        joint: str,
+        placement: Pose,
+        inertia: Inertia,
+        fields: Mapping[str, Any],
+    ) -> None:
+        try:
+            self.builder.add_body(
+                name,
+                parent=parent,
+                joint=kind,
+                joint_name=joint,
+                placement=placement,
+                inertia_object=inertia,
+                **fields,
+            )
+        except DalembertError as error:
+            raise DalembertError(f"{where}: {error}") from None
+
+    def _add_shapes(self, name: str) -> None:
+        for placed in self.links[name].shapes:
+            self.builder.add_geometry(
+                placed.shape,
+                body=name,
+                placement=placed.placement,
+                role=placed.role,
+                color=placed.color,
+                name=placed.name,
+            )
+
+    def add_frame(self, name: str, link: str, X: Pose, where: str) -> None:
+        """A named frame, at X in the world, fixed to a link."""
+        if name in self._names:
+            return
+        self._names.add(name)
+        try:
+            self.builder.add_frame(name, body=link, placement=relative(self.links[link].X, X))
+        except DalembertError as error:
+            raise DalembertError(f"{where}: {error}") from None
+
+    def close(self, joint: Joint, groups: Mapping[str, str]) -> None:
+        """A joint that closes a loop."""
+        ledger, what = self.ledger, f"joint '{joint.name}' ({joint.kind}) closes a loop"
+        if groups[joint.parent] == groups[joint.child]:
+            ledger.info(joint.where, what, "without effect: fixed joints already make its ends one body")
+            return
+        if joint.kind not in CLOSURES:
+            cure = "let another joint close it: <physics><simbody><must_be_loop_joint>true"
+            raise DalembertError(f"{joint.where}: {what}, which a {joint.kind} joint cannot; {cure}")
+        shape = {key: joint.X.R.T @ axis for key, axis in zip(("axis", "axis2"), joint.axes, strict=False)}
+        if joint.kind == "universal" and abs(joint.axes[0] @ joint.axes[1]) > PERPENDICULAR:
+            raise DalembertError(f"{joint.where}: {what}, and its axes are not perpendicular; make them so")
+        X_parent = Pose.identity() if joint.parent == WORLD else self.links[joint.parent].X
+        self.builder.add_closure(
+            joint.name,
+            CLOSURES[joint.kind],
+            a=joint.parent,
+            b=joint.child,
+            placement_a=relative(X_parent, joint.X),
+            placement_b=relative(self.links[joint.child].X, joint.X),
+            **shape,
+        )
+        ledger.info(joint.where, what, f"kept as a {CLOSURES[joint.kind]} closure, without a coordinate of its own")
+        if joint.effects:
+            what = f"damping, friction or spring of joint '{joint.name}', which closes a loop"
+            ledger.warning(joint.where, what, "not used: a closure has no coordinate")
+        if joint.mimic is not None:
+            ledger.warning(joint.mimic.where, f"<mimic> of joint '{joint.name}', which closes a loop", "not used")
+
+
+def relative(X_WA: Pose, X_WB: Pose) -> Pose:
+    """X_AB, with zeros and ones where only round-off is beside them."""
+    X = X_WA.inverse() @ X_WB
+    least = ROUND_OFF * max(float(np.max(np.abs(X_WA.p))), float(np.max(np.abs(X_WB.p))))
+    nearest = np.round(X.R)
+    R = np.where(np.abs(X.R - nearest) <= ROUND_OFF, nearest, X.R)
+    return Pose(R, np.where(np.abs(X.p) <= least, 0.0, X.p))
+
+
+def _apart(joint: Joint, X: Pose) -> bool:
+    """Whether the joint would move the origin of a frame at X that is fixed in its child."""
+    if joint.kind in ("prismatic", "fixed"):
+        return False
+    d = X.p - joint.X.p
+    if joint.kind in ("revolute", "continuous", "screw"):
+        d = d - joint.axes[0] * (joint.axes[0] @ d)
+    scale = max(float(np.max(np.abs(X.p))), float(np.max(np.abs(joint.X.p))))
+    return bool(np.max(np.abs(d)) > ROUND_OFF * scale)
+
+
+def _free(name: str, taken: set[str], ending: str) -> str:
+    """The name, with the ending added until nothing else has it."""
+    while name in taken:
+        name += ending
+    return name
+
+
+def report_massless(steps: Sequence[Step], loops: Sequence[Joint], links: Mapping[str, Link], ledger: Ledger) -> None:
+    """Log moving pieces without any inertia: they make the mass matrix singular."""
+    heavy = {name for name, link in links.items() if np.any(link.inertia.parameters())}
+    heavy |= {end for joint in loops for end in (joint.parent, joint.child)}
+    leaders = {step.joint.mimic.leader for step in steps if step.joint.mimic is not None}
+    for step in reversed(steps):
+        if step.child in heavy:
+            heavy.add(step.parent)
+    for step in steps:
+        tied = step.joint.name in leaders or step.joint.mimic is not None
+        if step.child not in heavy and step.joint.kind != "fixed" and not tied:
+            what = f"joint '{step.joint.name}' moves links that have no mass at all, from '{step.child}' on"
+            cure = "kept: the mass matrix is singular and forward dynamics undefined; give the links an <inertial>"
+            ledger.warning(step.joint.where, what, cure)

@@ -1,0 +1,106 @@
+"""Joints of an SDF model that follow others: <mimic>, and gearboxes, which are the same law between two hinges."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import ModelBuilder
+
+from ..ledger import Ledger
+from .joints import Joint, Mimic
+from .tree import Step
+
+LEADERS = ("revolute", "continuous", "prismatic", "screw")
+HINGES = ("revolute", "continuous")
+PARALLEL = 1e-3  # sine of the angle by which the axis of a gearbox may miss that of the hinge: files round to 4 digits
+
+
+def settle(
+    steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], option: str, ledger: Ledger
+) -> list[Step]:
+    """The steps with those mimics that hold, gearboxes among them; none if option is "free"."""
+    steps = _geared(steps, gears, groups, ledger)
+    kinds = {step.joint.name: step.joint.kind for step in steps}
+    settled = []
+    for step in steps:
+        mimic = step.joint.mimic
+        if mimic is not None:
+            trouble = _trouble(mimic, kinds)
+            law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
+            what = f"joint '{step.joint.name}' follows '{mimic.leader}': {law}"
+            if option == "free":
+                ledger.info(mimic.where, what + trouble, 'independent, as mimic="free" asks')
+            elif trouble:
+                ledger.warning(mimic.where, what + trouble, "independent")
+            if option == "free" or trouble:
+                step = replace(step, joint=replace(step.joint, mimic=None))
+        settled.append(step)
+    return settled
+
+
+def _trouble(mimic: Mimic, kinds: Mapping[str, str]) -> str:
+    """Why a mimic cannot hold, or nothing. Rings of joints that follow each other are found later."""
+    if mimic.leader not in kinds:
+        return ", which is no joint of the tree"
+    if kinds[mimic.leader] not in LEADERS:
+        return f", which is a {kinds[mimic.leader]} joint"
+    return ", which never moves" if mimic.multiplier == 0.0 else ""
+
+
+def _geared(steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], ledger: Ledger) -> list[Step]:
+    """The steps with a mimic for each gearbox: θ2 = -ratio · θ1, angles of child and parent in the reference body."""
+    joints = {step.joint.name: step.joint for step in steps}
+    for gear in gears:
+        reference, ratio = gear.gear or ("", 0.0)
+        shafts = [
+            _shaft(joints.values(), groups, reference, link, axis)
+            for link, axis in zip((gear.parent, gear.child), gear.axes, strict=True)
+        ]
+        what = f"gearbox '{gear.name}' with ratio {ratio:g} in '{reference}'"
+        if shafts[0] is None or shafts[1] is None or ratio == 0.0:
+            cure = "not used: it needs a ratio other than 0 and a hinge along each axis from the reference body"
+            ledger.warning(gear.where, what, cure)
+            continue
+        (driver, sign1), (driven, sign2) = shafts[0], shafts[1]
+        law = -ratio * sign1 * sign2
+        if driven.mimic is not None:
+            driver, driven, law = driven, driver, 1.0 / law
+        if driven.mimic is not None:
+            ledger.warning(gear.where, what, "not used: both of its hinges already follow other joints")
+            continue
+        joints[driven.name] = replace(driven, mimic=Mimic(driver.name, law, 0.0, gear.where))
+        action = f"kept as a mimic: q('{driven.name}') = {law:g}·q('{driver.name}')"
+        ledger.info(gear.where, what, action)
+    return [replace(step, joint=joints[step.joint.name]) for step in steps]
+
+
+def _shaft(
+    joints: Iterable[Joint], groups: Mapping[str, str], reference: str, link: str, axis: np.ndarray
+) -> tuple[Joint, float] | None:
+    """The hinge between the reference body and a link along that axis, and the sign of its angle about the axis."""
+    ends = groups[reference], groups[link]
+    for joint in joints:
+        if joint.kind not in HINGES or np.linalg.norm(np.cross(axis, joint.axes[0])) > PARALLEL:
+            continue
+        sign = float(np.sign(axis @ joint.axes[0]))
+        if (groups[joint.parent], groups[joint.child]) == ends:
+            return joint, sign
+        if (groups[joint.child], groups[joint.parent]) == ends:
+            return joint, -sign
+    return None
+
+
+def check(builder: ModelBuilder, steps: Iterable[Step]) -> None:
+    """Raise at the first mimic that cannot be."""
+    for step in steps:
+        if step.joint.mimic is not None:
+            try:
+                builder.coupled(step.joint.name)
+            except DalembertError as error:
+                raise DalembertError(
+                    f'{step.joint.mimic.where}: {error}; mimic="free" makes them independent'
+                ) from None

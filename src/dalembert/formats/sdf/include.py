@@ -1,0 +1,108 @@
+"""<include> of SDF: models in other local files. Nothing is ever fetched from a network."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from lxml import etree
+
+from ..xml import children, parse, tag_of
+from .source import Element, Source, content, version_of
+
+MOST = 200  # included files of one robot; a bomb of includes would have more
+FOLDERS = ("SDF_PATH", "GZ_SIM_RESOURCE_PATH", "IGN_GAZEBO_RESOURCE_PATH", "GAZEBO_MODEL_PATH")
+SCHEMES = ("model://", "package://")
+IN_INCLUDE = {"uri", "name", "pose", "static", "placement_frame"}
+
+
+@dataclass
+class Includes:
+    """How many files have been included so far."""
+
+    count: int = 0
+
+
+def included(source: Source, element: Element, includes: Includes) -> tuple[Source, Element]:
+    """The file an <include> names, and the one <model> in it."""
+    source.report(element, tags=IN_INCLUDE, attributes={"merge"}, idle={"plugin"}, why="not used: it is a plugin")
+    uri = source.word(element, "uri")
+    if uri is None:
+        raise source.error(element, "has no <uri>; add <uri>model://name</uri> or the path of a file")
+    found = locate(source, uri)
+    if found is None:
+        raise source.error(element, _not_found(source, uri))
+    path = _model_file(source, element, found)
+    if path in source.chain:
+        raise source.error(element, f"'{uri}' includes itself; remove the ring")
+    includes.count += 1
+    if includes.count > MOST:
+        raise source.error(element, f"more than {MOST} files are included; join them into one model")
+    document = parse(path)
+    if tag_of(document.root) != "sdf":
+        raise document.error(document.root, f"the included file holds <{tag_of(document.root)}>, expected <sdf>")
+    version = version_of(document, source.ledger)
+    made = replace(source, document=document, version=version, folder=path.parent, chain=(*source.chain, path))
+    models = [child for child in children(document.root) if tag_of(child) == "model"]
+    if len(models) != 1:
+        raise document.error(document.root, f"the included file has {len(models)} models, expected one")
+    source.ledger.info(source.where(element), f"included '{uri}'", f"read from {path}")
+    return made, models[0]
+
+
+def locate(source: Source, uri: str) -> Path | None:
+    """The local file or folder a URI names, or None: never an address in a network."""
+    scheme = next((scheme for scheme in SCHEMES if uri.startswith(scheme)), "")
+    if scheme:
+        folders, name = list(_folders(source)), uri.removeprefix(scheme)
+    elif "://" in uri and not uri.startswith("file://"):
+        return None
+    else:
+        name = uri.removeprefix("file://")
+        folders = [] if source.folder is None and not os.path.isabs(name) else [source.folder or Path("/")]
+    for folder in folders:
+        try:
+            path = (folder / name).resolve()
+            if path.exists():
+                return path
+        except (OSError, ValueError, RuntimeError):  # a name no file can have
+            return None
+    return None
+
+
+def _folders(source: Source) -> Iterator[Path]:
+    """Where model:// is looked for: beside the file, beside its folder, then where the simulator's variables say."""
+    if source.folder is not None:
+        yield from (source.folder, *list(source.folder.parents)[:3])
+    for variable in FOLDERS:
+        yield from (Path(part) for part in os.environ.get(variable, "").split(os.pathsep) if part)
+
+
+def _not_found(source: Source, uri: str) -> str:
+    if "://" in uri and not uri.startswith(("file://", *SCHEMES)):
+        return f"'{uri}' is in a network, where nothing is fetched from; download the model and give its path"
+    if source.folder is None and not uri.startswith(SCHEMES):
+        return f"'{uri}' is relative to a file, and this is text; load it from a file"
+    known = f"beside the file, in the three folders above it, or in {', '.join(FOLDERS)}"
+    return f"'{uri}' is not there; put it {known}" if uri.startswith(SCHEMES) else f"'{uri}' is not there; check it"
+
+
+def _model_file(source: Source, element: Element, path: Path) -> Path:
+    """The SDF file itself; of a folder, the one its model.config names for the newest version, else model.sdf."""
+    if not path.is_dir():
+        return path
+    config = path / "model.config"
+    names: list[tuple[str, str]] = []
+    if config.is_file():
+        root: etree._Element = parse(config).root
+        names = [(child.get("version") or "", content(child)) for child in children(root) if tag_of(child) == "sdf"]
+    name = max(names, key=_order)[1] if names else "model.sdf"
+    if not (path / name).is_file():
+        raise source.error(element, f"the folder '{path.name}' has no {name}; give the path of the SDF file")
+    return (path / name).resolve()
+
+
+def _order(entry: tuple[str, str]) -> list[int]:
+    return [int(part) for part in entry[0].split(".") if part.isascii() and part.isdigit()]

@@ -1,0 +1,88 @@
+"""The <dalembert> elements of a URDF file: what the robot as a whole and its joints have beyond the words of URDF."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import unknown
+from dalembert.model import KINDS
+from dalembert.spatial import Pose
+
+from ..xml import LARGEST, Document
+from .elements import Element, extension
+
+BASES = ("fixed", "free")
+SCALAR = (
+    "armature",
+    "slip_speed",
+    "stiffness",
+    "rest",
+)  # of a joint with one coordinate; URDF has the others
+MANY = (
+    *SCALAR,
+    "damping",
+    "friction",
+    "lower",
+    "upper",
+    "velocity_limit",
+    "effort_limit",
+)  # of planar and floating
+ROBOT = {"base", "gravity", "xyz", "rpy", *MANY}
+
+
+@dataclass(frozen=True)
+class Stated:
+    """<dalembert base gravity xyz rpy …/> of the robot: its base, where that is in the world, and gravity."""
+
+    base: str = "fixed"
+    placement: Pose = field(default_factory=Pose.identity)
+    gravity: tuple[float, float, float] | None = None
+    fields: dict[str, Any] = field(default_factory=dict)  # of the free joint
+
+
+def read_stated(document: Document, element: Element | None) -> Stated:
+    """What the <dalembert> of <robot> says of the robot as a whole."""
+    if element is None:
+        return Stated()
+    base = str(element.get("base", "fixed"))
+    if base not in BASES:
+        raise unknown("base", base, BASES, document.where(element))
+    fields = _many(document, element, base)
+    if fields and base != "free":
+        raise document.error(element, f'{next(iter(fields))} has no meaning without base="free"; remove it')
+    gravity = document.triple(element, "gravity") if element.get("gravity") is not None else None
+    placement = Pose.from_xyz_rpy(document.triple(element, "xyz"), document.triple(element, "rpy"))
+    return Stated(base, placement, gravity, fields)
+
+
+def read_effects(document: Document, joint: Element, kind: str) -> dict[str, Any]:
+    """<dalembert armature slip_speed stiffness rest …/>: joint physics that plain URDF has no words for."""
+    element = extension(document, joint, set(SCALAR if KINDS[kind].nv == 1 else MANY))
+    if element is None:
+        return {}
+    name = joint.get("name")
+    if kind == "fixed":
+        raise document.error(element, f"no meaning on the fixed joint '{name}'; for joints that move only")
+    if KINDS[kind].nv > 1:
+        return _many(document, element, kind)
+    fields = {str(attribute): document.number(element, str(attribute)) for attribute in element.attrib}
+    for attribute, value in fields.items():
+        if (value < 0.0 and attribute != "rest") or (value == 0.0 and attribute == "slip_speed"):
+            raise document.error(element, f"{attribute} of joint '{name}' is {value:g}; it must be positive")
+    return fields
+
+
+def _many(document: Document, element: Element, kind: str) -> dict[str, Any]:
+    """Effects of a joint with several coordinates: one number for each, or one for all."""
+    fields: dict[str, Any] = {}
+    for attribute in (str(key) for key in element.attrib if key in MANY):
+        size = KINDS[kind].nq if attribute in ("rest", "lower", "upper") else KINDS[kind].nv
+        count = 1 if attribute == "slip_speed" or len(document.text(element, attribute).split()) == 1 else size
+        values = np.array(document.numbers(element, attribute, count, largest=math.inf))
+        values = np.where(np.abs(values) > LARGEST, np.copysign(np.inf, values), values)
+        fields[attribute] = values[0] if count == 1 else values
+    return fields

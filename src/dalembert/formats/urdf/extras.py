@@ -1,0 +1,77 @@
+"""What URDF files carry beside links and joints: simulator and controller sections, and leftovers of xacro."""
+
+from __future__ import annotations
+
+from ..ledger import Ledger
+from ..xml import Document, children, tag_of
+from .elements import Element
+
+SILENT = {"link", "joint", "material", "dalembert", "loop_joint", "loop"}
+NOT_USED = {
+    "transmission": "not used: reduction and motor data do not enter (state rotor inertia as <dalembert armature>)",
+    "ros2_control": "not used: it concerns the controller",
+    "sensor": "not used: it carries no dynamics",
+}
+PHYSICAL = {"gravity", "physics", "coupling", "constraint", "spring", "damping"}
+
+# Gazebo's words for forces that the links and joints do not state themselves.
+GAZEBO_FORCES = {
+    "springStiffness", "dampingFactor", "turnGravityOff", "static", "kinematic", "fluid_added_mass", "joint",
+    "spring_stiffness", "velocity_decay",
+}  # fmt: skip
+OFF = {"", "0", "false"}
+
+
+def read_extras(document: Document, ledger: Ledger) -> None:
+    """Log every element of <robot> that is neither link nor joint; raise on unexpanded xacro."""
+    refuse_xacro(document)
+    for element in children(document.root):
+        tag, where = tag_of(element), document.where(element)
+        if tag in SILENT:
+            continue
+        if tag == "gazebo":
+            _gazebo(document, element, ledger)
+        elif tag in NOT_USED:
+            ledger.count(where, f"<{tag}>", NOT_USED[tag])
+        elif tag in PHYSICAL:
+            ledger.warning(where, f"<{tag}> in <robot> is not URDF and may carry physics", "not used")
+        else:
+            ledger.count(where, f"<{tag}> in <robot> is not URDF", "passed over")
+
+
+def refuse_xacro(document: Document) -> None:
+    """Raise at the first element of the xacro macro language."""
+    for element in document.root.iter():
+        if isinstance(element.tag, str) and (
+            element.prefix == "xacro" or "xacro" in element.tag.rpartition("}")[0] or element.tag.startswith("xacro:")
+        ):
+            raise document.error(
+                element,
+                "the file still holds xacro macros; name it .urdf.xacro, or expand it first: xacro in > out",
+            )
+
+
+def _gazebo(document: Document, element: Element, ledger: Ledger) -> None:
+    """<gazebo>: springs, damping and gravity set here would change the motion; the rest is contact, colour, plugins."""
+    target = element.get("reference")
+    forces = [child for child in children(element) if _is_force(child)]
+    for child in forces:
+        of = f" of '{target}'" if target else ""
+        ledger.warning(
+            document.where(child),
+            f"<gazebo>{of} sets {tag_of(child)}={(child.text or '').strip() or '…'}",
+            "not used: state it in <dynamics> or <dalembert>",
+        )
+    if not forces:
+        ledger.count(document.where(element), "<gazebo>", "not used: contact, colour, plugins of the simulator")
+
+
+def _is_force(element: Element) -> bool:
+    tag, text = tag_of(element), (element.text or "").strip().lower()
+    if tag == "gravity":
+        return text in OFF - {""}
+    try:
+        zero = float(text) == 0.0
+    except ValueError:
+        zero = text in OFF and not len(element)
+    return tag in GAZEBO_FORCES and not zero

@@ -1,0 +1,133 @@
+"""URDF <visual> and <collision>: shapes, placements and colours of a link, kept for viewers and mass properties."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TypeAlias
+
+import numpy as np
+
+from dalembert.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
+
+from ..ledger import Ledger
+from ..resources import Resources
+from ..xml import Document, children, tag_of
+from .elements import Element, origin, report_unknown, single
+
+ROLES = {"visual", "collision"}
+SHAPES = {"box": {"size"}, "sphere": {"radius"}, "cylinder": {"radius", "length"}, "capsule": {"radius", "length"}}
+Color: TypeAlias = tuple[float, float, float, float]
+
+LEFT_OUT = "left out of the geometry, which dynamics does not use"
+
+
+class GeometryReader:
+    """Reads the geometry of every link of one document."""
+
+    def __init__(self, document: Document, ledger: Ledger) -> None:
+        self._document = document
+        self._ledger = ledger
+        self._resources = Resources(document.folder)
+        self._colors = dict(_colors(document))
+
+    def read(self, link: Element) -> tuple[Geometry, ...]:
+        """The shapes of a link, in file order."""
+        elements = [child for child in children(link) if tag_of(child) in ROLES]
+        return tuple(made for element in elements if (made := self._geometry(element)) is not None)
+
+    def _geometry(self, element: Element) -> Geometry | None:
+        document, ledger, role = self._document, self._ledger, tag_of(element)
+        tags = {"origin", "geometry", "material"} if role == "visual" else {"origin", "geometry"}
+        report_unknown(document, element, ledger, tags=tags, attributes={"name"}, physical=set())
+        holder = single(document, element, "geometry", ledger)
+        shape = self._shape(element, holder)
+        if shape is None:
+            return None
+        color = self._color(element) if role == "visual" else None
+        placement = origin(document, element, ledger)
+        return Geometry(shape, placement, "visual" if role == "visual" else "collision", color, element.get("name", ""))
+
+    def _shape(self, element: Element, holder: Element | None) -> Shape | None:
+        """The one shape inside <geometry>; None where there is none that can be kept."""
+        document, ledger = self._document, self._ledger
+        found = list(children(holder)) if holder is not None else []
+        if not found:
+            ledger.count(document.where(element), f"<{tag_of(element)}> without a shape", LEFT_OUT)
+            return None
+        for extra in found[1:]:
+            ledger.info(document.where(extra), "a second shape in one <geometry>", "the first one is used")
+        shape = found[0]
+        tag = tag_of(shape)
+        if tag == "mesh":
+            return self._mesh(shape)
+        if tag not in SHAPES:
+            ledger.count(document.where(shape), f"<{tag}> is no shape of URDF", LEFT_OUT)
+            return None
+        report_unknown(document, shape, ledger, tags=set(), attributes=SHAPES[tag], physical=set())
+        sizes: dict[str, float] = {}
+        if tag == "box":
+            document.text(shape, "size")
+            sizes = dict(zip("xyz", document.triple(shape, "size"), strict=True))
+        else:
+            sizes = {name: document.number(shape, name) for name in sorted(SHAPES[tag])}
+        if min(sizes.values()) <= 0.0:
+            ledger.info(document.where(shape), "its size is not above 0", LEFT_OUT)
+            return None
+        if tag == "box":
+            return Box(np.array([*sizes.values()]))
+        if tag == "sphere":
+            return Sphere(sizes["radius"])
+        return (Cylinder if tag == "cylinder" else Capsule)(sizes["radius"], sizes["length"])
+
+    def _mesh(self, element: Element) -> Mesh:
+        document, ledger = self._document, self._ledger
+        report_unknown(document, element, ledger, tags=set(), attributes={"filename", "scale"}, physical=set())
+        stated = document.text(element, "filename").strip()
+        scale = document.triple(element, "scale") if element.get("scale") is not None else (1.0, 1.0, 1.0)
+        file = self._resources.find(stated)
+        if file is None:
+            fetched = stated.partition("://")[0] in ("http", "https", "ftp", "fuel")
+            why = "mesh on the network, which is never fetched" if fetched else "mesh file that was not found"
+            ledger.count(document.where(element), why, "kept by name: dynamics does not use it")
+        return Mesh(file or stated, np.array(scale))
+
+    def _color(self, visual: Element) -> Color | None:
+        """The colour of <material>: its own, or that of the material of the same name elsewhere in the file."""
+        material = single(self._document, visual, "material", self._ledger)
+        if material is None:
+            return None
+        color = _color(material)
+        return self._colors.get(material.get("name", "")) if color is None else color
+
+
+def report_materials(document: Document, ledger: Ledger) -> None:
+    """Log colours that are none, and textures, wherever they stand."""
+    for material in document.root.iter("material"):
+        for child in children(material):
+            if tag_of(child) == "texture":
+                ledger.count(document.where(material), "<texture> of a material", "not used: colours alone are kept")
+            elif tag_of(child) == "color" and _color(material) is None:
+                what = f'rgba="{child.get("rgba")}" is no colour, expected four numbers from 0 to 1'
+                ledger.info(document.where(material), what, "no colour")
+
+
+def _colors(document: Document) -> Iterator[tuple[str, Color]]:
+    """Colours by material name; those stated in <robot> come last, so that they win."""
+    own = [child for child in children(document.root) if tag_of(child) == "material"]
+    inside = [material for material in document.root.iter("material") if material.getparent() is not document.root]
+    for material in (*reversed(inside), *reversed(own)):
+        if (color := _color(material)) is not None:
+            yield material.get("name", ""), color
+
+
+def _color(material: Element) -> Color | None:
+    """The <color rgba> of a <material>, if it is one."""
+    for child in children(material):
+        if tag_of(child) == "color":
+            try:
+                red, green, blue, opacity = (float(word) for word in (child.get("rgba") or "").split())
+            except ValueError:
+                return None
+            if all(0.0 <= part <= 1.0 for part in (red, green, blue, opacity)):
+                return red, green, blue, opacity
+    return None

@@ -1,0 +1,223 @@
+"""URDF joints: kind, placement, axis, limits, dynamics, mimic, and the <dalembert> extension."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+from lxml import etree
+
+from dalembert.errors import unknown
+from dalembert.spatial import Pose
+
+from ..ledger import Ledger
+from ..xml import LARGEST, Document, children, tag_of
+from .elements import Element, origin, report_unknown, single
+from .extension import read_effects
+
+# URDF type -> joint kind of the model, and whether it has one coordinate (so that limits and dynamics have a meaning).
+KINDS = {
+    "revolute": ("revolute", True),
+    "continuous": ("continuous", True),
+    "prismatic": ("prismatic", True),
+    "fixed": ("fixed", False),
+    "floating": ("free", False),
+    "planar": ("planar", False),
+}
+CHILDREN = {
+    "origin", "parent", "child", "axis", "limit", "dynamics", "mimic", "calibration", "safety_controller", "dalembert"
+}  # fmt: skip
+NOT_USED = {"calibration", "safety_controller"}
+PHYSICAL = {"damping", "friction", "stiffness", "spring", "armature", "inertia", "physics", "actuator"}
+PHYSICAL_DYNAMICS = {
+    "D", "K", "mu_coulomb", "mu_viscous", "spring_stiffness", "spring_reference", "stiffness", "armature"
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Mimic:
+    """q = multiplier · q(leader) + offset."""
+
+    leader: str
+    multiplier: float
+    offset: float
+    element: etree._Element
+
+    @property
+    def law(self) -> tuple[str, float, float]:
+        """As the model's builder takes it."""
+        return self.leader, self.multiplier, self.offset
+
+
+@dataclass(frozen=True)
+class Joint:
+    """One <joint>. `fields` are the keyword arguments of the model's joint, beyond kind, name and placement."""
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    placement: Pose
+    fields: dict[str, Any]
+    mimic: Mimic | None
+    element: etree._Element
+
+
+def read_joint(document: Document, element: Element, ledger: Ledger) -> Joint:
+    """Read one <joint>."""
+    name = document.text(element, "name")
+    stated = document.text(element, "type")
+    if stated not in KINDS:
+        raise unknown("joint type", stated, KINDS, document.where(element))
+    kind, scalar = KINDS[stated]
+    report_unknown(document, element, ledger, tags=CHILDREN, attributes={"name", "type"}, physical=PHYSICAL)
+    for child in children(element):
+        if tag_of(child) in NOT_USED:
+            ledger.count(document.where(child), f"<{tag_of(child)}> of joints", "not used: it concerns the controller")
+    fields: dict[str, Any] = {}
+    if kind in ("revolute", "continuous", "prismatic", "planar"):
+        fields["axis"] = _axis(document, element, ledger)
+    if scalar:
+        fields |= _limits(document, element, kind, ledger) | _dynamics(document, element, ledger)
+    else:
+        _report_idle(document, element, kind, ledger)
+    fields |= read_effects(document, element, kind)
+    mimic = _mimic(document, element, ledger)
+    if mimic is not None and not scalar:
+        ledger.info(document.where(mimic.element), f"<mimic> on the {stated} joint '{name}'", "without effect")
+        mimic = None
+    return Joint(
+        name,
+        kind,
+        _end(document, element, "parent", ledger),
+        _end(document, element, "child", ledger),
+        origin(document, element, ledger),
+        fields,
+        mimic,
+        element,
+    )
+
+
+def _end(document: Document, joint: Element, tag: str, ledger: Ledger) -> str:
+    """The link named by <parent> or <child>."""
+    element = single(document, joint, tag, ledger)
+    if element is None:
+        raise document.error(joint, f'has no <{tag}>; add <{tag} link="…"/>')
+    report_unknown(document, element, ledger, tags=set(), attributes={"link"}, physical=set())
+    return document.text(element, "link")
+
+
+def _axis(document: Document, joint: Element, ledger: Ledger) -> tuple[float, float, float]:
+    """The axis as a unit vector in the joint frame; (1, 0, 0) when absent, as URDF says."""
+    element = single(document, joint, "axis", ledger)
+    if element is None:
+        ledger.info(document.where(joint), "no <axis>", "taken as (1, 0, 0), the default of URDF")
+        return 1.0, 0.0, 0.0
+    report_unknown(document, element, ledger, tags=set(), attributes={"xyz"}, physical={"rpy"})
+    document.text(element, "xyz")
+    x, y, z = document.triple(element, "xyz")
+    length = math.hypot(x, y, z)
+    where = f"{document.where(element)} of joint '{joint.get('name')}'"
+    if length < 1e-9:
+        raise document.error(
+            element, f"axis ({x:g}, {y:g}, {z:g}) of joint '{joint.get('name')}' is zero; write a direction, e.g. 0 0 1"
+        )
+    if abs(length - 1.0) > 1e-3:
+        ledger.warning(
+            where, f"axis has length {length:g}", "normalised: positions and speeds of the joint stay in rad or m"
+        )
+    elif abs(length - 1.0) > 1e-9:
+        ledger.info(where, f"axis has length {length:.9g}, rounded digits", "normalised")
+    return x / length, y / length, z / length
+
+
+def _limits(document: Document, joint: Element, kind: str, ledger: Ledger) -> dict[str, Any]:
+    """<limit>: position range, effort and velocity; what is absent is unlimited, and logged."""
+    element = single(document, joint, "limit", ledger)
+    if element is None:
+        if kind != "continuous":
+            ledger.info(document.where(joint), f"the {kind} joint has no <limit>, which URDF demands", "unlimited")
+        return {}
+    where = f"{document.where(element)} of joint '{joint.get('name')}'"
+    known = {"lower", "upper", "effort", "velocity"}
+    report_unknown(document, element, ledger, tags=set(), attributes=known, physical=set())
+    limits: dict[str, Any] = {}
+    for attribute, field in (("effort", "effort_limit"), ("velocity", "velocity_limit")):
+        value = _limit(document, element, attribute)
+        if value is not None and value < 0.0:
+            ledger.warning(where, f"{attribute} limit is negative ({value:g})", "taken as unlimited")
+        elif value is None and element.get(attribute) is None:
+            ledger.info(where, f"no {attribute} limit", "unlimited")
+        else:
+            limits[field] = value
+    given = [attribute for attribute in ("lower", "upper") if element.get(attribute) is not None]
+    if kind == "continuous":
+        if given:
+            ledger.info(where, f"a continuous joint with {' and '.join(given)} limits", "position limits not used")
+        return limits
+    return limits | _range(document, joint, element, given, ledger)
+
+
+def _range(
+    document: Document, joint: Element, element: Element, given: list[str], ledger: Ledger
+) -> dict[str, float | None]:
+    """Lower and upper position limits; URDF's default for a missing one is 0."""
+    where = f"{document.where(element)} of joint '{joint.get('name')}'"
+    if not given:
+        ledger.info(where, "no lower and upper limit; URDF's defaults 0 and 0 would lock the joint", "unlimited")
+        return {}
+    for missing in {"lower", "upper"} - set(given):
+        ledger.info(where, f"no {missing} limit", "taken as 0, the default of URDF")
+    lower, upper = (_limit(document, element, attribute, 0.0) for attribute in ("lower", "upper"))
+    if lower is not None and upper is not None and lower > upper:
+        raise document.error(
+            element, f"lower limit {lower:g} of joint '{joint.get('name')}' is above upper limit {upper:g}; swap them"
+        )
+    return {"lower": lower, "upper": upper}
+
+
+def _limit(document: Document, element: Element, attribute: str, default: float | None = None) -> float | None:
+    """A limit; numbers near the largest double are a way to write "none"."""
+    if element.get(attribute) is None:
+        return default
+    value = document.number(element, attribute, largest=math.inf)
+    return None if abs(value) > LARGEST else value
+
+
+def _dynamics(document: Document, joint: Element, ledger: Ledger) -> dict[str, float]:
+    """<dynamics>: viscous damping and Coulomb friction."""
+    element = single(document, joint, "dynamics", ledger)
+    if element is None:
+        return {}
+    known = {"damping", "friction"}
+    report_unknown(document, element, ledger, tags=set(), attributes=known, physical=PHYSICAL_DYNAMICS)
+    fields = {attribute: document.number(element, attribute, 0.0) for attribute in sorted(known)}
+    for attribute, value in fields.items():
+        if value < 0.0:
+            raise document.error(
+                element, f"{attribute} of joint '{joint.get('name')}' is {value:g}; it must not be negative"
+            )
+    return fields
+
+
+def _report_idle(document: Document, joint: Element, kind: str, ledger: Ledger) -> None:
+    """Limits and dynamics where URDF gives them no meaning."""
+    for child in children(joint):
+        tag = tag_of(child)
+        if tag == "dynamics" and kind != "fixed":
+            values = [document.number(child, attribute, 0.0) for attribute in ("damping", "friction")]
+            if any(values):
+                ledger.warning(document.where(child), f"URDF does not define <dynamics> of a {kind} joint", "not used")
+        elif tag in ("limit", "dynamics"):
+            ledger.count(document.where(child), f"<{tag}> of {kind} joints", "without effect")
+
+
+def _mimic(document: Document, joint: Element, ledger: Ledger) -> Mimic | None:
+    element = single(document, joint, "mimic", ledger)
+    if element is None:
+        return None
+    known = {"joint", "multiplier", "offset"}
+    report_unknown(document, element, ledger, tags=set(), attributes=known, physical=set())
+    multiplier, offset = document.number(element, "multiplier", 1.0), document.number(element, "offset", 0.0)
+    return Mimic(document.text(element, "joint"), multiplier, offset, element)

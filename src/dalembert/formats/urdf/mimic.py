@@ -1,0 +1,60 @@
+"""Mimic joints of a URDF file: tied to their leaders, or set free and logged."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
+
+from dalembert.errors import DalembertError
+from dalembert.model import ModelBuilder
+
+from ..ledger import Ledger
+from ..xml import Document
+from .joints import Joint, Mimic
+
+LEADERS = ("revolute", "continuous", "prismatic")
+
+
+def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: Ledger) -> list[Joint]:
+    """The joints with those <mimic> that hold: none if option is "free", none that names what cannot lead."""
+    kinds = {joint.name: joint.kind for joint in joints}
+    settled = []
+    for joint in joints:
+        mimic = joint.mimic
+        if mimic is not None:
+            where, trouble = document.where(mimic.element), _trouble(mimic, kinds)
+            law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
+            what = f"joint '{joint.name}' mimics '{mimic.leader}': {law}"
+            if option == "free":
+                ledger.info(where, what + trouble, 'independent, as mimic="free" asks')
+            elif trouble:
+                ledger.warning(where, what + trouble, "independent")
+            if option == "free" or trouble:
+                joint = replace(joint, mimic=None)
+        settled.append(joint)
+    return settled
+
+
+def _trouble(mimic: Mimic, kinds: Mapping[str, str]) -> str:
+    """Why a <mimic> cannot hold, or nothing. Rings of joints that follow each other are found later."""
+    if mimic.leader not in kinds:
+        return ", which is no joint of the robot"
+    if kinds[mimic.leader] not in LEADERS:
+        return f", which is a {kinds[mimic.leader]} joint"
+    return ", which never moves" if mimic.multiplier == 0.0 else ""
+
+
+def check_coupling(document: Document, builder: ModelBuilder, joints: Iterable[Joint], ledger: Ledger) -> None:
+    """Raise at the first <mimic> that cannot be; log limits of follower and leader that have nothing in common."""
+    by_name = {joint.name: joint for joint in joints}
+    for joint in by_name.values():
+        if joint.mimic is None:
+            continue
+        try:
+            follower = builder.coupled(joint.name)
+        except DalembertError as error:
+            raise document.error(joint.mimic.element, f'{error}; mimic="free" makes them independent') from None
+        lower, upper = (by_name[follower.leader].fields.get(side) for side in ("lower", "upper"))
+        if (lower is not None and follower.upper[0] < lower) or (upper is not None and follower.lower[0] > upper):
+            what = f"the limits of joint '{joint.name}' and of its leader '{follower.leader}' exclude each other"
+            ledger.info(document.where(joint.mimic.element), what, "kept: no position obeys both")

@@ -1,0 +1,180 @@
+"""URDF files → Model: complete, with every assumption in the ledger and every error at its file and line.
+
+Beyond plain URDF, `<dalembert base="free" gravity="0 0 -9.81" xyz=… rpy=…><loop …/><equation …/></dalembert>` in
+<robot> states a floating base, gravity, where the base is in the world, and closed loops, and
+`<dalembert armature=… slip_speed=… stiffness=… rest=…/>` in <joint> the joint physics URDF has no words for; on planar
+and floating joints also damping, friction and limits.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.model import Model, ModelBuilder
+from dalembert.model.assembly import WORLD
+
+from ..diagnosis import diagnose
+from ..ledger import Finding, Ledger
+from ..xml import Document, children, parse, tag_of
+from .elements import Element, extension
+from .extension import BASES, ROBOT, Stated, read_stated
+from .extras import read_extras
+from .geometry import GeometryReader, report_materials
+from .joints import Joint, read_joint
+from .links import Link, read_link
+from .loops import add_loops, place_of
+from .mimic import check_coupling, settle_mimics
+from .tree import Tree, arrange
+
+MIMICS = ("couple", "free")
+EXPANDED = " (expanded)"  # behind the file's name in messages: lines are those of what xacro made of it
+FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
+
+
+def read_urdf(
+    source: str | bytes | os.PathLike[str],
+    *,
+    base: str | None = None,
+    strict: bool = False,
+    mimic: str = "couple",
+) -> tuple[Model, tuple[Finding, ...]]:
+    """Read a URDF file, or URDF text (a string that starts with "<"), into a model and its import log.
+
+    base: "fixed" or "free"; None: as the file says (fixed, unless it holds `<dalembert base="free"/>`).
+    strict: any finding that concerns physics raises.
+    mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
+    Numbers are taken as given, also inertias no body can have; those are logged as warnings.
+    """
+    return read_document(parse(source), base=base, strict=strict, mimic=mimic)
+
+
+def read_document(
+    document: Document, *, base: str | None, strict: bool, mimic: str
+) -> tuple[Model, tuple[Finding, ...]]:
+    """Read URDF that is already parsed; the options are those of `read_urdf`."""
+    if base is not None and base not in BASES:
+        raise unknown("base", base, BASES, "read_urdf")
+    if mimic not in MIMICS:
+        raise unknown("mimic option", mimic, MIMICS, "read_urdf")
+    ledger = Ledger()
+    _check_root(document)
+    read_extras(document, ledger)
+    shapes = GeometryReader(document, ledger)
+    links = {name: read_link(document, element, shapes, ledger) for name, element in _named(document, "link").items()}
+    joints = [read_joint(document, element, ledger) for element in _named(document, "joint").values()]
+    if not links:
+        raise document.error(document.root, "the robot has no <link>; export the robot description again")
+    joints = settle_mimics(document, joints, mimic, ledger)
+    tree = arrange(document, links, joints)
+    for joint in tree.joints:
+        if joint.kind != "fixed" and not links[joint.child].stated:
+            ledger.count(document.where(links[joint.child].element), "moving link without <inertial>", "massless")
+    own = extension(document, document.root, ROBOT, {"loop", "equation"})
+    stated = read_stated(document, own)
+    base = base or stated.base
+    if base != "free" and stated.fields:
+        where = document.where(document.root)
+        ledger.info(where, "<dalembert> states forces of the free base, and base='fixed' was asked for", "not used")
+    aka = {}
+    if base == "free":
+        tree = _afloat(document, tree, links, ledger)
+        if WORLD in links and tree.root.element is links[WORLD].element:
+            aka[WORLD] = tree.root.name
+    builder = _build(document, tree, links, base, stated)
+    check_coupling(document, builder, tree.joints, ledger)
+    add_loops(document, own, builder, ledger, aka)
+    report_materials(document, ledger)
+    try:
+        model = builder.model()
+    except DalembertError as error:
+        raise document.error(place_of(document, str(error)), str(error)) from None
+    places = {joint.name: joint.element for joint in tree.joints}
+    places |= {link.name: link.element for link in links.values() if link.name not in places}
+    diagnose(ledger, model, lambda name: document.where(places.get(name, document.root)))
+    return model, ledger.close(strict=strict)
+
+
+def _check_root(document: Document) -> None:
+    tag = tag_of(document.root)
+    if tag != "robot":
+        kind = FOREIGN.get(tag.lower(), "")
+        raise document.error(document.root, f"the root element is <{tag}>{kind}, expected <robot>; give a URDF file")
+
+
+def _named(document: Document, tag: str) -> dict[str, Element]:
+    """The robot's elements of one tag by name, in file order."""
+    found: dict[str, Element] = {}
+    for element in children(document.root):
+        if tag_of(element) != tag:
+            continue
+        name = document.text(element, "name")
+        if name in found:
+            raise document.error(
+                element, f"there is already a {tag} of that name in line {found[name].sourceline}; rename or remove one"
+            )
+        found[name] = element
+    return found
+
+
+def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledger) -> Tree:
+    """The tree whose root can float: a root link called "world" needs another name, since the world does not move."""
+    if tree.root.name != WORLD:
+        return tree
+    where = document.where(tree.root.element)
+    held = [joint for joint in tree.joints if joint.parent == WORLD]
+    if len(held) == 1 and held[0].kind == "free" and not tree.root.stated:
+        action = f"the joint '{held[0].name}' is the free one; the link 'world' is left out"
+        ledger.info(where, "base='free' and the file already lets the robot float in a link 'world'", action)
+        return Tree(links[held[0].child], tuple(joint for joint in tree.joints if joint is not held[0]))
+    name = WORLD
+    while name in links:
+        name += "_link"
+    ledger.info(where, "base='free' and the root link, which floats, is called 'world'", f"renamed '{name}'")
+    links[name] = replace(tree.root, name=name)
+    renamed = (replace(joint, parent=name) if joint.parent == WORLD else joint for joint in tree.joints)
+    return Tree(links[name], tuple(renamed))
+
+
+def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str, stated: Stated) -> ModelBuilder:
+    """Hand the tree to a builder, depth first."""
+    file = Path(document.label).name.removesuffix(EXPANDED).removesuffix(".xacro").removesuffix(".urdf")
+    default = file if document.folder is not None else "robot"
+    builder = ModelBuilder((document.root.get("name") or "").strip() or default)
+    if stated.gravity is not None:
+        builder.gravity = np.array(stated.gravity)
+    taken = {joint.name for joint in tree.joints}
+    root_joint = tree.root.name
+    while root_joint in taken:
+        root_joint += "_root"
+    fields = stated.fields if base == "free" else {}
+    world = Joint(root_joint, base, WORLD, tree.root.name, stated.placement, fields, None, tree.root.element)
+    for joint in (world, *tree.joints):
+        try:
+            builder.add_body(
+                joint.child,
+                parent=joint.parent,
+                joint=joint.kind,
+                joint_name=joint.name,
+                placement=joint.placement,
+                inertia_object=links[joint.child].inertia,
+                mimic=joint.mimic.law if joint.mimic is not None else None,
+                **joint.fields,
+            )
+        except DalembertError as error:
+            raise document.error(joint.element, str(error)) from None
+        for shown in links[joint.child].geometry:
+            builder.add_geometry(
+                shown.shape,
+                body=joint.child,
+                placement=shown.placement,
+                role=shown.role,
+                color=shown.color,
+                name=shown.name,
+            )
+    return builder

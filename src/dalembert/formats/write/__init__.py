@@ -1,0 +1,69 @@
+"""`Model` → robot files. One writer per format; what a format cannot say is an error or a finding, never silent."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from dalembert.errors import DalembertError
+from dalembert.model import Model
+
+from ..ledger import Finding
+from .dh import comment, to_dh
+from .losses import Losses
+from .mjcf import to_mjcf
+from .sdf import to_sdf
+from .shapes import Package
+from .text import document, store
+from .urdf import to_urdf
+
+Writer = Callable[[Model, Losses, Package, bool], Any]
+
+LANGUAGES = {".urdf": "URDF", ".xml": "MJCF", ".sdf": "SDF", ".dh.toml": "a DH table"}  # by ending
+XML: dict[str, Writer] = {".urdf": to_urdf, ".xml": to_mjcf, ".sdf": to_sdf}
+PACKAGED = (".urdf", ".sdf")  # formats that can name files by package
+
+
+def write(
+    model: Model,
+    path: str | os.PathLike[str],
+    *,
+    approximate: bool = False,
+    geometry: bool = True,
+    package: str | os.PathLike[str] | None = None,
+    generator: str = "dalembert",
+) -> tuple[Finding, ...]:
+    """Write a model to a file in the format that its ending names; returns what the file says otherwise, or not at all.
+
+    approximate: let the file differ in physics or coordinates where the format has no exact words; otherwise an error
+    lists all such places. geometry: whether to write the shapes of links. package: a folder whose meshes are named
+    package://folder/… (SDF: model://folder/…); other meshes keep their paths. An existing file is replaced as a whole.
+    """
+    if not isinstance(path, str | os.PathLike):
+        raise DalembertError(f"save: expected the path of a file, got {type(path).__name__}")
+    text = os.fspath(path)
+    ending = next((e for e in LANGUAGES if text.lower().endswith(e)), None)
+    if ending is None:
+        raise DalembertError(f"{text}: the ending names the format: expected one of {', '.join(LANGUAGES)}")
+    if package is not None and ending not in PACKAGED:
+        raise DalembertError(
+            f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths"
+        )
+    losses = Losses(LANGUAGES[ending], approximate)
+    head = f"Robot {model.name!r}, written by {generator}."
+    if ending in XML:
+        root = XML[ending](model, losses, Package(package), geometry)
+        findings = losses.close()
+        whole = document(root, [head, *map(_line, findings)])
+    else:
+        rows = to_dh(model, losses, geometry)
+        findings = losses.close()
+        whole = "\n".join([*comment([head, *map(_line, findings)]), "", *rows, ""])
+    store(Path(text), whole)
+    return findings
+
+
+def _line(finding: Finding) -> str:
+    return f"{finding.where}: {finding.what}; {finding.action}"

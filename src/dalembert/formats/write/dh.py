@@ -1,0 +1,221 @@
+"""Model → Denavit-Hartenberg table (.dh.toml), modified convention: serial chains of revolute and prismatic joints.
+
+The frames of the links become those of the table, on their axes; coordinates keep their zeros and signs.
+"""
+
+from __future__ import annotations
+
+import json
+import textwrap
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from dalembert.model import Body, Frame, Geometry, JointEquation, Model, Part
+from dalembert.model.assembly import WORLD
+from dalembert.model.closures import WORLD_BODY
+from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from dalembert.spatial import Inertia, Pose, so3
+
+from .dh_frames import Line, frames, row
+from .layout import Names, own, single
+from .losses import Losses
+from .text import number, tidied
+
+EXACT = 1e-12  # of the robot's size: how well the table must give the frames back
+FARTHEST = 1e3  # of the robot's size: an origin farther off costs the digits that EXACT asks for
+SHAPES = {Box: ("size",), Sphere: ("radius",), Cylinder: ("radius", "length"), Capsule: ("radius", "length")}
+LIMITS = {"lower": "lower", "upper": "upper", "velocity": "velocity_limit", "effort": "effort_limit"}
+FRAME = "_dh"  # behind a link's name: the frame that a reader adds for the table's
+
+
+def to_dh(model: Model, losses: Losses, geometry: bool = True) -> list[str]:
+    """The lines of the table; none if the model is no such chain, which `losses` then knows."""
+    if not _is_chain(model, losses):
+        return []
+    return _Table(model, losses, geometry).lines()
+
+
+def _is_chain(model: Model, losses: Losses) -> bool:
+    for body in model.bodies[1:]:
+        kind, cure = own(body.joint).kind, "save as .urdf, .xml or .sdf"
+        if kind not in ("revolute", "continuous", "prismatic"):
+            losses.refuse("joint", body.joint.name, f"a DH table has no {kind} joint", cure)
+        if body.parent != body.index - 1:
+            losses.refuse("joint", body.joint.name, "it branches off, and a DH table is one chain", cure)
+    if len(model.bodies) == 1:
+        losses.refuse("robot", model.name, "it has no joints, and a DH table is made of them", "save as .urdf")
+    for closure in model.closures:
+        if isinstance(closure, JointEquation):
+            what = "an equation between joints, which a DH table does not have"
+            losses.refuse("closure", closure.name, what, "use mimic=, or save as .urdf")
+    return not losses.refused
+
+
+class _Table:
+    def __init__(self, model: Model, losses: Losses, geometry: bool) -> None:
+        self.model, self.losses, self.geometry = model, losses, geometry
+        self.zero = [model.bodies[0].placement]  # X_WB with all joints at zero
+        for body in model.bodies[1:]:
+            self.zero.append(self.zero[-1] @ body.placement)
+        bodies = list(zip(self.zero[1:], model.bodies[1:], strict=True))
+        lines = [Line(X.p, X.R @ own(body.joint).axis, X.R[:, 0]) for X, body in bodies]  # type: ignore[attr-defined]
+        self.size = 1.0 + float(np.max(np.abs([X.p for X in self.zero])))
+        self.frames = frames(self.zero[0], lines, self.size)
+        self.rows = [row(a, b) for a, b in zip(self.frames, self.frames[1:], strict=False)]
+        self.tool = self._chosen_tool()
+        moved = np.any(np.abs(self.frames[0].matrix() - self.zero[0].matrix()) > 0.0)
+        names = Names(frame.name for frame in model.frames)
+        world = model.bodies[0].name == WORLD and moved
+        self.names = [names.new("base") if world else model.bodies[0].name, *(body.name for body in model.bodies[1:])]
+
+    def lines(self) -> list[str]:
+        self._check()
+        made = [f"name = {_text(self.model.name)}", 'convention = "modified"', 'angles = "rad"']
+        made += [f"gravity = {_list(self.model.gravity)}", "", "[base]", f"link = {_text(self.names[0])}"]
+        base = self.model.bodies[0]
+        made += ['kind = "free"'] if base.joint.kind == "free" else []
+        made += _pose(self.frames[0]) + self._carried(base, "base")
+        for body, values in zip(self.model.bodies[1:], self.rows, strict=True):
+            made += ["", "[[joint]]", *self._joint(body, values.a, values.alpha, values.d, values.theta)]
+        if self.tool is not None:
+            last = self.model.bodies[-1]
+            X = self.frames[-1].inverse() @ self.zero[-1] @ self.tool.placement
+            made += ["", "[tool]", f"name = {_text(self.tool.name)}", *_pose(X)]
+            if isinstance(self.tool, Part):
+                made += _mass(self.tool.inertia) + self._shapes([(Pose.identity(), self.tool)], "tool", last.name)
+        for closure in self.model.closures:
+            made += self._loop(closure)
+        return made
+
+    def _check(self) -> None:
+        """Losses of the whole: frames, a free base that would be measured elsewhere, axes that are nearly parallel."""
+        X = self.frames[0]
+        for values, expected, old in zip(self.rows, self.frames[1:], self.zero[1:], strict=True):
+            X = X @ values.pose()
+            far = np.max(np.abs(expected.p - old.p)) > FARTHEST * self.size
+            if far or np.max(np.abs(X.matrix() - expected.matrix())) > EXACT * self.size:
+                what = "two axes that follow each other are nearly parallel, so that their common normal is far away"
+                self.losses.refuse("robot", self.model.name, what, "make them parallel, or save as .urdf")
+                break
+        base = self.model.bodies[0]
+        if base.joint.kind == "free":
+            if np.any(self.frames[0].matrix() != self.zero[0].matrix()):
+                what = "the base's frame is not on the first axis as a DH table needs it, and it floats"
+                self.losses.change("link", base.name, what, "q of the base is the pose of the table's first frame")
+            fields = [f for f in ("armature", "damping", "friction", "stiffness") if np.any(getattr(base.joint, f))]
+            if fields:
+                what = f"{', '.join(fields)} of the free base, which a DH table does not have"
+                self.losses.change("joint", base.joint.name, what, "left out")
+        for body, frame, old in zip(self.model.bodies, self.frames, self.zero, strict=True):
+            if np.max(np.abs(frame.matrix() - old.matrix())) > EXACT * self.size:
+                self.losses.note("link", body.name, "its frame is not on its joint's axis as DH has it", "moved there")
+        kept = {*(body.name for body in self.model.bodies), self.tool.name if self.tool is not None else ""}
+        kept |= {f"{body.name}{FRAME}" for body in self.model.bodies}
+        for lost in (frame for frame in self.model.frames if frame.name not in kept):
+            self.losses.note("frame", lost.name, "a DH table has one frame beyond its links", "left out, its mass kept")
+
+    def _chosen_tool(self) -> Part | Frame | None:
+        """The last fixed link or frame on the last body."""
+        last = self.model.bodies[-1]
+        parts = {part.name: part for part in last.parts[1:]}
+        held = [frame for frame in self.model.frames if frame.body == last.index and frame.name != last.name]
+        held = [frame for frame in held if not frame.name.endswith(FRAME)]
+        return parts.get(held[-1].name, held[-1]) if held else None
+
+    def _joint(self, body: Body, a: float, alpha: float, d: float, theta: float) -> list[str]:
+        step = single(body.joint)
+        joint = step.joint
+        if joint.kind == "continuous":
+            self.losses.note("joint", joint.name, "a DH table has no continuous joints", "revolute without limits")
+        kind = "prismatic" if joint.kind == "prismatic" else "revolute"
+        made = [f"name = {_text(joint.name)}", f'type = "{kind}"', f"link = {_text(body.name)}"]
+        lengths, angles = tidied([a, d], self.size), tidied([alpha, theta], 1.0)
+        values = {"a": lengths[0], "alpha": angles[0], "d": lengths[1], "theta": angles[1]}
+        made += [f"{key} = {number(value)}" for key, value in values.items()]
+        limits = {key: getattr(joint, field)[0] for key, field in LIMITS.items()}
+        made += [f"{key} = {number(value)}" for key, value in limits.items() if np.isfinite(value)]
+        effects = {key: getattr(joint, key)[0] for key in ("armature", "damping", "friction", "stiffness")}
+        made += [f"{key} = {number(value)}" for key, value in effects.items() if value]
+        made += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] else []
+        made += [f"rest = {number(joint.rest[0])}"] if joint.stiffness[0] and joint.rest[0] else []
+        if step.law is not None:
+            leader, ratio, offset = step.law
+            made += [f"mimic = {{ joint = {_text(leader)}, ratio = {number(ratio)}, offset = {number(offset)} }}"]
+        return made + self._carried(body, "joint")
+
+    def _carried(self, body: Body, table: str) -> list[str]:
+        """Mass and shapes of a body, in the frame of the table."""
+        X_FB = self.frames[body.index].inverse() @ self.zero[body.index]
+        parts = [part for part in body.parts if part is not self.tool]
+        total = reduce(lambda one, two: one + two, (part.inertia.transform(part.placement) for part in parts))
+        shaped = [(X_FB @ part.placement, part) for part in parts]
+        return _mass(total.transform(X_FB)) + self._shapes(shaped, table, body.name)
+
+    def _shapes(self, parts: list[tuple[Pose, Part]], table: str, link: str) -> list[str]:
+        made: list[str] = []
+        for X, part in parts:
+            if part.geometry and not self.geometry:
+                self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+            for geometry in part.geometry if self.geometry else ():
+                described = _shape(geometry)
+                if described is None:
+                    what = f"a DH table has no {type(geometry.shape).__name__.lower()} among its shapes"
+                    self.losses.note("link", part.name, what, "left out: it moves nothing")
+                    continue
+                made += ["", f"[[{table}.geometry]]", *described, f'role = "{geometry.role}"']
+                made += [f"name = {_text(geometry.name)}"] if geometry.name else []
+                made += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
+                made += _pose(X @ geometry.placement)
+        return made
+
+    def _loop(self, closure: Any) -> list[str]:
+        made = ["", "[[loop]]", f"name = {_text(closure.name)}", f'kind = "{closure.kind}"']
+        for end, frame in (("a", closure.a), ("b", closure.b)):
+            if frame.body == WORLD_BODY:
+                made += [f"{end} = {_text(WORLD)}", *_pose(frame.placement, f"_{end}")]
+            else:
+                X = self.frames[frame.body].inverse() @ self.zero[frame.body] @ frame.placement
+                made += [f"{end} = {_text(self.names[frame.body])}", *_pose(X, f"_{end}")]
+        made += [f"{key} = {_list(getattr(closure, key))}" for key in ("axis", "axis2") if hasattr(closure, key)]
+        return made + ([f"length = {number(closure.length)}"] if hasattr(closure, "length") else [])
+
+
+def comment(lines: list[str]) -> list[str]:
+    """Text as TOML comments."""
+    return [part for line in lines for part in textwrap.wrap(line, 118, initial_indent="# ", subsequent_indent="#   ")]
+
+
+def _shape(geometry: Geometry) -> list[str] | None:
+    shape = geometry.shape
+    if isinstance(shape, Mesh):
+        return ['shape = "mesh"', f"file = {_text(shape.file)}", f"scale = {_list(shape.scale)}"]
+    if type(shape) not in SHAPES:
+        return None
+    sizes = [(key, getattr(shape, key)) for key in SHAPES[type(shape)]]
+    return [f'shape = "{type(shape).__name__.lower()}"'] + [
+        f"{key} = {_list(size) if np.ndim(size) else number(size)}" for key, size in sizes
+    ]
+
+
+def _mass(inertia: Inertia) -> list[str]:
+    if not np.any(inertia.parameters()):
+        return []
+    com = tidied(inertia.com, float(np.max(np.abs(inertia.com))))
+    I = tidied(inertia.about_com(), float(np.max(np.abs(inertia.I))))
+    rows = ", ".join(_list(row) for row in I)
+    return [f"mass = {number(inertia.mass)}", f"com = {_list(com)}", f"inertia = [{rows}]"]
+
+
+def _pose(X: Pose, end: str = "") -> list[str]:
+    rpy = tidied(so3.to_rpy(X.R), 1.0) if np.any(np.abs(X.R - np.eye(3)) > 1e-15) else np.zeros(3)
+    return [f"{key}{end} = {_list(x)}" for key, x in (("xyz", X.p), ("rpy", rpy)) if np.any(x)]
+
+
+def _list(values: Any) -> str:
+    return "[" + ", ".join(number(value) for value in np.asarray(values, float)) + "]"
+
+
+def _text(text: str) -> str:
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -1,0 +1,155 @@
+"""What every writer walks over: the links of each body and what hangs on them, in the order of the model's frames."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.model import Body, Coupled, Frame, Joint, Model, Part
+from dalembert.model.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal
+from dalembert.model.joints.joint import AxisJoint, snapped
+from dalembert.spatial import Pose
+
+from .text import tidied
+
+EFFECTS = ("armature", "damping", "friction", "stiffness", "velocity_limit", "effort_limit", "rest", "lower", "upper")
+
+
+def own(joint: Joint) -> Joint:
+    """The joint in its own coordinate, whether or not it follows another one."""
+    return joint.joint if isinstance(joint, Coupled) else joint
+
+
+@dataclass(frozen=True)
+class Item:
+    """A moving body, a fixed link or a frame, and where it sits: X_ML, its own (or its joint's) frame in that link."""
+
+    what: Body | Part | Frame
+    placement: Pose
+
+
+Carried = Body | Part | Frame
+
+
+def contents(model: Model) -> dict[str, list[Item]]:
+    """What sits on each link, such that a reader that goes depth first meets the bodies in the model's order.
+
+    It also meets the frames in the model's order, if the model was read that way itself.
+    """
+    seats = _seats(model, mounted=True)
+    names = [body.name for body in model.bodies]
+    if [name for name in _outward(model, seats) if name in set(names)] != names:  # mounts that edits have mixed up
+        seats = _seats(model, mounted=False)
+    links = {part.name: part for body in model.bodies for part in body.parts}
+    return {
+        name: [Item(item, _relative(links[name].placement, item.placement)) for item in items]
+        for name, items in seats.items()
+    }
+
+
+def _seats(model: Model, mounted: bool) -> dict[str, list[Carried]]:
+    """What sits on each link, in order. mounted: also on fixed links; otherwise all on the body's own link."""
+    links = {part.name: part for body in model.bodies for part in body.parts}
+    home = {part.name: body.index for body in model.bodies for part in body.parts}
+    seats: dict[str, list[Carried]] = {name: [] for name in links}
+
+    def sit(item: Carried, body: int) -> None:
+        kept = mounted and home.get(item.mount) == body
+        seats[item.mount if kept else model.bodies[body].name].append(item)
+
+    for frame in model.frames[len(model.bodies) :]:
+        sit(links.get(frame.name, frame), frame.body)
+    for body in model.bodies[1:]:
+        sit(body, body.parent)
+    place = {frame.name: (float(i), np.inf) for i, frame in enumerate(model.frames)}
+    place |= {body.name: (np.inf, float(body.index)) for body in model.bodies}
+    for name in reversed(list(_outward(model, seats))):  # first frame and first body of each subtree
+        inside = [place[name], *(place[item.name] for item in seats.get(name, []))]
+        place[name] = min(frame for frame, _ in inside), min(body for _, body in inside)
+    return {name: _sorted(items, place) for name, items in seats.items()}
+
+
+def _outward(model: Model, seats: dict[str, list[Carried]]) -> Iterator[str]:
+    """The names of all links and frames, depth first."""
+    stack = [model.bodies[0].name]
+    while stack:
+        name = stack.pop()
+        yield name
+        stack += [item.name for item in reversed(seats.get(name, []))]
+
+
+def _sorted(items: list[Carried], place: dict[str, tuple[float, float]]) -> list[Carried]:
+    """Subtrees with bodies by their first body; the others between them by their first frame."""
+    moving = sorted((item for item in items if place[item.name][1] < np.inf), key=lambda item: place[item.name][1])
+    still = sorted((item for item in items if place[item.name][1] == np.inf), key=lambda item: place[item.name][0])
+    merged: list[Carried] = []
+    for k, item in enumerate(moving):
+        reached = min(place[later.name][0] for later in moving[k:])
+        while still and place[still[0].name][0] < reached:
+            merged.append(still.pop(0))
+        merged.append(item)
+    return [*merged, *still]
+
+
+def _relative(X_BM: Pose, X_BL: Pose) -> Pose:
+    """X_ML; as it is where the link is the body's own."""
+    if not np.any(X_BM.matrix() - np.eye(4)):
+        return X_BL
+    X = X_BM.inverse() @ X_BL
+    return Pose(snapped(X.R), tidied(X.p, float(np.max(np.abs([X_BM.p, X_BL.p])))))
+
+
+class Names:
+    """Names that are taken; `new` gives one that is not."""
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self.taken = set(taken)
+
+    def new(self, wanted: str) -> str:
+        """`wanted`, with underscores behind it as long as that is taken."""
+        while wanted in self.taken:
+            wanted += "_"
+        self.taken.add(wanted)
+        return wanted
+
+
+@dataclass(frozen=True)
+class Step:
+    """A joint of those that are to stand for one of the model, and the law that it follows: leader, ratio, offset."""
+
+    joint: Joint
+    law: tuple[str, float, float] | None = None
+
+
+def single(joint: Joint) -> Step:
+    """A joint of the model as it is."""
+    law = (joint.leader, joint.ratio, joint.offset) if isinstance(joint, Coupled) else None
+    return Step(own(joint), law)
+
+
+def in_row(joint: Joint, names: Names) -> list[Step]:
+    """A cylindrical, universal, planar or screw joint as hinges and slides in a row, with the same coordinates.
+
+    Of a screw the hinge keeps the name, since others may follow it, and the slide follows the hinge.
+    """
+    step, given = single(joint), own(joint)
+    if isinstance(given, Screw):
+        effects = {field: getattr(given, field) for field in (*EFFECTS, "slip_speed")}
+        hinge = Step(Revolute(name=given.name, axis=given.axis, **effects), step.law)
+        slide = Prismatic(name=names.new(f"{given.name}_2"), axis=given.axis)
+        return [hinge, Step(slide, (given.name, given.pitch, 0.0))] if given.pitch else [hinge]
+    if isinstance(given, Universal):
+        row: list[tuple[type[AxisJoint], np.ndarray]] = [(Revolute, given.axis), (Revolute, given.axis2)]
+    elif isinstance(given, Cylindrical):
+        row = [(Revolute, given.axis), (Prismatic, given.axis)]
+    elif isinstance(given, Planar):
+        x, y = given.basis()
+        row = [(Prismatic, x), (Prismatic, y), (Revolute, given.axis)]
+    made = []
+    for k, (kind, axis) in enumerate(row):
+        effects = {field: getattr(given, field)[k] for field in EFFECTS}
+        name = names.new(f"{given.name}_{k + 1}")
+        made.append(Step(kind(name=name, axis=axis, slip_speed=given.slip_speed, **effects)))
+    return made

@@ -1,0 +1,200 @@
+"""Model → MJCF, as MuJoCo's own compiler reads it: bodies with hinges and slides in a row, sites, equalities."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from dalembert.model import Body, Closure, Frame, Joint, JointEquation, Model
+from dalembert.model.assembly import WORLD
+from dalembert.model.closures import WORLD_BODY
+from dalembert.spatial import Pose
+
+from .layout import Item, Names, Step, contents, in_row, own, single
+from .losses import SLIP, Losses
+from .mjcf_inertia import add_inertial, carried_inertias
+from .mjcf_shapes import Shapes, place
+from .shapes import Package
+from .text import Element, add, number, numbers
+
+SIMPLE = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball", "free": "free"}
+IN_ROW = {
+    "cylindrical": "a hinge and a slide of one body, _1 and _2 behind the name, same coordinates",
+    "universal": "two hinges of one body, _1 and _2 behind the name, same coordinates",
+    "planar": "two slides and a hinge of one body, _1, _2 and _3 behind the name, same coordinates",
+    "screw": "a hinge, and a slide of the same body that an equality, soft in MuJoCo, ties to it",
+}
+FAR = 1e30  # a limit that no joint reaches, where one side has one
+SOFT = "an equality, which MuJoCo holds softly"
+
+
+def to_mjcf(model: Model, losses: Losses, package: Package, geometry: bool = True) -> Element:
+    """The <mujoco> element."""
+    return _Mjcf(model, losses, geometry).mujoco()
+
+
+class _Mjcf:
+    def __init__(self, model: Model, losses: Losses, geometry: bool) -> None:
+        self.model, self.losses = model, losses
+        self.joints = Names(body.joint.name for body in model.bodies)
+        self.sites = Names(frame.name for frame in model.frames)
+        self.root = etree.Element("mujoco", model=model.name)
+        angles = {"angle": "radian", "autolimits": "true"}
+        add(self.root, "compiler", **angles, inertiafromgeom="false", balanceinertia="false", fusestatic="false")
+        add(self.root, "option", gravity=numbers(model.gravity))
+        self.shapes = Shapes(losses, add(self.root, "asset"), geometry)
+        self.world = add(self.root, "worldbody")
+        self.equality = add(self.root, "equality")
+        self.elements: dict[int, Element] = {WORLD_BODY: self.world}
+
+    def mujoco(self) -> Element:
+        carried, inertias = contents(self.model), carried_inertias(self.model, self.losses)
+        stack: list[tuple[Element, Item, int]] = [(self.world, Item(self.model.bodies[0], Pose.identity()), 0)]
+        while stack:  # depth first, as MuJoCo numbers bodies and coordinates
+            parent, item, carrier = stack.pop()
+            what = item.what
+            if isinstance(what, Frame):
+                add(parent, "site", name=what.name, **place(item.placement))
+                continue
+            if isinstance(what, Body):
+                carrier = what.index
+                element = self.elements[carrier] = self._body(parent, what, item.placement)
+                part = what.parts[0]
+            else:
+                element, part = add(parent, "body", name=what.name, **place(item.placement)), what
+            if element is self.world and np.any(inertias[part.name].parameters()):
+                self.losses.note(
+                    "link", part.name, "its mass moves nothing, and the world has none in MJCF", "left out"
+                )
+            elif element is not self.world:
+                add_inertial(element, part.name, inertias[part.name], self.losses)
+            self.shapes.add(element, part, fixed=not self._moves(carrier))
+            stack += [(element, child, carrier) for child in reversed(carried[part.name])]
+        for closure in self.model.closures:
+            self._closure(closure)
+        for empty in [element for element in (self.shapes.assets, self.equality) if not len(element)]:
+            self.root.remove(empty)
+        return self.root
+
+    def _moves(self, index: int) -> bool:
+        """Whether a body can move: not the fixed base."""
+        return index > 0 or self.model.bodies[0].joint.kind == "free"
+
+    def _body(self, parent: Element, body: Body, placement: Pose) -> Element:
+        if body.index == 0:
+            placement = body.placement
+            if body.name == WORLD:
+                return self.world
+        element = add(parent, "body", name=body.name, **place(placement))
+        kind = own(body.joint).kind
+        if kind == "fixed":
+            return element
+        if kind == "free" and parent is not self.world:
+            cure = "let it float in the world, or carry it by joints with other names for its freedoms"
+            self.losses.refuse("joint", body.joint.name, "MuJoCo lets only bodies in the world float", cure)
+        if kind == "free" and np.any(placement.matrix() != np.eye(4)):
+            what = "the joint does not start at the world's origin, and MuJoCo measures a free joint from there"
+            self.losses.change("joint", body.joint.name, what, "q is the pose in the world")
+        if kind in SIMPLE:
+            self._joint(element, single(body.joint))
+            return element
+        if kind == "screw":
+            self.losses.change("joint", body.joint.name, "MJCF has no screw joint", IN_ROW[kind])
+        else:
+            self.losses.note("joint", body.joint.name, f"MJCF has no {kind} joint", IN_ROW[kind])
+        for step in in_row(body.joint, self.joints):
+            self._joint(element, step)
+        return element
+
+    # ---- joints
+
+    def _joint(self, body: Element, step: Step) -> None:
+        joint = step.joint
+        made = add(body, "joint", name=joint.name, type=SIMPLE[joint.kind])
+        if joint.nv == 1:
+            made.set("axis", numbers(joint.axis))  # type: ignore[attr-defined]
+            self._limits(made, joint)
+        for attribute, field in {"armature": "armature", "damping": "damping", "frictionloss": "friction"}.items():
+            if value := self._equal(joint, field):
+                made.set(attribute, number(value))
+        if np.any(joint.stiffness):
+            self._spring(made, joint)
+        if np.any(joint.friction):
+            self._friction(joint)
+        if np.any(np.isfinite(joint.velocity_limit)):
+            self.losses.note("joint", joint.name, "MJCF has no limits of speed", "left out")
+        if step.law is not None:
+            leader, ratio, offset = step.law
+            self.losses.note("joint", joint.name, f"follows '{leader}'", SOFT)
+            law = numbers([offset, ratio, 0, 0, 0])
+            add(self.equality, "joint", joint1=joint.name, joint2=leader, polycoef=law)
+
+    def _limits(self, made: Element, joint: Joint) -> None:
+        lower, upper, effort = joint.lower[0], joint.upper[0], joint.effort_limit[0]
+        if np.isfinite(lower) or np.isfinite(upper):
+            made.set("range", numbers(np.clip([lower, upper], -FAR, FAR)))
+        if np.isfinite(effort):
+            made.set("actuatorfrcrange", numbers([-effort, effort]))
+
+    def _equal(self, joint: Joint, field: str) -> float:
+        """The one number that MJCF has for all freedoms of a joint."""
+        values = getattr(joint, field)
+        if joint.kind == "free" and field != "damping" and np.any(values):
+            what = f"{field} of a free joint, which MuJoCo would feel along world axes"
+            self.losses.change("joint", joint.name, what, "left out")
+            return 0.0
+        if np.ptp(values):
+            what = f"{field} is not the same for all freedoms, and MJCF has one number"
+            self.losses.change("joint", joint.name, what, "their mean")
+        return float(values.mean())
+
+    def _spring(self, made: Element, joint: Joint) -> None:
+        if joint.nv == 1:
+            made.set("stiffness", number(joint.stiffness[0]))
+            made.set("springref", number(joint.rest[0]))
+        elif joint.kind == "free" or np.any(joint.rest != joint.neutral()):
+            what = "MJCF has no such spring: of a free joint it also holds the position, of a ball it rests at neutral"
+            self.losses.change("joint", joint.name, what, "left out")
+        else:
+            made.set("stiffness", number(joint.stiffness[0]))
+
+    def _friction(self, joint: Joint) -> None:
+        if joint.slip_speed == SLIP:
+            what = f"friction, without the slip speed {SLIP:g}, which MJCF does not state"
+            self.losses.note("joint", joint.name, what, "frictionloss: MuJoCo holds it as a constraint")
+        else:
+            what = "the slip speed of friction, which MJCF does not state"
+            self.losses.change("joint", joint.name, what, f"frictionloss, which reads back with {SLIP:g}")
+
+    # ---- loops
+
+    def _closure(self, closure: Closure | JointEquation) -> None:
+        name, kind = closure.name, closure.kind
+        if isinstance(closure, JointEquation):
+            if len(closure.coefficients) > 5:
+                self.losses.refuse("closure", name, "MJCF has polynomials up to the fourth power", "use a lower power")
+                return
+            law = numbers(np.pad(closure.coefficients, (0, 5 - len(closure.coefficients))))
+            made = add(self.equality, "joint", name=name, joint1=closure.follower, joint2=closure.leader or None)
+            made.set("polycoef", law)
+        elif kind in ("weld", "point"):
+            self._tie("weld" if kind == "weld" else "connect", name, closure, np.zeros(3))
+        elif kind == "revolute":
+            what = "a revolute closure, which MJCF does not have"
+            self.losses.change("closure", name, what, "two points of the axis, 1 m apart, are connected")
+            for suffix, shift in (("", np.zeros(3)), ("_2", closure.axis)):  # type: ignore[attr-defined]
+                self._tie("connect", name + suffix, closure, shift)
+        else:
+            cure = "close the loop by weld, point or revolute, or save as .urdf"
+            self.losses.refuse("closure", name, f"MJCF has no {kind} closure", cure)
+            return
+        self.losses.note("closure", name, f"a {kind} closure", SOFT)
+
+    def _tie(self, tag: str, name: str, closure: Closure, shift: np.ndarray) -> None:
+        """An equality between two sites, each placed exactly; `shift` (3,) in their axes."""
+        sites = []
+        for frame in (closure.a, closure.b):
+            X = frame.placement @ Pose(np.eye(3), shift)
+            sites.append(self.sites.new(f"{name}{frame.name[-2:]}"))
+            add(self.elements[frame.body], "site", name=sites[-1], **place(X))
+        add(self.equality, tag, name=name, site1=sites[0], site2=sites[1])

@@ -1,0 +1,78 @@
+"""Inertias as MuJoCo takes them: possible bodies only, and none without mass that moves."""
+
+from __future__ import annotations
+
+from functools import reduce
+
+import numpy as np
+
+from dalembert.model import Body, Model
+from dalembert.spatial import Inertia, so3
+
+from .losses import Losses
+from .text import Element, add, number, numbers, tidied
+
+LEAST = 1e-15  # mass and moments of a moving body that MuJoCo takes for none
+NARROW = 1e-12  # fullinertia must have moments clearly above zero; below this they are given by principal axes
+ROUND_OFF = 1e-14  # the triangle inequality may be missed by this much of the largest moment
+
+
+def carried_inertias(model: Model, losses: Losses) -> dict[str, Inertia]:
+    """The inertia of every link; the body's own link has that of all, where MuJoCo would refuse them one by one."""
+    made: dict[str, Inertia] = {}
+    for body in model.bodies:
+        made |= {part.name: part.inertia for part in body.parts}
+        moves = body.index > 0 or body.joint.kind == "free"
+        inertias = [part.inertia for part in body.parts]
+        if all(map(_possible, inertias)) and (not moves or any(map(_heavy, inertias))):
+            continue
+        if len(inertias) > 1 and _possible(body.inertia) and (not moves or _heavy(body.inertia)):
+            made |= {part.name: Inertia.zero() for part in body.parts}
+            made[body.name] = _total(body)
+            what = "MuJoCo refuses the inertias of its fixed links one by one, not their sum"
+            losses.note("link", body.name, what, "it has the inertia of all of them")
+        elif moves and not _heavy(body.inertia):
+            what = "it moves and has no mass or no inertia about some axis, which MuJoCo refuses"
+            losses.refuse("link", body.name, what, "give it an inertia, or fix its joint")
+    return made
+
+
+def _total(body: Body) -> Inertia:
+    return reduce(lambda a, b: a + b, (part.inertia.transform(part.placement) for part in body.parts))
+
+
+def _heavy(inertia: Inertia) -> bool:
+    return bool(inertia.mass >= LEAST and np.linalg.eigvalsh(inertia.about_com())[0] >= LEAST)
+
+
+def _possible(inertia: Inertia) -> bool:
+    least, middle, most = np.linalg.eigvalsh(inertia.about_com())
+    slack = ROUND_OFF * np.max(np.abs(inertia.I))
+    return bool(inertia.mass >= 0.0 and least >= -slack and most - least - middle <= slack)
+
+
+def add_inertial(element: Element, name: str, inertia: Inertia, losses: Losses) -> None:
+    """<inertial> with a full tensor, or by principal axes where that is flat or a point."""
+    if not np.any(inertia.parameters()):
+        return
+    if inertia.mass < 0.0 or (inertia.mass == 0.0 and np.any(inertia.moment)):
+        losses.refuse("link", name, f"its mass is {inertia.mass:g}, which MuJoCo takes for 0", "correct the mass")
+        return
+    I = tidied(inertia.about_com(), float(np.max(np.abs(inertia.I))))
+    com = numbers(tidied(inertia.com, float(np.max(np.abs(inertia.com)))))
+    made = add(element, "inertial", pos=com, mass=number(inertia.mass))
+    moments, axes = np.linalg.eigh(I)
+    least, middle, most = moments
+    excess = most - least - middle
+    if least < -ROUND_OFF * np.max(np.abs(inertia.I)):
+        losses.refuse("link", name, f"a principal moment is negative ({least:g} kg·m²)", "correct the inertia")
+    elif excess > ROUND_OFF * np.max(np.abs(inertia.I)):
+        what = "its principal moments break the triangle inequality, which MuJoCo refuses"
+        losses.change("link", name, what, "the largest moment is lowered to the sum of the others")
+    if least > NARROW and excess <= 0.0:
+        made.set("fullinertia", numbers(I[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]))
+        return
+    least, middle = max(least, 0.0), max(middle, 0.0)
+    made.set("diaginertia", numbers([least, middle, min(most, least + middle)]))
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    made.set("quat", numbers(so3.to_quaternion(axes)))

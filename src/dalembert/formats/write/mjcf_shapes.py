@@ -1,0 +1,117 @@
+"""Shapes of links as MJCF geoms: those that are seen touch nothing; meshes become assets."""
+
+from __future__ import annotations
+
+import os
+import struct
+from pathlib import Path
+
+import numpy as np
+
+from dalembert.model import Geometry, Part
+from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
+from dalembert.spatial import Pose, so3
+
+from .layout import Names
+from .losses import Losses
+from .shapes import stated_scale
+from .text import Element, add, number, numbers, tidied
+
+ENDINGS = (".stl", ".obj", ".msh")  # of the mesh files that MuJoCo reads
+MOST_FACES = 200_000  # of an STL file for MuJoCo
+ROLES = {"visual": {"contype": "0", "conaffinity": "0", "group": "2"}, "collision": {"group": "3"}}
+
+
+class Shapes:
+    """Writes geoms, and the assets that they name."""
+
+    def __init__(self, losses: Losses, assets: Element, geometry: bool) -> None:
+        self.losses, self.assets, self.geometry = losses, assets, geometry
+        self.geoms, self.meshes = Names(()), Names(())
+        self.known: dict[tuple[str, str], str] = {}  # file and scale → asset
+
+    def add(self, body: Element, part: Part, fixed: bool) -> None:
+        """The geoms of a link; fixed: whether it belongs to the fixed base, where alone planes may be."""
+        if not self.geometry and part.geometry:
+            self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+        for geometry in part.geometry if self.geometry else ():
+            described = self._shape(geometry, part.name, fixed)
+            if isinstance(described, str):
+                self.losses.note("link", part.name, described, "left out: it moves nothing")
+                continue
+            name = self.geoms.new(geometry.name) if geometry.name else None
+            color = None if geometry.color is None else numbers(geometry.color)
+            attributes = place(geometry.placement) | described | ROLES[geometry.role]
+            add(body, "geom", name=name, **attributes, rgba=color)
+
+    def _shape(self, geometry: Geometry, link: str, fixed: bool) -> dict[str, str] | str:
+        """Attributes of the geom, or why there is none."""
+        shape = geometry.shape
+        if isinstance(shape, Box):
+            return {"type": "box", "size": numbers(0.5 * shape.size)}
+        if isinstance(shape, Sphere):
+            return {"type": "sphere", "size": number(shape.radius)}
+        if isinstance(shape, Ellipsoid):
+            return {"type": "ellipsoid", "size": numbers(shape.radii)}
+        if isinstance(shape, Cylinder | Capsule):
+            kind = "cylinder" if isinstance(shape, Cylinder) else "capsule"
+            return {"type": kind, "size": numbers([shape.radius, 0.5 * shape.length])}
+        if isinstance(shape, Plane):
+            turned = geometry.placement @ Pose(_turned_to(shape.normal), np.zeros(3))
+            size = {"type": "plane", "size": "0 0 1"} | place(turned)
+            return size if fixed else "MuJoCo allows planes on fixed bodies only"
+        if isinstance(shape, Mesh):
+            return self._mesh(shape)
+        if isinstance(shape, Polyhedron):
+            return self._polyhedron(shape, link)
+        return f"MJCF has no {type(shape).__name__.lower()} among its shapes"
+
+    def _mesh(self, mesh: Mesh) -> dict[str, str] | str:
+        if trouble := _unreadable(mesh.file):
+            return trouble
+        given = stated_scale(mesh)
+        scale = None if given is None else numbers(given)
+        key = mesh.file, scale or ""
+        if key not in self.known:
+            self.known[key] = self.meshes.new(Path(mesh.file).stem)
+            file = os.path.abspath(mesh.file)
+            add(self.assets, "mesh", name=self.known[key], file=file, scale=scale, inertia="shell")
+        return {"type": "mesh", "mesh": self.known[key]}
+
+    def _polyhedron(self, shape: Polyhedron, link: str) -> dict[str, str] | str:
+        corners = np.unique(shape.vertices, axis=0)
+        if np.linalg.matrix_rank(corners - corners.mean(axis=0), tol=1e-9) < 3:
+            return "MuJoCo asks meshes to have a volume, and this polyhedron is flat"
+        name = self.meshes.new(f"{link}_mesh")
+        faces = " ".join(str(int(k)) for k in shape.triangles.ravel())
+        add(self.assets, "mesh", name=name, vertex=numbers(shape.vertices), face=faces, inertia="shell")
+        return {"type": "mesh", "mesh": name}
+
+
+def place(X: Pose) -> dict[str, str]:
+    """pos and quat, each only if it says something."""
+    made = {"pos": numbers(X.p)} if np.any(X.p) else {}
+    return made | ({"quat": numbers(tidied(so3.to_quaternion(X.R), 1.0))} if np.any(np.eye(3) != X.R) else {})
+
+
+def _turned_to(normal: np.ndarray) -> np.ndarray:
+    """A rotation whose z axis is the normal."""
+    z = normal / np.linalg.norm(normal)
+    x = np.cross(np.eye(3)[np.argmin(np.abs(z))], z)
+    x /= np.linalg.norm(x)
+    return np.stack([x, np.cross(z, x), z], axis=1)
+
+
+def _unreadable(file: str) -> str:
+    """Why MuJoCo would not read a mesh file; "" when it would."""
+    if not file.lower().endswith(ENDINGS):
+        return f"MuJoCo reads meshes from {', '.join(ENDINGS)} files only"
+    if not os.path.isfile(file):
+        return "a mesh whose file was not found"
+    if file.lower().endswith(".stl"):
+        with open(file, "rb") as stream:
+            count = stream.read(84)[80:]
+        faces = struct.unpack("<I", count)[0] if len(count) == 4 else 0
+        if os.path.getsize(file) != 84 + 50 * faces or not 0 < faces <= MOST_FACES:
+            return f"MuJoCo reads binary STL files with up to {MOST_FACES} triangles"
+    return ""

@@ -1,0 +1,279 @@
+"""Model → SDF 1.11: one <model>, inside a <world> if gravity is not the usual one."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from lxml import etree
+
+from dalembert.model import Body, Closure, Frame, Joint, JointEquation, Model, Part
+from dalembert.model.assembly import WORLD
+from dalembert.model.closures import WORLD_BODY
+from dalembert.spatial import Inertia, Pose, so3
+
+from .layout import Item, Names, Step, contents, in_row, own, single
+from .losses import SLIP, Losses
+from .sdf_shapes import add_shapes
+from .shapes import Package
+from .text import Element, add, number, numbers, tidied
+from .urdf import com_of, report_moment, tensor
+
+VERSION = "1.11"
+GRAVITY = (0.0, 0.0, -9.81)
+TYPES = {kind: kind for kind in ("revolute", "continuous", "prismatic", "screw", "universal", "ball")}
+IN_ROW = {
+    "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
+    "planar": "two prismatic joints and a revolute one, _1, _2, _3 behind the name, with massless links between",
+}
+CLOSURES = {
+    "weld": "fixed",
+    "point": "ball",
+    "revolute": "revolute",
+    "prismatic": "prismatic",
+    "universal": "universal",
+}
+CLOSED = 1e-12  # [m] or rad: how far the ends of a loop may be apart in the robot's zero position
+
+
+def to_sdf(model: Model, losses: Losses, package: Package, geometry: bool = True) -> Element:
+    """The <sdf> element."""
+    return _Sdf(model, losses, package, geometry).sdf()
+
+
+class _Sdf:
+    def __init__(self, model: Model, losses: Losses, package: Package, geometry: bool) -> None:
+        self.given, self.losses, self.package, self.geometry = model, losses, package, geometry
+        self.names = Names(frame.name for frame in model.frames)  # links, frames and joints share one space
+        self.joint_names: dict[str, str] = {}
+        for body in model.bodies:
+            if body.joint.nv and (body.index or body.joint.kind != "free"):
+                self._name_joint(body.joint.name)
+        self.root = etree.Element("sdf", version=VERSION)
+        parent = self.root
+        if np.any(model.gravity != GRAVITY):
+            parent = add(self.root, "world", name="world")
+            add(parent, "gravity", numbers(model.gravity))
+        self.model = add(parent, "model", name=model.name)
+
+    def _name_joint(self, name: str) -> None:
+        self.joint_names[name] = self.names.new(name if name not in self.names.taken else f"{name}_joint")
+        if self.joint_names[name] != name:
+            what = "SDF lets no joint be called as a link is"
+            self.losses.note("joint", name, what, "called as before with _joint behind it")
+
+    def sdf(self) -> Element:
+        self._check_names()
+        carried = contents(self.given)
+        stack: list[tuple[str, Item]] = [(WORLD, Item(self.given.bodies[0], self.given.bodies[0].placement))]
+        while stack:
+            parent, item = stack.pop()
+            what, name = item.what, item.what.name
+            if isinstance(what, Body):
+                self._body(parent, what, item.placement)
+            elif isinstance(what, Frame) or (parent != WORLD and _bare(what)):
+                self._frame(parent, name, item.placement)
+            else:
+                self._link(what, parent, item.placement)
+                self._joint(self.names.new(f"{name}_fixed"), "fixed", parent, name)
+            stack += [(name, child) for child in reversed(carried.get(name, []))]
+        for closure in self.given.closures:
+            self._closure(closure)
+        return self.root
+
+    def _check_names(self) -> None:
+        for name in {*self.names.taken, *self.joint_names, self.given.name} - {WORLD}:
+            if "::" in name or name != name.strip() or (name.startswith("__") and name.endswith("__")):
+                what = "SDF reserves names with :: or __ about them, and strips blanks"
+                self.losses.refuse("name", name, what, "rename it")
+        if any(frame.name == WORLD for frame in self.given.frames[1:]):
+            self.losses.refuse("frame", WORLD, "SDF reserves that name", "rename it")
+
+    # ---- bodies and frames
+
+    def _body(self, parent: str, body: Body, placement: Pose) -> None:
+        own_part, kind = body.parts[0], own(body.joint).kind
+        if body.index == 0 and body.name == WORLD:
+            if np.any(own_part.inertia.parameters()) or own_part.geometry:
+                what = "mass and shapes of the world move nothing, and SDF has none"
+                self.losses.note("link", WORLD, what, "left out")
+        elif body.index == 0:
+            self._link(own_part, parent, placement)
+            if kind == "fixed":
+                self._joint(self.names.new(f"{body.name}_fixed"), "fixed", WORLD, body.name)
+            else:
+                self._floating(body.joint, body.name, placement)
+        elif kind == "free":
+            cure = "write one file for each robot that floats"
+            self.losses.refuse("joint", body.joint.name, "only the base of a model floats in SDF", cure)
+        elif kind in TYPES:
+            self._link(own_part, parent, placement)
+            self._moving(parent, body.name, single(body.joint))
+        else:
+            self.losses.change("joint", body.joint.name, f"SDF has no {kind} joint", IN_ROW[kind])
+            row = in_row(body.joint, self.names)
+            for step in row:
+                self.joint_names[step.joint.name] = step.joint.name
+                last = step is row[-1]
+                name = body.name if last else self.names.new(f"{step.joint.name}_link")
+                self._link(own_part if last else Part(name, placement, Inertia.zero()), parent, placement)
+                self._moving(parent, name, step)
+                parent, placement = name, Pose.identity()
+
+    def _floating(self, joint: Joint, name: str, placement: Pose) -> None:
+        """What SDF cannot say of the joint that lets a base float: it has no element for it."""
+        if joint.name != name:
+            self.losses.note("joint", joint.name, "the base's joint has no name in SDF", "takes the link's")
+        if np.any(placement.matrix() != np.eye(4)):
+            what = "the joint does not start at the world's origin, and SDF measures a floating base from there"
+            self.losses.change("joint", joint.name, what, "q is the pose in the world")
+        if fields := [
+            field for field in ("armature", "damping", "friction", "stiffness") if np.any(getattr(joint, field))
+        ]:
+            what = f"{', '.join(fields)} of a free joint, which SDF does not have"
+            self.losses.change("joint", joint.name, what, "left out")
+
+    def _link(self, part: Part, parent: str, placement: Pose) -> None:
+        link = add(self.model, "link", name=part.name)
+        self._pose(link, placement, parent)
+        inertial = add(link, "inertial")
+        add(inertial, "mass", number(part.inertia.mass))
+        self._pose(inertial, Pose(np.eye(3), com_of(part.inertia)), "")
+        moments = add(inertial, "inertia")
+        for tag, value in tensor(part.inertia).items():
+            add(moments, tag, value)
+        report_moment(self.losses, part)
+        if not np.any(part.inertia.parameters()):
+            what = "a link without mass, which SDF allows and simulators may refuse"
+            self.losses.note("link", part.name, what, "mass 0 is stated")
+        if self.geometry:
+            add_shapes(link, part, self.losses, self.package)
+        elif part.geometry:
+            self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+
+    def _frame(self, parent: str, name: str, placement: Pose) -> None:
+        """<frame>, also for fixed links that have neither mass nor shape; a massless link if it is on the world."""
+        if parent == WORLD:
+            self._link(Part(name, placement, Inertia.zero()), parent, placement)
+            self._joint(self.names.new(f"{name}_fixed"), "fixed", WORLD, name)
+        else:
+            made = add(self.model, "frame", name=name, attached_to=parent)
+            self._pose(made, placement, "")
+
+    def _pose(self, element: Element, X: Pose, base: str) -> None:
+        """<pose relative_to>; the world's is the model's own frame, the default."""
+        rpy = tidied(so3.to_rpy(X.R), 1.0) if np.any(np.eye(3) != X.R) else np.zeros(3)
+        relative = base if base not in ("", WORLD) else None
+        if relative or np.any(X.p) or np.any(rpy):
+            add(element, "pose", numbers([*X.p, *rpy]), relative_to=relative)
+
+    # ---- joints
+
+    def _joint(self, name: str, kind: str, parent: str, child: str) -> Element:
+        element = add(self.model, "joint", name=name, type=kind)
+        add(element, "parent", parent)
+        add(element, "child", child)
+        return element
+
+    def _moving(self, parent: str, child: str, step: Step) -> None:
+        joint = step.joint
+        element = self._joint(self.joint_names[joint.name], TYPES[joint.kind], parent, child)
+        if joint.kind == "screw":
+            add(element, "screw_thread_pitch", number(2.0 * math.pi * joint.pitch))  # type: ignore[attr-defined]
+        if np.any(joint.armature):
+            self.losses.change("joint", joint.name, "armature, which SDF does not have", "left out")
+        if joint.kind == "ball":
+            self._ball(joint)
+            return
+        self._friction(joint)
+        for k, tag in enumerate(("axis", "axis2")[: joint.nv]):
+            self._axis(element, tag, joint, k, step.law if k == 0 else None)
+
+    def _ball(self, joint: Joint) -> None:
+        if fields := [field for field in ("damping", "friction", "stiffness") if np.any(getattr(joint, field))]:
+            what = f"{', '.join(fields)} of a ball joint, which SDF does not have"
+            self.losses.change("joint", joint.name, what, "left out")
+        if np.any(np.isfinite([*joint.effort_limit, *joint.velocity_limit])):
+            self.losses.note("joint", joint.name, "SDF has no limits of ball joints", "left out")
+
+    def _friction(self, joint: Joint) -> None:
+        if np.any(joint.friction) and joint.slip_speed != SLIP:
+            what = "the slip speed of friction, which SDF does not state"
+            self.losses.change("joint", joint.name, what, f"reads back with {SLIP:g}")
+        elif np.any(joint.friction):
+            what = f"friction, without the slip speed {SLIP:g}, which SDF does not state"
+            self.losses.note("joint", joint.name, what, "<friction>: simulators have laws of their own for it")
+
+    def _axis(self, element: Element, tag: str, joint: Joint, k: int, law: tuple[str, float, float] | None) -> None:
+        axis = add(element, tag)
+        add(axis, "xyz", numbers(getattr(joint, tag)))
+        limits = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
+        finite = {word: x for word, field in limits.items() if np.isfinite(x := getattr(joint, field)[k])}
+        limit = add(axis, "limit") if finite else None
+        for word, value in finite.items():
+            add(limit, word, number(value))
+        words = {"damping": joint.damping[k], "friction": joint.friction[k]}
+        if joint.stiffness[k]:
+            words |= {"spring_reference": joint.rest[k], "spring_stiffness": joint.stiffness[k]}
+        if any(words.values()):
+            dynamics = add(axis, "dynamics")
+            for word, value in words.items():
+                add(dynamics, word, number(value))
+        if law is not None:
+            leader, ratio, offset = law
+            mimic = add(axis, "mimic", joint=self.joint_names[leader], axis="axis")
+            for word, value in (("multiplier", ratio), ("offset", offset), ("reference", 0.0)):
+                add(mimic, word, number(value))
+
+    # ---- loops
+
+    def _closure(self, closure: Closure | JointEquation) -> None:
+        """A joint that closes a loop, which SDF places where the robot's zero position has its ends."""
+        name, kind = closure.name, closure.kind
+        if isinstance(closure, JointEquation) or kind not in CLOSURES:
+            cure = "save as .urdf, whose <dalembert> has all closures"
+            self.losses.refuse("closure", name, f"SDF has no {kind} among what closes loops", cure)
+            return
+        X_WK, X_WL = (self._zero(frame.body) @ frame.placement for frame in (closure.a, closure.b))
+        if closure.b.body == WORLD_BODY or _gap(closure, X_WK.inverse() @ X_WL) > CLOSED:
+            what = "the loop is not closed in the robot's zero position, or ends in the world, as SDF would need it"
+            self.losses.refuse("closure", name, what, "save as .urdf, or change the joints' zero positions")
+            return
+        ends = [WORLD if f.body == WORLD_BODY else self.given.bodies[f.body].name for f in (closure.a, closure.b)]
+        element = self._joint(self.names.new(name), CLOSURES[kind], *ends)
+        self._pose(element, closure.b.placement, "")
+        for tag in ("axis", "axis2"):
+            if hasattr(closure, tag):
+                add(add(element, tag), "xyz", numbers(_in_child(closure, tag, X_WK, X_WL)))
+        add(add(add(element, "physics"), "simbody"), "must_be_loop_joint", "true")
+
+    def _zero(self, index: int) -> Pose:
+        """X_WB of a body when all its joints are at zero."""
+        X = Pose.identity()
+        while index != WORLD_BODY:
+            X = self.given.bodies[index].placement @ X
+            index = self.given.bodies[index].parent
+        return X
+
+
+def _bare(part: Part) -> bool:
+    return not np.any(part.inertia.parameters()) and not part.geometry
+
+
+def _gap(closure: Closure, X_KL: Pose) -> float:
+    """How far the loop is from being closed by a joint that has one frame in both bodies."""
+    apart = float(np.max(np.abs(X_KL.p)))
+    if closure.kind in ("point", "universal"):
+        return apart + (abs(float(closure.residual(X_KL)[0])) if closure.kind == "universal" else 0.0)
+    return max(apart, float(np.max(np.abs(X_KL.R - np.eye(3))))) if closure.kind != "revolute" else _bent(closure, X_KL)
+
+
+def _bent(closure: Closure, X_KL: Pose) -> float:
+    axis = closure.axis  # type: ignore[attr-defined]
+    return float(max(np.max(np.abs(X_KL.p)), np.max(np.abs(X_KL.R @ axis - axis))))
+
+
+def _in_child(closure: Closure, tag: str, X_WK: Pose, X_WL: Pose) -> np.ndarray:
+    """An axis of the closure along the axes of L, where SDF has the joint's frame."""
+    axis = getattr(closure, tag)
+    return X_WL.R.T @ (X_WK.R @ axis) if tag == "axis" else axis

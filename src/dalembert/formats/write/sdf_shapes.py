@@ -1,0 +1,62 @@
+"""Shapes of links as SDF visuals and collisions."""
+
+from __future__ import annotations
+
+import numpy as np
+from lxml import etree
+
+from dalembert.model import Geometry, Part
+from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere
+from dalembert.spatial import so3
+
+from .layout import Names
+from .losses import Losses
+from .shapes import Package, stated_scale
+from .text import Element, add, number, numbers, tidied
+
+
+def add_shapes(link: Element, part: Part, losses: Losses, package: Package) -> None:
+    """<visual> and <collision> of a link; SDF asks for a name of each."""
+    names = Names(())
+    for geometry in part.geometry:
+        made = _shape(geometry, package)
+        if made is None:
+            what = f"SDF has no {type(geometry.shape).__name__.lower()} among its shapes"
+            losses.note("link", part.name, what, "left out: it moves nothing")
+            continue
+        element = add(link, geometry.role, name=names.new(geometry.name or f"{part.name}_{geometry.role}"))
+        X = geometry.placement
+        if np.any(X.matrix() != np.eye(4)):
+            add(element, "pose", numbers([*X.p, *tidied(so3.to_rpy(X.R), 1.0)]))
+        element.append(made)
+        if geometry.color is not None and geometry.role == "visual":
+            material = add(element, "material")
+            add(material, "ambient", numbers(geometry.color))
+            add(material, "diffuse", numbers(geometry.color))
+
+
+def _shape(geometry: Geometry, package: Package) -> Element | None:
+    holder = etree.Element("geometry")
+    shape = geometry.shape
+    if isinstance(shape, Box):
+        add(add(holder, "box"), "size", numbers(shape.size))
+    elif isinstance(shape, Sphere):
+        add(add(holder, "sphere"), "radius", number(shape.radius))
+    elif isinstance(shape, Ellipsoid):
+        add(add(holder, "ellipsoid"), "radii", numbers(shape.radii))
+    elif isinstance(shape, Cylinder | Capsule | Cone):
+        made = add(holder, type(shape).__name__.lower())
+        add(made, "radius", number(shape.radius))
+        add(made, "length", number(shape.length))
+    elif isinstance(shape, Plane):
+        made = add(holder, "plane")
+        add(made, "normal", numbers(shape.normal))
+        add(made, "size", "1 1")
+    elif isinstance(shape, Mesh):
+        made = add(holder, "mesh")
+        add(made, "uri", package.uri(shape.file, "model"))
+        if (scale := stated_scale(shape)) is not None:
+            add(made, "scale", numbers(scale))
+    else:
+        return None
+    return holder

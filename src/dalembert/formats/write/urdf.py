@@ -1,0 +1,237 @@
+"""Model → URDF. What URDF has no words for goes to <dalembert> elements, which other readers pass over."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from lxml import etree
+
+from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model, Part
+from dalembert.model.assembly import WORLD
+from dalembert.model.closures import WORLD_BODY
+from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from dalembert.spatial import Inertia, Pose, so3
+
+from ..urdf.extension import MANY
+from .layout import Item, Names, Step, contents, in_row, own, single
+from .losses import Losses
+from .shapes import Package, stated_scale, without_capsules
+from .text import Element, add, number, numbers, tidied
+
+TYPES = {
+    "revolute": "revolute",
+    "continuous": "continuous",
+    "prismatic": "prismatic",
+    "free": "floating",
+    "planar": "planar",
+}
+GRAVITY = (0.0, 0.0, -9.81)
+IN_ROW = {
+    "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
+    "universal": "two revolute joints, _1 and _2 behind the name, with a massless link between them",
+    "screw": "a revolute joint, and a prismatic one that mimics it, _2 behind the name, on a massless link",
+}
+PASSED_OVER = "stated in <dalembert>, which readers other than dalembert pass over"
+
+
+def to_urdf(model: Model, losses: Losses, package: Package, geometry: bool = True) -> Element:
+    """The <robot> element."""
+    return _Urdf(model, losses, package, geometry).robot()
+
+
+class _Urdf:
+    def __init__(self, model: Model, losses: Losses, package: Package, geometry: bool) -> None:
+        self.model, self.losses, self.package, self.geometry = model, losses, package, geometry
+        self.root = self.extension = etree.Element("robot")
+        self.joints = Names(body.joint.name for body in model.bodies)
+        self.links = Names(frame.name for frame in model.frames)
+
+    def robot(self) -> Element:
+        self.root.set("name", self.model.name)
+        self._base(self.model.bodies[0])
+        carried = contents(self.model)
+        base = Item(self.model.bodies[0], Pose.identity())
+        stack: list[tuple[str, Item]] = [("", base)]
+        while stack:  # depth first, as the model numbers its bodies
+            parent, item = stack.pop()
+            what, name = item.what, item.what.name
+            if isinstance(what, Body):
+                if what.index:
+                    self._moving(parent, what, item.placement)
+                self._link(what.parts[0])
+            else:
+                self._joint(self.joints.new(f"{name}_fixed"), "fixed", parent, name, item.placement)
+                self._link(what if isinstance(what, Part) else Part(name, what.placement, Inertia.zero()))
+            stack += [(name, child) for child in reversed(carried.get(name, []))]
+        for closure in self.model.closures:
+            self._closure(closure)
+        return self.root
+
+    def _base(self, base: Body) -> None:
+        """<dalembert base gravity xyz rpy …>, where any of them is not what URDF means."""
+        stated: dict[str, str] = {}
+        if base.joint.kind == "free":
+            stated = {"base": "free"} | _differing(base.joint, MANY)
+            if base.joint.name != base.name:
+                self.losses.note("joint", base.joint.name, "the base's joint has no name in URDF", "takes the link's")
+        if np.any(base.placement.matrix() != np.eye(4)):
+            stated |= _origin(base.placement)
+        if np.any(self.model.gravity != GRAVITY):
+            stated["gravity"] = numbers(self.model.gravity)
+        if stated:
+            self.losses.note("link", base.name, f"{', '.join(stated)} of the base or the world", PASSED_OVER)
+        if stated or self.model.closures:
+            self.extension = add(self.root, "dalembert", **stated)
+
+    def _closure(self, closure: Closure | JointEquation) -> None:
+        """<loop> or <equation> in the robot's <dalembert>."""
+        self.losses.note("closure", closure.name, f"a {closure.kind} closure: URDF holds trees only", PASSED_OVER)
+        if isinstance(closure, JointEquation):
+            ends: dict[str, str | None] = {"follower": closure.follower, "leader": closure.leader or None}
+            add(self.extension, "equation", name=closure.name, coefficients=numbers(closure.coefficients), **ends)
+            return
+        made = add(self.extension, "loop", name=closure.name, kind=closure.kind)
+        for end, frame in (("a", closure.a), ("b", closure.b)):
+            made.set(end, WORLD if frame.body == WORLD_BODY else self.model.bodies[frame.body].name)
+        for end, frame in (("a", closure.a), ("b", closure.b)):
+            for key, value in _origin(frame.placement).items():
+                made.set(f"{key}_{end}", value)
+        for key in ("axis", "axis2", "length"):
+            if hasattr(closure, key):
+                made.set(key, numbers([getattr(closure, key)]))
+
+    # ---- joints
+
+    def _moving(self, parent: str, body: Body, placement: Pose) -> None:
+        """The joint of a body; several joints with massless links between them where URDF has no such joint."""
+        joint = own(body.joint)
+        if joint.kind in TYPES:
+            step = single(body.joint)
+            self._law(self._joint(joint.name, TYPES[joint.kind], parent, body.name, placement), step)
+        elif joint.kind == "ball":
+            cure = "use three revolute joints, or save as .sdf or .xml"
+            self.losses.refuse("joint", joint.name, "URDF has no ball joint", cure)
+        else:
+            self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", IN_ROW[joint.kind])
+            row = in_row(body.joint, self.joints)
+            for step in row:
+                child = body.name if step is row[-1] else self.links.new(f"{step.joint.name}_link")
+                self._law(self._joint(step.joint.name, step.joint.kind, parent, child, placement), step)
+                if child != body.name:
+                    add(self.root, "link", name=child)
+                parent, placement = child, Pose.identity()
+
+    def _joint(self, name: str, kind: str, parent: str, child: str, placement: Pose) -> Element:
+        element = add(self.root, "joint", name=name, type=kind)
+        if origin := _origin(placement):
+            add(element, "origin", **origin)
+        add(element, "parent", link=parent)
+        add(element, "child", link=child)
+        return element
+
+    def _law(self, element: Element, step: Step) -> None:
+        """Axis, limits, dynamics, mimic, and what goes to <dalembert>."""
+        joint = step.joint
+        if joint.kind != "free":
+            add(element, "axis", xyz=numbers(joint.axis))  # type: ignore[attr-defined]
+        if joint.nv == 1:
+            self._limits(element, joint)
+            if joint.damping[0] or joint.friction[0]:
+                add(element, "dynamics", damping=number(joint.damping[0]), friction=number(joint.friction[0]))
+            fields = ("armature", "stiffness", *(("rest",) if joint.stiffness[0] else ()))
+            stated = _differing(joint, fields) | (_differing(joint, ("slip_speed",)) if joint.friction[0] else {})
+        else:
+            stated = _differing(joint, MANY)
+        if step.law is not None:
+            leader, ratio, offset = step.law
+            add(element, "mimic", joint=leader, multiplier=number(ratio), offset=number(offset))
+        if stated:
+            self.losses.note("joint", joint.name, ", ".join(stated), PASSED_OVER)
+            add(element, "dalembert", **stated)
+
+    def _limits(self, element: Element, joint: Joint) -> None:
+        """<limit>, which URDF demands of revolute and prismatic joints: the largest double stands for none."""
+        effort, velocity = number(joint.effort_limit[0]), number(joint.velocity_limit[0])
+        if joint.kind != "continuous":
+            limits = {"lower": number(joint.lower[0]), "upper": number(joint.upper[0])}
+            add(element, "limit", **limits, effort=effort, velocity=velocity)
+        elif np.isfinite(joint.effort_limit[0]) or np.isfinite(joint.velocity_limit[0]):
+            add(element, "limit", effort=effort, velocity=velocity)
+
+    # ---- links
+
+    def _link(self, part: Part) -> None:
+        link = add(self.root, "link", name=part.name)
+        inertia = part.inertia
+        if np.any(inertia.parameters()):
+            inertial = add(link, "inertial")
+            if origin := _origin(Pose(np.eye(3), com_of(inertia))):
+                add(inertial, "origin", **origin)
+            add(inertial, "mass", value=number(inertia.mass))
+            add(inertial, "inertia", **tensor(inertia))
+            report_moment(self.losses, part)
+        for shape in without_capsules(part.geometry) if self.geometry else []:
+            self._shape(link, part.name, shape)
+        if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
+            self.losses.note("link", part.name, "URDF has no capsule", "a cylinder and two balls, of the same outline")
+        if not self.geometry and part.geometry:
+            self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+
+    def _shape(self, link: Element, name: str, geometry: Geometry) -> None:
+        made = etree.Element("geometry")
+        shape = geometry.shape
+        if isinstance(shape, Box):
+            add(made, "box", size=numbers(shape.size))
+        elif isinstance(shape, Sphere):
+            add(made, "sphere", radius=number(shape.radius))
+        elif isinstance(shape, Cylinder):
+            add(made, "cylinder", radius=number(shape.radius), length=number(shape.length))
+        elif isinstance(shape, Mesh):
+            scale = stated_scale(shape)
+            uri = self.package.uri(shape.file, "package")
+            add(made, "mesh", filename=uri, scale=None if scale is None else numbers(scale))
+        else:
+            what = f"URDF has no {type(shape).__name__.lower()} among its shapes"
+            self.losses.note("link", name, what, "left out: it moves nothing")
+            return
+        element = add(link, geometry.role, name=geometry.name or None)
+        if origin := _origin(geometry.placement):
+            add(element, "origin", **origin)
+        element.append(made)
+        if geometry.color is not None and geometry.role == "visual":
+            rgba = numbers(geometry.color)
+            add(add(element, "material", name=f"rgba {rgba}"), "color", rgba=rgba)
+
+
+def com_of(inertia: Inertia) -> np.ndarray:
+    """The centre of mass (3,) with digits that people wrote."""
+    return tidied(inertia.com, float(np.max(np.abs(inertia.com))))
+
+
+def tensor(inertia: Inertia) -> dict[str, str]:
+    """ixx ixy … of the rotational inertia about the centre of mass, in the link's axes."""
+    I = tidied(inertia.about_com(), float(np.max(np.abs(inertia.I))))
+    return {f"i{'xyz'[i]}{'xyz'[j]}": number(I[i, j]) for i in range(3) for j in range(i, 3)}
+
+
+def report_moment(losses: Losses, part: Part) -> None:
+    """A first moment without mass has no centre of mass; only estimated parameters can be like that."""
+    if part.inertia.mass == 0.0 and np.any(part.inertia.moment):
+        losses.refuse("link", part.name, "no mass, but a first moment", "give it a mass, with robot.with_parameters")
+
+
+def _origin(X: Pose) -> dict[str, str]:
+    """xyz and rpy, each only if it is not zero."""
+    rpy = tidied(so3.to_rpy(X.R), 1.0) if np.any(np.eye(3) != X.R) else np.zeros(3)
+    return {key: numbers(x) for key, x in (("xyz", X.p), ("rpy", rpy)) if np.any(x)}
+
+
+def _differing(joint: Joint, fields: tuple[str, ...]) -> dict[str, str]:
+    """Those fields of the joint that are not what a new one has."""
+    plain: Any = type(joint)(name=joint.name)
+    return {
+        field: numbers(np.atleast_1d(getattr(joint, field)))
+        for field in fields
+        if np.any(getattr(joint, field) != getattr(plain, field))
+    }

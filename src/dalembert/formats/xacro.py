@@ -1,0 +1,88 @@
+"""xacro files: expanded by the xacro library (extra `xacro`), then read as URDF.
+
+xacro evaluates Python expressions of the file: it is a program, to be loaded only from people one trusts.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from dalembert.errors import DalembertError
+from dalembert.model import Model
+
+from .ledger import Finding
+from .resources import Resources
+from .urdf.reader import EXPANDED, read_document
+from .xml import parse
+
+_LOCK = Lock()  # the xacro library keeps its state in module variables
+
+
+def read_xacro(
+    source: str | os.PathLike[str],
+    *,
+    arguments: Mapping[str, Any] | None = None,
+    base: str | None = None,
+    strict: bool = False,
+    mimic: str = "couple",
+) -> tuple[Model, tuple[Finding, ...]]:
+    """Expand a xacro file and read the URDF that it gives, as `read_urdf` does.
+
+    arguments: values of the file's <xacro:arg name="…"/>. Packages named by $(find …) are looked for as meshes are:
+    above and beside the file, in ROS_PACKAGE_PATH and AMENT_PREFIX_PATH. Lines in messages are those of the expanded
+    text, which `expand` gives.
+    """
+    path = Path(source)
+    document = parse(expand(path, arguments))
+    document = replace(document, label=f"{path}{EXPANDED}", folder=path.parent)
+    return read_document(document, base=base, strict=strict, mimic=mimic)
+
+
+def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None = None) -> str:
+    """The URDF text that a xacro file gives with these arguments."""
+    try:
+        import xacro
+        from xacrodoc import packages
+    except ImportError as error:
+        raise DalembertError(
+            f"{source}: reading xacro files needs the xacro library ({error}): pip install 'dalembert[xacro]'"
+        ) from None
+    path = Path(source).absolute()
+    parse(source)  # a regular file, one well-formed document, no DOCTYPE
+    resources = Resources(path.parent)
+    finder = packages.PackageFinder()
+    finder.walk_up_from(path)
+    finder.finder_funcs.append((lambda name: _found(resources, name), LookupError))
+    with _LOCK:
+        before, packages._finder = packages._finder, finder  # so that no package found for another file is used
+        try:
+            return str(xacro.process_file(str(path), mappings=_texts(arguments, path)).toprettyxml(indent="  "))
+        except Exception as error:  # whatever the file's own expressions raise
+            reason = " ".join(f"{error}".split()) or type(error).__name__
+            raise DalembertError(
+                f"{source}: xacro cannot expand it: {reason}; correct the file, or its arguments={{…}}"
+            ) from None
+        finally:
+            packages._finder = before
+
+
+def _found(resources: Resources, name: str) -> str:
+    folder = resources.package(name)
+    if folder is None:
+        raise LookupError(name)
+    return folder
+
+
+def _texts(arguments: Mapping[str, Any] | None, path: Path) -> dict[str, str]:
+    """The arguments as xacro takes them."""
+    made = {}
+    for name, value in (arguments or {}).items():
+        if not isinstance(name, str) or not isinstance(value, str | int | float):
+            raise DalembertError(f"{path}: argument {name!r} is {value!r}, expected text or a number")
+        made[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return made

@@ -1,0 +1,100 @@
+"""Motion in time: simulation and rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.evaluation import Evaluation
+
+if TYPE_CHECKING:
+    from dalembert.sim.advice import StepAdvice
+    from dalembert.sim.elements import Element
+    from dalembert.sim.events import Event
+    from dalembert.sim.rollout import Rollout
+    from dalembert.sim.run import Run
+
+
+class Simulation(Evaluation):
+    """Simulation, rollouts, advice on steps."""
+
+    def simulate(
+        self,
+        q: Any,
+        v: Any,
+        duration: float,
+        torque: Any = None,
+        integrator: str = "rk45",
+        step: float | None = None,
+        rtol: float = 1e-8,
+        atol: float = 1e-10,
+        record: float | None = 0.01,
+        *,
+        elements: Sequence[Element] = (),
+        events: Sequence[Event] = (),
+        progress: bool | None = None,
+    ) -> Run:
+        """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
+
+        torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
+        a function (t, q, v) → tau, traced where it can be, else called back (the log says so). integrator: adaptive
+        "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
+        "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
+        this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.elements`; events:
+        `dalembert.Event`s to locate. Loops of the model are kept closed by multipliers and projection.
+        A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
+        """
+        from dalembert.sim.simulate import simulate
+
+        run = simulate(
+            self.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, events, progress
+        )
+        return replace(run, viewer=partial(_view, self))
+
+    def rollout(
+        self,
+        q: Any,
+        v: Any,
+        torque: Any = None,
+        step: float = 1e-3,
+        steps: int = 1000,
+        integrator: str = "semi-implicit",
+        *,
+        record: int | None = None,
+        parameters: Mapping[str, Any] | None = None,
+        elements: Sequence[Element] = (),
+        threads: int | None = None,
+        check: bool = True,
+    ) -> Rollout:
+        """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
+
+        torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
+        be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+        parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
+        any of those of `simulate`, with fixed steps. The same bits with any threads and any split.
+        """
+        from dalembert.sim.rollout import rollout
+
+        return rollout(self.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check)
+
+    def step_advice(
+        self, q: Any, v: Any = None, integrator: str = "semi-implicit", *, elements: Sequence[Element] = ()
+    ) -> StepAdvice:
+        """The fastest motion about the state q (nq,), v (nv,), and the step that the integrator needs for it.
+
+        From the eigenvalues λ of the equations of motion: stable while |λ| step stays within the integrator's bounds,
+        for an oscillation and "semi-implicit" step ≤ 2/ω.
+        """
+        from dalembert.sim.advice import advise
+
+        return advise(self.model, q, np.zeros(self.model.nv) if v is None else v, integrator, tuple(elements))
+
+
+def _view(robot: Simulation, run: Run, **options: Any) -> Any:
+    from dalembert.view import Viewer
+
+    return Viewer(robot, run=run, **options)

@@ -1,0 +1,109 @@
+"""The figures of a report as SVG text."""
+
+from __future__ import annotations
+
+import io
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from .motion import Motion
+
+SAMPLES = 4000
+GRID = 61
+
+
+def figure(width: float, height: float, **layout: Any) -> tuple[Any, Any]:
+    """A matplotlib figure without a display, and its axes."""
+    try:
+        from matplotlib.backends.backend_agg import FigureCanvasAgg
+        from matplotlib.figure import Figure
+    except ImportError:
+        raise DalembertError("figures need matplotlib: pip install 'dalembert[plot]'") from None
+    made = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(made)
+    return made, made.subplots(**layout)
+
+
+def svg(made: Any) -> str:
+    """SVG text to stand inside a page; the same bytes for the same data."""
+    import matplotlib
+
+    text = io.StringIO()
+    with matplotlib.rc_context({"svg.hashsalt": "dalembert", "svg.fonttype": "none"}):
+        made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+    content = text.getvalue()
+    return content[content.index("<svg") :]
+
+
+def names(robot: Robot) -> list[tuple[str, int]]:
+    """Joints of one coordinate and where they are in v."""
+    return [(b.joint.name, b.v.start) for b in robot.model.independent if b.joint.nv == 1]
+
+
+def workspace(robot: Robot, frame: str) -> str:
+    """Where the frame gets to: side view and top view of random configurations."""
+    points = robot.pose(robot.random(np.random.default_rng(5), SAMPLES), frame)[:, :3, 3]
+    made, axes = figure(9, 4.2, ncols=2)
+    for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=True):
+        axis.scatter(points[:, i], points[:, j], s=2, alpha=0.35, color="#3b6fb0", rasterized=True)
+        axis.set(xlabel=f"{'xyz'[i]} [m]", ylabel=f"{'xyz'[j]} [m]", aspect="equal")
+        axis.grid(alpha=0.3)
+    axes[0].set_title(f"reach of {frame}, from the side")
+    axes[1].set_title("from above")
+    return svg(made)
+
+
+def gravity_map(robot: Robot) -> str | None:
+    """Gravity torque of the two most loaded joints over their angles, the others in the middle of their ranges."""
+    joints = names(robot)
+    if len(joints) < 2:
+        return None
+    load = np.max(np.abs(robot.gravity(robot.random(np.random.default_rng(6), 500))), axis=0)
+    first, second = sorted(sorted(joints, key=lambda item: -load[item[1]])[:2], key=lambda item: item[1])
+    bodies = [robot.model.joint(name) for name, _ in (first, second)]
+    spans = [_span(body.joint) for body in bodies]
+    x, y = (np.linspace(low, high, GRID) for low, high in spans)
+    q = np.tile(_middle(robot), (GRID, GRID, 1))
+    q[..., bodies[0].q.start], q[..., bodies[1].q.start] = x[:, None], y[None, :]
+    held = robot.gravity(q)
+    made, axes = figure(9, 3.8, ncols=2)
+    for axis, (name, k) in zip(axes, (first, second), strict=True):
+        image = axis.pcolormesh(
+            np.degrees(x), np.degrees(y), held[..., k].T, cmap="RdBu_r", shading="auto", rasterized=True
+        )
+        made.colorbar(image, ax=axis, label="N·m")
+        axis.set(xlabel=f"{first[0]} [°]", ylabel=f"{second[0]} [°]", title=f"gravity torque of {name}")
+    return svg(made)
+
+
+def curves(robot: Robot, motion: Motion, tau: np.ndarray) -> str | None:
+    """Torque and power of every joint along the motion; None for a robot without joints of one coordinate."""
+    if not names(robot):
+        return None
+    made, axes = figure(9, 6, nrows=2, sharex=True)
+    for name, k in names(robot)[:12]:
+        axes[0].plot(motion.t, tau[:, k], label=name)
+        axes[1].plot(motion.t, tau[:, k] * motion.v[:, k])
+    axes[0].set(ylabel="torque [N·m], force [N]")
+    axes[1].set(xlabel="t [s]", ylabel="power [W]")
+    for axis in axes:
+        axis.grid(alpha=0.3)
+    axes[0].legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    return svg(made)
+
+
+def _middle(robot: Robot) -> np.ndarray:
+    q = robot.neutral()
+    for body in robot.model.independent:
+        if body.joint.nv == 1 and np.all(np.isfinite([body.joint.lower, body.joint.upper])):
+            q[body.q] = 0.5 * (body.joint.lower + body.joint.upper)
+    return q
+
+
+def _span(joint: Any) -> tuple[float, float]:
+    low, high = float(joint.lower[0]), float(joint.upper[0])
+    return (max(low, -np.pi), min(high, np.pi)) if joint.turns else (low, high)

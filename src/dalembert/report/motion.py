@@ -1,0 +1,57 @@
+"""The motion a report looks at: a move of every joint and back, unless a trajectory is given."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.robot import Robot
+from dalembert.trajectories import read_trajectory
+
+MOVE = 0.5  # rad, or m/5 for slides
+DURATION = 1.0  # s
+
+
+class Motion(NamedTuple):
+    """t (n,) [s]; q (n, nq); v, a (n, nv); title in words."""
+
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    title: str
+
+
+def standard_motion(robot: Robot, samples: int = 201) -> Motion:
+    """A quintic move of 0.5 rad (0.1 m) on every joint, from and to rest, about the middle of the ranges."""
+    t = np.linspace(0.0, DURATION, samples)
+    s = t / DURATION
+    way, rate, bend = (
+        10 * s**3 - 15 * s**4 + 6 * s**5,
+        (30 * s**2 - 60 * s**3 + 30 * s**4) / DURATION,
+        (60 * s - 180 * s**2 + 120 * s**3) / DURATION**2,
+    )
+    step = np.zeros(robot.nv)
+    start = robot.neutral()
+    for body in robot.model.independent:
+        joint = body.joint
+        if joint.nv != 1:
+            continue
+        low, high = float(joint.lower[0]), float(joint.upper[0])
+        room = high - low
+        move = min(MOVE if joint.turns else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
+        middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
+        step[body.v], start[body.q] = move, middle - move / 2
+    q = robot.integrate(start, way[:, None] * step)
+    title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
+    return Motion(t, q, rate[:, None] * step, bend[:, None] * step, title)
+
+
+def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
+    """A motion from a file; see `read_trajectory`."""
+    given = read_trajectory(path, robot)
+    notes = "; ".join(given.log)
+    return Motion(given.t, given.q, given.v, given.a, f"{Path(path).name}" + (f" ({notes})" if notes else ""))

@@ -1,0 +1,115 @@
+"""Putting a report together: numbers and figures into one page."""
+
+from __future__ import annotations
+
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from . import figures
+from .motion import Motion, standard_motion
+from .sizing import size_actuators
+from .speed import speeds
+
+TEMPLATE = Path(__file__).with_name("page.html.j2")
+
+
+def write_report(
+    robot: Robot,
+    path: str | os.PathLike[str],
+    *,
+    motion: Motion | None = None,
+    payload: float = 0.0,
+    frame: str | None = None,
+    source: str = "",
+    scene: bool = True,
+) -> Path:
+    """Write the report of a robot to `path` (.html) and return it.
+
+    motion: what torques, reactions and sizing refer to; default a quintic move of every joint. payload [kg] hangs at
+    `frame` (default: the last one). source: what the robot was loaded from, for "how to reproduce". scene: whether the
+    robot in 3-D, which needs viser, is part of the page.
+    """
+    try:
+        import jinja2
+    except ImportError:
+        raise DalembertError("the report needs jinja2: pip install 'dalembert[report]'") from None
+    path = Path(path)
+    if not path.parent.is_dir():
+        raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
+    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
+    environment.filters["number"] = number
+    content = _content(robot, motion or standard_motion(robot), payload, frame or robot.frames[-1].name, source, scene)
+    path.write_text(environment.from_string(TEMPLATE.read_text("utf-8")).render(content), "utf-8")
+    return path
+
+
+def number(x: float, digits: int = 4) -> str:
+    """A number for a table."""
+    if not np.isfinite(x):
+        return "–" if np.isnan(x) else ("∞" if x > 0 else "−∞")
+    rounded = 0.0 if abs(x) < 1e-12 else x
+    return f"{rounded:.{digits}g}".replace("-", "−")
+
+
+def _content(robot: Robot, motion: Motion, payload: float, frame: str, source: str, scene: bool) -> dict[str, Any]:
+    loaded = robot.edit().payload(payload, frame=frame).done() if payload else robot
+    tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
+    from markupsafe import Markup  # comes with jinja2
+
+    def safe(text: str | None) -> Any:
+        return None if text is None else Markup(text)
+
+    return {
+        "robot": robot,
+        "bodies": robot.bodies,
+        "joints": [_joint_row(joint) for joint in robot.joints],
+        "mass": sum(body.mass for body in robot.bodies),
+        "audit": robot.audit(payload=payload, frame=frame),
+        "frame": frame,
+        "payload": payload,
+        "motion": motion,
+        "sizing": size_actuators(robot, motion, payload, frame),
+        "peaks": loaded.peak_reactions(motion.q, motion.v, motion.a),
+        "workspace": safe(figures.workspace(robot, frame)),
+        "gravity_map": safe(figures.gravity_map(robot)),
+        "curves": safe(figures.curves(robot, motion, tau)),
+        "speeds": speeds(robot),
+        "scene": _scene(robot, motion) if scene else None,
+        "fingerprint": robot.model.fingerprint,
+        "source": source or robot.name,
+        "machine": platform.processor() or platform.machine(),
+        "versions": {name: version(name) for name in ("numpy", "llvmlite")} | {"python": platform.python_version()},
+    }
+
+
+def _joint_row(joint: Any) -> dict[str, Any]:
+    turning = joint.kind in ("revolute", "continuous", "screw", "universal")
+    scale, unit = (180 / np.pi, "°") if turning else (1.0, "")
+    one = joint.lower.size == 1
+    span = f"{number(joint.lower[0] * scale)} … {number(joint.upper[0] * scale)}{unit}" if one else ""
+    return {
+        "name": joint.name,
+        "kind": joint.kind,
+        "way": f"{joint.parent} → {joint.child}",
+        "range": span,
+        "speed": number(joint.velocity_limit[0]) if joint.velocity_limit.size == 1 else "",
+        "effort": number(joint.effort_limit[0]) if joint.effort_limit.size == 1 else "",
+        "friction": f"{number(joint.damping[0])} / {number(joint.friction[0])}" if joint.damping.size == 1 else "",
+    }
+
+
+def _scene(robot: Robot, motion: Motion) -> str:
+    """The recorded scene as the value of an iframe's srcdoc; jinja2 escapes it."""
+    from dalembert.view.recording import recording
+
+    there_and_back = np.concatenate([motion.q, motion.q[::-1]])
+    t = np.concatenate([motion.t, motion.t[-1] + motion.t])
+    return recording(robot, t, there_and_back)

@@ -1,0 +1,118 @@
+"""What a force element is: forces of a state, states of its own, and what it does to the energy."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import Constraints
+from dalembert.errors import DalembertError
+from dalembert.model import Body, Coupled, Model
+
+
+class Situation(NamedTuple):
+    """What an element sees: time t [s], q (nq,), v (nv,), its own states z, and the commanded forces tau (nv,)."""
+
+    model: Model
+    t: Any
+    q: np.ndarray
+    v: np.ndarray
+    z: np.ndarray
+    tau: np.ndarray
+
+
+@dataclass(frozen=True)
+class Action:
+    """What an element does.
+
+    tau: body of the joint → generalised force (nv_i,) on it; wrenches: body index → wrench [τ; f] (6,) at its origin,
+    in its axes; rate: ż of its own states; lost: power turned into heat [W]; given: power put in from outside [W].
+    With the energy U that the element stores, force power = given − lost − dU/dt holds at every instant.
+    """
+
+    tau: Mapping[int, Any] = field(default_factory=dict)
+    wrenches: Mapping[int, np.ndarray] = field(default_factory=dict)
+    rate: Any = ()
+    lost: Any = 0.0
+    given: Any = 0.0
+
+
+class Element:
+    """A force element. Written with arithmetic and `dalembert.math`, so that it computes and traces alike."""
+
+    loses: ClassVar[bool] = False  # whether it can turn energy into heat
+    gives: ClassVar[bool] = False  # whether it can put in energy from outside
+    plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
+    count: Any = 0  # equations on the configuration that it keeps; see `closing`
+
+    def __post_init__(self) -> None:
+        """Vectors given as lists or arrays become tuples, so that an element can be looked up by what it is."""
+        for name, value in vars(self).items():
+            if isinstance(value, (list, np.ndarray)):
+                object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
+
+    def label(self) -> str:
+        """Name in the ledger: the kind and where it acts."""
+        place = getattr(self, "joint", None) or getattr(self, "frame", None)
+        return f"{type(self).__name__}({place})" if place else type(self).__name__
+
+    def prepared(self, model: Model) -> Model:
+        """The model with what the element adds to its constants; here the names are checked."""
+        return model
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The element's own states at the beginning."""
+        return np.zeros(0)
+
+    def size(self, model: Model) -> int:
+        """How many states of its own the element has."""
+        return 0
+
+    def act(self, s: Situation) -> Action:
+        """Forces and powers in a situation."""
+        raise TypeError(f"{type(self).__name__} must define act(situation)")
+
+    def energy(self, s: Situation) -> Any:
+        """Energy stored [J]."""
+        return 0.0
+
+    def closing(self, model: Model, q: np.ndarray, v: np.ndarray) -> Constraints:
+        """Residual, rows and bias of its `count` equations on the configuration."""
+        return Constraints(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0))
+
+    def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
+        """Freedoms that are held in place: (which of the nv, whether it is at present, direction of the push)."""
+        return []
+
+    def gaps(self, s: Situation, pushes: list[Any]) -> list[Any]:
+        """Numbers that are positive until something happens; pushes: the forces on what `held` names."""
+        return []
+
+
+def single(model: Model, joint: str, what: str) -> Body:
+    """The body of a joint with one coordinate of its own."""
+    body = own(model, joint, what)
+    if body.joint.nv != 1:
+        raise DalembertError(
+            f"{what}: joint {joint!r} is {body.joint.kind} with {body.joint.nv} freedoms, expected one with a single "
+            "coordinate (revolute, continuous, prismatic, screw)"
+        )
+    return body
+
+
+def own(model: Model, joint: str, what: str) -> Body:
+    """The body of a joint that follows no other one."""
+    body = model.joint(joint)
+    if isinstance(body.joint, Coupled):
+        raise DalembertError(f"{what}: joint {joint!r} follows {body.joint.leader!r}: act on that one")
+    return body
+
+
+def positive(what: str, **values: float) -> None:
+    """Refuse numbers below zero."""
+    for name, value in values.items():
+        if not np.all(np.asarray(value, float) >= 0.0):
+            raise DalembertError(f"{what}: {name} is {value!r}, expected a number ≥ 0")

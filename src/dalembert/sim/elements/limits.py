@@ -1,0 +1,122 @@
+"""Ends of joints: soft buffers, and hard stops that joints bounce off and rest on."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.math import abs as absolute
+from dalembert.math import maximum, where
+from dalembert.model import Model
+
+from .base import Action, Element, Situation, positive, single
+
+
+@dataclass(frozen=True)
+class SoftLimit(Element):
+    """A buffer beyond the limits of a joint with one coordinate: stiffness depth³ (1 + damping · speed into it).
+
+    stiffness [N·m/rad³ or N/m³]; damping [s/rad or s/m]; lower, upper: by default the joint's own.
+    """
+
+    loses: ClassVar[bool] = True
+
+    joint: str
+    stiffness: float
+    damping: float = 0.0
+    lower: float | None = None
+    upper: float | None = None
+
+    def prepared(self, model: Model) -> Model:
+        """Checks the joint and that there is a limit."""
+        limits(model, self)
+        positive(self.label(), stiffness=self.stiffness, damping=self.damping)
+        return model
+
+    def _sides(self, s: Situation) -> list[tuple[float, Any]]:
+        """(direction of the push, depth) of each limit."""
+        (x,) = s.q[s.model.joint(self.joint).q]
+        lower, upper = limits(s.model, self)
+        found = [(1.0, maximum(lower - x, 0.0))] if np.isfinite(lower) else []
+        return [*found, (-1.0, maximum(x - upper, 0.0))] if np.isfinite(upper) else found
+
+    def act(self, s: Situation) -> Action:
+        """The push of both buffers; they do not pull."""
+        body = s.model.joint(self.joint)
+        (v,) = s.v[body.v]
+        tau, lost = 0.0, 0.0
+        for sign, x in self._sides(s):
+            spring, into = self.stiffness * x * x * x, -sign * v
+            push = maximum(spring * (1.0 + self.damping * into), 0.0)
+            tau, lost = tau + sign * push, lost + (push - spring) * into
+        return Action({body.index: np.array([tau])}, lost=lost)
+
+    def energy(self, s: Situation) -> Any:
+        """¼ k depth⁴."""
+        return sum((0.25 * self.stiffness * x * x * x * x for _, x in self._sides(s)), 0.0)
+
+
+@dataclass(frozen=True)
+class HardStop(Element):
+    """Stops at the limits of a joint with one coordinate: an impact with restitution, rest when it is slow.
+
+    An impact is an event in the run: velocities change by an impulse, J Λ at the stop so that the speed there turns
+    into −restitution times itself, everything else follows from the inertia. Below rest_speed [rad/s or m/s] the joint
+    stays on the stop, which then pushes, and does not pull, until it is left. State: at which stop the joint rests,
+    −1, 0 or 1. Events are located by `simulate`; in rollouts use `SoftLimit`.
+    """
+
+    loses: ClassVar[bool] = True
+
+    joint: str
+    restitution: float = 0.0
+    lower: float | None = None
+    upper: float | None = None
+    rest_speed: float = 1e-3
+
+    def prepared(self, model: Model) -> Model:
+        """Checks the joint and the numbers."""
+        limits(model, self)
+        if not 0.0 <= self.restitution <= 1.0:
+            raise DalembertError(f"{self.label()}: restitution is {self.restitution}, expected 0 … 1")
+        return model
+
+    def size(self, model: Model) -> int:
+        """Where it rests."""
+        return 1
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Free, and within the limits."""
+        x, (lower, upper) = float(q[model.joint(self.joint).q][0]), limits(model, self)
+        if not lower <= x <= upper:
+            raise DalembertError(f"{self.label()}: the joint starts at {x:g}, expected within {lower:g} … {upper:g}")
+        return np.zeros(1)
+
+    def act(self, s: Situation) -> Action:
+        """Nothing by itself: the push of a stop follows from the motion; see `held`."""
+        return Action(rate=np.zeros(1))
+
+    def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
+        """(freedom, whether it is held, direction of the push)."""
+        return [(s.model.joint(self.joint).v.start, absolute(s.z[0]) > 0.5, -s.z[0])]
+
+    def gaps(self, s: Situation, pushes: list[Any]) -> list[Any]:
+        """Distances to the stops, while free; the push of the stop, while resting. Negative: something happens."""
+        (x,) = s.q[s.model.joint(self.joint).q]
+        lower, upper = limits(s.model, self)
+        free = absolute(s.z[0]) < 0.5
+        sides = [x - lower if np.isfinite(lower) else 1.0, upper - x if np.isfinite(upper) else 1.0]
+        return [*(where(free, side, 1.0) for side in sides), where(free, 1.0, pushes[0])]
+
+
+def limits(model: Model, element: Any) -> tuple[float, float]:
+    """Lower and upper limit of an element: its own, else the joint's."""
+    body = single(model, element.joint, element.label())
+    lower = float(body.joint.lower[0]) if element.lower is None else float(element.lower)
+    upper = float(body.joint.upper[0]) if element.upper is None else float(element.upper)
+    if not (np.isfinite(lower) or np.isfinite(upper)) or lower > upper:
+        raise DalembertError(f"{element.label()}: limits are {lower:g} … {upper:g}: give lower or upper")
+    return lower, upper

@@ -1,0 +1,261 @@
+"""Engines: what advances a state from one time to another with a compiled loop, chunk by chunk.
+
+Each gives chunks of steps: nodes (t, q, e), the first of which is where the chunk began, and between two nodes the
+dense output where the method has one. A law that changes abruptly is advanced from change to change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+from . import adaptive, implicit
+from .compiled import ADAPTIVE, IMPLICIT, Programs
+
+FIRST_CHUNK, LONGEST_CHUNK = 32, 8192  # passes: enough to forget the call, few enough to be interrupted soon
+WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
+CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
+DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
+
+
+class State(NamedTuple):
+    """Time t [s], configuration q (nq,), and e = [v, element states, accounts]."""
+
+    t: float
+    q: np.ndarray
+    e: np.ndarray
+
+
+@dataclass
+class Chunk:
+    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne); dense output of step k is row `rows[k]` of dense (…, degree, nv+ne)."""
+
+    t: np.ndarray
+    q: np.ndarray
+    e: np.ndarray
+    dense: np.ndarray | None = None
+    rows: np.ndarray | None = None
+    u: np.ndarray | None = None  # (n, nu): what drove the steps to the nodes, where it is not the same for all
+    steps: int = 0  # taken from the first node to the last
+
+    @property
+    def end(self) -> State:
+        """The last node."""
+        return State(float(self.t[-1]), self.q[-1], self.e[-1])
+
+    def cut(self, steps: int) -> Chunk:
+        """The first so many steps."""
+        return Chunk(
+            self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], self.dense, self.rows, self.u, steps
+        )
+
+
+class Trouble(Exception):
+    """A step that cannot be taken: at which state, why in words, and the steps that were."""
+
+    def __init__(self, state: State, why: str, chunk: Chunk | None = None) -> None:
+        super().__init__(why)
+        self.state, self.why, self.chunk = state, why, chunk
+
+
+class Engine(Protocol):
+    """What all engines have."""
+
+    lands: bool  # whether recording times must be ends of steps
+    adaptive: bool  # whether it chooses its steps
+
+    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None, every: bool) -> Iterator[Chunk]:
+        """Chunks of steps from a state until `stop`, with so many nodes equally far apart, or one for every step.
+
+        every: steps end at those nodes, but each step is a node.
+        """
+
+    def once(self, state: State, h: float, u: np.ndarray) -> State:
+        """The state after one step of size h, however large its error."""
+
+
+class Adaptive:
+    """Steps whose size follows from the tolerances."""
+
+    lands: bool
+    adaptive = True
+
+    def __init__(self, programs: Programs, rtol: float, atol: float, most: float) -> None:
+        self.programs, self.system = programs, programs.system
+        self.rtol, self.atol, self.most = rtol, atol, most
+        self.lands = programs.method.dense is None
+        self.h = 0.0  # of the last leg: a good first step for the next one
+
+    def slope(self, state: State, u: np.ndarray) -> np.ndarray:
+        """ė (ne,) at a state."""
+        return self.programs.rates({"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u})["rates"][0]
+
+    def _first_step(self, state: State, k: np.ndarray, stop: float) -> float:
+        """A careful guess from the sizes of the state and its rates.   Hairer, Nørsett, Wanner 1993, §II.4"""
+        m = self.system.measured
+        scale = self.atol + self.rtol * np.abs(state.e[:m])
+        size, rate = np.linalg.norm(state.e[:m] / scale), np.linalg.norm(k[:m] / scale)
+        guess = 0.01 * size / rate if size > 1e-5 and rate > 1e-5 else 1e-6
+        return float(min(max(guess, 1e-6), stop - state.t, self.most))
+
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
+        k = self.slope(state, u)
+        if not np.all(np.isfinite(k)):
+            raise Trouble(state, "the acceleration is not finite")
+        h = self.h or self._first_step(state, k, stop)
+        clock = np.array(adaptive.Clock(state.t, min(h, stop - state.t)), float)
+        least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
+        limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
+        longest = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
+        q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest, int(1.1 * (stop - state.t) / h) + 2)
+        done = 0
+        while clock[0] < stop:
+            begin = clock[0]
+            made = self.programs.attempts(
+                {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
+            )
+            q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
+            taken = np.flatnonzero(made["start"][0, :, 2] > 0.5)
+            dense = made["dense"][0] if "dense" in made else None
+            t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
+            ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
+            yield Chunk(*ends, dense, taken, steps=len(taken))
+            if clock[4] > 0.5:
+                raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
+            pace = max((clock[0] - begin) / passes, 0.1 * clock[1])  # time per pass of this chunk
+            done += passes
+            # as many as it takes at this pace, but not many more than before: it may change, and passes are lost
+            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), 3 * done, longest))
+        self.h = clock[1]
+
+    def once(self, state: State, h: float, u: np.ndarray) -> State:
+        clock = np.array(adaptive.Clock(state.t, h), float)
+        limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
+        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "limits": limits, "u": u}
+        made = self.programs.attempts(inputs)
+        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+
+
+class Fixed:
+    """Steps of one size, as near to the one asked for as divides the way. u may have a row for every step."""
+
+    lands, adaptive = True, False
+
+    def __init__(self, programs: Programs, step: float) -> None:
+        self.programs, self.step = programs, step
+
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
+        stride, count = strides(state.t, stop, self.step, nodes)
+        stride = 1 if every else stride
+        h, number = (stop - state.t) / count, 0
+        t0, q, e = state
+        called = self.programs.system.called
+        thin = stride > 64 and not called  # few nodes: leave the steps between them in registers
+        while number < count:
+            passes = min(stride if thin or called else max(LONGEST_CHUNK // stride, 1) * stride, count - number)
+            inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": np.array([t0, h]), "u": u}
+            if u.ndim == 2:
+                inputs["u"] = u[number : number + passes].reshape(1, -1)
+            made = self.programs.steps(not thin, u.ndim == 2)(inputs, passes=passes)
+            begin = State(t0 + number * h, q, e)
+            number += passes
+            if thin:
+                ends, q_all, e_all = np.array([number]), made["q_next"], made["e_next"]
+            else:
+                keep = np.unique(np.append(np.arange(stride - 1, passes, stride), passes - 1))
+                ends, q_all, e_all = number - passes + 1 + keep, made["q_next"][0, keep], made["e_next"][0, keep]
+            t = np.where(ends == count, stop, t0 + ends * h)
+            made_t, made_q, made_e = np.append(begin.t, t), np.append(q[None], q_all, 0), np.append(e[None], e_all, 0)
+            given = u[ends - 1] if u.ndim == 2 else None
+            yield _finite(Chunk(made_t, made_q, made_e, u=given, steps=passes))
+            q, e = q_all[-1], e_all[-1]
+
+    def once(self, state: State, h: float, u: np.ndarray) -> State:
+        inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": u}
+        made = self.programs.steps(False, False)(inputs)
+        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+
+
+class Implicit:
+    """Steps of one size, each solved by Newton's method."""
+
+    lands, adaptive = True, False
+
+    def __init__(self, programs: Programs, step: float) -> None:
+        self.programs, self.system, self.step = programs, programs.system, step
+
+    def guess(self, state: State, h: float) -> np.ndarray:
+        """Where Newton's iteration begins: at the same velocity."""
+        x = np.array(state.e[: self.system.measured])
+        if self.programs.integrator == "variational":
+            x[: self.system.model.nv] *= h
+        return x
+
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
+        stride, count = strides(state.t, stop, self.step, nodes)
+        stride = 1 if every else stride
+        h, done = (stop - state.t) / count, 0
+        q, e, x, pace = state.q, state.e, self.guess(state, (stop - state.t) / count), 3.0
+        while done < count:
+            first, goal, begin = done, min(done + stride, count), State(state.t + done * h, q, e)
+            clock = np.array(implicit.Clock(done), float)
+            timing = np.array([state.t, h, goal])
+            while clock[0] < goal:
+                passes = int(min(pace * (goal - clock[0]) + 2, LONGEST_CHUNK))
+                made = self.programs.newton(
+                    {"q": q, "e": e, "x": x, "clock": clock, "timing": timing, "u": u}, passes=passes
+                )
+                taken = float(made["clock_next"][0, 0] - clock[0])
+                q, e, x, clock = (made[n][0] for n in ("q_next", "e_next", "x_next", "clock_next"))
+                pace = 0.5 * (pace + passes / taken) if taken else pace + 1.0
+                if clock[3] > 0.5:
+                    where = State(state.t + clock[0] * h, q, e)
+                    raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
+            done = goal
+            t = [begin.t, stop if done == count else state.t + done * h]
+            yield _finite(Chunk(np.array(t), np.array([begin.q, q]), np.array([begin.e, e]), steps=goal - first))
+
+    def once(self, state: State, h: float, u: np.ndarray) -> State:
+        clock, timing = np.zeros(4), np.array([state.t, h, 1.0])
+        inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
+        made = self.programs.newton(inputs, passes=implicit.ITERATIONS)
+        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+
+
+def steps_between(begin: float, stop: float, step: float) -> int:
+    """How many steps of at most `step` lead from one time to the other."""
+    return max(1, int(np.ceil((stop - begin) / step * (1.0 - 1e-9))))
+
+
+def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[int, int]:
+    """Steps from node to node, and in all."""
+    if nodes is None:
+        return 1, steps_between(begin, stop, step)
+    stride = steps_between(0.0, (stop - begin) / nodes, step)
+    return stride, stride * nodes
+
+
+def _finite(chunk: Chunk) -> Chunk:
+    """The chunk, if its numbers are numbers; else trouble at the last good node."""
+    bad = ~(np.isfinite(chunk.q).all(axis=1) & np.isfinite(chunk.e).all(axis=1))
+    if bad.any():
+        good = chunk.cut(max(int(np.argmax(bad)) - 1, 0))
+        raise Trouble(good.end, "the motion grew beyond all numbers", good)
+    return chunk
+
+
+def engine(programs: Programs, step: float | None, rtol: float, atol: float) -> Engine:
+    """The engine of an integrator: adaptive where it can be and no step is given."""
+    if programs.integrator in ADAPTIVE and step is None:
+        return Adaptive(programs, rtol, atol, np.inf)
+    step = DEFAULT_STEP if step is None else step
+    return Implicit(programs, step) if programs.integrator in IMPLICIT else Fixed(programs, step)

@@ -1,0 +1,80 @@
+"""The result of a simulation."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+
+from .ledger import Ledger
+
+if TYPE_CHECKING:
+    from .audit import Audit
+    from .events import Happening
+
+
+@dataclass(frozen=True, eq=False)
+class Run:
+    """A motion over n times.
+
+    robot: its name; coordinates, freedoms: names of the columns of q and of v and tau.
+    t (n,) [s]; q (n, nq); v (n, nv); tau (n, nv): commanded generalised forces [N·m or N]; states (n, nz): of elements;
+    energy: the ledger; multipliers (n, nr): forces of closed loops, closure by closure, then pushes of hard stops
+    [N, N·m]; events: what happened, in order; log: what the user should know; steps: how many were taken; settings: of
+    the integration.
+    """
+
+    robot: str
+    coordinates: tuple[str, ...]
+    freedoms: tuple[str, ...]
+    t: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    tau: np.ndarray
+    states: np.ndarray
+    energy: Ledger
+    multipliers: np.ndarray
+    events: tuple[Happening, ...]
+    log: tuple[str, ...]
+    steps: int
+    settings: dict[str, Any]
+    viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
+
+    def __repr__(self) -> str:
+        span = f"t = {self.t[0]:g} … {self.t[-1]:g} s" if len(self.t) else "empty"
+        return f"<Run of {self.robot!r}: {len(self.t)} times, {span}, {self.settings['integrator']}>"
+
+    def __len__(self) -> int:
+        return len(self.t)
+
+    def audit(self) -> Audit:
+        """How well the energy adds up, in words: what the residual means, and which step or integrator would do."""
+        from .audit import audit
+
+        return audit(self)
+
+    def plot(self, what: tuple[str, ...] = ("q", "v", "tau", "energy")) -> Any:
+        """A matplotlib figure of positions, velocities, forces and energies, with names and units."""
+        from .plot import plot
+
+        return plot(self, what)
+
+    def view(self, **options: Any) -> Any:
+        """The viewer in the browser with the motion to play; options as of `Robot.view`."""
+        if self.viewer is None:
+            raise DalembertError(
+                f"view: this run of {self.robot!r} was loaded without its robot: write "
+                "dalembert.view.Viewer(robot, run=run)"
+            )
+        return self.viewer(run=self, **options)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the run to .npz, .csv, .parquet, .h5 or .mcap, by the ending of the name; `load_run` reads it back."""
+        from .save import save
+
+        save(self, path)

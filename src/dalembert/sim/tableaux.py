@@ -1,0 +1,126 @@
+"""Runge-Kutta methods as data: weights of stages, solution, error and dense output."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from . import dop853
+
+
+@dataclass(frozen=True, eq=False)
+class Tableau:
+    """An explicit Runge-Kutta method.   Butcher 1963
+
+    a (s, s) strictly lower triangular, b (s,), c (s,). For an adaptive method row `end` of a is b: that stage is the
+    solution, and its slope starts the next step; `errors` are one or two rows (s,) of weights whose sums estimate the
+    local error, of order `error_order`. dense (s, degree): the weight of stage i at the fraction x of a step is
+    Σ_m dense[i, m] x^(m+1). Stages after `end` serve the dense output alone.
+    """
+
+    name: str
+    order: int
+    a: np.ndarray
+    b: np.ndarray
+    c: np.ndarray
+    errors: tuple[np.ndarray, ...] = ()
+    error_order: int = 0
+    dense: np.ndarray | None = None
+    end: int = -1
+
+    @property
+    def adaptive(self) -> bool:
+        """Whether it estimates its own error."""
+        return bool(self.errors)
+
+
+def _tableau(
+    name: str, order: int, rows: list[list[float]], b: list[float], error: list[float] | None = None, **others: Any
+) -> Tableau:
+    """From the rows of a; with an error, b becomes the last row."""
+    if error is not None:
+        rows, b = [*rows, b], [*b, 0.0]
+        others |= {"errors": (np.array(error),), "end": len(b) - 1}
+    a = np.zeros((len(b), len(b)))
+    for i, row in enumerate(rows):
+        a[i, : len(row)] = row
+    return Tableau(name, order, a, np.array(b), a.sum(axis=1), **others)
+
+
+def _dop853() -> Tableau:
+    n = len(dop853.A)
+    a = np.array([_dense_row(row, n) for row in dop853.A])
+    b, errors = _dense_row(dop853.B, n), (_dense_row(dop853.E5, n), _dense_row(dop853.E3, n))
+    return Tableau("rk8", 8, a, b, np.array(dop853.C), errors, 7, _dop853_dense(b), end=12)
+
+
+def _dense_row(row: dict[int, float], n: int) -> np.ndarray:
+    full = np.zeros(n)
+    full[list(row)] = list(row.values())
+    return full
+
+
+def _dop853_dense(b: np.ndarray) -> np.ndarray:
+    """The nested form x (F0 + (1−x) (F1 + x (F2 + (1−x) (F3 + …)))) multiplied out."""
+    n = len(b)
+    first, last = np.eye(n)[0], np.eye(n)[12]
+    F = [b, first - b, 2.0 * b - last - first, *[_dense_row(row, n) for row in dop853.D]]
+    P = np.zeros((n, 8))  # coefficients of 1, x, x², …
+    for k, row in reversed(list(enumerate(F))):
+        P[:, 0] += row
+        times_x = np.roll(P, 1, axis=1)
+        P = times_x if k % 2 == 0 else P - times_x
+    return P[:, 1:]
+
+
+EULER = _tableau("euler", 1, [[]], [1.0])
+HEUN = _tableau("heun", 2, [[], [1.0]], [0.5, 0.5])
+RK4 = _tableau("rk4", 4, [[], [0.5], [0.0, 0.5], [0.0, 0.0, 1.0]], [1 / 6, 1 / 3, 1 / 3, 1 / 6])
+MERSON = _tableau(  # Merson 1957; the error estimate is Merson's own, exact for linear equations
+    "merson",
+    4,
+    [[], [1 / 3], [1 / 6, 1 / 6], [1 / 8, 0.0, 3 / 8], [1 / 2, 0.0, -3 / 2, 2.0]],
+    [1 / 6, 0.0, 0.0, 2 / 3, 1 / 6],
+    [1 / 15, 0.0, -3 / 10, 4 / 15, -1 / 30, 0.0],
+    error_order=4,
+)
+RK23 = _tableau(  # Bogacki, Shampine 1989; between the ends the cubic through values and slopes
+    "rk23",
+    3,
+    [[], [1 / 2], [0.0, 3 / 4]],
+    [2 / 9, 1 / 3, 4 / 9],
+    [-5 / 72, 1 / 12, 1 / 9, -1 / 8],
+    error_order=2,
+    dense=np.array([[1.0, -4 / 3, 5 / 9], [0.0, 1.0, -2 / 3], [0.0, 4 / 3, -8 / 9], [0.0, -1.0, 1.0]]),
+)
+RK45 = _tableau(  # Dormand, Prince 1980; dense output: Shampine 1986
+    "rk45",
+    5,
+    [
+        [],
+        [1 / 5],
+        [3 / 40, 9 / 40],
+        [44 / 45, -56 / 15, 32 / 9],
+        [19372 / 6561, -25360 / 2187, 64448 / 6561, -212 / 729],
+        [9017 / 3168, -355 / 33, 46732 / 5247, 49 / 176, -5103 / 18656],
+    ],
+    [35 / 384, 0.0, 500 / 1113, 125 / 192, -2187 / 6784, 11 / 84],
+    [-71 / 57600, 0.0, 71 / 16695, -71 / 1920, 17253 / 339200, -22 / 525, 1 / 40],
+    error_order=4,
+    dense=np.array(
+        [
+            [1.0, -8048581381 / 2820520608, 8663915743 / 2820520608, -12715105075 / 11282082432],
+            [0.0, 0.0, 0.0, 0.0],
+            [0.0, 131558114200 / 32700410799, -68118460800 / 10900136933, 87487479700 / 32700410799],
+            [0.0, -1754552775 / 470086768, 14199869525 / 1410260304, -10690763975 / 1880347072],
+            [0.0, 127303824393 / 49829197408, -318862633887 / 49829197408, 701980252875 / 199316789632],
+            [0.0, -282668133 / 205662961, 2019193451 / 616988883, -1453857185 / 822651844],
+            [0.0, 40617522 / 29380423, -110615467 / 29380423, 69997945 / 29380423],
+        ]
+    ),
+)
+RK8 = _dop853()
+
+TABLEAUX: dict[str, Tableau] = {t.name: t for t in (EULER, HEUN, RK4, MERSON, RK23, RK45, RK8)}

@@ -1,0 +1,74 @@
+"""Meshes in files, read by trimesh; a surface with holes is replaced by its convex hull."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model.geometry import Mesh, Polyhedron
+
+from .polyhedra import is_closed, joined
+
+CURE = "pip install 'dalembert[meshes]'"
+
+
+def triangles_of(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray]:
+    """Vertices (n, 3) [m] and triangles (m, 3) as they are given."""
+    if isinstance(shape, Polyhedron):
+        return shape.vertices, shape.triangles
+    vertices, triangles = _read(shape.file, _stamp(shape.file))
+    mirrored = np.prod(shape.scale) < 0.0  # a mirror image turns the triangles over
+    return vertices * np.asarray(shape.scale, float), triangles[:, ::-1] if mirrored else triangles
+
+
+def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
+    """Vertices (n, 3) [m] and triangles (m, 3) of a closed surface, and a note if it is not the given one."""
+    vertices, triangles = triangles_of(shape)
+    vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))
+    if is_closed(triangles):
+        return vertices, triangles, ""
+    return *_hull(vertices), "not a closed surface: its convex hull was taken"
+
+
+def _stamp(file: str) -> tuple[int, int]:
+    """When a file was written and how long it is: what is kept of it in memory is that of these."""
+    if not Path(file).is_file():
+        raise DalembertError(
+            f"mesh {file!r}: no such file; keep meshes beside the robot's file, or set ROS_PACKAGE_PATH"
+        )
+    state = Path(file).stat()
+    return state.st_mtime_ns, state.st_size
+
+
+@lru_cache(maxsize=64)
+def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
+    trimesh = _trimesh()
+    try:
+        mesh = trimesh.load(file, force="mesh")
+        return np.asarray(mesh.vertices, float), np.asarray(mesh.faces, int)
+    except Exception as error:  # readers of many formats raise as many things
+        raise DalembertError(f"mesh {file!r} cannot be read: {error}") from None
+
+
+def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    try:
+        hull = _trimesh().convex.convex_hull(vertices)
+    except DalembertError:
+        raise
+    except ImportError:
+        raise DalembertError(f"mass_properties: a convex hull needs scipy: {CURE}") from None
+    except Exception as error:
+        raise DalembertError(f"mass_properties: the mesh is not closed and has no convex hull: {error}") from None
+    return joined(np.asarray(hull.vertices, float), np.asarray(hull.faces, int))
+
+
+def _trimesh() -> Any:
+    try:
+        import trimesh
+    except ImportError:
+        raise DalembertError(f"meshes need trimesh: {CURE}") from None
+    return trimesh

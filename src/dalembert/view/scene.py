@@ -1,0 +1,195 @@
+"""One robot in the scene: a node per body, its shapes below it, and what can be switched on beside them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model.geometry import Geometry, Sphere
+from dalembert.spatial import so3
+
+from .surfaces import surface
+
+GREY, PALETTE = (170, 175, 180), [(208, 212, 216), (66, 120, 178), (120, 128, 136), (90, 160, 150)]
+FORCE_LENGTH = 0.3  # m: the longest arrow
+
+
+class RobotScene:
+    """Draws `robot` under the scene node `root`; `show(q)` moves it.
+
+    `notes` tells what could not be drawn.
+    """
+
+    def __init__(self, server: Any, robot: Any, root: str, placement: Any = (0.0, 0.0, 0.0)) -> None:
+        self.robot, self.root, self.notes = robot, root, list[str]()
+        self.placement = np.asarray(placement, float)
+        self._scene = server.scene
+        self._scene.add_frame(root, show_axes=False, position=placement)
+        self._size = _size(robot)
+        self._bodies = [self._scene.add_frame(f"{root}/{body.index}", show_axes=False) for body in robot.model.bodies]
+        self._extras: dict[str, list[Any]] = {}
+        for body in robot.model.bodies:
+            self._add_shapes(body)
+        self.q = robot.neutral()
+        self._com: Any = None
+        self._arrows: Any = None
+        self._ropes = self._add_ropes()
+        self._wrenches: Callable[[], np.ndarray] = self._static_wrenches
+        self.show(self.q)
+
+    def show(self, q: np.ndarray) -> None:
+        """Move the robot to q (nq,)."""
+        self.q = np.array(q, float)
+        poses = self.robot.poses(self.q)
+        for handle, pose in zip(self._bodies, poses, strict=False):
+            handle.wxyz, handle.position = so3.to_quaternion(pose[:3, :3]), pose[:3, 3]
+        if self._ropes is not None:
+            self._ropes.points = self._rope_ends()
+        if self._com is not None:
+            self._com.position = self.robot.center_of_mass(self.q)
+        if self._arrows is not None:
+            self._draw_arrows()
+
+    def switch(self, what: str, on: bool) -> None:
+        """Show or hide "frames", "com", "inertia", "reactions", "names" or "collision"."""
+        for handle in self._extras.pop(what, []):
+            handle.remove()
+        if what == "com":
+            self._com = None
+        if what == "reactions":
+            self._arrows = None
+        if on:
+            self._extras[what] = getattr(self, f"_add_{what}")()
+
+    def reactions_from(self, wrenches: Callable[[], np.ndarray] | None) -> None:
+        """Take reaction wrenches (nb, 6) from a run; None: those that hold the robot still."""
+        self._wrenches = wrenches or self._static_wrenches
+
+    def _add_ropes(self) -> Any:
+        """Distances that close loops, such as rods without a body of their own, as lines."""
+        if not any(closure.kind == "distance" for closure in self.robot.model.closures):
+            return None
+        thick = 0.012 * self._size
+        return self._scene.add_line_segments(f"{self.root}/rods", self._rope_ends(), GREY, thickness=thick)
+
+    def _rope_ends(self) -> np.ndarray:
+        poses = self.robot.poses(self.q)
+
+        def place(frame: Any) -> np.ndarray:
+            p = frame.placement.p
+            return p if frame.body < 0 else poses[frame.body][:3, :3] @ p + poses[frame.body][:3, 3]
+
+        closures = [closure for closure in self.robot.model.closures if closure.kind == "distance"]
+        return np.array([[place(closure.a), place(closure.b)] for closure in closures], np.float32)
+
+    def _add_shapes(self, body: Any) -> None:
+        shapes = [(part, geometry) for part in body.parts for geometry in part.geometry]
+        drawn = [item for item in shapes if item[1].role == "visual"] or shapes
+        color = PALETTE[body.index % len(PALETTE)]
+        for number, (part, geometry) in enumerate(drawn):
+            self._draw(f"{self.root}/{body.index}/shape{number}", part, geometry, color)
+
+    def _draw(self, name: str, part: Any, geometry: Geometry, color: tuple[int, int, int], **style: Any) -> Any:
+        try:
+            vertices, triangles = surface(geometry.shape)
+        except DalembertError as error:
+            self.notes.append(f"{part.name}: {error}")
+            return None
+        X = part.placement @ geometry.placement
+        if geometry.color is not None:
+            color = tuple(int(255 * np.clip(c, 0.0, 1.0)) for c in geometry.color[:3])  # type: ignore[assignment]
+            style.setdefault("opacity", geometry.color[3] if geometry.color[3] < 1.0 else None)
+        return self._scene.add_mesh_simple(
+            name,
+            vertices,
+            triangles,
+            color=color,
+            position=X.p,
+            wxyz=so3.to_quaternion(X.R),
+            side="double",
+            receive_shadow=False,
+            **style,
+        )
+
+    def _add_collision(self) -> list[Any]:
+        made = []
+        for body in self.robot.model.bodies:
+            for part in body.parts:
+                for number, geometry in enumerate(part.geometry):
+                    if geometry.role == "collision":
+                        name = f"{self.root}/{body.index}/collision-{part.name}-{number}"
+                        made.append(self._draw(name, part, geometry, (230, 150, 60), wireframe=True))
+        return [handle for handle in made if handle is not None]
+
+    def _add_frames(self) -> list[Any]:
+        length = 0.08 * self._size
+        return [
+            self._scene.add_frame(
+                f"{self.root}/{frame.body}/frame-{frame.name}",
+                axes_length=length,
+                axes_radius=0.03 * length,
+                position=frame.placement.p,
+                wxyz=so3.to_quaternion(frame.placement.R),
+            )
+            for frame in self.robot.model.frames
+        ]
+
+    def _add_names(self) -> list[Any]:
+        return [
+            self._scene.add_label(f"{self.root}/{body.index}/name", body.joint.name if body.joint.nv else body.name)
+            for body in self.robot.model.bodies
+        ]
+
+    def _add_com(self) -> list[Any]:
+        vertices, triangles = surface(Sphere(0.02 * self._size))
+        self._com = self._scene.add_mesh_simple(f"{self.root}/com", vertices, triangles, color=(220, 60, 60))
+        self._com.position = self.robot.center_of_mass(self.q)
+        return [self._com]
+
+    def _add_inertia(self) -> list[Any]:
+        made = []
+        unit = surface(Sphere(1.0))
+        for body in self.robot.model.bodies:
+            if body.inertia.mass <= 0.0 or body.inertia.problems():
+                continue
+            moments, R = np.linalg.eigh(body.inertia.about_com())
+            radii = np.sqrt(np.maximum(2.5 * (moments.sum() - 2 * moments) / body.inertia.mass, 1e-8))
+            R = R * np.sign(np.linalg.det(R))
+            name = f"{self.root}/{body.index}/inertia"
+            vertices = (unit[0] * radii) @ R.T + body.inertia.com
+            made.append(self._scene.add_mesh_simple(name, vertices, unit[1], color=(80, 170, 90), opacity=0.45))
+        return made
+
+    def _add_reactions(self) -> list[Any]:
+        points = np.zeros((len(self.robot.model.bodies), 2, 3))
+        thin = 0.008 * self._size
+        self._arrows = self._scene.add_arrows(
+            f"{self.root}/reactions",
+            points,
+            (200, 40, 120),
+            shaft_radius=thin,
+            head_radius=2.5 * thin,
+            head_length=4 * thin,
+        )
+        self._draw_arrows()
+        return [self._arrows]
+
+    def _draw_arrows(self) -> None:
+        forces = self._wrenches()[:, 3:]
+        origins = self.robot.poses(self.q)[: len(forces), :3, 3]
+        longest = max(float(np.max(np.linalg.norm(forces, axis=1))), 1e-9)
+        tips = origins + forces * (FORCE_LENGTH * self._size / longest)
+        self._arrows.points = np.stack([origins, tips], axis=1).astype(np.float32)
+
+    def _static_wrenches(self) -> np.ndarray:
+        still = np.zeros(self.robot.nv)
+        return self.robot.reaction_wrenches(self.q, still, still, axes="world")
+
+
+def _size(robot: Any) -> float:
+    """About how far the robot reaches [m], for the size of what is drawn beside it."""
+    points = robot.poses(robot.neutral())[:, :3, 3]
+    return float(np.clip(np.linalg.norm(np.ptp(points, axis=0)), 0.1, 5.0))

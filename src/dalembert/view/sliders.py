@@ -1,0 +1,69 @@
+"""One slider per degree of freedom, by joint name, in degrees or metres."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.model import Body
+
+TURN, REACH = 180.0, 2.0  # degrees and metres of a coordinate without limits
+AXES = {"ball": ("rx", "ry", "rz"), "free": ("rx", "ry", "rz", "x", "y", "z")}
+
+
+class Sliders:
+    """The sliders of a robot in a folder of the panel; `changed(q)` is called when one moves.
+
+    Joints with a quaternion get the rotation vector and the position of what moves them from the neutral pose.
+    """
+
+    def __init__(self, gui: Any, robot: Any, changed: Callable[[np.ndarray], None]) -> None:
+        self._robot, self._changed, self._quiet = robot, changed, False
+        self._handles: list[tuple[Body, int, float, Any]] = []
+        for body in robot.model.independent:
+            for index in range(body.joint.nv):
+                self._handles.append((body, index, *self._slider(gui, body, index)))
+        reset = gui.add_button("Neutral")
+        reset.on_click(lambda _: self._take(robot.neutral()))
+
+    def set(self, q: np.ndarray) -> None:
+        """Move the sliders without calling back."""
+        self._quiet = True
+        try:
+            away = self._robot.difference(self._robot.neutral(), q)
+            for body, index, scale, handle in self._handles:
+                value = q[body.q][index] if body.joint.nq == body.joint.nv else away[body.v][index]
+                handle.value = float(np.clip(value / scale, handle.min, handle.max))
+        finally:
+            self._quiet = False
+
+    def _take(self, q: np.ndarray) -> None:
+        self.set(q)
+        self._changed(q)
+
+    def _slider(self, gui: Any, body: Body, index: int) -> tuple[float, Any]:
+        joint = body.joint
+        turns = index < 3 if joint.kind in AXES else index in joint.turns
+        scale = np.pi / 180 if turns else 1.0
+        low, high = -TURN if turns else -REACH, TURN if turns else REACH
+        if joint.nq == joint.nv and np.isfinite(joint.lower[index]) and np.isfinite(joint.upper[index]):
+            low, high = joint.lower[index] / scale, joint.upper[index] / scale
+        part = AXES.get(joint.kind, ("", *"123456") if joint.nv == 1 else tuple("123456"))[index]
+        label = f"{joint.name} {part}".strip() + (" [°]" if turns else " [m]")
+        start = float(np.clip(0.0, low, high))
+        step = 0.1 if turns else 0.001
+        handle = gui.add_slider(label, float(low), float(high), step, start)
+        handle.on_update(lambda _: None if self._quiet else self._changed(self._configuration()))
+        return scale, handle
+
+    def _configuration(self) -> np.ndarray:
+        away = np.zeros(self._robot.nv)
+        for body, index, scale, handle in self._handles:
+            away[body.v.start + index] = handle.value * scale
+        q = self._robot.integrate(self._robot.neutral(), away)
+        for body, index, scale, handle in self._handles:
+            if body.joint.nq == body.joint.nv:
+                q[body.q.start + index] = handle.value * scale
+        return q

@@ -1,0 +1,210 @@
+"""The viewer: a page on loopback with robots, their sliders, a run to play, and a target to drag."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import socket
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.spatial import so3
+
+from .playback import Playback
+from .scene import RobotScene
+from .sliders import Sliders
+
+SPACING = 1.5  # m between robots
+SWITCHES = {
+    "frames": "frames",
+    "com": "centre of mass",
+    "inertia": "inertia ellipsoids",
+    "reactions": "reaction forces",
+    "names": "joint names",
+    "collision": "collision shapes",
+}
+
+
+class Viewer:
+    """Shows robots at `url` until `close()`; also as a context manager.
+
+    robots: one or several, placed side by side. run: a motion of the first one to play. host: the address the page is
+    served at; only this machine can open the default. port: 0 takes a free one.
+    """
+
+    def __init__(self, robots: Any, *, run: Any = None, host: str = "127.0.0.1", port: int = 0) -> None:
+        viser = _viser()
+        robots = list(robots) if isinstance(robots, Sequence) else [robots]
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner of its own
+            self.server = viser.ViserServer(host=host, port=_free_port(host, port), label="dalembert", verbose=False)
+        self.server.gui.configure_theme(show_logo=False, show_share_button=False)  # sharing would leave this machine
+        self.server.scene.set_up_direction("+z")
+        self.server.scene.add_grid("/ground", cell_size=0.1, section_size=1.0, infinite_grid=True)
+        self.scenes: list[RobotScene] = []
+        self._playback: Playback | None = None
+        self.sliders: list[Sliders] = []
+        for number, robot in enumerate(robots):
+            self._add(robot, (0.0, number * SPACING, 0.0), f"/{number}-{robot.name}", alone=len(robots) == 1)
+        if run is not None:
+            self._add_run(run)
+        self._point_camera()
+
+    @property
+    def host(self) -> str:
+        return self.server.get_host()
+
+    @property
+    def port(self) -> int:
+        return self.server.get_port()
+
+    @property
+    def url(self) -> str:
+        """Address to open in a browser."""
+        return f"http://{self.host}:{self.port}"
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """What could not be drawn, such as meshes that were not found."""
+        return tuple(note for scene in self.scenes for note in scene.notes)
+
+    def show(self, q: Any, robot: int = 0) -> None:
+        """Move a robot, and its sliders, to q (nq,)."""
+        scene = self.scenes[robot]
+        q = np.asarray(q, float)
+        if q.shape != (scene.robot.nq,):
+            raise DalembertError(f"show: q has shape {q.shape}, expected ({scene.robot.nq},)")
+        scene.show(q)
+        self.sliders[robot].set(q)
+
+    def reach(self, target: Any, frame: str, robot: int = 0) -> Any:
+        """Bring a robot's frame to `target` (4, 4) [m] by inverse kinematics from where it stands; shows the nearest.
+
+        Returns the `InverseKinematicsResult`, which says whether it was reached.
+        """
+        scene = self.scenes[robot]
+        solution = scene.robot.inverse_kinematics(target, frame, start=scene.q, starts=1)
+        self.show(solution.q, robot)
+        return solution
+
+    def close(self) -> None:
+        """Stop serving."""
+        if self._playback is not None:
+            self._playback.close()
+        with contextlib.redirect_stdout(io.StringIO()):
+            self.server.stop()
+
+    def wait(self) -> None:
+        """Serve until interrupted (Ctrl-C)."""
+        try:
+            self.server.sleep_forever()
+        except KeyboardInterrupt:
+            pass
+        finally:
+            self.close()
+
+    def __enter__(self) -> Viewer:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _repr_html_(self) -> str:
+        """In a notebook: the page itself."""
+        return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
+
+    def _add(self, robot: Any, placement: Any, root: str, *, alone: bool) -> None:
+        gui = self.server.gui
+        scene = RobotScene(self.server, robot, root, placement)
+        self.scenes.append(scene)
+        with gui.add_folder(robot.name):
+            with gui.add_folder("show", expand_by_default=alone):
+                for what, label in SWITCHES.items():
+                    box = gui.add_checkbox(label, False)
+                    box.on_update(lambda event, what=what: scene.switch(what, event.target.value))
+            with gui.add_folder("joints", expand_by_default=alone):
+                self.sliders.append(Sliders(gui, robot, scene.show))
+            self._add_target(robot, scene, root)
+            if scene.notes:
+                gui.add_markdown("**Not drawn**\n\n" + "\n".join(f"- {note}" for note in scene.notes[:8]))
+
+    def _add_target(self, robot: Any, scene: RobotScene, root: str) -> None:
+        """A frame to drag: the joints follow by inverse kinematics, and the panel says what they could not reach."""
+        gui = self.server.gui
+        names = [frame.name for frame in robot.frames]
+        with gui.add_folder("reach", expand_by_default=False):
+            frame = gui.add_dropdown("frame", names, initial_value=names[-1])
+            active = gui.add_checkbox("drag a target", False)
+            said = gui.add_markdown("")
+        handle: list[Any] = []
+
+        def follow(_: Any) -> None:
+            target = np.eye(4)
+            target[:3, :3], target[:3, 3] = so3.from_quaternion(np.asarray(handle[0].wxyz)), handle[0].position
+            solution = self.reach(target, frame.value, self.scenes.index(scene))
+            left = f"{1000 * solution.position_error:.1f} mm, {np.degrees(solution.orientation_error):.1f}°"
+            said.content = "reached" if solution.success else f"not reached: {left} are left"
+
+        def toggle(_: Any) -> None:
+            for made in handle:
+                made.remove()
+            handle.clear()
+            if active.value:
+                pose = robot.pose(scene.q, frame.value)
+                made = self.server.scene.add_transform_controls(
+                    f"{root}/target", scale=0.25, position=pose[:3, 3], wxyz=so3.to_quaternion(pose[:3, :3])
+                )
+                made.on_update(follow)
+                handle.append(made)
+
+        active.on_update(toggle)
+        frame.on_update(toggle)
+
+    def _add_run(self, run: Any) -> None:
+        scene, sliders = self.scenes[0], self.sliders[0]
+        robot = scene.robot
+        names = [
+            body.joint.name + ("" if body.joint.nv == 1 else f" {k + 1}")
+            for body in robot.model.independent
+            for k in range(body.joint.nv)
+        ]
+
+        def show(q: np.ndarray, sample: int) -> None:
+            scene.show(q)
+            sliders.set(q)
+
+        with self.server.gui.add_folder("run", order=-1.0):
+            self._playback = Playback(self.server.gui, run, names, show)
+        show(run.q[0], 0)
+
+    def _point_camera(self) -> None:
+        places = [scene.robot.poses(scene.q)[:, :3, 3] + scene.placement for scene in self.scenes]
+        points = np.concatenate(places)
+        middle, size = points.mean(axis=0), max(float(np.max(np.ptp(points, axis=0))), 0.3)
+        way = np.array([1.0, -1.0, 0.6]) if len(places) == 1 else np.array([1.3, -0.3, 0.4])
+        camera = self.server.initial_camera
+        camera.position, camera.look_at = tuple(middle + size * way), tuple(middle)
+
+
+def _viser() -> Any:
+    try:
+        import viser
+    except ImportError:
+        raise DalembertError("the viewer needs viser: pip install 'dalembert[view]'") from None
+    return viser
+
+
+def _free_port(host: str, port: int) -> int:
+    """The port asked for, or a free one; taken ones are refused here, since the server would silently move on."""
+    with socket.socket() as probe:
+        try:
+            probe.bind((host, port))
+        except OverflowError:
+            raise DalembertError(f"port is {port}, expected 0 to 65535; 0 takes any free one") from None
+        except OSError as error:
+            raise DalembertError(
+                f"cannot serve at {host}:{port}: {error.strerror}; give another port, 0 for any"
+            ) from None
+        return int(probe.getsockname()[1])

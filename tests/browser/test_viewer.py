@@ -1,0 +1,105 @@
+"""The viewer as a person sees it: the page loads from loopback alone, sliders move the robot, a run plays."""
+
+from __future__ import annotations
+
+import time
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, load
+
+pytest.importorskip("viser")
+
+
+def wait_until(condition, seconds: float = 20.0) -> None:
+    end = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < end, "nothing happened in time"
+        time.sleep(0.1)
+
+
+def leaving(page, viewer) -> list[str]:
+    inside = (viewer.url, viewer.url.replace("http", "ws"), "data:", "blob:")
+    return [url for url in page.requests if not url.startswith(inside)]
+
+
+def shown_pixels(page) -> np.ndarray:
+    """The picture as grey values."""
+    import io
+
+    from matplotlib.image import imread
+
+    return imread(io.BytesIO(page.screenshot()))[..., :3].mean(axis=-1)
+
+
+def test_a_slider_moves_the_robot(page) -> None:
+    robot = load("2r")
+    with robot.view() as viewer:
+        page.goto(viewer.url)
+        page.get_by_text("shoulder [°]").wait_for()
+        scene = viewer.scenes[0]
+        field = page.locator("input[type=text], input[inputmode]").first
+        before = shown_pixels(page)
+        field.fill("60")
+        field.press("Enter")
+        wait_until(lambda: abs(scene.q[0] - np.radians(60)) < 1e-3)
+        link = robot.poses(scene.q)[2]
+        np.testing.assert_allclose(scene._bodies[2].position, link[:3, 3], atol=1e-9)
+        wait_until(lambda: np.mean(np.abs(shown_pixels(page) - before) > 0.05) > 0.002)
+        assert leaving(page, viewer) == [] and page.errors == []
+
+
+def test_switches_draw_more(page) -> None:
+    robot = load("quadruped")
+    with robot.view() as viewer:
+        page.goto(viewer.url)
+        page.get_by_text("centre of mass").wait_for()
+        for box in page.get_by_role("checkbox").all()[:6]:
+            box.check()
+        scene = viewer.scenes[0]
+        wait_until(lambda: {"frames", "com", "inertia", "reactions", "names", "collision"} <= set(scene._extras))
+        assert len(scene._extras["frames"]) == len(robot.frames)
+        assert leaving(page, viewer) == [] and page.errors == []
+
+
+def test_a_run_plays(page) -> None:
+    robot = load("2r")
+    run = robot.simulate([0.5, -0.5], [0.0, 0.0], 1.0)
+    with run.view() as viewer:
+        page.goto(viewer.url)
+        page.get_by_text("time [s]").wait_for()
+        page.get_by_label("play", exact=True).check()
+        scene = viewer.scenes[0]
+        wait_until(lambda: np.linalg.norm(scene.q - run.q[0]) > 0.05)
+        assert np.min(np.linalg.norm(run.q - scene.q, axis=1)) < 1e-9  # it shows states of the run
+        assert page.locator(".uplot, canvas").count() >= 2
+        assert leaving(page, viewer) == [] and page.errors == []
+
+
+def test_a_target_is_followed() -> None:
+    robot = load("ur5")
+    start = np.array([0.0, -1.2, 1.5, -1.8, -1.57, 0.0])
+    with robot.view(start) as viewer:
+        target = robot.pose(start, "tool0")
+        target[:3, 3] += [0.0, 0.1, 0.05]
+        reached = viewer.reach(target, "tool0")
+        assert reached.success
+        np.testing.assert_allclose(robot.pose(viewer.scenes[0].q, "tool0"), target, atol=1e-6)
+
+
+def test_it_serves_loopback_and_stops() -> None:
+    import socket
+
+    viewer = load("2r").view()
+    assert viewer.host == "127.0.0.1" and viewer.url in viewer._repr_html_()
+    with pytest.raises(DalembertError, match="give another port"):
+        load("2r").view(port=viewer.port)
+    viewer.close()
+    with socket.socket() as probe:
+        wait_until(lambda: probe.connect_ex(("127.0.0.1", viewer.port)) != 0)
+
+
+def test_wrong_configurations_are_named() -> None:
+    with load("2r").view() as viewer, pytest.raises(DalembertError, match=r"shape \(3,\), expected \(2,\)"):
+        viewer.show([0, 0, 0])

@@ -1,0 +1,158 @@
+"""Friction that sticks, drives and ends of joints against closed forms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Event, ModelBuilder, Robot, elements
+
+MASS, G = 2.0, 9.81
+
+
+def block(axis=(1, 0, 0), **others) -> Robot:
+    builder = ModelBuilder("block", gravity=(0.0, 0.0, -G))
+    builder.add_body("block", parent="world", joint="prismatic", joint_name="slide", axis=axis, mass=MASS, **others)
+    return builder.build()
+
+
+def test_stick_slip_on_a_belt() -> None:
+    """A block on a belt of speed V, held by a spring k: it sticks until k x = Fs, then slides as an oscillator.
+
+    Slip: x(τ) = Fk/k + (Fs − Fk)/k cos ωτ + V/ω sin ωτ, until its speed is V again, at τ = (2/ω)(π − atan(b)) with
+    b = (Fs − Fk) ω/(k V); then it sticks at x = Fk/k − (Fs − Fk)/k, and is carried to Fs/k with speed V.
+    """
+    k, V, static, kinetic = 100.0, 0.1, 4.0, 3.0
+    w = np.sqrt(k / MASS)
+    slip = 2.0 / w * (np.pi - np.arctan((static - kinetic) * w / (k * V)))
+    stick = 2.0 * (static - kinetic) / (k * V)
+    robot = block()
+    friction = elements.Friction(
+        "slide", kinetic, static, stribeck_speed=1e-4, stiffness=1e6, bristle_damping=2e3, surface_speed=V
+    )
+    start = (2.0 * kinetic - static) / k  # where sticking begins
+    run = robot.simulate(
+        [start], [V], stick + slip + 0.9 * stick, elements=[elements.Spring("slide", k), friction],
+        integrator="rk45", rtol=1e-8, atol=1e-11, record=1e-3,
+    )  # fmt: skip
+    x, v = run.q[:, 0], run.v[:, 0]
+    sticking = run.t < 0.98 * stick
+    np.testing.assert_allclose(v[sticking & (run.t > 0.02)], V, atol=2e-4)
+    tau = run.t - stick
+    sliding = (tau > 0.0) & (tau < slip)
+    lead = (static - kinetic) / k
+    expected = kinetic / k + lead * np.cos(w * tau) + V / w * np.sin(w * tau)
+    np.testing.assert_allclose(x[sliding], expected[sliding], atol=3e-4)  # 0.5 % of the way: giving way takes 1 ms
+    again = run.t > stick + slip + 0.05
+    np.testing.assert_allclose(v[again], V, atol=3e-4)
+    assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale
+
+
+def test_a_block_at_rest_stays_on_a_slope() -> None:
+    """Below the force of sticking a block does not creep; above it slides with the force that is left."""
+    robot = block(axis=(np.cos(0.3), 0, -np.sin(0.3)))
+    pull = MASS * G * np.sin(0.3)
+    for coulomb, slides in ((1.05 * pull, False), (0.95 * pull, True)):
+        friction = elements.Friction("slide", coulomb, stiffness=1e7, bristle_damping=5e3)
+        run = robot.simulate([0.0], [0.0], 2.0, elements=[friction])
+        moved = run.q[-1, 0] - run.q[100, 0]
+        expected = 0.5 * (pull - coulomb) / MASS * (4.0 - 1.0) if slides else 0.0
+        assert moved == pytest.approx(expected, rel=1e-2, abs=1e-9)
+
+
+def test_a_bouncing_joint_meets_its_stop_on_time() -> None:
+    robot = block(axis=(0, 0, 1), lower=0.0)
+    e = 0.8
+    run = robot.simulate([1.0], [0.0], 5.0, elements=[elements.HardStop("slide", e)])
+    fall = np.sqrt(2.0 / G)
+    impacts = [event.t for event in run.events]
+    expected = fall * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1, 12)])))
+    np.testing.assert_allclose(impacts[:12], expected, atol=1e-10)
+    assert run.q[-1, 0] == 0.0 and run.v[-1, 0] == 0.0  # after the last bounce it rests
+    np.testing.assert_allclose(run.multipliers[-1], MASS * G, rtol=1e-12)
+    assert np.abs(run.energy.residual).max() < 1e-10
+    assert run.energy.heat["HardStop(slide)"][-1] == pytest.approx(MASS * G)
+
+
+def test_a_resting_joint_leaves_its_stop_when_pulled() -> None:
+    robot = block(axis=(0, 0, 1), lower=0.0)
+
+    def pull(t, q, v):
+        return np.array([2.0 * MASS * G * t])
+
+    run = robot.simulate([0.0], [-0.5], 1.0, pull, elements=[elements.HardStop("slide")])
+    assert [event.name for event in run.events] == ["HardStop(slide)"] * 2
+    assert run.events[1].t == pytest.approx(0.5, abs=1e-9)
+    np.testing.assert_allclose(run.q[run.t <= 0.5], 0.0, atol=1e-12)
+    assert run.q[-1, 0] == pytest.approx(G * 0.5**3 / 3.0, rel=1e-8)
+
+
+@pytest.mark.parametrize(
+    ("integrator", "step"), [("rk45", None), ("rk4", 1e-3), ("merson", None), ("variational", 1e-3)]
+)
+def test_events_are_located_and_can_end_the_run(integrator: str, step: float | None) -> None:
+    robot = block(axis=(0, 0, 1))
+    events = [
+        Event("top", lambda t, q, v: v[0], direction=-1),
+        Event("floor", lambda t, q, v: q[0], direction=-1, terminal=True),
+    ]
+    run = robot.simulate([0.0], [3.0], 5.0, integrator=integrator, step=step, events=events)
+    assert [event.name for event in run.events] == ["top", "floor"]
+    assert run.events[0].t == pytest.approx(3.0 / G, abs=1e-9)
+    assert run.events[0].q[0] == pytest.approx(4.5 / G, abs=1e-9)
+    assert run.t[-1] == pytest.approx(6.0 / G, abs=1e-9)
+    assert np.all(np.diff(run.t) > 0.0) and "ended by event 'floor'" in run.log[-1]
+
+
+def test_a_flexible_joint_vibrates_at_its_frequency() -> None:
+    """Motor and link with a spring between: ω = sqrt(k (1/J + 1/m)), and their common centre stays."""
+    robot = block()
+    k, J, push = 400.0, 0.5, 1.0
+    run = robot.simulate(
+        [0.0], [0.0], 1.0, lambda t, q, v: np.array([push]), elements=[elements.FlexibleJoint("slide", k, J)]
+    )
+    w = np.sqrt(k * (1.0 / J + 1.0 / MASS))
+    rigid = 0.5 * push / (J + MASS) * run.t**2
+    wave = push / (k * (1.0 + J / MASS)) * (1.0 - np.cos(w * run.t)) * J / (J + MASS)
+    np.testing.assert_allclose(run.q[:, 0], rigid - wave, atol=1e-8)
+    np.testing.assert_allclose((J * run.states[:, 0] + MASS * run.q[:, 0]) / (J + MASS), rigid, atol=1e-8)
+
+
+def test_a_motor_gives_no_more_than_it_can() -> None:
+    """Full command on the line from stall to no-load speed: v = v0 (1 − exp(−t/T)), T = m v0 / F."""
+    robot = block()
+    motor = elements.Motor("slide", 2.0, 30.0, gear=10.0, rotor_inertia=0.01)
+    run = robot.simulate([0.0], [0.0], 2.0, np.array([100.0]), elements=[motor])
+    stall, top, mass = 20.0, 3.0, MASS + 100.0 * 0.01
+    np.testing.assert_allclose(run.v[:, 0], top * (1.0 - np.exp(-run.t * stall / (mass * top))), atol=1e-7)
+
+
+def test_a_body_falls_through_air_at_its_limit_speed() -> None:
+    robot = block(axis=(0, 0, 1))
+    drag = elements.Drag("block", area=0.5, density=1.2)
+    run = robot.simulate([0.0], [0.0], 30.0, elements=[drag])
+    limit = np.sqrt(2.0 * MASS * G / (1.2 * 0.5))
+    np.testing.assert_allclose(run.v[:, 0], -limit * np.tanh(G * run.t / limit), atol=1e-6)
+
+
+def test_an_orbit_closes() -> None:
+    """A free body around a distant mass: after one period it is where it began."""
+    builder = ModelBuilder("satellite", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("body", parent="world", joint="free", mass=3.0, inertia=0.1 * np.eye(3))
+    robot = builder.build()
+    q, v = robot.neutral(), np.array([0.0, 0.0, 0.0, 0.0, 1.2, 0.0])
+    q[0] = 1.0
+    a = 1.0 / (2.0 - 1.2**2)
+    run = robot.simulate(
+        q, v, 2.0 * np.pi * a**1.5, integrator="rk8", rtol=1e-12, atol=1e-13, elements=[elements.CentralGravity(1.0)]
+    )
+    np.testing.assert_allclose(run.q[-1, :3], [1.0, 0.0, 0.0], atol=1e-9)
+
+
+def test_a_field_with_a_potential_is_stored_energy() -> None:
+    robot = block(axis=(0, 0, 1))
+    pull = elements.GravityField(lambda p: np.array([0.0, 0.0, G]), lambda p: -G * p[2])  # cancels the model's own
+    run = robot.simulate([0.0], [1.0], 1.0, elements=[pull])
+    np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
+    assert np.abs(run.energy.residual).max() < 1e-9 and not run.energy.work
+    assert run.energy.elastic[-1] == pytest.approx(-MASS * G)

@@ -1,0 +1,176 @@
+"""Closed loops in motion: four-bar linkages against one coordinate, redundant and impossible closures."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from scipy.integrate import solve_ivp
+
+from dalembert import DalembertError, ModelBuilder, Robot, SimulationError, algorithms, elements, load
+from dalembert.spatial import Pose
+
+TIGHT = {"integrator": "rk8", "rtol": 1e-11, "atol": 1e-13}
+LINK = {
+    "mass": 20.0,
+    "com": (2, 0, 0),
+    "inertia": np.diag([0.08333333333333334, 29.46666666666666, 29.416666666666668]),
+}
+
+
+def at(x: float) -> Pose:
+    return Pose(np.eye(3), np.array([x, 0.0, 0.0]))
+
+
+def four_bar(kind: str = "revolute") -> Robot:
+    """Three links of 4 m, 20 kg; pivots 2 m apart, as in Drake's example of the four-bar linkage."""
+    builder = ModelBuilder("four-bar", gravity=(0.0, 0.0, -9.8))
+    for name, parent, x in (("A", "world", 0.0), ("B", "A", 4.0), ("C", "world", -2.0)):
+        builder.add_body(
+            name, parent=parent, joint="revolute", joint_name=f"joint_{name}", axis=(0, 1, 0), xyz=(x, 0, 0), **LINK
+        )
+    shape = {"axis": (0, 1, 0)} if kind == "revolute" else {}
+    builder.add_closure("pin", kind, a="B", b="C", placement_a=at(4.0), placement_b=at(4.0), **shape)
+    return builder.build()
+
+
+def test_the_equilibrium_of_drakes_four_bar() -> None:
+    q = np.deg2rad([75.52248781407008, 104.47751218592992, 104.47751218592992])
+    run = four_bar().simulate(q, np.zeros(3), 5.0, **TIGHT)
+    np.testing.assert_allclose(run.q, np.tile(q, (len(run.t), 1)), atol=1e-8)
+    assert not run.log
+
+
+def test_the_motion_of_a_four_bar_is_that_of_one_coordinate() -> None:
+    """With q = f(s), s the crank's angle: m(s) s̈ + ½ m'(s) ṡ² + u'(s) = 0, m = f'ᵀ M f', u the potential energy."""
+    robot = four_bar()
+    tree = robot.without("loops")
+
+    def closed(s: float) -> np.ndarray:
+        """q of the crank's angle: the coupler's tip lies on the rocker's circle."""
+        elbow = np.array([4.0 * np.cos(s), -4.0 * np.sin(s)])
+        d = elbow - np.array([-2.0, 0.0])
+        reach = np.hypot(*d)
+        turn = np.arccos(reach / 8.0)
+        rocker = np.arctan2(-d[1], d[0]) - turn
+        tip = np.array([-2.0 + 4.0 * np.cos(rocker), -4.0 * np.sin(rocker)])
+        coupler = np.arctan2(-(tip - elbow)[1], (tip - elbow)[0]) - s
+        return np.array([s, coupler, rocker])
+
+    def slope(s: float) -> np.ndarray:
+        J = algorithms.constraints(robot.model, closed(s), np.zeros(3)).J
+        moving = np.linalg.svd(J)[2][-1]
+        return moving / moving[0]
+
+    def energy_slope(s: float) -> float:
+        return tree.gravity(closed(s)) @ slope(s)
+
+    def inertia(s: float) -> float:
+        return slope(s) @ tree.mass_matrix(closed(s)) @ slope(s)
+
+    def rate(t, y):
+        h = 1e-4
+        dm = (inertia(y[0] + h) - inertia(y[0] - h)) / (2 * h) * 4 / 3 - (
+            inertia(y[0] + 2 * h) - inertia(y[0] - 2 * h)
+        ) / (12 * h)
+        return [y[1], -(0.5 * dm * y[1] ** 2 + energy_slope(y[0])) / inertia(y[0])]
+
+    s0, duration = 1.6, 1.5
+    reduced = solve_ivp(rate, (0.0, duration), [s0, 0.0], method="DOP853", rtol=1e-11, atol=1e-12)
+    run = robot.simulate(closed(s0), np.zeros(3), duration, **TIGHT)
+    assert run.q[-1, 0] == pytest.approx(reduced.y[0, -1], abs=1e-8)
+    assert run.v[-1, 0] == pytest.approx(reduced.y[1, -1], abs=1e-8)
+    assert abs(run.q[-1, 0] - s0) > 0.1
+    residual = [
+        np.abs(algorithms.constraints(robot.model, q, v).residual).max() for q, v in zip(run.q, run.v, strict=True)
+    ]
+    assert max(residual) < 1e-9
+    assert np.abs(run.energy.residual).max() < 1e-8 * run.energy.scale
+
+
+def test_redundant_closures_are_tolerated() -> None:
+    """A planar linkage closed by a hinge (five equations, two of them needed), a weld of what follows, or a point."""
+    q = np.deg2rad([60.0, 110.0, 80.0])
+    ends = [four_bar(kind).simulate(q, np.zeros(3), 0.5, **TIGHT) for kind in ("revolute", "point")]
+    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=1e-9)
+    assert ends[0].multipliers.shape[1] == 5 and ends[1].multipliers.shape[1] == 3
+    assert any("q was moved" in line for line in ends[0].log)
+
+
+def test_a_loop_that_cannot_close_is_an_error() -> None:
+    builder = ModelBuilder("short", gravity=(0.0, 0.0, -9.8))
+    builder.add_body("arm", parent="world", joint="revolute", axis=(0, 1, 0), **LINK)
+    builder.add_closure("rope", "distance", a="world", b="arm", placement_a=at(10.0), placement_b=at(4.0), length=1.0)
+    with pytest.raises(SimulationError, match=r"no configuration near q closes the loop 'rope'.*are missing"):
+        builder.build().simulate([0.1], [0.0], 1.0)
+
+
+def test_a_rod_makes_a_pendulum_of_a_free_body() -> None:
+    builder = ModelBuilder("rod", gravity=(0.0, 0.0, -9.81))
+    builder.add_body("bob", parent="world", joint="free", mass=2.0, inertia=0.01 * np.eye(3))
+    builder.add_closure("rod", "distance", a="world", b="bob", length=1.5)
+    robot = builder.build()
+    q = robot.neutral()
+    q[:3] = [1.5 * np.sin(0.5), 0.0, -1.5 * np.cos(0.5)]
+    run = robot.simulate(q, np.zeros(6), 3.0, **TIGHT)
+    exact = solve_ivp(lambda t, y: [y[1], -9.81 / 1.5 * np.sin(y[0])], (0, 3), [0.5, 0], rtol=1e-12, atol=1e-12)
+    angle = np.arctan2(run.q[-1, 0], -run.q[-1, 2])
+    assert angle == pytest.approx(exact.y[0, -1], abs=1e-8)
+    tension = -2.0 * (9.81 * np.cos(angle) + 1.5 * exact.y[1, -1] ** 2)
+    assert run.multipliers[-1, 0] == pytest.approx(tension, abs=1e-6)
+
+
+def test_a_gear_of_two_wheels_moves_as_one() -> None:
+    builder = ModelBuilder("gears", gravity=(0.0, 0.0, 0.0))
+    for name, inertia in (("small", 0.1), ("large", 0.8)):
+        builder.add_body(name, parent="world", joint="revolute", joint_name=name, mass=1.0, inertia=inertia * np.eye(3))
+    builder.add_equation("mesh", "small", "large", coefficients=[0.0, -4.0])
+    run = builder.build().simulate([0.0, 0.0], [0.0, 0.0], 1.0, np.array([0.3, 0.0]))
+    a = -4.0 * 0.3 / (0.8 + 16.0 * 0.1)
+    np.testing.assert_allclose(run.q[:, 1], 0.5 * a * run.t**2, atol=1e-9)
+    np.testing.assert_allclose(run.q[:, 0], -4.0 * run.q[:, 1], atol=1e-9)
+
+
+def test_an_expression_may_hold_the_motion() -> None:
+    """The tip of a planar arm on a circle about its shoulder: the elbow is held, and the arm swings as one body."""
+    arm = load("2r").without("friction", "damping", "armature", "springs")
+    tip = arm.frames[-1].name
+    reach = float(np.sum(arm.pose([0.3, 0.8], tip)[:3, 3] ** 2))
+    circle = elements.Holonomic("circle", lambda q: [arm.pose(q, tip)[:3, 3] @ arm.pose(q, tip)[:3, 3] - reach])
+    run = arm.simulate([0.3, 0.8], [1.0, 0.0], 1.0, elements=[circle], **TIGHT)
+    np.testing.assert_allclose(run.q[:, 1], 0.8, atol=1e-8)
+    assert np.ptp(run.q[:, 0]) > 0.3 and np.abs(run.energy.residual).max() < 1e-8 * run.energy.scale
+    assert run.multipliers.shape[1] == 1 and np.abs(run.multipliers).max() > 0.1
+    apart = elements.Holonomic("too far", lambda q: [arm.pose(q, tip)[:3, 3] @ arm.pose(q, tip)[:3, 3] - 1e3])
+    with pytest.raises(SimulationError, match="closes the loop 'too far'"):
+        arm.simulate([0.3, 0.8], [1.0, 0.0], 1.0, elements=[apart])
+
+
+def test_forces_through_a_loop_cause_what_they_should() -> None:
+    robot = four_bar()
+    q, v = robot.close_loops(np.deg2rad([60.0, 110.0, 80.0]), np.array([0.5, 0.0, 0.0]))
+    tau = np.array([50.0, 0.0, 0.0])
+    a, forces = robot.loop_dynamics(q, v, tau)
+    there = algorithms.constraints(robot.model, q, v)
+    np.testing.assert_allclose(there.residual, 0.0, atol=1e-9)
+    np.testing.assert_allclose(there.J @ v, 0.0, atol=1e-12)
+    np.testing.assert_allclose(there.J @ a + there.bias, 0.0, atol=1e-10)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau + there.J.T @ forces, atol=1e-8)
+    back = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A"])
+    np.testing.assert_allclose(back.tau, tau, atol=1e-8)
+    other = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_C"])  # another drive, the same power
+    assert other.tau @ v == pytest.approx(tau @ v) and not other.tau[:2].any()
+    both = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A", "joint_C"])
+    assert both.tau @ v == pytest.approx(tau @ v) and np.linalg.norm(both.tau) < np.linalg.norm(back.tau)
+    batch = robot.loop_dynamics(np.tile(q, (9, 1)), v, tau)
+    np.testing.assert_allclose(batch.a, np.tile(a, (9, 1)), atol=1e-12)
+    with pytest.raises(DalembertError, match="the acceleration opens a loop"):
+        robot.loop_inverse_dynamics(q, v, a + np.array([1.0, 0.0, 0.0]), actuated=["joint_A", "joint_B", "joint_C"])
+    with pytest.raises(DalembertError, match="cannot cause it"):
+        robot.loop_inverse_dynamics(q, v, a, actuated=[])
+    with pytest.raises(DalembertError, match="has no loops"):
+        robot.without("loops").loop_dynamics(q, v, tau)
+
+
+def test_integrators_without_loops_say_so() -> None:
+    with pytest.raises(DalembertError, match="does not take closed loops: use 'rk45'"):
+        four_bar().simulate(np.zeros(3), np.zeros(3), 1.0, integrator="variational")

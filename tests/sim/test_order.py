@@ -1,0 +1,84 @@
+"""Every integrator has the order that theory gives it, on free and ball joints too."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Robot, algorithms
+from dalembert.sim.audit import ORDERS
+from dalembert.sim.compiled import INTEGRATORS
+from dalembert.sim.tableaux import TABLEAUX
+from trees import random_model
+
+DURATION = 0.4
+
+
+@pytest.fixture(scope="module")
+def flying() -> tuple:
+    """A free body that carries a ball joint and a hinge, a state, and where it is after DURATION."""
+    model = random_model(3, n_bodies=2, kinds=("ball", "revolute"), base="free", effects=False)
+    rng = np.random.default_rng(0)
+    q, v = algorithms.random(model, rng), rng.normal(size=model.nv)
+    robot = Robot(model)
+    exact = robot.simulate(q, v, DURATION, integrator="rk8", step=DURATION / 100, record=DURATION)
+    return robot, q, v, exact.q[-1], exact.v[-1]
+
+
+def error(flying: tuple, integrator: str, steps: int) -> float:
+    robot, q, v, q_end, v_end = flying
+    run = robot.simulate(q, v, DURATION, integrator=integrator, step=DURATION / steps, record=DURATION)
+    assert run.steps == steps
+    return max(np.abs(robot.difference(q_end, run.q[-1])).max(), np.abs(run.v[-1] - v_end).max())
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_measured_order(flying, integrator: str) -> None:
+    coarse = {"rk8": 4, "rk45": 12}.get(integrator, 64)
+    measured = np.log2(error(flying, integrator, coarse) / error(flying, integrator, 2 * coarse))
+    assert abs(measured - ORDERS[integrator]) < 0.1
+
+
+def test_quaternions_stay_of_unit_length(flying) -> None:
+    robot, q, v, *_ = flying
+    for integrator in ("rk45", "semi-implicit", "variational"):
+        run = robot.simulate(q, v, 1.0, integrator=integrator, step=None if integrator == "rk45" else 1e-2)
+        for joint in (j for j in robot.joints if j.kind in ("free", "ball")):
+            lengths = np.linalg.norm(run.q[:, joint.q][:, -4:], axis=1)
+            np.testing.assert_allclose(lengths, 1.0, atol=1e-14)
+
+
+@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson"])
+def test_error_follows_the_tolerance(flying, integrator: str) -> None:
+    robot, q, v, q_end, v_end = flying
+    errors = []
+    for rtol in (1e-5, 1e-8):
+        run = robot.simulate(q, v, DURATION, integrator=integrator, rtol=rtol, atol=rtol, record=DURATION)
+        errors.append(max(np.abs(robot.difference(q_end, run.q[-1])).max(), np.abs(run.v[-1] - v_end).max()))
+        assert errors[-1] < 20.0 * rtol
+    assert errors[1] < 0.05 * errors[0]
+
+
+@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8", "merson"])
+def test_records_between_steps_are_as_good_as_steps(flying, integrator: str) -> None:
+    """Dense output and landing: a fine grid agrees with an exact run on it, to about the tolerance."""
+    robot, q, v, *_ = flying
+    exact = robot.simulate(q, v, DURATION, integrator="rk8", rtol=1e-13, atol=1e-14, record=0.007)
+    run = robot.simulate(q, v, DURATION, integrator=integrator, rtol=1e-7, atol=1e-7, record=0.007)
+    np.testing.assert_array_equal(run.t, exact.t)
+    assert run.t[-1] == DURATION and len(run.t) == 59
+    assert np.abs(robot.difference(exact.q, run.q)).max() < 3e-6
+    assert np.abs(run.v - exact.v).max() < 3e-6
+
+
+@pytest.mark.parametrize("name", TABLEAUX)
+def test_tableaux_fulfil_the_quadrature_conditions(name: str) -> None:
+    method = TABLEAUX[name]
+    for k in range(1, method.order + 1):
+        assert method.b @ method.c ** (k - 1) == pytest.approx(1.0 / k, abs=1e-14)
+    np.testing.assert_allclose(method.a.sum(axis=1), method.c, atol=1e-14)
+    for weights in method.errors:
+        assert weights.sum() == pytest.approx(0.0, abs=1e-14)
+    if method.dense is not None:
+        np.testing.assert_allclose(method.dense.sum(axis=1), method.b, atol=1e-12)
+        np.testing.assert_allclose(method.dense[:, 0], np.eye(len(method.b))[0], atol=1e-12)

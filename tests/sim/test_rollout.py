@@ -1,0 +1,115 @@
+"""Rollouts: the same motions as single runs, the same bits however they are split."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, SimulationError, elements, load
+
+STEPS, STEP = 60, 1e-3
+
+
+def states(robot, n: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(1)
+    return robot.random(rng, n), 0.1 * rng.normal(size=(n, robot.nv)), 0.5 * rng.normal(size=(n, robot.nv))
+
+
+@pytest.mark.parametrize("name", ["panda", "quadruped"])
+def test_the_same_bits_with_any_threads_and_any_split(name: str) -> None:
+    robot = load(name)
+    q, v, tau = states(robot, 53)
+    whole = robot.rollout(q, v, tau, STEP, STEPS, threads=1)
+    for threads in (2, 5):
+        np.testing.assert_array_equal(robot.rollout(q, v, tau, STEP, STEPS, threads=threads).q, whole.q)
+    parts = [robot.rollout(q[i], v[i], tau[i], STEP, STEPS) for i in (slice(0, 7), slice(7, 8), slice(8, 53))]
+    np.testing.assert_array_equal(np.concatenate([p.q for p in parts]), whole.q)
+    np.testing.assert_array_equal(np.concatenate([p.v for p in parts]), whole.v)
+    one = robot.rollout(q[3], v[3], tau[3], STEP, STEPS)
+    assert one.q.shape == (robot.nq,)
+    np.testing.assert_array_equal(one.q, whole.q[3])
+
+
+@pytest.mark.parametrize(
+    "integrator", ["semi-implicit", "rk4", "implicit-velocity", "implicit-midpoint", "variational"]
+)
+def test_a_rollout_is_many_runs(integrator: str) -> None:
+    robot = load("2r")
+    q, v, tau = states(robot, 3)
+    made = robot.rollout(q, v, tau, STEP, STEPS, integrator, record=20)
+    assert made.q.shape == (3, 3, 2) and made.v.shape == (3, 3, 2)
+    np.testing.assert_allclose(made.t, [0.02, 0.04, 0.06])
+    for k in range(3):
+        run = robot.simulate(q[k], v[k], STEP * STEPS, tau[k], integrator, STEP, record=0.02)
+        np.testing.assert_allclose(made.q[k], run.q[1:], atol=1e-13)
+        np.testing.assert_allclose(made.v[k], run.v[1:], atol=1e-12)
+
+
+def test_torques_may_come_as_rows_or_as_feedback() -> None:
+    robot = load("panda")
+    q, v, tau = states(robot, 9)
+    rows = np.sin(np.arange(STEPS * robot.nv)).reshape(STEPS, robot.nv)
+    by_row = robot.rollout(q, v, rows, STEP, STEPS)
+    step_by_step = q, v
+    for row in rows:
+        made = robot.rollout(*step_by_step, row, STEP, 1)
+        step_by_step = made.q, made.v
+    np.testing.assert_array_equal(by_row.q, step_by_step[0])
+    each = np.broadcast_to(tau[:, None], (9, STEPS, robot.nv))
+    np.testing.assert_array_equal(
+        robot.rollout(q, v, each, STEP, STEPS, record=7).q[:, -1], robot.rollout(q, v, tau, STEP, 56).q
+    )
+    held = robot.rollout(q, np.zeros(robot.nv), lambda t, q, v: robot.gravity(q), STEP, STEPS)
+    np.testing.assert_allclose(held.q, q, atol=1e-12)
+
+
+def test_parameters_may_differ_from_motion_to_motion() -> None:
+    robot = load("ur5")
+    q, v, tau = states(robot, 4)
+    pi = robot.parameters() * np.array([1.0, 1.1, 0.9, 1.3])[:, None]
+    made = robot.rollout(q, v, tau, STEP, STEPS, parameters={"inertia": pi})
+    for k in range(4):
+        other = robot.with_parameters(pi[k]).rollout(q[k], v[k], tau[k], STEP, STEPS)
+        np.testing.assert_allclose(made.q[k], other.q, atol=1e-11)
+    assert np.abs(made.q - robot.rollout(q, v, tau, STEP, STEPS).q).max() > 1e-6
+
+
+def test_elements_take_part() -> None:
+    robot = load("2r")
+    joint = robot.joints[0].name
+    friction = elements.Friction(joint, 0.5, stiffness=1e3, bristle_damping=1.0)
+    q, v, _ = states(robot, 3)
+    made = robot.rollout(q, v, None, 1e-4, 500, elements=[friction])
+    run = robot.simulate(q[1], v[1], 0.05, None, "semi-implicit", 1e-4, elements=[friction])
+    np.testing.assert_allclose(made.q[1], run.q[-1], atol=1e-13)
+
+
+def test_bad_rollouts_say_what_is_wrong() -> None:
+    robot = load("2r")
+    q, v = np.zeros(2), np.zeros(2)
+    for arguments, said in (
+        ({"integrator": "rk5"}, "unknown integrator 'rk5'"),
+        ({"steps": 0}, "steps is 0"),
+        ({"step": -1.0}, "step is -1.0"),
+        ({"record": 2000}, "expected at most the number of steps"),
+        ({"torque": np.zeros(3)}, r"torque has shape \(3,\)"),
+        ({"parameters": {"inertias": 1.0}}, "did you mean 'inertia'"),
+        ({"torque": lambda t, q, v: v if v[0] > 0 else q}, "cannot be traced"),
+    ):
+        with pytest.raises(DalembertError, match=said):
+            robot.rollout(q, v, **arguments)
+    with pytest.raises(DalembertError, match="needs events, which only `simulate` has"):
+        robot.rollout(q, v, elements=[elements.HardStop(robot.joints[0].name, lower=-1.0)])
+    with pytest.raises(SimulationError, match="no longer made of numbers between t = 0 and"):
+        robot.rollout(q, v, lambda t, q, v: 1e9 * v + 1.0, 0.1, 1000)
+
+
+def test_loops_stay_closed_in_rollouts() -> None:
+    robot = load("four_bar")
+    q, v = robot.close_loops(robot.neutral(), [0.5, 0.0, 0.0])
+    made = robot.rollout(np.tile(q, (5, 1)), v, np.linspace(0.0, 1.0, 15).reshape(5, 3), 1e-4, 2000)
+    assert np.abs(made.q - q).max() > 0.01
+    for end in made.q:
+        np.testing.assert_allclose(robot.close_loops(end).q, end, atol=1e-9)
+    with pytest.raises(DalembertError, match="does not take closed loops"):
+        robot.rollout(q, v, integrator="variational")

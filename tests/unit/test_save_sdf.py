@@ -1,0 +1,65 @@
+"""What is particular to SDF: one space of names, frames for bare links, gravity in a world, the names of joints."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, ModelBuilder
+from dalembert.formats import read, write
+from saving import again, assert_same_dynamics, joint_names
+
+HEAVY = {"mass": 1.0, "com": (0.1, 0, 0), "inertia": np.diag([0.02, 0.03, 0.04])}
+
+
+def test_joints_called_as_links_are(tmp_path):
+    builder = ModelBuilder("arm")
+    builder.add_body("base", parent="world", **HEAVY)
+    builder.add_body("upper", parent="base", joint="revolute", **HEAVY)
+    builder.add_body("fore", parent="upper", joint="revolute", mimic=("upper", 0.5, 0.1), **HEAVY)
+    findings = write(builder.model(), tmp_path / "arm.sdf")
+    assert any("SDF lets no joint be called as a link is" in finding.what for finding in findings)
+    back = read(tmp_path / "arm.sdf")[0]
+    assert joint_names(back) == ["upper_joint", "fore_joint"]
+    assert_same_dynamics(builder.model(), back)
+
+
+def test_bare_links_become_frames_and_carry_what_sits_on_them(tmp_path):
+    builder = ModelBuilder("arm")
+    builder.add_body("base", parent="world", **HEAVY)
+    builder.add_body("flange", parent="base", xyz=(0, 0, 0.5), rpy=(0.1, 0.2, 0.3))
+    builder.add_body("wheel", parent="flange", joint="revolute", joint_name="spin", xyz=(0.1, 0, 0), **HEAVY)
+    builder.add_frame("tip", body="flange", xyz=(0, 0, 0.1))
+    back = again(builder.model(), tmp_path / "arm.sdf")
+    text = (tmp_path / "arm.sdf").read_text()
+    assert '<frame name="flange" attached_to="base">' in text and '<frame name="tip" attached_to="flange">' in text
+    assert_same_dynamics(builder.model(), back)
+    for name in ("flange", "tip"):
+        there, here = builder.model().frame(name).placement, back.frame(name).placement
+        np.testing.assert_allclose(here.matrix(), there.matrix(), atol=1e-15)
+
+
+@pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (0.0, 0.0, -1.62), (0.0, 0.0, 0.0)])
+def test_gravity(tmp_path, gravity):
+    builder = ModelBuilder("arm", gravity=gravity)
+    builder.add_body("upper", parent="world", joint="revolute", joint_name="turn", axis=(0, 1, 0), **HEAVY)
+    back = again(builder.model(), tmp_path / "arm.sdf")
+    np.testing.assert_array_equal(back.gravity, gravity)
+    assert ("<world" in (tmp_path / "arm.sdf").read_text()) == (gravity != (0.0, 0.0, -9.81))
+    assert_same_dynamics(builder.model(), back)
+
+
+def test_a_floating_base(tmp_path):
+    builder = ModelBuilder("box")
+    builder.add_body("box", parent="world", joint="free", joint_name="loose", **HEAVY)
+    builder.add_body("arm", parent="box", joint="screw", joint_name="bolt", pitch=0.01, **HEAVY)
+    findings = write(builder.model(), tmp_path / "box.sdf")
+    assert [finding.where for finding in findings] == ["joint 'loose'"]
+    assert_same_dynamics(builder.model(), read(tmp_path / "box.sdf")[0])
+    builder.add_body("ball", parent="box", joint="free", joint_name="fly", **HEAVY)
+    with pytest.raises(DalembertError, match="joint 'fly': only the base of a model floats in SDF"):
+        write(builder.model(), tmp_path / "box.sdf")
+    builder = ModelBuilder("box")
+    builder.add_body("box", parent="world", joint="free", xyz=(0, 0, 1), damping=0.1, **HEAVY)
+    with pytest.raises(DalembertError, match="damping of a free joint, which SDF does not have"):
+        write(builder.model(), tmp_path / "box.sdf")
