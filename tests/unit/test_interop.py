@@ -106,6 +106,16 @@ def test_errors(torch, jax):
         robot.gravity(jax.numpy.asarray(q), out=jax.numpy.zeros((3, 6)))
 
 
+def test_what_numpy_computes_takes_tensors_of_the_host(torch):
+    robot = load("ur5")
+    given = states(robot)
+    tensors = [torch.tensor(x) for x in given]
+    assert_close(robot.linearize(*tensors).A, robot.linearize(*given).A, RECURSION)
+    assert robot.peak_reactions(*tensors).peaks[1].force == robot.peak_reactions(*given).peaks[1].force
+    at = robot.equilibrium(tensors[0][0], torch.tensor(robot.gravity(given[0][0])))
+    assert isinstance(at.q, np.ndarray)
+
+
 def test_gradcheck(torch):
     """First and second derivatives of both dynamics, of a matrix and of a number, with broadcast arguments."""
     robot = load("3r")

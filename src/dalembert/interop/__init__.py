@@ -4,6 +4,6 @@
 here is loaded before such an array is given.
 """
 
-from .kinds import is_foreign
+from .kinds import is_foreign, on_host
 
-__all__ = ["is_foreign"]
+__all__ = ["is_foreign", "on_host"]

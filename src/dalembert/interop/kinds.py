@@ -50,6 +50,19 @@ def library(what: str, arrays: Sequence[Any]) -> Library:
     return made
 
 
+def on_host(what: str, *arrays: Any) -> list[Any]:
+    """The arrays with those of other libraries as NumPy's, for what is computed with NumPy alone."""
+    plain = []
+    for x in arrays:
+        if is_foreign(x):
+            kind = library(what, [x])
+            if kind.place is not None:
+                raise DalembertError(f"{what}: an array on GPU {kind.place}, expected one of the host: move it first")
+            x = kind.numpy(x)
+        plain.append(x)
+    return plain
+
+
 class Library(ABC):
     """PyTorch, CuPy or JAX; `place` is the GPU by number, or None for the processor's own memory."""
 

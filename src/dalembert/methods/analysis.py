@@ -11,6 +11,7 @@ from dalembert.algorithms import matrix_exponential
 from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
 from dalembert.evaluation import wrenches
+from dalembert.interop import on_host
 from dalembert.quantities import LOAD
 from dalembert.structure import Wrench
 
@@ -73,6 +74,7 @@ class Analysis(Configurations, Dynamics, Derivatives):
         constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
         keep their numbers along their axes.
         """
+        q, v, tau = on_host("linearize", q, v, tau)
         d = self.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
         n, batch = self.model.nv, d.dq.shape[:-2]
         A, B = np.zeros((*batch, 2 * n, 2 * n), d.dq.dtype), np.zeros((*batch, 2 * n, n), d.dq.dtype)
@@ -147,6 +149,7 @@ class Analysis(Configurations, Dynamics, Derivatives):
         found is an error.
         """
         n = self.model.nv
+        (q,) = on_host("equilibrium", q)
         q = self.normalize(q)
         tau = np.zeros(n) if tau is None else real_array("equilibrium: tau", tau, f"expected ({n},)").astype(float)
         if q.shape != (self.model.nq,) or tau.shape != (n,):

@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.evaluation import Evaluation, Keywords
+from dalembert.interop import on_host
 from dalembert.quantities import Options
 from dalembert.structure import Wrench
 
@@ -100,6 +101,7 @@ class Reactions(Evaluation):
         """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv)."""
         if keywords.get("out") is not None:
             raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
+        q, v, a = on_host("peak_reactions", q, v, a)
         F = self.reaction_wrenches(q, v, a, external=external, axes=axes, **keywords)
         if F.ndim != 3 or not len(F):
             raise DalembertError(
