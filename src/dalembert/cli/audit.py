@@ -11,7 +11,7 @@ from rich.markup import escape
 from dalembert.audit import Audit, read_suppressions
 from dalembert.errors import unknown
 
-from .common import Base, Json, Source, console, open_robot, table
+from .common import Base, Json, Source, console, open_robot, table, working
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 FAIL = ("error", "warning", "never")
@@ -36,7 +36,8 @@ def run(
         raise unknown("value of --fail-on", fail_on, FAIL, "audit")
     made = open_robot(robot, base)
     suppressions = read_suppressions(accept) if accept else ()
-    audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
+    with working(f"audit of {made.name}"):
+        audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
     if sarif:
         sarif.write_text(audit.sarif(robot if Path(robot).exists() else ""), "utf-8")
     if as_json:

@@ -10,6 +10,7 @@ import numpy as np
 import typer
 from rich.console import Console
 from rich.markup import escape
+from rich.status import Status
 from rich.table import Table
 
 from dalembert.loading import load
@@ -33,6 +34,11 @@ def console() -> Console:
     """Plain where output is not a terminal; at most 80 columns wide."""
     made = Console(highlight=False)
     return made if made.width <= WIDTH else Console(highlight=False, width=WIDTH)
+
+
+def working(text: str) -> Status:
+    """Shows on a terminal that something takes its time; nothing elsewhere."""
+    return Console(stderr=True).status(text)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Table:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Base, Source, console, open_robot
+from .common import Base, Source, open_robot, working
 
 
 def run(
@@ -30,7 +30,7 @@ def run(
 
     made = open_robot(robot, base)
     motion = read_motion(made, trajectory) if trajectory else None
-    with console().status(f"report of {made.name}"):
+    with working(f"report of {made.name}"):
         path = write_report(made, out, motion=motion, payload=payload, frame=frame, source=robot, scene=scene)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser, no network needed")
     return 0
