@@ -1,4 +1,4 @@
-"""Which robots are measured: four from example-robot-data where it is installed, and the bundled ones."""
+"""Which robots are measured: four from example-robot-data where it is installed, and bundled ones."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ EXAMPLES = (
     ("ANYmal", "anymal_b_simple_description/robots/anymal.urdf", "free"),
     ("Talos", "talos_data/robots/talos_reduced.urdf", "free"),
 )
+USUAL = (*(label for label, *_ in EXAMPLES), "2r", "ur5", "panda", "quadruped", "humanoid")
 QUICK = ("UR5", "Panda", "ur5", "panda")
 
 
@@ -35,7 +36,7 @@ class Case:
     def load(self) -> dalembert.Robot:
         """The bare rigid tree. Mimic joints are independent and joint losses left out, as the peers have it."""
         robot = dalembert.load(str(self.path), base=self.base, mimic="free")
-        return robot.without("friction", "damping", "armature", "springs")
+        return robot.without("friction", "damping", "armature", "springs", "loops")
 
 
 def example_folder() -> Path | None:
@@ -54,10 +55,10 @@ def available() -> dict[str, Case]:
 
 
 def select(names: Sequence[str], quick: bool = False) -> list[Case]:
-    """The named cases, or by default all of them (with `quick`, the first few). An unknown name is an error."""
+    """The named cases, or by default the usual ones (with `quick`, fewer). An unknown name is an error."""
     cases = available()
     if not names:
-        return [case for label, case in cases.items() if not quick or label in QUICK]
+        return [cases[label] for label in (QUICK if quick else USUAL) if label in cases]
     missing = [name for name in names if name not in cases]
     if missing:
         raise unknown("robot", missing[0], cases, where="bench")
