@@ -135,7 +135,7 @@ def test_bad_states_are_nan(called, state):
 def test_missing_cupy(monkeypatch):
     monkeypatch.setitem(sys.modules, "cupy", None)
     with pytest.raises(DalembertError, match=r"pip install 'dalembert\[cuda\]'"):
-        cuda_kernel.library()
+        cuda_kernel.cupy()
 
 
 def test_machine_code_is_kept(monkeypatch, tmp_path):

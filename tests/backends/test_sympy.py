@@ -79,4 +79,4 @@ def test_a_loop_needs_its_length():
 def test_missing_library_names_the_extra(monkeypatch):
     monkeypatch.setitem(sys.modules, "sympy", None)
     with pytest.raises(DalembertError, match=r"pip install 'dalembert\[equations\]'"):
-        symbolic.library()
+        symbolic.sympy()

@@ -241,3 +241,4 @@ def test_bundled_robots_are_written_in_every_format_that_can_say_them(tmp_path):
         load(name).save(tmp_path / f"{name}.urdf")
         if name != "delta":  # SDF has no distance among what closes loops
             load(name).without("armature", "friction").save(tmp_path / f"{name}.sdf")
+    assert len(list(tmp_path.iterdir())) == 2 * len(robots()) - 1

@@ -19,7 +19,7 @@ from dalembert.graph import Function, Loop, Scalar
 Values = Mapping[str, Sequence[Any]]
 
 
-def library() -> ModuleType:
+def sympy() -> ModuleType:
     """SymPy itself, loaded when used."""
     try:
         import sympy
@@ -31,7 +31,7 @@ def library() -> ModuleType:
 @cache
 def meaning() -> dict[str, Callable[..., Any]]:
     """What every operation is in SymPy."""
-    s = library()
+    s = sympy()
     return {
         "add": lambda a, b: a + b,
         "sub": lambda a, b: a - b,
@@ -63,7 +63,7 @@ def meaning() -> dict[str, Callable[..., Any]]:
 
 def number(x: float) -> Any:
     """A float as SymPy has it: whole numbers exactly, others with their 53 bits."""
-    s = library()
+    s = sympy()
     if not np.isfinite(x):
         return s.nan if np.isnan(x) else s.oo * (1 if x > 0 else -1)
     return s.Integer(int(x)) if x == int(x) and abs(x) < 2**53 else s.Float(float(x))
@@ -86,7 +86,7 @@ def run(function: Function | Loop, inputs: Values | None = None, n: int | None =
 
 def symbols(function: Function) -> dict[str, list[Any]]:
     """A symbol for every element of every input: q_1, q_2, …"""
-    s = library()
+    s = sympy()
     return {each.name: [s.Symbol(f"{each.name}_{k + 1}") for k in range(each.size)] for each in function.inputs}
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple
 
-from dalembert.backends.sympy import library, meaning
+from dalembert.backends.sympy import meaning, sympy
 
 from .laurent import Generator, Polynomial, Ring
 from .terms import EXPANDED, Monomial, Term, Wave, multiple_angles, products
@@ -206,7 +206,7 @@ class Arranger:
         return self.expression(polynomial)
 
     def _wave(self, wave: Wave) -> Any:
-        s, name = library(), wave[0]
+        s, name = sympy(), wave[0]
         angle = [(self.variable(p), m) for p, m in wave[1]]
         written = self.wave(name, angle)
         if written is not None:
@@ -214,7 +214,7 @@ class Arranger:
         return getattr(s, name)(s.Add(*[s.Rational(m.numerator, m.denominator) * x for x, m in angle]))
 
     def _number(self, x: float) -> Any:
-        s = library()
+        s = sympy()
         for d in DENOMINATORS if self.exact else (1,):
             n = round(x * d)
             if n and abs(x * d - n) <= CLOSE * abs(x * d) and abs(n) <= 10**6:
@@ -228,13 +228,13 @@ class Arranger:
         return s.Float(x) if self.digits is None else rounded(x, self.digits)
 
     def _sum(self, parts: Sequence[Any]) -> Any:
-        s = library()
+        s = sympy()
         flat = [x for part in parts for x in s.Add.make_args(part) if x != 0]
         return s.Add(*flat, evaluate=not self.ordered) if len(flat) != 1 else flat[0]
 
     def product(self, factors: Sequence[Any]) -> Any:
         """A product in which sums stay whole."""
-        s = library()
+        s = sympy()
         factors = [f for f in factors if f != 1]
         sums = [f for f in factors if f.is_Add]
         if not self.ordered or not sums or len(factors) == 1:
@@ -245,7 +245,7 @@ class Arranger:
 
 def rounded(x: float, digits: int) -> Any:
     """A number to so many significant digits, whole numbers as such."""
-    s = library()
+    s = sympy()
     text = f"{x:.{digits}g}"
     return s.Integer(int(float(text))) if float(text).is_integer() and abs(x) < 10**digits else s.Float(text)
 
@@ -259,4 +259,4 @@ def _ratio(a: Mapping[Monomial, float], b: Mapping[Monomial, float]) -> float | 
 
 
 def _shortest(expressions: Sequence[Any]) -> Any:
-    return expressions[0] if len(expressions) == 1 else min(expressions, key=library().count_ops)
+    return expressions[0] if len(expressions) == 1 else min(expressions, key=sympy().count_ops)

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.backends import sympy as symbolic
-from dalembert.backends.sympy import library
+from dalembert.backends.sympy import sympy
 from dalembert.errors import DalembertError, unknown
 from dalembert.graph import Function, trace
 from dalembert.model import Model
@@ -83,7 +83,7 @@ def _variables(
     coordinates: Mapping[tuple[str, int], str], constants: list[str], rename: Mapping[str, str]
 ) -> dict[tuple[str, int], Any]:
     """Input (name, index) → symbol, each with a name of its own; rates are called after their coordinate."""
-    s, made = library(), {}
+    s, made = sympy(), {}
     for (name, k), usual in coordinates.items():
         dots = RATES.get(name, "")
         if dots and usual == _derivative(f"q_{k + 1}", dots) and usual not in rename:
@@ -127,15 +127,15 @@ def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], ex
 
     def write(**how: Any) -> Sequence[Any]:
         arranger = Arranger(ring, variables, exact, **how)
-        under = [] if divisor == ONE else [library().Pow(arranger.expression(divisor), -1)]
-        return [arranger.product([arranger.expression(p), *under]) if p else library().Integer(0) for p in polynomials]
+        under = [] if divisor == ONE else [sympy().Pow(arranger.expression(divisor), -1)]
+        return [arranger.product([arranger.expression(p), *under]) if p else sympy().Integer(0) for p in polynomials]
 
     return write
 
 
 def _plain(function: Function, variables: Mapping[tuple[str, int], Any]) -> Any:
     given: dict[str, list[Any]] = {i.name: [variables[i.name, k] for k in range(i.size)] for i in function.inputs}
-    s, elements = library(), list(symbolic.run(function, given)[function.outputs[0].name].ravel())
+    s, elements = sympy(), list(symbolic.run(function, given)[function.outputs[0].name].ravel())
 
     def write(digits: int | None = None, **how: Any) -> Sequence[Any]:
         if digits is None:

@@ -8,7 +8,7 @@ from html import escape
 from itertools import product
 from typing import Any
 
-from dalembert.backends.sympy import library
+from dalembert.backends.sympy import sympy
 from dalembert.errors import unknown
 
 from .equation import LEFT, Equation, python_source
@@ -51,16 +51,16 @@ def _letter(equation: Equation) -> str:
     """What elements are called, in LaTeX."""
     if equation.name not in LEFT:
         return rf"\mathrm{{{equation.letter}}}"
-    return str(library().latex(library().Symbol(equation.letter)))
+    return str(sympy().latex(sympy().Symbol(equation.letter)))
 
 
 def _latex(x: Any) -> str:
-    return library().latex(x, order="none")
+    return sympy().latex(x, order="none")
 
 
 def _broken(x: Any, depth: int = 0) -> str:
     """A sum over several lines, and the sums inside long products too."""
-    s, lines, length = library(), [""], 0
+    s, lines, length = sympy(), [""], 0
     for k, part in enumerate(s.Add.make_args(x)):
         text, fresh = _latex(part), False
         sums = [f for f in part.args if f.is_Add] if part.is_Mul else []
@@ -143,7 +143,7 @@ def _markdown(equations: Sequence[Equation], digits: int, short: bool) -> str:
 
 
 def _html(equations: Sequence[Equation], digits: int, short: bool) -> str:
-    s = library()
+    s = sympy()
     title = escape(_title(equations))
     lines = ["<!DOCTYPE html>", '<html lang="en"><head><meta charset="utf-8">', f"<title>{title}</title>",
              "<style>body{font-family:sans-serif;margin:2rem} math{font-size:1.1rem;margin:.5rem 0}"
@@ -166,7 +166,7 @@ def _html(equations: Sequence[Equation], digits: int, short: bool) -> str:
 
 def _mathml(x: Any) -> str:
     """MathML with dots above the letters of rates."""
-    shown = library().mathml(x, printer="presentation", order="none")
+    shown = sympy().mathml(x, printer="presentation", order="none")
     return re.sub(r"<mi>(\w+?)(d?)dot</mi>", _dotted, shown)
 
 
@@ -180,7 +180,7 @@ def _python(equations: Sequence[Equation], digits: int, short: bool) -> str:
 
 
 def _symbol(parameter: Parameter) -> str:
-    return library().latex(library().Symbol(parameter.name))
+    return sympy().latex(sympy().Symbol(parameter.name))
 
 
 def _plain_tex(text: str) -> str:

@@ -11,7 +11,7 @@ from unicodedata import combining
 
 import numpy as np
 
-from dalembert.backends.sympy import library
+from dalembert.backends.sympy import sympy
 from dalembert.errors import DalembertError
 
 from .parameters import INPUT, Parameter
@@ -56,7 +56,7 @@ class Equation:
     @property
     def values(self) -> dict[Any, float]:
         """Symbol → its number in the model, to substitute."""
-        s = library()
+        s = sympy()
         return {s.Symbol(p.name): p.value for p in self.parameters}
 
     @cached_property
@@ -71,14 +71,14 @@ class Equation:
         digits: significant digits of numbers (None: all). short: \cos(q_1 + q_2) is written c_{12}. left: with the
         left-hand side, such as M(q) =.
         """
-        s = library()
+        s = sympy()
         body = s.latex(self._arranged(digits, short), order="none", mat_delim="[", mul_symbol=None)
         head = LEFT[self.name][1] if self.name in LEFT else _upright(self.name)
         return f"{head} = {body}" if left else body
 
     def text(self, *, digits: int | None = 6, width: int | None = None, unicode: bool = True) -> str:
         """The equation for a terminal, element by element; zeros are left out. width: where sums are broken."""
-        s, shown = library(), []
+        s, shown = sympy(), []
         for name, x in self.named(digits):
             if x != 0:
                 shown += _broken(s.Symbol(name), x, width, unicode)
@@ -102,7 +102,7 @@ class Equation:
 
     def evaluate(self, *inputs: Any, **values: float) -> np.ndarray:
         """Numbers of the expression at one state; parameters have the model's values unless given by name."""
-        s = library()
+        s = sympy()
         names = list(dict.fromkeys(name for name, _ in self.variables if name != INPUT))
         if len(inputs) != len(names):
             raise TypeError(f"{self.name} takes {len(names)} arguments ({', '.join(names)}), got {len(inputs)}")
@@ -132,10 +132,10 @@ class Equation:
         return self._shaped(self.elements(digits, short))
 
     def _flat(self) -> list[Any]:
-        return list(library().flatten(self.sympy)) if self.shape else [self.sympy]
+        return list(sympy().flatten(self.sympy)) if self.shape else [self.sympy]
 
     def _shaped(self, elements: Sequence[Any]) -> Any:
-        s = library()
+        s = sympy()
         if not self.shape:
             return elements[0]
         if len(self.shape) <= 2:
@@ -158,7 +158,7 @@ def _short(name: str, angle: Sequence[tuple[Any, Any]]) -> Any:
     if any(multiple != 1 for _, multiple in angle) or not all(n.isdigit() for n in numbers):
         return None
     comma = "" if all(len(n) == 1 for n in numbers) else ","
-    return library().Symbol(f"{name[0]}_{{{comma.join(numbers)}}}")
+    return sympy().Symbol(f"{name[0]}_{{{comma.join(numbers)}}}")
 
 
 def python_source(equations: Sequence[Equation]) -> str:
@@ -172,7 +172,7 @@ def python_source(equations: Sequence[Equation]) -> str:
     if names:
         listed = f"({names[0]},)" if len(names) == 1 else ", ".join(names)
         lines += [f"{listed} = symbols({' '.join(names)!r}, seq=True)"]
-    lines += [f"{equation.name} = {library().sstr(equation.sympy, full_prec=True)}" for equation in equations]
+    lines += [f"{equation.name} = {sympy().sstr(equation.sympy, full_prec=True)}" for equation in equations]
     values = {p.name: p.value for equation in equations for p in equation.used}
     lines += ["values = {" + ", ".join(f"{name}: {value!r}" for name, value in values.items()) + "}"] if values else []
     return "\n".join(lines) + "\n"
@@ -185,7 +185,7 @@ def _columns(picture: str) -> int:
 
 def _broken(name: Any, x: Any, width: int | None, unicode: bool) -> list[str]:
     """name = x in pictures of at most `width` columns, where the terms of a sum are narrow enough."""
-    s = library()
+    s = sympy()
     usual: dict[str, Any] = {"order": "none", "use_unicode": unicode, "wrap_line": False}
     parts, head = s.Add.make_args(x), True
     pictures: list[str] = []

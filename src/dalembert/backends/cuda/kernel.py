@@ -62,11 +62,11 @@ class Kernel:
         arguments = [count] if passes is None else [count, passes]
         for array in arrays:
             arguments += [x for x in array if x is not None]
-        order = None if stream is None else library().cuda.ExternalStream(stream)
+        order = None if stream is None else cupy().cuda.ExternalStream(stream)
         loaded.function((-(-count // threads),), (threads,), tuple(arguments), 0, order)
 
     def _loaded(self, element: str) -> Loaded:
-        device = library().cuda.runtime.getDevice()
+        device = cupy().cuda.runtime.getDevice()
         made = self._made.get((element, device))
         if made is None:
             with self._lock:
@@ -76,7 +76,7 @@ class Kernel:
         return made
 
     def _load(self, element: str) -> Loaded:
-        entry = self.code(element, library().cuda.Device().compute_capability)
+        entry = self.code(element, cupy().cuda.Device().compute_capability)
         from cupy.cuda import function
 
         module = function.Module()
@@ -85,7 +85,7 @@ class Kernel:
 
     def code(self, element: str, capability: str) -> cache.Entry:
         """Machine code for processors of a compute capability such as "90": from the disk, or compiled now."""
-        library()
+        cupy()
         from cupy.cuda import nvrtc
 
         version = ".".join(map(str, nvrtc.getVersion()))
@@ -112,7 +112,7 @@ def _compile(nvrtc: Any, text: str, capability: str) -> bytes:
         nvrtc.destroyProgram(program)
 
 
-def library() -> Any:
+def cupy() -> Any:
     """CuPy, loaded when used."""
     try:
         import cupy
