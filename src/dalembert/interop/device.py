@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.backends.cuda.kernel import Array
-from dalembert.backends.cuda.kernel import library as cupy
+from dalembert.backends.cuda.kernel import cupy
 from dalembert.errors import DalembertError
 
 from .calls import Call, batch_shape

@@ -226,7 +226,7 @@ class Jax(Library):
 
     @staticmethod
     def _cupy() -> Any:
-        from dalembert.backends.cuda.kernel import library as cupy
+        from dalembert.backends.cuda.kernel import cupy
 
         return cupy()
 
