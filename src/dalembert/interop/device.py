@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.backends.cuda.kernel import Array
-from dalembert.backends.cuda.kernel import cupy
+from dalembert.backends.cuda.kernel import Array, cupy
 from dalembert.errors import DalembertError
 
 from .calls import Call, batch_shape
