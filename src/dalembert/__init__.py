@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .sim.rollout import Rollout
     from .sim.run import Run
     from .sim.save import load_run
+    from .trajectories import Trajectory, read_trajectory, write_trajectory
 
 __all__ = [
     "BodyInfo",
@@ -44,6 +45,7 @@ __all__ = [
     "Rollout",
     "Run",
     "SimulationError",
+    "Trajectory",
     "Wrench",
     "__version__",
     "compare",
@@ -53,7 +55,9 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "read_trajectory",
     "robots",
+    "write_trajectory",
     "zero_moment_point",
 ]
 
@@ -64,8 +68,11 @@ _LATER = {
     "Finding": "formats.ledger",
     "Rollout": "sim.rollout",
     "Run": "sim.run",
+    "Trajectory": "trajectories",
     "elements": "sim.elements",
     "load_run": "sim.save",
+    "read_trajectory": "trajectories",
+    "write_trajectory": "trajectories",
 }
 
 

@@ -7,7 +7,7 @@ import inspect
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Wrench, algorithms, load
+from dalembert import DalembertError, Trajectory, Wrench, algorithms, load
 from tolerances import RECURSION, assert_close
 
 ROBOT = load("ur5")
@@ -63,6 +63,7 @@ def test_peaks_over_a_trajectory():
     q, v, a = trajectory()
     F = ROBOT.reaction_wrenches(q, v, a)
     peaks = ROBOT.peak_reactions(q, v, a)
+    assert str(ROBOT.peak_reactions(Trajectory(np.arange(len(q)), q, v, a))) == str(peaks)
     assert [peak.body for peak in peaks] == NAMES
     assert [peak.joint for peak in peaks] == [body.joint for body in ROBOT.bodies]
     for i, peak in enumerate(peaks):

@@ -91,14 +91,22 @@ class Reactions(Evaluation):
     def peak_reactions(
         self,
         q: Any,
-        v: Any,
-        a: Any,
+        v: Any = None,
+        a: Any = None,
         *,
         external: Sequence[Wrench] = (),
         axes: str = "body",
         **keywords: Unpack[Keywords],
     ) -> PeakReactions:
-        """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv)."""
+        """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv).
+
+        Or of one object that has these as q, v and a, such as a `Trajectory`.
+        """
+        if v is None and a is None:
+            try:
+                q, v, a = q.q, q.v, q.a
+            except AttributeError:
+                raise DalembertError("peak_reactions: expected q, v and a, or a trajectory that has them") from None
         if keywords.get("out") is not None:
             raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
         q, v, a = on_host("peak_reactions", q, v, a)
