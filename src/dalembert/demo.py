@@ -9,9 +9,8 @@ from timeit import Timer
 
 import numpy as np
 
-from dalembert import Robot, load
+from dalembert import Robot, Trajectory, load
 from dalembert.report import write_report
-from dalembert.report.motion import Motion
 
 START = np.array([0.0, -np.pi / 2, np.pi / 2, 0.0, np.pi / 2, 0.0])  # rad
 MOVE = 0.5  # rad, on each joint
@@ -42,7 +41,7 @@ def main(out: Path = Path("demo"), states: int = 100_000) -> int:
     show_cost(robot, states)
     plot = save_plot(robot, t, tau, out)
     print(f"\nPlot:   {plot}" if plot else '\nNo plot: matplotlib is missing (pip install "dalembert[plot]").')
-    page = save_report(robot, Motion(t[::5], q[::5], v[::5], a[::5], "the move above"), out)
+    page = save_report(robot, Trajectory(t[::5], q[::5], v[::5], a[::5], title="the move above"), out)
     print(f"Report: {page}" if page else 'No report: viser or jinja2 is missing (pip install "dalembert[report]").')
     if not residual < 1e-8:
         print("The check failed: the residual should be below 1e-8 rad/s².", file=sys.stderr)
@@ -94,7 +93,7 @@ def best(code: str, names: dict[str, object], number: int = 1) -> float:
     return min(timer.repeat(7, number)) / number
 
 
-def save_report(robot: Robot, motion: Motion, out: Path) -> Path | None:
+def save_report(robot: Robot, motion: Trajectory, out: Path) -> Path | None:
     """The robot's report as one HTML page; None when what it needs is not installed."""
     if not all(find_spec(library) for library in ("jinja2", "matplotlib", "viser")):
         return None

@@ -26,7 +26,7 @@ WORDS = {
 class Trajectory:
     """A motion of a robot: t (n,) [s]; q (n, nq); v, a (n, nv); tau (n, nv) where it was measured, else None.
 
-    log: what was computed because the file does not have it.
+    title: what it is, in words; log: what was computed because the file does not have it.
     """
 
     t: np.ndarray
@@ -35,6 +35,7 @@ class Trajectory:
     a: np.ndarray
     tau: np.ndarray | None = None
     log: tuple[str, ...] = ()
+    title: str = ""
 
 
 def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
@@ -56,7 +57,7 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     if a is None:
         a = np.gradient(v, t, axis=0)
         log.append("accelerations come from differences of the velocities")
-    return Trajectory(t, q, v, a, tau, tuple(log))
+    return Trajectory(t, q, v, a, tau, tuple(log), Path(path).name)
 
 
 def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Trajectory) -> None:
@@ -65,7 +66,7 @@ def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Tra
     for kind in WORDS:
         values = getattr(trajectory, kind)
         if values is not None:
-            table |= {f"{kind}.{name}": values[:, k] for name, k in _places(robot, kind)}
+            table |= {f"{kind}.{name}": values[:, k] for k, name in enumerate(_names(robot, kind))}
     write_table(path, table)
 
 
@@ -80,31 +81,22 @@ def _times(table: Table, where: str) -> np.ndarray:
     return t - t[0]
 
 
-def _places(robot: Robot, kind: str) -> list[tuple[str, int]]:
-    """Names and places of the coordinates (for v, a and tau: of the velocities); several of a joint are numbered."""
-    names = []
-    for body in robot.model.independent:
-        span = body.q if kind == "q" else body.v
-        one = span.stop - span.start == 1
-        names += [
-            (body.joint.name if one else f"{body.joint.name}.{k}", span.start + k)
-            for k in range(span.stop - span.start)
-        ]
-    return names
+def _names(robot: Robot, kind: str) -> tuple[str, ...]:
+    return robot.model.coordinate_names if kind == "q" else robot.model.freedom_names
 
 
 def _joint_columns(table: Table, robot: Robot, kind: str, where: str, *, required: bool = True) -> np.ndarray | None:
     lowered = {name.lower(): name for name in table}
-    places = _places(robot, kind)
-    found: dict[int, np.ndarray] = {}
+    names = _names(robot, kind)
+    found: list[np.ndarray] = []
     missing = []
-    for name, place in places:
+    for name in names:
         words = (word.format(name).lower() for word in WORDS[kind])
         column = next((lowered[word] for word in words if word in lowered), None)
         if column is None:
             missing.append(name)
         else:
-            found[place] = np.asarray(table[column], float)
+            found.append(np.asarray(table[column], float))
     if missing and (required or found):
         columns = ", ".join(list(table)[:12]) + (" …" if len(table) > 12 else "")
         raise DalembertError(
@@ -113,10 +105,10 @@ def _joint_columns(table: Table, robot: Robot, kind: str, where: str, *, require
         )
     if missing:
         return None
-    values = np.stack([found[place] for _, place in places], axis=1)
+    values = np.stack(found, axis=1)
     if not np.all(np.isfinite(values)):
         row, place = np.argwhere(~np.isfinite(values))[0]
-        raise DalembertError(f"{where}: row {row + 1} has no number for {kind} of {places[place][0]}; drop or fill it")
+        raise DalembertError(f"{where}: row {row + 1} has no number for {kind} of {names[place]}; drop or fill it")
     return values
 
 

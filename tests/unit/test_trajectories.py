@@ -72,8 +72,18 @@ def test_rates_on_the_manifold(tmp_path) -> None:
     t, twist = np.linspace(0, 1, 21), np.array([0.3, -0.2, 0.5, 0.1, 0.2, -0.4])
     q = robot.integrate(np.broadcast_to(robot.neutral(), (21, 7)), t[:, None] * twist)
     file = tmp_path / "flight.npz"
-    write_table(file, {"t": t} | {f"q.{robot.joints[0].name}.{k}": q[:, k] for k in range(7)})
+    write_table(file, {"t": t} | {f"q.{robot.joints[0].name}[{k}]": q[:, k] for k in range(7)})
     np.testing.assert_allclose(read_trajectory(file, robot).v, np.broadcast_to(twist, (21, 6)), atol=1e-9)
+
+
+def test_a_saved_run_is_a_trajectory(tmp_path) -> None:
+    robot = load("quadrotor")
+    run = robot.simulate(robot.neutral(), np.array([0.1, 0.2, 0.3, 0.0, 0.0, 1.0]), 0.1)
+    run.save(tmp_path / "run.csv")
+    back = read_trajectory(tmp_path / "run.csv", robot)
+    np.testing.assert_array_equal(back.q, run.q)
+    np.testing.assert_array_equal(back.v, run.v)
+    assert back.title == "run.csv"
 
 
 def test_joint_states_of_a_ros_bag(tmp_path) -> None:

@@ -25,11 +25,11 @@ def run(
 
     Example: `dalembert report ur5 --out ur5.html`
     """
+    from dalembert import read_trajectory
     from dalembert.report import write_report
-    from dalembert.report.motion import read_motion
 
     made = open_robot(robot, base)
-    motion = read_motion(made, trajectory) if trajectory else None
+    motion = read_trajectory(trajectory, made) if trajectory else None
     with working(f"report of {made.name}"):
         path = write_report(made, out, motion=motion, payload=payload, frame=frame, source=robot, scene=scene)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser, no network needed")

@@ -9,7 +9,8 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dalembert.trajectories import Trajectory, read_trajectory, write_trajectory
+from dalembert.report.motion import standard_motion
+from dalembert.trajectories import read_trajectory, write_trajectory
 
 from .common import Base, Json, Source, console, open_robot, print_json, table
 
@@ -31,18 +32,18 @@ def run(
     """
     made = open_robot(robot, base)
     loaded = made.edit().payload(payload, frame=frame or made.frames[-1].name).done() if payload else made
-    motion = read_trajectory(trajectory, made) if trajectory else _standard(made)
+    motion = read_trajectory(trajectory, made) if trajectory else standard_motion(made)
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
     held = loaded.gravity(motion.q)
-    rows = [_row(name, motion.v[:, k], tau[:, k], held[:, k]) for name, k in _names(made)]
+    rows = [_row(name, motion.v[:, k], tau[:, k], held[:, k]) for k, name in enumerate(made.model.freedom_names)]
     if out is not None:
         write_trajectory(out, made, replace(motion, tau=tau))
     if as_json:
         print_json({"robot": made.name, "log": motion.log, "joints": rows})
         return 0
     screen = console()
-    for note in motion.log:
-        screen.print(f"note: {note}")
+    for note in (motion.title, *motion.log):
+        screen.print(f"note: {note}", markup=False)
     heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
     title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
     keys = ("joint", "peak", "rms", "gravity", "speed", "power")
@@ -65,18 +66,3 @@ def _row(name: str, v: np.ndarray, tau: np.ndarray, held: np.ndarray) -> dict[st
         "speed": float(np.max(np.abs(v))),
         "power": float(np.max(np.abs(tau * v))),
     }
-
-
-def _names(robot: Any) -> list[tuple[str, int]]:
-    return [
-        (body.joint.name if body.joint.nv == 1 else f"{body.joint.name}.{k}", body.v.start + k)
-        for body in robot.model.independent
-        for k in range(body.joint.nv)
-    ]
-
-
-def _standard(robot: Any) -> Trajectory:
-    from dalembert.report.motion import standard_motion
-
-    motion = standard_motion(robot)
-    return Trajectory(motion.t, motion.q, motion.v, motion.a, log=(motion.title,))

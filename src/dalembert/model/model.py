@@ -90,6 +90,16 @@ class Model:
         return len(self.independent) < len(self.bodies)
 
     @cached_property
+    def coordinate_names(self) -> tuple[str, ...]:
+        """A name for each coordinate (nq,): of its joint, numbered as in "base[0]" where a joint has several."""
+        return tuple(name for body in self.independent for name in _numbered(body.joint.name, body.joint.nq))
+
+    @cached_property
+    def freedom_names(self) -> tuple[str, ...]:
+        """A name for each velocity (nv,), as `coordinate_names`."""
+        return tuple(name for body in self.independent for name in _numbered(body.joint.name, body.joint.nv))
+
+    @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything in the model but its geometry, names included."""
         return fingerprint(self)
@@ -177,6 +187,10 @@ class Model:
         for body in self.bodies[1:]:
             children[body.parent].append(body.index)
         return tuple(map(tuple, children))
+
+
+def _numbered(name: str, count: int) -> list[str]:
+    return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
 
 
 def _with_parameters(body: Body, pi: np.ndarray) -> Body:

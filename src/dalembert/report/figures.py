@@ -9,8 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
-
-from .motion import Motion
+from dalembert.trajectories import Trajectory
 
 SAMPLES = 4000
 GRID = 61
@@ -80,7 +79,7 @@ def gravity_map(robot: Robot) -> str | None:
     return svg(made)
 
 
-def curves(robot: Robot, motion: Motion, tau: np.ndarray) -> str | None:
+def curves(robot: Robot, motion: Trajectory, tau: np.ndarray) -> str | None:
     """Torque and power of every joint along the motion; None for a robot without joints of one coordinate."""
     if not names(robot):
         return None

@@ -1,31 +1,17 @@
-"""The motion a report looks at: a move of every joint and back, unless a trajectory is given."""
+"""The motion to look at where none is given: a move of every joint."""
 
 from __future__ import annotations
-
-import os
-from pathlib import Path
-from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.robot import Robot
-from dalembert.trajectories import read_trajectory
+from dalembert.trajectories import Trajectory
 
 MOVE = 0.5  # rad, or m/5 for slides
 DURATION = 1.0  # s
 
 
-class Motion(NamedTuple):
-    """t (n,) [s]; q (n, nq); v, a (n, nv); title in words."""
-
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    title: str
-
-
-def standard_motion(robot: Robot, samples: int = 201) -> Motion:
+def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
     """A quintic move of 0.5 rad (0.1 m) on every joint, from and to rest, about the middle of the ranges."""
     t = np.linspace(0.0, DURATION, samples)
     s = t / DURATION
@@ -47,11 +33,4 @@ def standard_motion(robot: Robot, samples: int = 201) -> Motion:
         step[body.v], start[body.q] = move, middle - move / 2
     q = robot.integrate(start, way[:, None] * step)
     title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
-    return Motion(t, q, rate[:, None] * step, bend[:, None] * step, title)
-
-
-def read_motion(robot: Robot, path: str | os.PathLike[str]) -> Motion:
-    """A motion from a file; see `read_trajectory`."""
-    given = read_trajectory(path, robot)
-    notes = "; ".join(given.log)
-    return Motion(given.t, given.q, given.v, given.a, f"{Path(path).name}" + (f" ({notes})" if notes else ""))
+    return Trajectory(t, q, rate[:, None] * step, bend[:, None] * step, title=title)

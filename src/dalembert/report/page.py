@@ -12,9 +12,10 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
+from dalembert.trajectories import Trajectory
 
 from . import figures
-from .motion import Motion, standard_motion
+from .motion import standard_motion
 from .sizing import size_actuators
 from .speed import speeds
 
@@ -25,7 +26,7 @@ def write_report(
     robot: Robot,
     path: str | os.PathLike[str],
     *,
-    motion: Motion | None = None,
+    motion: Trajectory | None = None,
     payload: float = 0.0,
     frame: str | None = None,
     source: str = "",
@@ -59,7 +60,7 @@ def number(x: float, digits: int = 4) -> str:
     return f"{rounded:.{digits}g}".replace("-", "−")
 
 
-def _content(robot: Robot, motion: Motion, payload: float, frame: str, source: str, scene: bool) -> dict[str, Any]:
+def _content(robot: Robot, motion: Trajectory, payload: float, frame: str, source: str, scene: bool) -> dict[str, Any]:
     loaded = robot.edit().payload(payload, frame=frame).done() if payload else robot
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
     from markupsafe import Markup  # comes with jinja2
@@ -106,7 +107,7 @@ def _joint_row(joint: Any) -> dict[str, Any]:
     }
 
 
-def _scene(robot: Robot, motion: Motion) -> str:
+def _scene(robot: Robot, motion: Trajectory) -> str:
     """The recorded scene as the value of an iframe's srcdoc; jinja2 escapes it."""
     from dalembert.view.recording import recording
 

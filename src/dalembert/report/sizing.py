@@ -9,8 +9,7 @@ import numpy as np
 from dalembert.audit.motors import MARGIN, headroom
 from dalembert.audit.subject import Subject
 from dalembert.robot import Robot
-
-from .motion import Motion
+from dalembert.trajectories import Trajectory
 
 
 class Sizing(NamedTuple):
@@ -36,7 +35,7 @@ class Sizing(NamedTuple):
         return self.needed <= self.limit
 
 
-def size_actuators(robot: Robot, motion: Motion, payload: float = 0.0, frame: str | None = None) -> list[Sizing]:
+def size_actuators(robot: Robot, motion: Trajectory, payload: float = 0.0, frame: str | None = None) -> list[Sizing]:
     """A row for every joint of one coordinate. With a free base or loops gravity is that of the motion alone."""
     subject = Subject(robot, payload, frame)
     loaded = robot.edit().payload(payload, frame=frame or robot.frames[-1].name).done() if payload else robot

@@ -13,7 +13,7 @@ from .compiled import ADAPTIVE, IMPLICIT, Programs, programs
 from .elements.base import Element
 from .engines import State, Trouble
 from .laws import drive
-from .system import System, freedoms
+from .system import System
 
 # |λ| h up to which an integrator is stable on the axes of the complex plane: (oscillation, decay)
 STABLE = {
@@ -55,7 +55,7 @@ def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
     w = float(np.abs(values[fastest]))
     n = system.model.nv
     moved = np.abs(vectors[n : 2 * n, fastest])
-    joint = freedoms(system.model)[int(np.argmax(moved))]
+    joint = system.model.freedom_names[int(np.argmax(moved))]
     oscillating, decaying = STABLE[integrator]
     share = abs(values[fastest].imag) / w if w else 0.0
     limit = oscillating if share > 0.5 else decaying
@@ -119,7 +119,7 @@ def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: d
 def _worst(system: System, state: State) -> tuple[str, float]:
     v = np.abs(state.e[: system.model.nv])
     k = int(np.argmax(v))
-    return freedoms(system.model)[k], float(v[k])
+    return system.model.freedom_names[k], float(v[k])
 
 
 def advise(model: Model, q: Any, v: Any, integrator: str, elements: tuple[Element, ...]) -> StepAdvice:

@@ -14,7 +14,7 @@ from dalembert.graph import trace
 from dalembert.model import Model
 
 from .failure import SimulationError
-from .system import Law, freedoms
+from .system import Law
 
 
 @dataclass(frozen=True, eq=False)
@@ -140,6 +140,6 @@ class Checked:
             k = int(np.argmin(np.isfinite(tau)))
             raise SimulationError(
                 f"simulate: at t = {float(t):.6g} s torque function {self.name} returned {tau[k]} for joint "
-                f"{freedoms(self.model)[k]!r}, expected finite numbers: look at what it does with q = {q}, v = {v}"
+                f"{self.model.freedom_names[k]!r}, expected finite numbers: look at what it does with q = {q}, v = {v}"
             )
         return tau

@@ -20,7 +20,7 @@ from .fixed import STEPS
 from .implicit import midpoint, solved
 from .laws import drive
 from .program import Program
-from .system import Law, System, freedoms
+from .system import Law, System
 from .variational import variational
 
 INTEGRATORS = STEPS | {
@@ -227,7 +227,7 @@ def _finite(model: Model, q: np.ndarray, v: np.ndarray, begin: float, end: float
     if not good.all():
         number = int(np.argmin(good.ravel()))
         row = v.reshape(-1, model.nv)[number]
-        joint = freedoms(model)[int(np.argmin(np.isfinite(row))) if not np.isfinite(row).all() else 0]
+        joint = model.freedom_names[int(np.argmin(np.isfinite(row))) if not np.isfinite(row).all() else 0]
         raise SimulationError(
             f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
             f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"

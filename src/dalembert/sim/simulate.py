@@ -24,7 +24,6 @@ from .ledger import Ledger
 from .progress import Progress
 from .record import Recorder
 from .run import Run
-from .system import coordinates, freedoms
 
 
 def simulate(
@@ -196,8 +195,8 @@ class _Simulation:
         states = e[:, n : system.measured]
         return Run(
             system.model.name,
-            tuple(coordinates(system.model)),
-            tuple(freedoms(system.model)),
+            system.model.coordinate_names,
+            system.model.freedom_names,
             t,
             q,
             e[:, :n],

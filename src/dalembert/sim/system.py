@@ -78,7 +78,7 @@ class System:
             return ()
         found = []
         if self.driven or self.law:
-            found += [Entry("work", f"actuator {name}") for name in freedoms(self.model)]
+            found += [Entry("work", f"actuator {name}") for name in self.model.freedom_names]
         for field in ("damping", "friction"):
             names = [b.joint.name for b in self.model.bodies if np.any(getattr(b.joint, field) != 0.0)]
             found += [Entry("heat", f"{field} {name}") for name in names]
@@ -237,24 +237,6 @@ def _damping(joint: Joint, v: np.ndarray) -> np.ndarray:
 
 def _friction(joint: Joint, v: np.ndarray) -> np.ndarray:
     return joint.friction * tanh(v / joint.slip_speed)
-
-
-def freedoms(model: Model) -> list[str]:
-    """A name for each freedom (nv,): of its joint, numbered where a joint has several."""
-    names = []
-    for body in model.independent:
-        n, name = body.joint.nv, body.joint.name
-        names += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
-    return names
-
-
-def coordinates(model: Model) -> list[str]:
-    """A name for each coordinate (nq,), as `freedoms`."""
-    names = []
-    for body in model.independent:
-        n, name = body.joint.nq, body.joint.name
-        names += [name] if n == 1 else [f"{name}[{k}]" for k in range(n)]
-    return names
 
 
 def labels(elements: Sequence[Element]) -> list[str]:

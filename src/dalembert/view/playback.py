@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -16,7 +16,7 @@ RATE = 30.0  # frames per second
 class Playback:
     """Controls in the panel that move `show(q, k)` along a run: q at sample k (nearest)."""
 
-    def __init__(self, gui: Any, run: Any, names: list[str], show: Callable[[np.ndarray, int], None]) -> None:
+    def __init__(self, gui: Any, run: Any, names: Sequence[str], show: Callable[[np.ndarray, int], None]) -> None:
         self.run, self._show = run, show
         self._stop = threading.Event()
         start, end = float(run.t[0]), float(run.t[-1])
@@ -45,7 +45,7 @@ class Playback:
                 t = self.time.value + passed * self.speed.value
                 self.time.value = start if t > end else t
 
-    def _plot(self, gui: Any, names: list[str]) -> None:
+    def _plot(self, gui: Any, names: Sequence[str]) -> None:
         from viser import uplot
 
         every = max(1, len(self.run.t) // PLOTTED)

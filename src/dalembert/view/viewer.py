@@ -164,19 +164,13 @@ class Viewer:
 
     def _add_run(self, run: Any) -> None:
         scene, sliders = self.scenes[0], self.sliders[0]
-        robot = scene.robot
-        names = [
-            body.joint.name + ("" if body.joint.nv == 1 else f" {k + 1}")
-            for body in robot.model.independent
-            for k in range(body.joint.nv)
-        ]
 
         def show(q: np.ndarray, sample: int) -> None:
             scene.show(q)
             sliders.set(q)
 
         with self.server.gui.add_folder("run", order=-1.0):
-            self._playback = Playback(self.server.gui, run, names, show)
+            self._playback = Playback(self.server.gui, run, scene.robot.model.freedom_names, show)
         show(run.q[0], 0)
 
     def _point_camera(self) -> None:
