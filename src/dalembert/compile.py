@@ -33,6 +33,8 @@ class Call:
     sizes: argument name → length of its last axis. shapes: of the results for one state; several come as a tuple.
     """
 
+    scratch: tuple[int, ...] = ()  # see `interop.calls.Call`
+
     def __init__(
         self,
         name: str,

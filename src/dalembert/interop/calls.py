@@ -7,10 +7,17 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.backends.cuda.kernel import Kernel
+from dalembert.backends.cuda.kernel import Array
 from dalembert.errors import DalembertError
 
 from .kinds import FLOATS, Jax, Library, Torch, is_foreign, library
+
+
+class Launched(Protocol):
+    """What computes on a device."""
+
+    def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
+        """Queue the computation of `count` states: arguments, results, scratch; see `Kernel.launch`."""
 
 
 class Call(Protocol):
@@ -21,13 +28,14 @@ class Call(Protocol):
     sizes: dict[str, int]
     shapes: list[tuple[int, ...]]
     operators: dict[str, Any]  # by library, what was made of this call
+    scratch: tuple[int, ...]  # numbers per state that a device needs beside arguments and results, array by array
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any: ...
 
     def pullback(self) -> Call:
         """The vector-Jacobian product: arguments and flat cotangents → one gradient per argument."""
 
-    def device_kernel(self, check: bool) -> Kernel:
+    def device_kernel(self, check: bool) -> Launched:
         """The same function for a graphics processor; check: bad states give NaN."""
 
 

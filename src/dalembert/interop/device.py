@@ -28,6 +28,8 @@ def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool)
         targets = [_target(kind, shape, batch, dtype, columns or prod(shape) > LONG) for shape in call.shapes]
         places = [place for place, x in sources if x.shape[-1]]
         places += [place for (place, _), shape in zip(targets, call.shapes, strict=True) if prod(shape)]
+        rooms = [kind.empty((size, count), dtype) for size in call.scratch]
+        places += [Array(kind.memory(room)[0], 1, count) for room in rooms]
         if any(prod(shape) for shape in call.shapes):
             call.device_kernel(check).launch(ELEMENT[dtype], count, places, kind.stream())
         results = tuple(finish() for _, finish in targets)

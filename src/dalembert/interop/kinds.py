@@ -24,6 +24,11 @@ def is_foreign(x: Any) -> bool:
     return _library_of(type(x)) is not None
 
 
+def is_float32(x: Any) -> bool:
+    """Whether x is an array of float32, of any library."""
+    return str(getattr(x, "dtype", "")).endswith("float32")
+
+
 def _library_of(kind: type) -> str | None:
     """The library that a type of arrays, or a type it derives from, belongs to."""
     try:
@@ -92,6 +97,10 @@ class Library(ABC):
     def from_numpy(self, x: np.ndarray) -> Any:
         """An array of this library over the same numbers."""
 
+    def counted(self, count: int, apart: float, like: Any) -> Any:
+        """(1, 2, …, count) · apart, of the type and on the device of `like`."""
+        return self.module.arange(1, count + 1, dtype=like.dtype) * apart
+
     # ---- on a GPU
 
     @abstractmethod
@@ -149,6 +158,9 @@ class Torch(Library):
     def from_numpy(self, x: np.ndarray) -> Any:
         return self.module.from_numpy(x)
 
+    def counted(self, count: int, apart: float, like: Any) -> Any:
+        return self.module.arange(1, count + 1, dtype=like.dtype, device=like.device) * apart
+
     def dense(self, x: Any, batch: tuple[int, ...]) -> Any:
         return x.expand(*batch, x.shape[-1]).contiguous()
 
@@ -203,6 +215,10 @@ class Jax(Library):
 
     def from_numpy(self, x: np.ndarray) -> Any:
         return self.module.numpy.asarray(x)
+
+    def counted(self, count: int, apart: float, like: Any) -> Any:
+        device = None if self.is_traced(like) else like.device
+        return self.module.numpy.arange(1, count + 1, dtype=like.dtype, device=device) * apart
 
     def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
         """JAX arrays are dense rows; they are waited for, since JAX does not tell the stream of what it has queued."""

@@ -1,43 +1,39 @@
-"""Rollouts: a batch of motions with fixed steps, as one compiled loop on SIMD lanes and threads."""
+"""Rollouts: a batch of motions with fixed steps, as one compiled loop on SIMD lanes and threads, or on a GPU."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from functools import lru_cache, partial
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.compile import check_quaternions, real_array
+from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError, unknown
+from dalembert.interop import is_foreign
+from dalembert.interop.kinds import Library, is_float32, library
 from dalembert.model import Model
 from dalembert.quantities import GROUPS, checked
 
 from .elements.base import Element
-from .failure import SimulationError
 from .fixed import STEPS
-from .implicit import midpoint, solved
 from .laws import drive
-from .program import Program
+from .motions import Motions
+from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
 from .system import Law, System
-from .variational import variational
-
-INTEGRATORS = STEPS | {
-    "implicit-midpoint": partial(solved, method=midpoint),
-    "variational": partial(solved, method=variational),
-}
-
 
 EXPLICIT = tuple(name for name in STEPS if name != "implicit-velocity")
 
 
 class Rollout(NamedTuple):
-    """t (n,) [s], q (…, n, nq), v (…, n, nv) at the recorded steps; without records q (…, nq), v (…, nv) at the end."""
+    """t (n,) [s], q (…, n, nq), v (…, n, nv) at the recorded steps; without records t, q (…, nq), v (…, nv) at the end.
+
+    Arrays of the kind that was given, on its device.
+    """
 
     t: Any
-    q: np.ndarray
-    v: np.ndarray
+    q: Any
+    v: Any
 
 
 def rollout(
@@ -63,95 +59,47 @@ def rollout(
     for element in elements:
         model = element.prepared(model)
     live = checked(groups)
-    n = model.nv
-    arrays = {"q": _array(model, "q", q, model.nq), "v": _array(model, "v", v, n)}
-    arrays |= {name: _array(model, name, x, len(GROUPS[name].values(model))) for name, x in groups.items()}
     law = _law(model, torque) if callable(torque) else None
-    tau, varying = _torque(model, None if law else torque, int(steps))
-    if tau is not None:
-        arrays["u"] = tau
-    batch = np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
-    plain = all(element.plain for element in elements)  # else functions in them may have changed: trace again
-    make = _program if plain else _program.__wrapped__
-    loop = make(model, elements, law, integrator, live, tau is not None, varying)
-    arrays["e"] = _with_states(model, elements, arrays.pop("v"), arrays["q"])
-    if check:
-        check_quaternions(model, "rollout", {"q": arrays["q"]})
-    run = _Loop(loop, arrays, batch, float(step), varying * n, threads)
-    return run.recorded(int(steps), record, model, check)
+    sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live}
+    given = {"q": q, "v": v, **groups}
+    if law is None and torque is not None:
+        sizes["torque"], given["torque"] = model.nv, torque
+    arrays = _arrays(model, given, sizes)
+    every = int(record or steps)
+    count = int(steps) // every
+    varying = "torque" in arrays and arrays["torque"].ndim >= 2 and arrays["torque"].shape[-2] == steps
+    if varying:  # flat; steps after the last record leave no trace
+        rows = arrays["torque"][..., : every * count, :]
+        arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
+    made = stepping(model, elements, law, integrator, live, "torque" in arrays, varying)
+    motions = _motions(made, float(step), every, count)
+    kind = library("rollout", list(arrays.values())) if any(map(is_foreign, arrays.values())) else None
+    state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"], kind)}
+    inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
+    _check_precision(inputs, integrator, made)
+    return _result(motions, inputs, kind, record is None, threads, check)
 
 
-class _Loop:
-    """The compiled loop and where its states are."""
-
-    def __init__(
-        self, loop: Program, arrays: dict[str, np.ndarray], batch: tuple[int, ...], step: float, row: int, threads: Any
-    ) -> None:
-        self.loop, self.batch, self.step, self.row, self.threads = loop, batch, step, row, threads
-        self.arrays = arrays | {"number": np.zeros(1), "timing": np.array([0.0, step])}
-
-    def advance(self, done: int, passes: int) -> None:
-        """So many steps further."""
-        inputs = dict(self.arrays)
-        if self.row:
-            inputs["u"] = inputs["u"][..., done * self.row : (done + passes) * self.row]
-        made = self.loop(inputs, self.batch or (1,), passes, self.threads)
-        self.arrays |= {"q": made["q_next"], "e": made["e_next"], "number": made["number_next"]}
-
-    def recorded(self, steps: int, record: int | None, model: Model, check: bool) -> Rollout:
-        """All steps, and the states on the way."""
-        every, kept = record or steps, []
-        for done in range(0, steps, every):
-            passes = min(every, steps - done)
-            self.advance(done, passes)
-            q, v = self.arrays["q"], self.arrays["e"][..., : model.nv]
-            if check:
-                _finite(model, q, v, done * self.step, (done + passes) * self.step)
-            if passes == every:
-                kept.append((q, v))
-        q, v = (np.stack([k[i] for k in kept], axis=-2) for i in (0, 1))
-        q, v = (x.reshape(*self.batch, *x.shape[-2:]) for x in (q, v))
-        if record is None:
-            return Rollout(steps * self.step, q[..., 0, :], v[..., 0, :])
-        return Rollout(np.arange(1, len(kept) + 1) * every * self.step, q, v)
+@lru_cache(maxsize=256)
+def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
+    return Motions(made, step, every, count)
 
 
-@lru_cache(maxsize=64)
-def _program(
-    model: Model,
-    elements: tuple[Element, ...],
-    law: Law | None,
-    integrator: str,
-    live: tuple[str, ...],
-    driven: bool,
-    varying: bool,
-) -> Program:
-    """The loop: carried q, e and the step's number; u, if any, constant or one row per step; live groups constant."""
-    base, step = System(model, elements, law, driven, ledger=False), INTEGRATORS[integrator]
-    rest = np.zeros(model.nv + 1)
+def _result(
+    motions: Motions, inputs: list[Any], kind: Library | None, last: bool, threads: int | None, check: bool
+) -> Rollout:
+    """The motions, computed where the inputs lie."""
+    if kind is None:
+        q, e = motions(*inputs, threads=threads, check=check)
+    else:
+        from dalembert.interop.calls import evaluate
 
-    def compute(q: Any, e: Any, number: Any, timing: Any, u: Any, **groups: Any) -> dict[str, Any]:
-        t0, h = timing
-        system = base
-        for name, x in groups.items():
-            system = replace(system, model=GROUPS[name].put(system.model, x))
-        given = np.concatenate([u, rest]) if driven else u
-        q1, e1 = step(system, t0 + number[0] * h, h, q, e, given)
-        return {"q_next": q1, "e_next": e1, "number_next": number + 1.0}
-
-    sizes = {"q": model.nq, "e": base.ne, "number": 1, "timing": 2, "u": model.nv if driven else 0}
-    sizes |= {name: len(GROUPS[name].values(model)) for name in live}
-    plain = law is None and all(element.plain for element in elements)
-    text = f"rollout {model.fingerprint} {elements!r} {integrator} {live} {driven}" if plain else None
-    return Program(
-        f"rollout {integrator}",
-        text,
-        sizes,
-        {"q_next": (model.nq,), "e_next": (base.ne,), "number_next": (1,)},
-        compute,
-        carry={"q_next": "q", "e_next": "e", "number_next": "number"},
-        sequence=("u",) if varying else (),
-    )
+        q, e = evaluate(motions, inputs, None, threads, check)
+    v = e[..., : motions.stepping.model.nv]
+    if last:
+        return Rollout(motions.steps * motions.step, q[..., 0, :], v[..., 0, :])
+    count, apart = motions.count, motions.every * motions.step
+    return Rollout(np.arange(1, count + 1) * apart if kind is None else kind.counted(count, apart, q), q, v)
 
 
 def _law(model: Model, torque: Any) -> Law:
@@ -191,44 +139,42 @@ def _check_held(model: Model, elements: tuple[Element, ...], integrator: str) ->
         raise DalembertError(f"rollout: integrator {integrator!r} does not take closed loops: use 'semi-implicit'")
 
 
-def _array(model: Model, name: str, x: Any, size: int) -> np.ndarray:
-    expected = f"expected (…, {size}) for robot {model.name!r}"
-    a = real_array(f"rollout: {name}", x, expected).astype(float)
-    if not a.ndim or a.shape[-1] != size:
-        raise DalembertError(f"rollout: {name} has shape {a.shape}, {expected}")
-    return a
+def _check_precision(inputs: list[Any], integrator: str, made: Stepping) -> None:
+    """Refuse in float32 what needs more digits."""
+    if not all(is_single(x) or is_float32(x) for x in inputs):
+        return
+    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.held else None
+    if what:
+        raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
 
-def _torque(model: Model, torque: Any, steps: int) -> tuple[np.ndarray | None, bool]:
-    """The numbers, flat where there is a row per step, and whether there is."""
-    if torque is None:
-        return None, False
-    n = model.nv
-    a = _array(model, "torque", torque, n)
-    if a.ndim >= 2 and a.shape[-2] == steps:
-        return np.ascontiguousarray(a).reshape(*a.shape[:-2], steps * n), True
-    return a, False
+def _arrays(model: Model, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Everything as arrays with the right last axes; Python's own numbers take the precision of the arrays."""
+    arrays = [x for x in given.values() if is_foreign(x) or isinstance(x, np.ndarray)]
+    single = bool(arrays) and all(is_single(x) or is_float32(x) for x in arrays)
+    found = {}
+    for name, x in given.items():
+        expected = f"expected (…, {sizes[name]}) for robot {model.name!r}"
+        if not is_foreign(x):
+            a = real_array(f"rollout: {name}", x, expected)
+            x = a.astype(np.float32 if is_single(a) or (single and a is not x) else np.float64, copy=False)
+        if not x.ndim or x.shape[-1] != sizes[name]:
+            raise DalembertError(f"rollout: {name} has shape {tuple(x.shape)}, {expected}")
+        found[name] = x
+    return found
 
 
-def _with_states(model: Model, elements: tuple[Element, ...], v: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """[v, z] (…, nv + nz) at the beginning."""
-    if not any(element.size(model) for element in elements):
+def _with_states(made: Stepping, q: Any, v: Any, kind: Library | None) -> Any:
+    """e = [v, z] (…, nv + nz) at the beginning."""
+    if not made.system.nz:
         return v
-    batch = np.broadcast_shapes(q.shape[:-1], v.shape[:-1])
-    q, v = np.broadcast_to(q, (*batch, model.nq)), np.broadcast_to(v, (*batch, model.nv))
-    z = [[element.start(model, q[i], v[i]) for element in elements] for i in np.ndindex(*batch)]
-    rows = np.array([np.concatenate(parts) for parts in z])
-    return np.concatenate([v, rows.reshape(*batch, -1)], axis=-1)
-
-
-def _finite(model: Model, q: np.ndarray, v: np.ndarray, begin: float, end: float) -> None:
-    """Raise for the first motion that is no longer made of numbers."""
-    good = np.isfinite(q).all(axis=-1) & np.isfinite(v).all(axis=-1)
-    if not good.all():
-        number = int(np.argmin(good.ravel()))
-        row = v.reshape(-1, model.nv)[number]
-        joint = model.freedom_names[int(np.argmin(np.isfinite(row))) if not np.isfinite(row).all() else 0]
-        raise SimulationError(
-            f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
-            f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
-        )
+    try:
+        start = made.start
+    except Exception as error:  # whatever the user's code raises when it meets a traced number
+        names = ", ".join(element.label() for element in made.elements if element.size(made.model))
+        raise DalembertError(
+            f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
+        ) from None
+    z = start(q, v, check=False)
+    library = np if kind is None else kind.module if kind.name != "jax" else kind.module.numpy
+    return library.concatenate([library.broadcast_to(v, (*z.shape[:-1], v.shape[-1])), z], -1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
-from dalembert.math import exp, maximum, minimum, where
+from dalembert.math import exp, maximum, minimum, sign, where
 from dalembert.model import Model
 
 from .base import Action, Element, Situation, positive, single
@@ -63,8 +63,8 @@ class Friction(Element):
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Bent as in steady sliding at v; straight at rest."""
-        speed = float(v[model.joint(self.joint).v][0]) - self.surface_speed
-        return np.array([np.sign(speed) * float(self._level(speed)) / self.stiffness])
+        speed = v[model.joint(self.joint).v][0] - self.surface_speed
+        return np.array([sign(speed) * self._level(speed) / self.stiffness])
 
     def _level(self, v: Any) -> Any:
         """g(v): the force of steady sliding."""

@@ -1,0 +1,36 @@
+"""A few numbers in device memory that all states share, put there once."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from .kernel import Array, cupy
+
+DTYPES: dict[str, np.dtype] = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
+
+
+class Constants:
+    """Numbers that stay on every device they were used on."""
+
+    def __init__(self, numbers: Sequence[float]) -> None:
+        self.numbers = list(numbers)
+        self._made: dict[tuple[str, int], Any] = {}
+
+    def places(self, element: str) -> list[Array]:
+        """Where each of them lies on the current device; a vector of two begins at the first of them."""
+        key = element, cupy().cuda.runtime.getDevice()
+        if key not in self._made:
+            made = cupy().asarray(np.array(self.numbers, DTYPES[element]))
+            cupy().cuda.get_current_stream().synchronize()  # whichever stream reads them
+            self._made[key] = made
+        base = self._made[key].data.ptr
+        return [Array(base + k * DTYPES[element].itemsize, 0, 1) for k in range(len(self.numbers))]
+
+
+def part(array: Array, element: str, begin: int, rows: int | None = None) -> Array:
+    """The numbers of a state from `begin` on; rows: how many make one pass (negative: passes go backwards)."""
+    place = array.address + begin * array.item * DTYPES[element].itemsize
+    return Array(place, array.state, array.item, None if rows is None else rows * array.item)
