@@ -33,7 +33,9 @@ class HostKernel:
 
     def launch(self, element, count, arrays, stream=None, passes=None):
         self.layouts.append([(a.state, a.item) for a in arrays])
-        numbers = [x for a in arrays for x in (ctypes.c_void_p(a.address), *map(ctypes.c_longlong, a[1:3]))]
+        numbers = [] if passes is None else [ctypes.c_longlong(passes)]
+        for a in arrays:
+            numbers += [ctypes.c_void_p(a.address), *(ctypes.c_longlong(x) for x in a[1:] if x is not None)]
         self.run(ctypes.c_uint(32), ctypes.c_longlong(count), *numbers)
 
 
@@ -61,7 +63,11 @@ def called(tmp_path_factory):
         if name not in made:
             made[name] = HostKernel(poisoned(call.function()), tmp_path_factory.mktemp(name))
         stand_in = SimpleNamespace(
-            name=name, sizes=call.sizes, shapes=call.shapes, device_kernel=lambda check: made[name]
+            name=name,
+            sizes=call.sizes,
+            shapes=call.shapes,
+            scratch=(),
+            device_kernel=lambda check: made[name],
         )
         (result,) = device.run(stand_in, Host(), arrays, out, True)
         return result, made[name].layouts[-1]

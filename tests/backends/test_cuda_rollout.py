@@ -1,0 +1,107 @@
+"""Rollouts on a device, without one: NumPy's memory stands for a GPU's, loops are compiled for the host.
+
+The same motions and the same gradients as on the processor, in every layout; what is not written stays NaN.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from backends.test_cuda import needs_compiler
+from backends.test_cuda_device import Host, HostKernel, no_gpu
+from dalembert import ModelBuilder, load
+from dalembert.backends.cuda import constants
+from dalembert.backends.cuda.kernel import Array
+from dalembert.interop import device
+from dalembert.sim.motions import Motions
+from dalembert.sim.stepping import Stepping
+from tolerances import SOLVE, assert_close
+
+__all__ = ["no_gpu"]
+pytestmark = needs_compiler
+STEP, BATCH = 1e-3, 5
+
+
+@pytest.fixture(autouse=True)
+def numbers_on_the_host(monkeypatch):
+    kept = []
+
+    def places(self, element):
+        kept.append(np.array(self.numbers))
+        return [Array(kept[-1].ctypes.data + 8 * k, 0, 1) for k in range(len(self.numbers))]
+
+    monkeypatch.setattr(constants.Constants, "places", places)
+
+
+def pulled(t, q, v):
+    return -0.1 * v - t * q
+
+
+CASES = {
+    "constant torque": ("2r", None, (), True, False),
+    "a row for every step": ("2r", None, (), True, True),
+    "live inertia": ("2r", None, ("inertia",), True, False),
+    "a law": ("2r", pulled, (), False, False),
+    "quaternions": ("tumbler", None, (), True, True),
+}
+
+
+def tumbler():
+    builder = ModelBuilder("tumbler")
+    shape = {"mass": 2.0, "com": (0.1, 0.2, 0.3), "inertia": np.diag([0.2, 0.3, 0.4])}
+    builder.add_body("body", parent="world", joint="ball", **shape)
+    return builder.build()
+
+
+def on_stand_in(name, make_folder):
+    """(stepping on the stand-in for a device, inputs for a number of steps)."""
+    robot_name, law, live, driven, varying = CASES[name]
+    robot = tumbler() if robot_name == "tumbler" else load(robot_name)
+    stepping = Stepping(robot.model, (), law, "semi-implicit", live, driven, varying)
+    loops = stepping.onwards(True), stepping.onwards(states=True), stepping.backwards(True), stepping.backwards(False)
+    for k, loop in enumerate(loops):
+        loop.device = HostKernel(loop.host.function(), make_folder(f"loop{k}"))
+
+    def inputs(steps):
+        rng = np.random.default_rng(0)
+        found = [robot.random(rng, BATCH), rng.normal(size=(BATCH, robot.nv))]
+        if driven:
+            found.append(rng.normal(size=(BATCH, steps * robot.nv if varying else robot.nv)))
+        return found + [np.linspace(0.9, 1.1, BATCH)[:, None] * robot.live_values(group) for group in live]
+
+    return stepping, inputs
+
+
+@pytest.fixture(scope="module", params=CASES)
+def case(request, tmp_path_factory):
+    return on_stand_in(request.param, tmp_path_factory.mktemp)
+
+
+@pytest.mark.parametrize(("every", "count"), [(6, 1), (1, 6), (2, 3)])
+def test_motions_and_gradients(case, every, count):
+    stepping, inputs = case
+    motions = Motions(stepping, STEP, every, count)
+    given = inputs(every * count)
+    wanted = motions(*given)
+    columns = [np.asfortranarray(x) for x in given]
+    shared = [x if k < 2 else x[:1] for k, x in enumerate(given)]
+    for arrays in (given, columns, shared):
+        for got, want in zip(device.run(motions, Host(), arrays, None, True), motions(*arrays), strict=True):
+            assert_close(got, want, SOLVE)
+
+    rng = np.random.default_rng(1)
+    weights = [rng.normal(size=(BATCH, x[0].size)) for x in wanted]
+    adjoint = motions.pullback()
+    for arrays in ([*given, *weights], [*columns, *map(np.asfortranarray, weights)], [*shared, *weights]):
+        for got, want in zip(device.run(adjoint, Host(), arrays, None, True), adjoint(*arrays), strict=True):
+            assert_close(got, want, SOLVE)
+
+
+def test_bad_quaternions_give_nan(tmp_path_factory):
+    stepping, inputs = on_stand_in("quaternions", tmp_path_factory.mktemp)
+    given = inputs(4)
+    given[0][2] *= 1.1
+    q, e = device.run(Motions(stepping, STEP, 2, 2), Host(), given, None, True)
+    for x in (q, e):
+        assert np.array_equal(np.isnan(x).any(axis=(1, 2)), np.arange(BATCH) == 2)
