@@ -1,7 +1,7 @@
 """Is everything right on this machine's GPU? `python benchmarks/gpu/check.py`; needs CuPy, PyTorch and JAX with CUDA.
 
 Every expression of tests/backends on the device in both precisions; methods of robots with arrays of each library, in
-several layouts; gradients; streams; bad states. Prints a line per check and exits with 1 if one fails.
+several layouts; gradients; streams; bad states; rollouts. Prints a line per check and exits with 1 if one fails.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import sys
 import traceback
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import cupy
@@ -16,6 +17,8 @@ import jax
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
+
+from rollouts import captured, gradients, motions
 
 import dalembert
 from backends.expressions import EXPRESSIONS, check
@@ -189,6 +192,11 @@ def main() -> int:
         "graphs": graphs,
     }
     checks["bad states"] = bad_states
+    for library in ("cupy", "torch", "jax"):
+        for dtype in (np.float64, np.float32):
+            checks[f"rollouts, {library}, {dtype.__name__}"] = lambda n=library, t=dtype: motions(*arrays_of(n, t), t)
+    checks |= {f"gradients of rollouts, {library}": partial(gradients, library) for library in ("torch", "jax")}
+    checks["rollouts in graphs"] = captured
     failed = 0
     for name, run in checks.items():
         try:

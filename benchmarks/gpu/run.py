@@ -171,6 +171,23 @@ def others(robot: dalembert.Robot, dtype: str, count: int) -> dict[str, float]:
     return found
 
 
+def end_to_end(robot: dalembert.Robot, dtype: str, count: int) -> dict[str, Any]:
+    """`robot.rollout` from CuPy arrays as people call it, dense rows in and out, until the result is there."""
+    given = [cupy.ascontiguousarray(x) for k, x in states(robot, dtype, count).items() if k != "dt"]
+
+    def work() -> Any:
+        return robot.rollout(*given, step=1e-3, steps=STEPS)
+
+    got, few = work(), slice(0, 64)
+    want = robot.rollout(*(x[few].get().astype(float) for x in given), step=1e-3, steps=STEPS)
+    error = max(
+        float(np.max(np.abs(a[few].get() - b)) / np.max(np.abs(b))) for a, b in zip(got[1:], want[1:], strict=True)
+    )
+    assert error <= TOLERANCE[dtype], f"rollout {dtype}: differs by {error:.2g} from the processor's"
+    seconds = clock.wall_time(work, cupy.cuda.runtime.deviceSynchronize)
+    return {"call_s": seconds, "rate": count * STEPS / seconds, "error": error}
+
+
 def show(label: str, name: str, dtype: str, count: int, row: dict[str, Any]) -> None:
     called = f"{row['call_s'] * 1e6:10.1f}" if "call_s" in row else " " * 10
     print(
@@ -205,6 +222,12 @@ def main() -> None:
                     rows.append({"robot": label, "function": name, "dtype": dtype, "states": count, **row})
                     show(label, name, dtype, count, row)
                     cupy.get_default_memory_pool().free_all_blocks()
+            for count in (1 << 16, 1 << 18, 1 << 20):
+                row = end_to_end(robot, dtype, count)
+                rows.append({"robot": label, "function": "robot.rollout", "dtype": dtype, "states": count, **row})
+                print(f"{label:7s} {f'robot.rollout of {STEPS}':29s} {dtype:8s} {count:8d} {row['call_s'] * 1e6:11.2f} "
+                      f"{row['rate'] / 1e9:8.3f} {row['error']:8.1e}", flush=True)  # fmt: skip
+                cupy.get_default_memory_pool().free_all_blocks()
             count = 1 << 18
             for library, seconds in others(robot, dtype, count).items():
                 rows.append({"robot": label, "function": library, "dtype": dtype, "states": count, "call_s": seconds})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache
+from functools import cache, partial
 from itertools import combinations
 from math import prod
 from pathlib import Path
@@ -113,6 +113,23 @@ class Call:
             build = (lambda: poisoned(self.function())) if check else self.function
             self.operators[key] = Kernel(self.kernel.name, f"{self.kernel.identity} {key}", build)
         return self.operators[key]
+
+    def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
+        """The fast call from Python, a short way for arrays of other libraries, and `slow` behind both.
+
+        owner: as in `Kernel.builtin`; where that gives no fast call, it is `slow` itself.
+        """
+        short = partial(self._short, slow)
+        made = self.kernel.builtin(name, doc, short, owner)
+        return slow if made is short else made
+
+    def _short(self, slow: Callable[..., Any], *inputs: Any, **keywords: Any) -> Any:
+        """All arguments and nothing else, the first of another library: nothing is left to find out."""
+        if not keywords and len(inputs) == len(self.sizes) and is_foreign(inputs[0]):
+            from .interop.calls import evaluate
+
+            return evaluate(self, inputs, None, None, True)
+        return slow(*inputs, **keywords)
 
     def _arrays(self, arguments: Sequence[Any]) -> list[np.ndarray]:
         """The arguments as arrays of real numbers with the right last axes, not copied."""

@@ -59,8 +59,7 @@ class Evaluation:
         if options == usual and self._is_new(name):
             general = getattr(type(self), name)
             doc = f"{_signature(general)}\n--\n\n{general.__doc__}"
-            kernel = self._calls[name, usual].kernel
-            self.__dict__[name] = kernel.builtin(name, doc, partial(general, self), owner=self)
+            self.__dict__[name] = self._calls[name, usual].builtin(name, doc, partial(general, self), owner=self)
         return result
 
     def _is_new(self, name: str) -> bool:
@@ -86,7 +85,7 @@ class Evaluation:
         result = self._compute(name, options, *inputs, **keywords)
         if (name, options) in self._calls:
             slow = partial(self._compute, name, options)
-            fast = self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
+            fast = self._fast[name, frame, axes] = self._calls[name, options].builtin(name, "", slow)
             if axes == CATALOGUE[name].usual.axes and self._is_ours(name):
                 method = self.__dict__.setdefault(name, _by_frame(self, name))
                 method.__self__[frame] = fast
@@ -106,7 +105,7 @@ class Evaluation:
         result = compute(*inputs, *numbers, **keywords)
         rank = len(CATALOGUE[name].shape(self.model, Options()))
         if self._is_new(name):
-            fast = self._calls[name, Options()].kernel.builtin(name, "", partial(self._compute, name, Options()))
+            fast = self._calls[name, Options()].builtin(name, "", partial(self._compute, name, Options()))
             self.__dict__[name] = _Packed(self, name, fast, kind, rank)
         return _unpacked(kind, result, rank)
 
@@ -126,7 +125,7 @@ class Evaluation:
         """The fast call of a quantity with these options, made on first use."""
         if (name, options) not in self._fast:
             call = self._call(name, options)
-            self._fast[name, options] = call.kernel.builtin(name, "", partial(self._compute, name, options))
+            self._fast[name, options] = call.builtin(name, "", partial(self._compute, name, options))
         return self._fast[name, options]
 
     def _named(

@@ -70,4 +70,4 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     title = getattr(compute, "__name__", "function")
     title = title if title.isidentifier() else "function"
     call = function_call(robot.model, title, {n: known[n] for n in names}, compute)
-    return call.kernel.builtin(title, f"({', '.join(names)})\n--\n\n{compute.__doc__ or ''}", call)
+    return call.builtin(title, f"({', '.join(names)})\n--\n\n{compute.__doc__ or ''}", call)

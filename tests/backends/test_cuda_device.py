@@ -45,8 +45,8 @@ class Host(kinds.Cupy):
     def __init__(self):
         self.module, self.place = np, 0
 
-    def memory(self, x):
-        return x.ctypes.data, tuple(s // x.itemsize for s in x.strides)
+    def address(self, x):
+        return x.ctypes.data
 
     def empty(self, shape, dtype):
         return np.full(shape, np.nan, dtype)
@@ -67,6 +67,7 @@ def called(tmp_path_factory):
             sizes=call.sizes,
             shapes=call.shapes,
             scratch=(),
+            operators={},
             device_kernel=lambda check: made[name],
         )
         (result,) = device.run(stand_in, Host(), arrays, out, True)
@@ -77,7 +78,7 @@ def called(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def no_gpu(monkeypatch):
-    monkeypatch.setattr(device, "cupy", lambda: SimpleNamespace(cuda=SimpleNamespace(Device=lambda n: nullcontext())))
+    monkeypatch.setattr(device, "on_device", lambda place: nullcontext())
 
 
 @pytest.fixture

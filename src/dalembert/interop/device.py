@@ -1,51 +1,111 @@
-"""A call on a GPU: addresses and distances of the arrays, new arrays in a suitable layout, one launch."""
+"""A call on a GPU: addresses and distances of the arrays, new arrays in a suitable layout, launches.
+
+What follows from the layout of the arguments alone is a `Plan`, kept with the call: the next call with such arrays
+finds it and has little left to do.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from math import prod
-from typing import Any
+from typing import Any, NamedTuple
 
-import numpy as np
-
-from dalembert.backends.cuda.kernel import Array, cupy
+from dalembert.backends.cuda.kernel import Array, on_device
 from dalembert.errors import DalembertError
 
 from .calls import Call, batch_shape
-from .kinds import FLOATS, Library
+from .kinds import FLOATS, LAYOUTS, Library
 
 LONG = 30  # numbers of a result above which the batch comes last in memory: rows that long are slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
+PLANS = 256  # kept for a call
+
+
+class Source(NamedTuple):
+    """How an argument lies: copied to dense rows first, or not; distances between states and between numbers."""
+
+    copied: bool
+    state: int
+    item: int
+
+
+class Target(NamedTuple):
+    """How a result lies: its memory's shape, distances, and how many axes of the batch come last in memory."""
+
+    shape: tuple[int, ...]
+    state: int
+    item: int
+    behind: int = 0
+
+
+class Plan:
+    """A call for arrays of one library, device, type and layout."""
+
+    def __init__(self, call: Call, kind: Library, arrays: Sequence[Any], check: bool) -> None:
+        self.kind, self.dtype, self.batch = kind, kind.dtype(arrays[0]), batch_shape(call, arrays)
+        self.count = prod(self.batch)
+        self.kernel, self.element = call.device_kernel(check), ELEMENT[self.dtype]
+        self.sources = [_source(kind, x, self.batch) for x in arrays]
+        columns = any(s.state == 1 and s.item >= self.count > 1 for s in self.sources)
+        self.targets = [_target(shape, self.batch, columns or prod(shape) > LONG) for shape in call.shapes]
+        rooms = [Target((size, self.count), 1, self.count) for size in call.scratch]
+        self.memories = [*self.targets, *rooms]
+        self.used = [bool(x.shape[-1]) for x in arrays]  # what has no numbers has no place
+        self.made = [bool(prod(shape)) for shape in call.shapes] + [True] * len(rooms)
+
+    def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
+        """The results, queued on the caller's stream. States that fail a check give NaN."""
+        kind = self.kind
+        with on_device(kind.place):
+            given, places = [], []
+            for x, source, used in zip(arrays, self.sources, self.used, strict=True):
+                if source.copied:
+                    x = kind.dense(x, self.batch)
+                given.append(x)  # alive until the launch is queued
+                if used:
+                    places.append(Array(kind.address(x), source.state, source.item))
+            memories = [kind.empty(t.shape, self.dtype) for t in self.memories]
+            for memory, t, made in zip(memories, self.memories, self.made, strict=True):
+                if made:
+                    places.append(Array(kind.address(memory), t.state, t.item))
+            if any(self.made):
+                self.kernel.launch(self.element, self.count, places, kind.stream())
+            return tuple(_finished(kind, x, t) for x, t in zip(memories, self.targets, strict=False))
+
+
+def known(call: Call, arrays: Sequence[Any], check: bool) -> Plan | None:
+    """The plan of an earlier call with arrays like these."""
+    layout = LAYOUTS.get(type(arrays[0]))
+    if layout is None:
+        return None
+    try:
+        plan = call.operators["plans"].get((check, *map(layout, arrays)))
+    except (KeyError, AttributeError):  # none yet; or an array of another library among them
+        return None
+    return None if plan is None or plan.kind.is_watched(arrays) else plan
 
 
 def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool) -> tuple[Any, ...]:
-    """The results on the device of the arrays, queued on the caller's stream. States that fail a check give NaN."""
-    dtype, batch = kind.dtype(arrays[0]), batch_shape(call, arrays)
-    count = prod(batch)
-    with cupy().cuda.Device(kind.place):
-        sources = [_source(kind, x, batch) for x in arrays]
-        columns = any(s.state == 1 and s.item >= count > 1 for s, _ in sources)
-        targets = [_target(kind, shape, batch, dtype, columns or prod(shape) > LONG) for shape in call.shapes]
-        places = [place for place, x in sources if x.shape[-1]]
-        places += [place for (place, _), shape in zip(targets, call.shapes, strict=True) if prod(shape)]
-        rooms = [kind.empty((size, count), dtype) for size in call.scratch]
-        places += [Array(kind.memory(room)[0], 1, count) for room in rooms]
-        if any(prod(shape) for shape in call.shapes):
-            call.device_kernel(check).launch(ELEMENT[dtype], count, places, kind.stream())
-        results = tuple(finish() for _, finish in targets)
+    """The results on the device of the arrays."""
+    plan = Plan(call, kind, arrays, check)
+    layout = LAYOUTS.get(type(arrays[0]))
+    if layout is not None:
+        plans = call.operators.setdefault("plans", {})
+        if len(plans) >= PLANS:
+            plans.clear()
+        plans[(check, *map(layout, arrays))] = plan
+    results = plan.run(arrays)
     return results if out is None else _written(call, out, results)
 
 
-def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> tuple[Array, Any]:
-    """Where an input lies, and the array that owns the memory."""
-    own = tuple(x.shape[:-1])
-    address, strides = kind.memory(x)
+def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> Source:
+    """How an input lies, or will lie once it is copied."""
+    own, strides = tuple(x.shape[:-1]), kind.strides(x)
     if prod(own) == 1 and own != batch and strides[-1] >= 0:
-        return Array(address, 0, strides[-1]), x
+        return Source(False, 0, strides[-1])
     if own != batch or not _even(own, strides):
-        x = kind.dense(x, batch)
-        address, strides = kind.memory(x)
-    return Array(address, strides[-2] if own else 0, strides[-1]), x
+        return Source(True, x.shape[-1], 1)
+    return Source(False, strides[-2] if own else 0, strides[-1])
 
 
 def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
@@ -53,19 +113,17 @@ def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
     return min(strides) >= 0 and all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
 
 
-def _target(
-    kind: Library, shape: tuple[int, ...], batch: tuple[int, ...], dtype: np.dtype, columns: bool
-) -> tuple[Array, Callable[[], Any]]:
-    """Where an output goes, and what gives the result once it is under way.
-
-    columns: the batch comes last in memory, and the result is a view with the batch in front.
-    """
+def _target(shape: tuple[int, ...], batch: tuple[int, ...], columns: bool) -> Target:
+    """columns: the batch comes last in memory, and the result is a view with the batch in front."""
     if columns and batch and shape:
-        memory = kind.empty((*shape, *batch), dtype)
-        place = Array(kind.memory(memory)[0], 1, prod(batch))
-        return place, lambda: kind.batch_first(kind.finish(memory), len(batch))
-    memory = kind.empty((*batch, *shape), dtype)
-    return Array(kind.memory(memory)[0], prod(shape), 1), lambda: kind.finish(memory)
+        return Target((*shape, *batch), 1, prod(batch), len(batch))
+    return Target((*batch, *shape), prod(shape), 1)
+
+
+def _finished(kind: Library, memory: Any, target: Target) -> Any:
+    """The result in the caller's hands."""
+    x = kind.finish(memory)
+    return kind.batch_first(x, target.behind) if target.behind else x
 
 
 def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any
 
@@ -17,6 +17,7 @@ FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 _known: dict[type, str | None] = {}  # a type → the library it belongs to
+LAYOUTS: dict[type, Callable[[Any], Any]] = {}  # a type of arrays → what says all of how one lies, to be looked up
 
 
 def is_foreign(x: Any) -> bool:
@@ -104,12 +105,20 @@ class Library(ABC):
     # ---- on a GPU
 
     @abstractmethod
-    def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
-        """Address of x, and the distances between its elements along each axis, in elements."""
+    def address(self, x: Any) -> int:
+        """Where the first number of x lies."""
+
+    @abstractmethod
+    def strides(self, x: Any) -> tuple[int, ...]:
+        """The distances between its numbers along each axis, counted in numbers."""
 
     @abstractmethod
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        """New memory on the device, as something that `memory` and `finish` take."""
+        """New memory on the device, as something that `address` and `finish` take."""
+
+    def is_watched(self, arrays: Sequence[Any]) -> bool:
+        """Whether the library wants to differentiate or transform what is done with them."""
+        return False
 
     def finish(self, x: Any) -> Any:
         """What `empty` gave and a kernel has been told to fill, as an array of this library."""
@@ -130,6 +139,10 @@ class Library(ABC):
 
 class Torch(Library):
     name = "torch"
+
+    def __init__(self) -> None:
+        super().__init__()
+        LAYOUTS[self.module.Tensor] = lambda x: (x.shape, x.stride(), x.dtype, x.device)
 
     def device(self, x: Any) -> int | None:
         if x.device.type not in ("cpu", "cuda"):
@@ -164,8 +177,16 @@ class Torch(Library):
     def dense(self, x: Any, batch: tuple[int, ...]) -> Any:
         return x.expand(*batch, x.shape[-1]).contiguous()
 
-    def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
-        return x.data_ptr(), x.stride()
+    def address(self, x: Any) -> int:
+        return x.data_ptr()
+
+    def strides(self, x: Any) -> tuple[int, ...]:
+        return x.stride()
+
+    def is_watched(self, arrays: Sequence[Any]) -> bool:
+        from .torch_operator import is_watched
+
+        return is_watched(arrays)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         wanted = self.module.float32 if dtype == FLOATS[1] else self.module.float64
@@ -178,17 +199,24 @@ class Torch(Library):
 class Cupy(Library):
     name = "cupy"
 
+    def __init__(self) -> None:
+        super().__init__()
+        LAYOUTS[self.module.ndarray] = lambda x: (x.shape, x.strides, x.dtype, x.data.device_id)
+
     def device(self, x: Any) -> int | None:
         return x.device.id
 
     def asarray(self, x: Any, dtype: np.dtype) -> Any:
         return x if isinstance(x, self.module.ndarray) and x.dtype == dtype else self.module.asarray(x, dtype)
 
-    def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
-        return x.data.ptr, tuple(s // x.itemsize for s in x.strides)
+    def address(self, x: Any) -> int:
+        return x.data.ptr
+
+    def strides(self, x: Any) -> tuple[int, ...]:
+        return tuple(s // x.itemsize for s in x.strides)
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
-        return self.module.empty(shape, dtype)
+        return self.module.ndarray(shape, dtype)
 
     def from_numpy(self, x: np.ndarray) -> Any:
         return self.module.asarray(x)
@@ -220,12 +248,15 @@ class Jax(Library):
         device = None if self.is_traced(like) else like.device
         return self.module.numpy.arange(1, count + 1, dtype=like.dtype, device=device) * apart
 
-    def memory(self, x: Any) -> tuple[int, tuple[int, ...]]:
-        """JAX arrays are dense rows; they are waited for, since JAX does not tell the stream of what it has queued."""
+    def address(self, x: Any) -> int:
+        """JAX arrays are waited for, since JAX does not tell the stream of what it has queued."""
         if isinstance(x, self.module.Array):
             x.block_until_ready()
-            return x.unsafe_buffer_pointer(), tuple(prod(x.shape[k + 1 :]) for k in range(x.ndim))
-        return x.data.ptr, tuple(s // x.itemsize for s in x.strides)
+            return x.unsafe_buffer_pointer()
+        return x.data.ptr
+
+    def strides(self, x: Any) -> tuple[int, ...]:
+        return tuple(prod(x.shape[k + 1 :]) for k in range(x.ndim))  # dense rows
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         return self._cupy().empty(shape, dtype)

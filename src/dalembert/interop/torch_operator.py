@@ -44,12 +44,12 @@ def apply(
     call: Call, check: bool, tensors: Sequence[torch.Tensor], kind: Library | None = None
 ) -> tuple[torch.Tensor, ...]:
     """The results, with their history where something wants it. kind: what `library` says, if it has been asked."""
-    if _watched(tensors):
+    if is_watched(tensors):
         return Operator.apply(call, check, *tensors)
     return compute(call, kind or library(call.name, tensors), tensors, check=check)
 
 
-def _watched(tensors: Sequence[torch.Tensor]) -> bool:
+def is_watched(tensors: Sequence[torch.Tensor]) -> bool:
     """Whether autograd or a transformation of torch.func needs to see the operation, which costs 50 µs."""
     transformed = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
     return (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)) or transformed()

@@ -107,7 +107,7 @@ class Compiling(Equations):
         loads = "external=(), " if CATALOGUE[name].loaded else ""
         signature = f"({', '.join(call.sizes)}, *, {loads}out=None, threads=None, check=True)"
         doc = f"{signature}\n--\n\n{name} with live parameters: {', '.join(options.live)}."
-        return call.kernel.builtin(name, doc, partial(self._by_name, name, options))
+        return call.builtin(name, doc, partial(self._by_name, name, options))
 
     def live_values(self, group: str) -> np.ndarray:
         """The robot's own numbers of a group of live parameters (n,), to start from.

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .kernel import Array, cupy
+from .kernel import Array, cupy, current_device
 
 DTYPES: dict[str, np.dtype] = {"double": np.dtype(np.float64), "float": np.dtype(np.float32)}
 
@@ -21,7 +21,7 @@ class Constants:
 
     def places(self, element: str) -> list[Array]:
         """Where each of them lies on the current device; a vector of two begins at the first of them."""
-        key = element, cupy().cuda.runtime.getDevice()
+        key = element, current_device()
         if key not in self._made:
             made = cupy().asarray(np.array(self.numbers, DTYPES[element]))
             cupy().cuda.get_current_stream().synchronize()  # whichever stream reads them
