@@ -24,7 +24,8 @@ def states(robot: dalembert.Robot) -> tuple[np.ndarray, ...]:
 def cases(robot: dalembert.Robot, q: Any, v: Any, tau: Any, inertia: Any) -> Any:
     """Rollouts with each kind of torque, records, layouts, elements, live parameters, integrators."""
     fixed = {"step": STEP, "steps": STEPS}
-    slip = elements.Friction(robot.joints[-1].name, 0.1, stiffness=1e2, bristle_damping=0.1)
+    joint = next(j.name for j in robot.joints if j.kind in ("revolute", "continuous"))
+    slip = elements.Friction(joint, 0.1, stiffness=10.0, bristle_damping=0.01)
     yield robot.rollout(q, v, None, **fixed)
     yield robot.rollout(q, v, tau[:, 0], **fixed)
     yield robot.rollout(q[0], v[0], tau[0, 0], **fixed)
