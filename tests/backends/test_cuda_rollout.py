@@ -59,7 +59,8 @@ def on_stand_in(name, make_folder):
     robot_name, law, live, driven, varying = CASES[name]
     robot = tumbler() if robot_name == "tumbler" else load(robot_name)
     stepping = Stepping(robot.model, (), law, "semi-implicit", live, driven, varying)
-    loops = stepping.onwards(True), stepping.onwards(states=True), stepping.backwards(True), stepping.backwards(False)
+    loops = [stepping.onwards(True, each) for each in (True, False)] + [stepping.onwards(states=True)]
+    loops += [stepping.backwards(each) for each in (True, False)]
     for k, loop in enumerate(loops):
         loop.device = HostKernel(loop.host.function(), make_folder(f"loop{k}"))
 

@@ -27,7 +27,8 @@ def is_foreign(x: Any) -> bool:
 
 def is_float32(x: Any) -> bool:
     """Whether x is an array of float32, of any library."""
-    return str(getattr(x, "dtype", "")).endswith("float32")
+    dtype = getattr(x, "dtype", None)
+    return dtype == FLOATS[1] if isinstance(dtype, np.dtype) else str(dtype) == "torch.float32"
 
 
 def _library_of(kind: type) -> str | None:
@@ -77,6 +78,11 @@ class Library(ABC):
 
     def __init__(self) -> None:
         self.module = sys.modules[self.name]
+
+    @property
+    def namespace(self) -> Any:
+        """The module that has its functions of arrays."""
+        return self.module
 
     @abstractmethod
     def device(self, x: Any) -> int | None:
@@ -225,6 +231,10 @@ class Cupy(Library):
 class Jax(Library):
     name = "jax"
 
+    @property
+    def namespace(self) -> Any:
+        return self.module.numpy
+
     def device(self, x: Any) -> int | None:
         if self.is_traced(x):
             return None
@@ -239,14 +249,14 @@ class Jax(Library):
         return isinstance(x, self.module.core.Tracer)
 
     def asarray(self, x: Any, dtype: np.dtype) -> Any:
-        return self.module.numpy.asarray(x, dtype)
+        return self.namespace.asarray(x, dtype)
 
     def from_numpy(self, x: np.ndarray) -> Any:
-        return self.module.numpy.asarray(x)
+        return self.namespace.asarray(x)
 
     def counted(self, count: int, apart: float, like: Any) -> Any:
         device = None if self.is_traced(like) else like.device
-        return self.module.numpy.arange(1, count + 1, dtype=like.dtype, device=device) * apart
+        return self.namespace.arange(1, count + 1, dtype=like.dtype, device=device) * apart
 
     def address(self, x: Any) -> int:
         """JAX arrays are waited for, since JAX does not tell the stream of what it has queued."""
@@ -266,10 +276,10 @@ class Jax(Library):
         return self.module.dlpack.from_dlpack(x)
 
     def batch_first(self, x: Any, axes: int) -> Any:
-        return self.module.numpy.moveaxis(x, tuple(range(-axes, 0)), tuple(range(axes)))
+        return self.namespace.moveaxis(x, tuple(range(-axes, 0)), tuple(range(axes)))
 
     def dense(self, x: Any, batch: tuple[int, ...]) -> Any:
-        return self.module.numpy.broadcast_to(x, (*batch, x.shape[-1])) + 0
+        return self.namespace.broadcast_to(x, (*batch, x.shape[-1])) + 0
 
     @staticmethod
     def _cupy() -> Any:

@@ -69,12 +69,12 @@ class Model:
     def __post_init__(self) -> None:
         freeze(self)
 
-    @property
+    @cached_property
     def nq(self) -> int:
         """Number of configuration coordinates."""
         return max(body.q.stop for body in self.bodies)
 
-    @property
+    @cached_property
     def nv(self) -> int:
         """Number of degrees of freedom."""
         return max(body.v.stop for body in self.bodies)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from math import prod
 from typing import Any
 
 import numpy as np
@@ -47,6 +46,11 @@ class Motions:
         """How many in all."""
         return self.every * self.count
 
+    @property
+    def each(self) -> bool:
+        """Whether every step is recorded: by one loop then, else by one for every record."""
+        return self.every == 1
+
     @cached_property
     def numbers(self) -> Constants:
         """What a device keeps: 0, the step [s], a zero, a place to write to, and numbers of steps."""
@@ -61,14 +65,16 @@ class Motions:
         q, e = (np.empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
-        loop = self.stepping.onwards()
-        for k in range(self.count if prod(batch) else 0):
+        loop, nv = self.stepping.onwards(each=self.each), self.stepping.model.nv
+        number = np.empty((*q.shape[:-2], 1), dtype)
+        for k in range((1 if self.each else self.count) if q.size else 0):
+            rows, steps = (slice(None), self.steps) if self.each else (slice(k, k + 1), self.every)
             inputs = given | {"number": np.array([float(k * self.every)])}
             if self.stepping.varying:
-                inputs["u"] = given["u"][..., self._rows(k)]
-            made = {"q_next": q[..., k, :], "e_next": e[..., k, :], "number_next": np.empty((*q.shape[:-2], 1), dtype)}
-            loop.run(inputs, made, batch or (1,), self.every, threads)
-            given |= {"q": made["q_next"], "e": made["e_next"]}
+                inputs["u"] = given["u"][..., k * steps * nv : (k + 1) * steps * nv]
+            made = {"q_next": q[..., rows, :], "e_next": e[..., rows, :]}
+            loop.run(inputs, made | {"number_next": number}, batch or (1,), steps, threads)
+            given |= {"q": q[..., k, :], "e": e[..., k, :]}
             if check:
                 self._finite(made["q_next"], made["e_next"], k)
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
@@ -85,21 +91,18 @@ class Motions:
         """The same on a graphics processor; check: quaternions that are not of unit length give NaN."""
         return self.operators.setdefault(f"cuda {check}", DeviceMotions(self, check))
 
-    def _rows(self, k: int) -> slice:
-        """Where u of the steps before record k lies."""
-        n = self.every * self.stepping.model.nv
-        return slice(k * n, (k + 1) * n)
-
-    def _finite(self, q: np.ndarray, e: np.ndarray, k: int) -> None:
-        """Raise for the first motion that is no longer made of numbers."""
+    def _finite(self, q: np.ndarray, e: np.ndarray, first: int) -> None:
+        """Raise for the first motion that is no longer made of numbers in the records from `first` on."""
         model = self.stepping.model
         good = np.isfinite(q).all(axis=-1) & np.isfinite(e).all(axis=-1)
         if good.all():
             return
-        number = int(np.argmin(good.ravel()))
-        row = np.isfinite(e.reshape(-1, e.shape[-1])[number, : model.nv])
+        good, speeds = good.reshape(-1, good.shape[-1]), e.reshape(-1, *e.shape[-2:])[..., : model.nv]
+        record = int(np.argmin(good.all(axis=0)))
+        number = int(np.argmin(good[:, record]))
+        row = np.isfinite(speeds[number, record])
         joint = model.freedom_names[0 if row.all() else int(np.argmin(row))]
-        begin, end = k * self.every * self.step, (k + 1) * self.every * self.step
+        begin, end = ((first + record + k) * self.every * self.step for k in (0, 1))
         raise SimulationError(
             f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
             f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
@@ -116,7 +119,7 @@ def batch_of(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, .
 
 
 class DeviceMotions:
-    """The motions on a graphics processor: one launch for every record; states go from record to record."""
+    """The motions on a graphics processor: one launch for every record, or for all if each step is one."""
 
     def __init__(self, motions: Motions, check: bool) -> None:
         self.motions, self.check = motions, check
@@ -127,13 +130,14 @@ class DeviceMotions:
         numbers = motions.numbers.places(element)
         *inputs, q_made, e_made = arrays
         given = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": numbers[T0]}
-        kernel, nv = stepping.onwards(guarded=self.check), stepping.model.nv
-        for k in range(motions.count):
+        kernel, nv, each = stepping.onwards(self.check, motions.each), stepping.model.nv, motions.each
+        for k in range(1 if each else motions.count):
             given["number"] = numbers[NUMBERS + k]
             now = dict(given)
             if stepping.varying:
                 now["u"] = part(given["u"], element, k * motions.every * nv, nv)
-            q, e = (part(x, element, k * n) for x, (_, n) in zip((q_made, e_made), motions.shapes, strict=True))
-            places = [now[name] for name in kernel.sizes]
-            kernel.device.launch(element, count, [*places, q, e, numbers[DUMP]], stream, motions.every)
+            made = zip((q_made, e_made), motions.shapes, strict=True)
+            q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in made)
+            places = [*(now[name] for name in kernel.sizes), q, e, numbers[DUMP]]
+            kernel.device.launch(element, count, places, stream, motions.steps if each else motions.every)
             given |= {"q": q, "e": e}

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError, unknown
 from dalembert.interop import is_foreign
-from dalembert.interop.kinds import Library, is_float32, library
+from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 from dalembert.quantities import GROUPS, checked
 
@@ -67,17 +67,15 @@ def rollout(
     arrays = _arrays(model, given, sizes)
     every = int(record or steps)
     count = int(steps) // every
-    varying = "torque" in arrays and arrays["torque"].ndim >= 2 and arrays["torque"].shape[-2] == steps
+    varying = "torque" in arrays and _has_rows(arrays, int(steps))
     if varying:  # flat; steps after the last record leave no trace
         rows = arrays["torque"][..., : every * count, :]
         arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
     made = stepping(model, elements, law, integrator, live, "torque" in arrays, varying)
-    motions = _motions(made, float(step), every, count)
-    kind = library("rollout", list(arrays.values())) if any(map(is_foreign, arrays.values())) else None
-    state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"], kind)}
+    _check_precision(arrays, integrator, made)
+    state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"])}
     inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
-    _check_precision(inputs, integrator, made)
-    return _result(motions, inputs, kind, record is None, threads, check)
+    return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
 
 
 @lru_cache(maxsize=256)
@@ -85,21 +83,21 @@ def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
     return Motions(made, step, every, count)
 
 
-def _result(
-    motions: Motions, inputs: list[Any], kind: Library | None, last: bool, threads: int | None, check: bool
-) -> Rollout:
+def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
     """The motions, computed where the inputs lie."""
-    if kind is None:
-        q, e = motions(*inputs, threads=threads, check=check)
-    else:
+    foreign = any(map(is_foreign, inputs))
+    if foreign:
         from dalembert.interop.calls import evaluate
 
         q, e = evaluate(motions, inputs, None, threads, check)
-    v = e[..., : motions.stepping.model.nv]
+    else:
+        q, e = motions(*inputs, threads=threads, check=check)
+    n = motions.stepping.model.nv
     if last:
-        return Rollout(motions.steps * motions.step, q[..., 0, :], v[..., 0, :])
+        return Rollout(motions.steps * motions.step, q[..., 0, :], e[..., 0, :n])
     count, apart = motions.count, motions.every * motions.step
-    return Rollout(np.arange(1, count + 1) * apart if kind is None else kind.counted(count, apart, q), q, v)
+    t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
+    return Rollout(t, q, e[..., :n])
 
 
 def _law(model: Model, torque: Any) -> Law:
@@ -107,8 +105,8 @@ def _law(model: Model, torque: Any) -> Law:
     made = drive(model, torque, 1.0)
     if made.called:
         raise DalembertError(
-            f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods; only "
-            "`simulate` calls functions back"
+            f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods, or roll "
+            "out one step at a time with the torques of each; only `simulate` calls functions back"
         )
     assert made.function is not None
     return made.function
@@ -139,13 +137,25 @@ def _check_held(model: Model, elements: tuple[Element, ...], integrator: str) ->
         raise DalembertError(f"rollout: integrator {integrator!r} does not take closed loops: use 'semi-implicit'")
 
 
-def _check_precision(inputs: list[Any], integrator: str, made: Stepping) -> None:
+def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
     """Refuse in float32 what needs more digits."""
-    if not all(is_single(x) or is_float32(x) for x in inputs):
-        return
     what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.held else None
-    if what:
+    if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
+
+
+def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
+    """Whether the torque has a row for every step."""
+    torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
+    if torque.ndim < 2 or torque.shape[-2] != steps:
+        return False
+    if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
+        raise DalembertError(
+            f"rollout: torque has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
+            "be one per motion or one per step; write torque[None] for one per step, or "
+            "broadcast_to(torque[:, None], (…, steps, nv)) for one per motion"
+        )
+    return True
 
 
 def _arrays(model: Model, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
@@ -164,7 +174,7 @@ def _arrays(model: Model, given: Mapping[str, Any], sizes: Mapping[str, int]) ->
     return found
 
 
-def _with_states(made: Stepping, q: Any, v: Any, kind: Library | None) -> Any:
+def _with_states(made: Stepping, q: Any, v: Any) -> Any:
     """e = [v, z] (…, nv + nz) at the beginning."""
     if not made.system.nz:
         return v
@@ -176,5 +186,8 @@ def _with_states(made: Stepping, q: Any, v: Any, kind: Library | None) -> Any:
             f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
         ) from None
     z = start(q, v, check=False)
-    library = np if kind is None else kind.module if kind.name != "jax" else kind.module.numpy
-    return library.concatenate([library.broadcast_to(v, (*z.shape[:-1], v.shape[-1])), z], -1)
+    namespace = np
+    if is_foreign(z):
+        kind = library("rollout", [z])
+        namespace, v = kind.namespace, kind.asarray(v, kind.dtype(z))
+    return namespace.concatenate([namespace.broadcast_to(v, (*z.shape[:-1], v.shape[-1])), z], -1)

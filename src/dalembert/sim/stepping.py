@@ -114,20 +114,23 @@ class Stepping:
 
         return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
 
-    def onwards(self, guarded: bool = False, states: bool = False) -> Repeated:
-        """Step after step. guarded: NaN from a first q whose quaternions are not of unit length. states: those from
-        which each step set out are kept, as rows q_start and e_start."""
+    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False) -> Repeated:
+        """Step after step.
+
+        guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
+        every step. states: those from which each step set out are kept, as rows q_start and e_start.
+        """
 
         def build() -> Loop:
             step = _guarded(self.model, self.step) if guarded else self.step
             outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
-            record = ("q_start", "e_start") if states else ()
+            record = (*(("q_next", "e_next") if each else ()), *(("q_start", "e_start") if states else ()))
             return Loop(Function(step.name, step.inputs, outputs), CARRY, ("u",) if self.varying else (), record)
 
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:
             results |= {"q_start": self.sizes["q"], "e_start": self.sizes["e"]}
-        return self._loop(("onwards", guarded, states, self.varying), self.sizes, results, build)
+        return self._loop(("onwards", guarded, each, states, self.varying), self.sizes, results, build)
 
     def backwards(self, each: bool) -> Repeated:
         """From the last step to the first, the states q, e from which they set out given as rows.
