@@ -56,7 +56,7 @@ class Host(kinds.Cupy):
 def called(tmp_path_factory):
     """name → call(*arrays) of a quadruped on the stand-in for a device."""
     robot = load("quadruped")
-    made = {}
+    made, calls = {}, {}
 
     def run(name, *arrays, out=None):
         call = robot._named_call(name, None, None)
@@ -70,9 +70,11 @@ def called(tmp_path_factory):
             operators={},
             device_kernel=lambda check: made[name],
         )
+        calls[name] = stand_in
         (result,) = device.run(stand_in, Host(), arrays, out, True)
         return result, made[name].layouts[-1]
 
+    run.calls = calls
     return robot, run
 
 
@@ -137,6 +139,41 @@ def test_bad_states_are_nan(called, state):
     state[0][4, 3:7] *= 1.1
     result, _ = run("inverse_dynamics", *state)
     assert np.array_equal(np.isnan(result).any(axis=1), np.arange(12) == 4)
+
+
+def test_plans_are_found_again(called, state, monkeypatch):
+    """By the layout of the arrays, whichever numbers are in them; other layouts and other libraries have none."""
+    robot, run = called
+    monkeypatch.setitem(kinds.LAYOUTS, np.ndarray, lambda x: (x.shape, x.strides, x.dtype))
+    run("inverse_dynamics", *state)
+    call = run.calls["inverse_dynamics"]
+    others = [x[::-1].copy() for x in state]
+    (result,) = device.known(call, others, True).run(others)
+    assert_close(result, robot.inverse_dynamics(*others), RECURSION)
+    assert device.known(call, [np.asfortranarray(x) for x in state], True) is None
+    assert device.known(call, [x[:3] for x in state], True) is None
+    assert device.known(call, state, False) is None
+    assert device.known(call, [*state[:2], state[2].tolist()], True) is None
+
+
+def test_launch_hands_over_its_arguments(monkeypatch):
+    """One buffer of 64-bit words, of which the driver is told by address and size."""
+    seen = []
+
+    def launched(function, bx, by, bz, tx, ty, tz, shared, stream, parameters, extra):
+        head = (ctypes.c_longlong * 6).from_address(extra)
+        assert (head[0], head[2], head[4], parameters) == (1, 2, 0, 0)
+        size = ctypes.c_longlong.from_address(head[3]).value
+        seen.append((function, bx, tx, stream, list((ctypes.c_longlong * (size // 8)).from_address(head[1]))))
+
+    runtime = SimpleNamespace(getDevice=lambda: 0, free=lambda address: None)
+    cuda_module = SimpleNamespace(driver=SimpleNamespace(launchKernel=launched), runtime=runtime)
+    monkeypatch.setattr(cuda_kernel, "cupy", lambda: SimpleNamespace(cuda=cuda_module))
+    made = cuda_kernel.Kernel("f", "identity", lambda: None)
+    monkeypatch.setattr(made, "_load", lambda element: cuda_kernel.Loaded(None, 77, 128))
+    made.launch("double", 100, [cuda_kernel.Array(1000, 1, 2), cuda_kernel.Array(2000, 3, 4, -5)], 9, passes=6)
+    made.launch("double", 20_000, [cuda_kernel.Array(1000, 1, 2)], 9)
+    assert seen == [(77, 4, 32, 9, [100, 6, 1000, 1, 2, 2000, 3, 4, -5]), (77, 157, 128, 9, [20_000, 1000, 1, 2])]
 
 
 def test_missing_cupy(monkeypatch):

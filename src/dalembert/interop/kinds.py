@@ -65,6 +65,11 @@ def on_host(what: str, *arrays: Any) -> list[Any]:
             kind = library(what, [x])
             if kind.place is not None:
                 raise DalembertError(f"{what}: an array on GPU {kind.place}, expected one of the host: move it first")
+            if kind.is_watched([x]):
+                raise DalembertError(
+                    f"{what}: an array that {kind.name} wants to differentiate or transform, which NumPy's results do "
+                    "not take part in: detach it, or use what gives its own kind back, such as `rollout`"
+                )
             x = kind.numpy(x)
         plain.append(x)
     return plain
@@ -243,6 +248,9 @@ class Jax(Library):
             raise DalembertError(f"a JAX array spread over {len(devices)} devices, expected one: gather it first")
         (where,) = devices
         return where.id if where.platform in ("gpu", "cuda") else None
+
+    def is_watched(self, arrays: Sequence[Any]) -> bool:
+        return any(map(self.is_traced, arrays))
 
     def is_traced(self, x: Any) -> bool:
         """Whether x is a stand-in inside jit, vmap or grad."""

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.algorithms import normalize
 from dalembert.compile import check_quaternions, real_array
 from dalembert.errors import DalembertError
+from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from .advice import why_and_what
@@ -44,7 +45,12 @@ def simulate(
     """See `Robot.simulate`."""
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
+    q, v = on_host("simulate", q, v)
     q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
+    if isinstance(torque, tuple):
+        torque = tuple(on_host("simulate", *torque))
+    elif is_foreign(torque):
+        (torque,) = on_host("simulate", torque)
     _check_settings(duration, step, rtol, atol, record)
     made = tuple(elements)
     for element in made:
