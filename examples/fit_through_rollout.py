@@ -1,9 +1,9 @@
 """Fit masses and joint damping to recorded motions, with gradients through the whole simulated motion.
 
 A two-link arm is simulated with parameters that the fit does not know: semi-implicit Euler, 40 steps, 16 motions at
-once. PyTorch or JAX, whichever is installed, differentiates through all steps; each step is the robot's compiled
-forward dynamics with inertia and damping as inputs. With PyTorch and CuPy it runs on the GPU. With neither library,
-differences stand in for the gradient.
+once. `robot.rollout` takes inertia and damping as inputs, and PyTorch or JAX, whichever is installed, has its gradient:
+a compiled loop forwards and one backwards. With PyTorch and CuPy both run on the GPU. With neither library, differences
+stand in for the gradient.
 """
 
 import importlib.util
@@ -15,28 +15,22 @@ from dalembert import load
 
 STEPS, STEP, MOTIONS, ROUNDS = 40, 0.01, 16, 120
 robot = load("2r")
-acceleration = robot.compile("forward_dynamics", live=("inertia", "damping"))
 own = robot.live_values("inertia")  # ten numbers per body; the last two bodies move
 rng = np.random.default_rng(0)
 q0, v0 = rng.uniform(-1, 1, (MOTIONS, 2)), rng.normal(size=(MOTIONS, 2))
-torque = 3.0 * rng.normal(size=(STEPS, MOTIONS, 2))
+torque = 3.0 * rng.normal(size=(MOTIONS, STEPS, 2))
 truth = np.array([1.3, 0.8, 0.4, 0.2])  # factors of the two bodies' inertia, damping of the two joints
 start = np.array([1.0, 1.0, 0.05, 0.05])
 
 
-def motion(x, stack, join, put):
-    """Positions (STEPS, MOTIONS, 2) for parameters x (4,), in the arrays of any library."""
+def motion(x, join, put):
+    """Positions (MOTIONS, STEPS, 2) for parameters x (4,), in the arrays of any library."""
     first, upper, lower = put(own[:-20]), put(own[-20:-10]), put(own[-10:])
-    inertia, damping = join([first, x[0] * upper, x[1] * lower]), x[2:]
-    q, v, path = put(q0), put(v0), []
-    for tau in put(torque):
-        v = v + STEP * acceleration(q, v, tau, inertia, damping)
-        q = q + STEP * v
-        path.append(q)
-    return stack(path)
+    live = {"inertia": join([first, x[0] * upper, x[1] * lower]), "damping": x[2:]}
+    return robot.rollout(put(q0), put(v0), put(torque), STEP, STEPS, record=1, parameters=live).q
 
 
-recorded = motion(truth, np.stack, np.concatenate, np.asarray)
+recorded = motion(truth, np.concatenate, np.asarray)
 
 
 def with_torch():
@@ -47,7 +41,7 @@ def with_torch():
 
     def value_and_slope(x):
         x = torch.tensor(x, device=device, requires_grad=True)
-        path = motion(x, torch.stack, torch.cat, lambda a: torch.tensor(a, device=device))
+        path = motion(x, torch.cat, lambda a: torch.tensor(a, device=device))
         error = ((path - target) ** 2).mean()
         error.backward()
         return error.item(), x.grad.cpu().numpy()
@@ -62,7 +56,7 @@ def with_jax():
     jnp = jax.numpy
 
     def error(x):
-        return jnp.mean((motion(x, jnp.stack, jnp.concatenate, jnp.asarray) - recorded) ** 2)
+        return jnp.mean((motion(x, jnp.concatenate, jnp.asarray) - recorded) ** 2)
 
     compiled = jax.jit(jax.value_and_grad(error))
     return lambda x: tuple(map(np.asarray, compiled(x))), "JAX"
@@ -70,7 +64,7 @@ def with_jax():
 
 def with_differences():
     def error(x):
-        return float(np.mean((motion(x, np.stack, np.concatenate, np.asarray) - recorded) ** 2))
+        return float(np.mean((motion(x, np.concatenate, np.asarray) - recorded) ** 2))
 
     def value_and_slope(x, h=1e-6):
         return error(x), np.array([(error(x + h * e) - error(x - h * e)) / (2 * h) for e in np.eye(4)])

@@ -119,9 +119,9 @@ class DeviceAdjoint:
     def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
         """arrays: those of the inputs, of the gradients, and of what lies between."""
         adjoint, m, stepping = self.adjoint, self.adjoint.motions, self.adjoint.motions.stepping
-        numbers = m.numbers.places(element)
+        constant = m.numbers.placed(element)
         inputs, gradients = len(adjoint.names), len(m.lengths)
-        given = dict(zip(adjoint.names, arrays[:inputs], strict=True)) | {"timing": numbers[T0]}
+        given = dict(zip(adjoint.names, arrays[:inputs], strict=True)) | {"timing": constant(T0)}
         found = dict(zip(m.lengths, arrays[inputs : inputs + gradients], strict=True))
         q_way, e_way, *others = arrays[inputs + gradients :]
         spare = dict(zip(("q", "e", *adjoint.shared), others, strict=True))
@@ -131,18 +131,18 @@ class DeviceAdjoint:
         def run(loop: Repeated, named: dict[str, Array], made: list[Array], steps: int) -> None:
             loop.device.launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
 
-        first = given | {"number": numbers[NUMBERS]}
+        first = given | {"number": constant(NUMBERS)}
         if stepping.varying:
             first["u"] = part(given["u"], element, 0, nv)
         kept = [part(ways[name], element, 0, sizes[name]) for name in ("q", "e")]
-        run(stepping.onwards(states=True), first, [spare["q"], spare["e"], numbers[DUMP], *kept], m.steps)
+        run(stepping.onwards(states=True), first, [spare["q"], spare["e"], constant(DUMP), *kept], m.steps)
 
-        nothing = numbers[ZERO]._replace(item=0)
+        nothing = constant(ZERO)._replace(item=0)
         slopes = {f"{name} slope": nothing for name in spare}
         loop, chunks = stepping.backwards(adjoint.each), adjoint.chunks()
         for k, (begin, steps) in enumerate(chunks):
             end = begin + steps - 1  # the step that comes first
-            number = numbers[NUMBERS + m.count + end // m.every]
+            number = constant(NUMBERS + m.count + end // m.every)
             now = given | slopes | {"number": number, "last": number}
             now |= {name: part(ways[name], element, end * sizes[name], -sizes[name]) for name in ("q", "e")}
             for name in ("q", "e"):
@@ -160,5 +160,5 @@ class DeviceAdjoint:
                 part(found["u"], element, end * nv, -nv) if adjoint._by_row(name) else target[name]
                 for name in stepping.given
             ]
-            run(loop, now, [*made, numbers[DUMP]], steps)
+            run(loop, now, [*made, constant(DUMP)], steps)
             slopes = {f"{name} slope": target[name] for name in spare}

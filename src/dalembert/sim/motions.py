@@ -127,17 +127,17 @@ class DeviceMotions:
     def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
         """arrays: those of the inputs, then q and e of the records."""
         motions, stepping = self.motions, self.motions.stepping
-        numbers = motions.numbers.places(element)
+        constant = motions.numbers.placed(element)
         *inputs, q_made, e_made = arrays
-        given = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": numbers[T0]}
+        given = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
         kernel, nv, each = stepping.onwards(self.check, motions.each), stepping.model.nv, motions.each
         for k in range(1 if each else motions.count):
-            given["number"] = numbers[NUMBERS + k]
+            given["number"] = constant(NUMBERS + k)
             now = dict(given)
             if stepping.varying:
                 now["u"] = part(given["u"], element, k * motions.every * nv, nv)
             made = zip((q_made, e_made), motions.shapes, strict=True)
             q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in made)
-            places = [*(now[name] for name in kernel.sizes), q, e, numbers[DUMP]]
+            places = [*(now[name] for name in kernel.sizes), q, e, constant(DUMP)]
             kernel.device.launch(element, count, places, stream, motions.steps if each else motions.every)
             given |= {"q": q, "e": e}

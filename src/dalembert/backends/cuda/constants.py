@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,15 +19,15 @@ class Constants:
         self.numbers = list(numbers)
         self._made: dict[tuple[str, int], Any] = {}
 
-    def places(self, element: str) -> list[Array]:
-        """Where each of them lies on the current device; a vector of two begins at the first of them."""
+    def placed(self, element: str) -> Callable[[int], Array]:
+        """Where number k lies on the current device; a vector of two begins at the first of them."""
         key = element, current_device()
         if key not in self._made:
             made = cupy().asarray(np.array(self.numbers, DTYPES[element]))
             cupy().cuda.get_current_stream().synchronize()  # whichever stream reads them
             self._made[key] = made
-        base = self._made[key].data.ptr
-        return [Array(base + k * DTYPES[element].itemsize, 0, 1) for k in range(len(self.numbers))]
+        base, size = self._made[key].data.ptr, DTYPES[element].itemsize
+        return lambda k: Array(base + k * size, 0, 1)
 
 
 def part(array: Array, element: str, begin: int, rows: int | None = None) -> Array:
