@@ -1,5 +1,7 @@
 """Is everything right on this machine's GPU? `python benchmarks/gpu/check.py`; needs CuPy, PyTorch and JAX with CUDA.
 
+With words, only the checks whose names have one of them, such as `check.py rollouts graphs`.
+
 Every expression of tests/backends on the device in both precisions; methods of robots with arrays of each library, in
 several layouts; gradients; streams; bad states; rollouts. Prints a line per check and exits with 1 if one fails.
 """
@@ -199,6 +201,8 @@ def main() -> int:
     checks["rollouts in graphs"] = captured
     failed = 0
     for name, run in checks.items():
+        if sys.argv[1:] and not any(word in name for word in sys.argv[1:]):
+            continue
         try:
             run()
             print(f"ok      {name}", flush=True)

@@ -120,6 +120,7 @@ class Stepping:
         guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
         every step. states: those from which each step set out are kept, as rows q_start and e_start.
         """
+        guarded = guarded and self.model.nq > self.model.nv
 
         def build() -> Loop:
             step = _guarded(self.model, self.step) if guarded else self.step
@@ -180,8 +181,6 @@ def _guarded(model: Model, step: Function) -> Function:
     """The step with NaN in the place of quaternions that are not of unit length before the first one."""
     inputs = _inputs(step)
     found = [x for _, x in quaternions(model, {"q": inputs["q"]})]
-    if not found:
-        return step
     unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in found])
     good = unit | (inputs["number"][0] > 0.5)
     instead = {node: where(good, node, np.nan) for x in found for node in x}
