@@ -5,6 +5,11 @@ from __future__ import annotations
 import subprocess
 import sys
 
+import pytest
+
+from backends.expressions import EXPRESSIONS
+from dalembert.backends.llvm import emit, fastcall, target
+
 DROPPED_IN_CYCLES = """
 import gc
 from dalembert.backends.llvm import target
@@ -24,3 +29,17 @@ def test_engines_in_reference_cycles_are_disposed_of_safely():
     run = subprocess.run([sys.executable, "-c", DROPPED_IN_CYCLES], capture_output=True, text=True, timeout=120)
     assert run.returncode == 0, run.stderr
     assert run.stdout.strip() == "alive"
+
+
+NAMES = ("sin", "cos", "exp", "log", "tanh", "atan2", "loop")
+
+
+@pytest.mark.parametrize("expression", [e for e in EXPRESSIONS if e.name in NAMES], ids=str)
+def test_code_registers_nothing_for_unwinding(expression):
+    """What is registered for an engine's code outlives it on some systems, and the next walk of the stack crashes."""
+    text = emit.batch_kernel(expression.traced, "double", target.lanes("double"))
+    assert b"eh_frame" not in target.compile_object(text)
+
+
+def test_the_builtin_registers_nothing_for_unwinding():
+    assert b"eh_frame" not in target.compile_object(fastcall.source())

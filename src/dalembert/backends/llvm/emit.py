@@ -48,7 +48,7 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     status = _status(b, plan, memory, not_finite)
     _release(b, block)
     b.do(f"ret i64 {status}")
-    module.define(b, "define i64 @one(ptr %inputs, ptr %outputs) nounwind")
+    module.define(b, "define i64 @one(ptr %inputs, ptr %outputs)")
     return module.text()
 
 
@@ -80,7 +80,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int) -> str:
     _release(b, block)
     b.do("ret i64 %newstatus")
     arguments = "ptr %inputs, ptr %strides, ptr %outputs, i64 %begin, i64 %end, i64 %passes"
-    module.define(b, f"define i64 @batch({arguments}) nounwind")
+    module.define(b, f"define i64 @batch({arguments})")
     return module.text()
 
 
@@ -253,7 +253,7 @@ def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) 
                 write_product(b, plan, part, name)
             else:
                 _write_part(b, plan, part, targets)
-            module.define(b, f"define internal void @{name}(ptr noalias %memory, ptr %outputs) nounwind")
+            module.define(b, f"define internal void @{name}(ptr noalias %memory, ptr %outputs)")
     return names
 
 

@@ -46,9 +46,13 @@ class Module:
         return ", !nontemporal !1"
 
     def define(self, builder: Builder, head: str) -> None:
-        """Add a function: `head` is all of `define … @name(…) …` before the body."""
+        """Add a function: `head` is all of `define … @name(…) …` before the body.
+
+        None throws, and none may have tables for unwinding: the process would keep them after the code is gone, and
+        crash when something next walks the stack, as NumPy does for large temporaries and C++ for every exception.
+        """
         name = head[head.index("@") + 1 : head.index("(")]
-        self.parts[name] = f"{head} {{\nentry:\n" + "\n".join(builder.body.lines) + "\n}"
+        self.parts[name] = f"{head} nounwind {{\nentry:\n" + "\n".join(builder.body.lines) + "\n}"
 
     def text(self) -> str:
         return "\n".join(self.parts.values()) + "\n"
