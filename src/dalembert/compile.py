@@ -219,7 +219,7 @@ def real_array(what: str, x: Any, expected: str) -> np.ndarray:
         raise DalembertError(f"{what} has masked entries, {expected}: fill them first")
     try:
         a = np.asarray(x)
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, RuntimeError) as error:  # PyTorch's is a RuntimeError
         raise DalembertError(f"{what} cannot be read as an array ({error}), {expected}") from None
     if a.dtype.kind not in "fiub":
         raise DalembertError(f"{what} is {_kind(x)}, not an array of real numbers, {expected}")

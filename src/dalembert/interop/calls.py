@@ -53,7 +53,7 @@ def evaluate(call: Call, arguments: Sequence[Any], out: Any, threads: int | None
     if out is None and isinstance(kind, Torch):
         from .torch_operator import apply
 
-        results = apply(call, check, arrays, kind)
+        results = apply(call, check, arrays, kind, threads)
     elif out is None and isinstance(kind, Jax) and any(map(kind.is_traced, arrays)):
         from .jax_operator import operator
 

@@ -41,12 +41,16 @@ class Operator(torch.autograd.Function):
 
 
 def apply(
-    call: Call, check: bool, tensors: Sequence[torch.Tensor], kind: Library | None = None
+    call: Call,
+    check: bool,
+    tensors: Sequence[torch.Tensor],
+    kind: Library | None = None,
+    threads: int | None = None,
 ) -> tuple[torch.Tensor, ...]:
     """The results, with their history where something wants it. kind: what `library` says, if it has been asked."""
     if is_watched(tensors):
         return Operator.apply(call, check, *tensors)
-    return compute(call, kind or library(call.name, tensors), tensors, check=check)
+    return compute(call, kind or library(call.name, tensors), tensors, threads=threads, check=check)
 
 
 def is_watched(tensors: Sequence[torch.Tensor]) -> bool:

@@ -45,7 +45,8 @@ class Simulation(Evaluation):
         "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
         "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
         this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.elements`; events:
-        `dalembert.Event`s to locate. Loops of the model are kept closed by multipliers and projection.
+        `dalembert.Event`s to locate. Loops of the model are kept closed by multipliers and projection. Arrays of other
+        libraries are taken from the processor's memory; the run is NumPy's.
         A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
         """
         from dalembert.sim.simulate import simulate
@@ -76,6 +77,9 @@ class Simulation(Evaluation):
         be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
         parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
         any of those of `simulate`, with fixed steps. The same bits with any threads and any split.
+
+        Arrays of CuPy, PyTorch and JAX come back as their own kind, computed where they lie, with gradients in q, v,
+        torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
         """
         from dalembert.sim.rollout import rollout
 
