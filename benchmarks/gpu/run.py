@@ -4,8 +4,8 @@
 the baselines (left out where they are missing). Every answer is checked against the interpreter before it is timed.
 FOLDER holds the robots of example-robot-data where that package is not installed. Columns: device time is taken from a
 recorded graph over several sets of inputs, larger than the cache together, with the batch last in memory ([n][B]) and
-then with dense rows ([B][n]); `robot.rollout` is the whole call from CuPy arrays; the call is from Python until the result is there, dense rows on the device; roof is the
-larger of bytes / measured bandwidth and operations / measured arithmetic.
+then with dense rows ([B][n]); the call is from Python until the result is there, dense rows on the device, and so is
+`robot.rollout`; roof is the larger of bytes / measured bandwidth and operations / measured arithmetic.
 """
 
 from __future__ import annotations

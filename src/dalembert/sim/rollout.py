@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -22,6 +21,7 @@ from .motions import Motions
 from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
 from .system import Law, System
 
+KEPT = 64  # motions of one stepping
 EXPLICIT = tuple(name for name in STEPS if name != "implicit-velocity")
 
 
@@ -78,9 +78,14 @@ def rollout(
     return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
 
 
-@lru_cache(maxsize=256)
 def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
-    return Motions(made, step, every, count)
+    """Kept with the stepping, and gone with it."""
+    key = step, every, count
+    if key not in made.motions:
+        if len(made.motions) >= KEPT:
+            made.motions.clear()
+        made.motions[key] = Motions(made, step, every, count)
+    return made.motions[key]
 
 
 def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:

@@ -87,6 +87,7 @@ class Stepping:
         else:  # functions may change with what they refer to: they are traced now, and not again
             self.identity = self.step.fingerprint()
         self._loops: dict[tuple[Any, ...], Repeated] = {}
+        self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
 
     @cached_property
     def step(self) -> Function:
