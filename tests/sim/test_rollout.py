@@ -6,6 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, SimulationError, elements, load
+from dalembert.sim.motions import Motions
+from dalembert.sim.stepping import Stepping
 
 STEPS, STEP = 60, 1e-3
 
@@ -113,3 +115,26 @@ def test_loops_stay_closed_in_rollouts() -> None:
         np.testing.assert_allclose(robot.close_loops(end).q, end, atol=1e-9)
     with pytest.raises(DalembertError, match="does not take closed loops"):
         robot.rollout(q, v, integrator="variational")
+
+
+@pytest.mark.parametrize(("every", "count"), [(6, 1), (1, 6), (2, 3)])
+@pytest.mark.parametrize("varying", [False, True])
+def test_gradients_are_those_of_differences(every: int, count: int, varying: bool) -> None:
+    """In states, torques and live parameters, without a library that asks for them."""
+    robot = load("2r")
+    stepping = Stepping(robot.model, (), None, "semi-implicit", ("inertia",), True, varying)
+    motions = Motions(stepping, 0.01, every, count)
+    q, v, tau = states(robot, 2)
+    given = [q, v, np.tile(tau, every * count) if varying else tau, 1.1 * robot.parameters()]
+    rng = np.random.default_rng(2)
+    weights = [rng.normal(size=x.shape) for x in motions(*given)]
+
+    def total(arrays: list[np.ndarray]) -> np.ndarray:
+        return sum((w * x).sum(axis=(1, 2)) for w, x in zip(weights, motions(*arrays), strict=True))
+
+    found = motions.pullback()(*given, *(w.reshape(2, -1) for w in weights))
+    for k, slopes in enumerate(found):
+        for j in range(slopes.shape[-1]):
+            nudge = 1e-6 * np.eye(slopes.shape[-1])[j]
+            plus, minus = (total([*given[:k], given[k] + d, *given[k + 1 :]]) for d in (nudge, -nudge))
+            np.testing.assert_allclose(slopes[:, j], (plus - minus) / 2e-6, atol=2e-7 * max(1.0, np.abs(slopes).max()))

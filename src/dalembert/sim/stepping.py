@@ -38,8 +38,7 @@ CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 class Repeated:
     """A loop, compiled for the processor and for graphics processors when first run there.
 
-    sizes: of the inputs; results: of the outputs that come back, in their order; rows: the inputs and outputs that have
-    one row per pass.
+    sizes: of the inputs; results: of the outputs that come back, in their order.
     """
 
     def __init__(
