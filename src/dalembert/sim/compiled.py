@@ -9,7 +9,7 @@ from typing import Any
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 
-from . import adaptive, fixed, implicit
+from . import adaptive, dense, fixed, implicit
 from .called import CalledSystem
 from .elements.base import Element
 from .laws import Drive
@@ -45,7 +45,7 @@ class Programs:
     @cached_property
     def between(self) -> Program:
         """Dense output."""
-        return adaptive.interpolation(self.system, self.method, self.identity)
+        return dense.between(self.system, self.method, self.identity)
 
     def steps(self, recorded: bool, rows: bool) -> Program:
         """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
