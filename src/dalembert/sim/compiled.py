@@ -137,7 +137,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if not plain:  # what a function inside an element computes may have changed since the last run
         return Programs(System(model, elements, law, driven), integrator, None)
     made = _kept(model, elements, law, driven, integrator)
-    made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
+    if law is not None:
+        made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
     return made
 
 

@@ -122,9 +122,9 @@ class Adaptive:
             q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
             taken = np.flatnonzero(made["start"][0, : int(clock[5]), 2] > 0.5)
             polynomials = made["dense"][0, taken] if "dense" in made else None
-            t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
-            ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
-            yield Chunk(*ends, not self.lands, polynomials, steps=len(taken))
+            began = made["start"][0, :, 0], made["q_start"][0], made["e_start"][0]
+            nodes = [_with_end(x, taken, end) for x, end in zip(began, (clock[0], q, e), strict=True)]
+            yield Chunk(*nodes, not self.lands, polynomials, steps=len(taken))
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
         self.h = clock[1]
@@ -238,6 +238,14 @@ def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[
         return 1, steps_between(begin, stop, step)
     stride = steps_between(0.0, (stop - begin) / nodes, step)
     return stride, stride * nodes
+
+
+def _with_end(x: np.ndarray, taken: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Rows `taken` of x, and `end` below them."""
+    rows = np.empty((len(taken) + 1, *x.shape[1:]))
+    np.take(x, taken, axis=0, out=rows[:-1], mode="clip")  # "raise" would copy twice
+    rows[-1] = end
+    return rows
 
 
 def _finite(chunk: Chunk) -> Chunk:

@@ -355,14 +355,14 @@ def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: s
 
 def _loop_over_arguments(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
     """One state: lanes are arguments."""
-    lanes, arguments = plan.group, loop.arguments
+    lanes, arguments = loop.lanes(plan.group), loop.arguments
     wide = b.wide(lanes)
     for start in range(0, len(arguments), lanes):
         x = wide.const(0.0)
         for lane, argument in enumerate(arguments[start : start + lanes]):
             element = b.load(memory, plan.slots[argument.id])
             x = b.op(f"insertelement {wide.type} {x}, {b.element} {element}, i32 {lane}") if lanes > 1 else element
-        _apply(wide, loop.kind, x, b.address(memory, loop.slot(start, 0, lanes) * b.size))
+        _apply(wide, loop.kind, x, b.address(memory, loop.slot(start, 0, plan.group) * b.size))
 
 
 def _apply(b: Builder, kind: str, x: str, place: str) -> None:

@@ -38,14 +38,19 @@ class Looped:
             self.arguments.append(argument)
         self.results.append((step.node, index, int(step.op == "cos")))
 
+    def lanes(self, group: int) -> int:
+        """Arguments computed at once, of at most `group`: no wider than they need."""
+        return min(group, 1 << (len(self.arguments) - 1).bit_length())
+
     def slot(self, index: int, which: int, group: int) -> int:
         """Slot of result `which` of an argument, results stored by groups of lanes."""
-        results = 2 if self.kind == "sincos" else 1
-        return self.base + (index // group) * results * group + which * group + index % group
+        lanes, results = self.lanes(group), 2 if self.kind == "sincos" else 1
+        return self.base + (index // lanes) * results * lanes + which * lanes + index % lanes
 
     def size(self, group: int) -> int:
         """Slots of all results."""
-        return -(-len(self.arguments) // group) * group * (2 if self.kind == "sincos" else 1)
+        lanes = self.lanes(group)
+        return -(-len(self.arguments) // lanes) * lanes * (2 if self.kind == "sincos" else 1)
 
 
 def waves(steps: list[Step]) -> list[list[Step] | Looped]:
