@@ -80,7 +80,7 @@ class Engine(Protocol):
 
 
 class Adaptive:
-    """Steps whose size follows from the tolerances."""
+    """Steps whose size follows from the tolerances. u may have a row for each leg of the way, with its end [s] last."""
 
     lands: bool
     adaptive = True
@@ -106,34 +106,42 @@ class Adaptive:
     def advance(
         self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
-        k = self.slope(state, u)
+        ends, rows = (np.array([stop]), u[None]) if u.ndim == 1 else (u[:, -1], u[:, :-1])
+        k = self.slope(state, rows[0])
         if not np.all(np.isfinite(k)):
             raise Trouble(state, "the acceleration is not finite")
-        h = self.h or self._first_step(state, k, stop)
-        clock = np.array(adaptive.Clock(state.t, min(h, stop - state.t)), float)
+        h = self.h or self._first_step(state, k, ends[0])
+        clock = np.array(adaptive.Clock(state.t, min(h, ends[0] - state.t)), float)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
-        limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
         passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
-        q, e = state.q, state.e
+        limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
+        carried = {"q": state.q, "e": state.e, "k": k, "clock": clock, "row": np.zeros(1)}
         while clock[0] < stop:
             clock[5] = 0.0
-            inputs = {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}
-            made = self.programs.attempts(inputs, passes=passes)
-            q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
-            taken = np.flatnonzero(made["start"][0, : int(clock[5]), 2] > 0.5)
-            polynomials = made["dense"][0, taken] if "dense" in made else None
-            began = made["start"][0, :, 0], made["q_start"][0], made["e_start"][0]
-            nodes = [_with_end(x, taken, end) for x, end in zip(began, (clock[0], q, e), strict=True)]
-            yield Chunk(*nodes, not self.lands, polynomials, steps=len(taken))
+            given = {"limits": limits, "stop": ends, "u": rows.ravel()}
+            made = self.programs.attempts(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock, start = carried["clock"], made["start"][0, : int(carried["clock"][5])]
+            taken = np.flatnonzero(start[:, 1] > 0.5)
+            chunk = Chunk(
+                _with_end(start[:, 0], taken, clock[0]),
+                _with_end(made["q_start"][0], taken, carried["q"]),
+                _with_end(made["e_start"][0], taken, carried["e"]),
+                dense=not self.lands,
+                polynomials=made["dense"][0, taken] if "dense" in made else None,
+                u=None if u.ndim == 1 else rows[start[taken, 2].astype(int)],
+                steps=len(taken),
+            )
+            yield chunk
             if clock[4] > 0.5:
-                raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
+                raise Trouble(chunk.end, f"the step became smaller than {least:.1e} s")
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
-        clock = np.array(adaptive.Clock(state.t, h), float)
+        clock, stop = np.array(adaptive.Clock(state.t, h), float), np.array([state.t + h])
         limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
-        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "limits": limits, "u": u}
-        made = self.programs.attempts(inputs)
+        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "row": np.zeros(1)}
+        made = self.programs.attempts(inputs | {"limits": limits, "stop": stop, "u": u})
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 
