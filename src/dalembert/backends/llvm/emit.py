@@ -267,25 +267,43 @@ def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) 
                 targets.setdefault(node.id, []).append((k, position))
     names = []
     for index, part in enumerate(plan.parts):
-        names.append(f"part{index}")
+        name = f"part{index}"
+        names.append(name)
         b = Builder(module, element, width)
         if isinstance(part, Looped):
             continue
+        constants: dict[float, int] = {}
         if isinstance(part, Product):
-            write_product(b, plan, part, names[-1])
+            write_product(b, plan, part, name)
         else:
-            _write_part(b, plan, part, targets)
-        module.define(b, f"define internal void @{names[-1]}(ptr noalias %memory, ptr %outputs) nounwind")
+            _write_part(b, plan, part, targets, constants)
+        module.numbers(f"{name}.constants", constants, element)
+        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
+        module.define(b, f"define internal void @{name}({arguments}) nounwind")
     return names
 
 
-def _write_part(b: Builder, plan: Plan, steps: list[Step], targets: dict[int, list[tuple[int, int]]]) -> None:
+def _write_part(
+    b: Builder,
+    plan: Plan,
+    steps: list[Step],
+    targets: dict[int, list[tuple[int, int]]],
+    constants: dict[float, int],
+) -> None:
+    """constants: gets the numbers that the part reads from its table, each with its place there.
+
+    A number in the code itself would need an instruction of its own for its address.
+    """
     values: dict[int, str] = {}
     pointers: dict[int, str] = {}
 
     def value(node: Scalar) -> str:
-        if node.op == "const":
+        if node.op == "const" and (node.value == 0 or node.boolean):
             return b.const(node.value)
+        if node.op == "const" and node.id not in values:
+            place = constants.setdefault(node.value, len(constants))
+            number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
+            values[node.id] = b.splat(number)
         if node.id not in values:
             loaded = b.load("%memory", plan.slots[node.id])
             values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
@@ -345,7 +363,7 @@ def _call_parts(b: Builder, plan: Plan, parts: list[str], memory: str) -> None:
         if isinstance(part, Looped):
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"))
+            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"), ("ptr", f"@{name}.constants"))
 
 
 def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
