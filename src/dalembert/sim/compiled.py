@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import unknown
 from dalembert.model import Model
 
 from . import adaptive, fixed, implicit
@@ -123,11 +123,6 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    if integrator in (*IMPLICIT, "implicit-velocity") and System(model, elements).held:
-        what = "closed loops" if System(model, elements).closing_count else "hard stops"
-        raise DalembertError(
-            f"simulate: integrator {integrator!r} does not take {what}: use 'rk45', or 'semi-implicit' with a step"
-        )
     plain = all(element.plain for element in elements)
     if drive.called and integrator not in HELD:
         text = _identity(model, elements, True) if plain else None

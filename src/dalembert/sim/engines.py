@@ -193,9 +193,9 @@ class Implicit:
 
     def guess(self, state: State, h: float) -> np.ndarray:
         """Where Newton's iteration begins: at the same velocity."""
-        x = np.array(state.e[: self.system.measured])
-        if self.programs.integrator == "variational":
-            x[: self.system.model.nv] *= h
+        x = np.zeros(implicit.unknowns(self.system))
+        x[: self.system.measured] = state.e[: self.system.measured]
+        x[: self.system.model.nv] *= h
         return x
 
     def advance(

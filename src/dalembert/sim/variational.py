@@ -57,7 +57,7 @@ def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u:
     v1 = MassSolver(model, q1).solve(after)
     lag = x[n:] - e[n:m] - h * np.concatenate([np.zeros(0), *(a.rate for a in actions)])
     e1 = np.concatenate([v1, x[n:], e[m:] + h * system.powers(q_m, v, tau, actions)])
-    return Attempt(np.concatenate([before - start, lag]), q1, e1, x)
+    return Attempt(np.concatenate([before - start, lag]), q1, e1)
 
 
 def _felt(model: Model, d: np.ndarray, p: np.ndarray) -> np.ndarray:
