@@ -83,12 +83,11 @@ def held(
         return method(system, t, h, q, e, u, x)
     model, n, m, closing = system.model, system.model.nv, system.measured, system.closing_count
     v, z = system.split(e)
-    seen = system.situations(t, q, v, z, system.torque(t, q, v, u))
-    rows, forces = system.rows(q, v, seen), x[m:]
+    rows, forces = system.rows(q, v, z), x[m:]
     assert rows is not None
     begin = v + MassSolver(model, q).solve((rows.on[:, None] * rows.J).T) @ forces
     made = method(system, t, h, q, np.concatenate([begin, e[n:]]), u, x[:m])
-    there = system.rows(made.q, v, seen)
+    there = system.rows(made.q, v, z)
     assert there is not None
     missed = np.concatenate([there.residual[:closing], there.J[closing:] @ x[:n]])
     missed = np.array([p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, forces)])
@@ -198,7 +197,7 @@ def implicit_velocity(
     slope = substitute(jacobian(f, own), dict(zip(own, e[:n], strict=True)))
     M = algorithms.mass_matrix(system.model, q)
     A, b = M - h * slope, h * substitute(f, dict(zip(own, e[:n], strict=True)))
-    rows = system.rows(q, e[:n], system.situations(t, q, e[:n], z, system.torque(t, q, e[:n], u)))
+    rows = system.rows(q, e[:n], z)
     if rows is not None:
         J = rows.on[:, None] * rows.J
         A, b = np.block([[A, -J.T], [J, np.diag(1.0 - rows.on)]]), np.concatenate([b, h * rows.on * rows.goal])
