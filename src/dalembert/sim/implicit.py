@@ -2,10 +2,10 @@
 
 The residual R of a step is an expression of the unknowns x, and ∂R/∂x its derivative on the graph.
 
-Under constraints φ(q) = 0 a step is taken between two impulses: one of JᵀΛ at q0, Λ such that φ(q1) = 0 after the step
-from there, and one at q1 such that J v = 0 (RATTLE, Andersen 1983; about any method, Reich 1996). The step stays
-symmetric, hence of order 2, and symplectic if that of the method is. Where J is constant, it is the method's own step of
-the freedoms that are left. A joint held by a stop has φ = its displacement within the step.
+Under constraints φ(q) = 0 a step is taken between two impulses: Jᵀλ at q0, such that φ(q1) = 0 is where it leads, and
+one at q1, such that J v = 0 (RATTLE, Andersen 1983; about any method, Reich 1996). The step stays symmetric, hence of
+order 2, and symplectic if that of the method is. Where J is constant, it is the method's own step of the freedoms that
+are left. For a joint that a stop holds, φ is its displacement within the step.
 """
 
 from __future__ import annotations
@@ -30,7 +30,9 @@ from .system import System
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
-TOGETHER = 4  # of states that are solved in lanes: the last one confirms that it has settled
+TOGETHER = (
+    4  # of states that are solved in lanes, one more under constraints: the last one confirms that it has settled
+)
 
 
 class Attempt(NamedTuple):
@@ -90,7 +92,9 @@ def held(
     there = system.rows(made.q, v, z)
     assert there is not None
     missed = np.concatenate([there.residual[:closing], there.J[closing:] @ x[:n]])
-    missed = np.array([p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, forces)])
+    missed = np.array(
+        [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, forces, strict=True)]
+    )
     change, _ = active_forces(model, made.q, there, -(there.J @ made.e[:n]))
     e1 = np.concatenate([made.e[:n] + change, made.e[n:]])
     return Attempt(np.concatenate([made.residual, missed]), made.q, e1)
@@ -167,7 +171,7 @@ def solved(
     change = -solve_saddle(jacobian(made.residual, own), made.residual, m)
     x = np.concatenate([h * e[:n], e[n:m], np.zeros(system.held_count)])
     step = x
-    for _ in range(TOGETHER):
+    for _ in range(TOGETHER + system.held):
         step = substitute(change, dict(zip(own, x, strict=True)))
         x = x + step
     settled = _size(step[:m], x[:m]) <= SETTLED
@@ -178,7 +182,7 @@ def solved(
 def implicit_velocity(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(q, e) after one step of (M − h ∂f/∂v) Δv = h f + JᵀΛ, f all forces at the beginning; then q ⊕ h v_new. Order 1.
+    """(q, e) after one step of (M − h ∂f/∂v) Δv = h f + Jᵀλ, f all forces at the beginning; then q ⊕ h v_new. Order 1.
 
     J Δv is what the constraints ask for, and the end is projected onto them.
 

@@ -13,8 +13,10 @@ from dalembert.math import maximum, where
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """A⁻¹ b for b (n,) or (n, m), by elimination in the order given: for A (n, n) near a positive definite matrix, as of
-    steps small enough that inertia rules."""
+    """A⁻¹ b for b (n,) or (n, m), by elimination in the order given.
+
+    For A (n, n) near a positive definite matrix, as of steps small enough that inertia rules.
+    """
     return _eliminated(A, b, lambda k, pivot: 1.0 / pivot)
 
 
