@@ -54,10 +54,12 @@ class Programs:
             self._steps[recorded, rows] = made
         return self._steps[recorded, rows]
 
-    @cached_property
-    def newton(self) -> Program:
-        """Implicit steps."""
-        return implicit.program(self.system, IMPLICIT[self.integrator], self.identity)
+    def newton(self, recorded: bool) -> Program:
+        """Implicit steps, with the state after every iteration kept or the last one."""
+        if (recorded, False) not in self._steps:
+            made = implicit.program(self.system, IMPLICIT[self.integrator], self.identity, recorded)
+            self._steps[recorded, False] = made
+        return self._steps[recorded, False]
 
     @cached_property
     def rates(self) -> Program:

@@ -141,8 +141,8 @@ def unknowns(system: System) -> int:
     return system.measured + system.held_count
 
 
-def program(system: System, method: Residual, identity: str | None) -> Program:
-    """The loop of Newton iterations: carried q, e, guess x and clock."""
+def program(system: System, method: Residual, identity: str | None, recorded: bool) -> Program:
+    """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, clock) after each."""
     model = system.model
 
     def compute(q: Any, e: Any, x: Any, clock: Any, timing: Any, u: Any) -> dict[str, Any]:
@@ -157,6 +157,7 @@ def program(system: System, method: Residual, identity: str | None) -> Program:
         shapes,
         compute,
         carry={"q_next": "q", "e_next": "e", "x_next": "x", "clock_next": "clock"},
+        record=("q_next", "e_next", "clock_next") if recorded else (),
         lanes=1,
     )
 
