@@ -125,8 +125,7 @@ class System:
     @property
     def held_count(self) -> int:
         """Number of constraint forces that could act."""
-        stops = sum(type(e).held is not Element.held for e in self.elements)
-        return self.closing_count + stops
+        return self.closing_count + sum(type(e).held is not Element.held for e in self.elements)
 
     def rows(self, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Rows | None:
         """Conditions on the acceleration, active or not: equations on the configuration, then joints held."""
