@@ -197,9 +197,9 @@ class Implicit:
 
     def guess(self, state: State, h: float) -> np.ndarray:
         """Where Newton's iteration begins: at the same velocity."""
-        x = np.array(state.e[: self.system.measured])
-        if self.programs.integrator == "variational":
-            x[: self.system.model.nv] *= h
+        x = np.zeros(implicit.unknowns(self.system))
+        x[: self.system.measured] = state.e[: self.system.measured]
+        x[: self.system.model.nv] *= h
         return x
 
     def advance(
@@ -207,32 +207,35 @@ class Implicit:
     ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
-        h, done = (stop - state.t) / count, 0
-        q, e, x, pace = state.q, state.e, self.guess(state, (stop - state.t) / count), 3.0
-        while done < count:
-            first, goal, begin = done, min(done + stride, count), State(state.t + done * h, q, e)
-            clock = np.array(implicit.Clock(done), float)
-            timing = np.array([state.t, h, goal])
-            while clock[0] < goal:
-                passes = int(min(pace * (goal - clock[0]) + 2, LONGEST_CHUNK))
-                made = self.programs.newton(
-                    {"q": q, "e": e, "x": x, "clock": clock, "timing": timing, "u": u}, passes=passes
-                )
-                taken = float(made["clock_next"][0, 0] - clock[0])
-                q, e, x, clock = (made[n][0] for n in ("q_next", "e_next", "x_next", "clock_next"))
-                pace = 0.5 * (pace + passes / taken) if taken else pace + 1.0
-                if clock[3] > 0.5:
-                    where = State(state.t + clock[0] * h, q, e)
-                    raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
-            done = goal
-            t = [begin.t, stop if done == count else state.t + done * h]
-            yield _finite(Chunk(np.array(t), np.array([begin.q, q]), np.array([begin.e, e]), steps=goal - first))
+        h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
+        x, clock, begin, pace = self.guess(state, h), np.zeros(4), state, 3.0
+        q, e, first = state.q, state.e, 0.0
+        while first < count:
+            goal = min(first + stride, count) if thin else count
+            passes = int(min(pace * (goal - clock[0]) + 2, WATCHED_CHUNK if every else LONGEST_CHUNK))
+            inputs = {"q": q, "e": e, "x": x, "clock": clock, "timing": np.array([state.t, h, goal]), "u": u}
+            made = self.programs.newton(not thin)(inputs, passes=passes)
+            q_all, e_all, clocks = (made[n].reshape(-1, made[n].shape[-1]) for n in ("q_next", "e_next", "clock_next"))
+            done = clocks[:, 0]
+            taken = np.flatnonzero(np.diff(done, prepend=clock[0]) > 0.5)
+            kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
+            pace = 0.5 * (pace + passes / (done[-1] - clock[0])) if len(taken) else pace + 1.0
+            q, e, x, clock = q_all[-1], e_all[-1], made["x_next"][0], clocks[-1]
+            if len(kept):
+                t = np.append(begin.t, np.where(done[kept] == count, stop, state.t + done[kept] * h))
+                nodes_q, nodes_e = np.append(begin.q[None], q_all[kept], 0), np.append(begin.e[None], e_all[kept], 0)
+                chunk = _finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)))
+                begin, first = chunk.end, done[kept[-1]]
+                yield chunk
+            if clock[3] > 0.5:
+                where = State(state.t + clock[0] * h, q, e)
+                raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         clock, timing = np.zeros(4), np.array([state.t, h, 1.0])
         inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
-        made = self.programs.newton(inputs, passes=implicit.ITERATIONS)
-        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+        made = self.programs.newton(True)(inputs, passes=implicit.ITERATIONS)
+        return State(state.t + h, made["q_next"][0, -1], made["e_next"][0, -1])
 
 
 def steps_between(begin: float, stop: float, step: float) -> int:
