@@ -208,19 +208,24 @@ class Implicit:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
         h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
-        x, clock, begin, pace = self.guess(state, h), np.zeros(4), state, 3.0
-        q, e, first = state.q, state.e, 0.0
+        passes = WATCHED_CHUNK if every else LONGEST_CHUNK
+        clock = np.array(implicit.Clock())
+        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock}
+        begin, first = state, 0.0
         while first < count:
+            before, clock[4] = clock[0], 0.0
             goal = min(first + stride, count) if thin else count
-            passes = int(min(pace * (goal - clock[0]) + 2, WATCHED_CHUNK if every else LONGEST_CHUNK))
-            inputs = {"q": q, "e": e, "x": x, "clock": clock, "timing": np.array([state.t, h, goal]), "u": u}
-            made = self.programs.newton(not thin)(inputs, passes=passes)
-            q_all, e_all, clocks = (made[n].reshape(-1, made[n].shape[-1]) for n in ("q_next", "e_next", "clock_next"))
-            done = clocks[:, 0]
-            taken = np.flatnonzero(np.diff(done, prepend=clock[0]) > 0.5)
+            given = {"timing": np.array([state.t, h, goal]), "u": u}
+            made = self.programs.newton(not thin)(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock = carried["clock"]
+            if thin:
+                q_all, e_all, done = carried["q"][None], carried["e"][None], clock[:1]
+            else:
+                q_all, e_all, done = (made[n][0, : int(clock[4])] for n in ("q_made", "e_made", "done"))
+                done = done[:, 0]
+            taken = np.flatnonzero(np.diff(done, prepend=before) > 0.5)
             kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
-            pace = 0.5 * (pace + passes / (done[-1] - clock[0])) if len(taken) else pace + 1.0
-            q, e, x, clock = q_all[-1], e_all[-1], made["x_next"][0], clocks[-1]
             if len(kept):
                 t = np.append(begin.t, np.where(done[kept] == count, stop, state.t + done[kept] * h))
                 nodes_q, nodes_e = np.append(begin.q[None], q_all[kept], 0), np.append(begin.e[None], e_all[kept], 0)
@@ -228,14 +233,14 @@ class Implicit:
                 begin, first = chunk.end, done[kept[-1]]
                 yield chunk
             if clock[3] > 0.5:
-                where = State(state.t + clock[0] * h, q, e)
+                where = State(state.t + clock[0] * h, carried["q"], carried["e"])
                 raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
-        clock, timing = np.zeros(4), np.array([state.t, h, 1.0])
+        clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
         inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
-        made = self.programs.newton(True)(inputs, passes=implicit.ITERATIONS)
-        return State(state.t + h, made["q_next"][0, -1], made["e_next"][0, -1])
+        made = self.programs.newton(False)(inputs, passes=implicit.ITERATIONS)
+        return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 
 def steps_between(begin: float, stop: float, step: float) -> int:

@@ -30,9 +30,7 @@ from .system import System
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
-TOGETHER = (
-    4  # of states that are solved in lanes, one more under constraints: the last one confirms that it has settled
-)
+TOGETHER = 4  # iterations of states in lanes, one more under constraints: the last one confirms that it has settled
 
 
 class Attempt(NamedTuple):
@@ -44,12 +42,16 @@ class Attempt(NamedTuple):
 
 
 class Clock(NamedTuple):
-    """Steps taken, Newton iterations within this step, the size of the last one, whether the step was given up."""
+    """Steps taken, Newton iterations within this step, the size of the last one, whether the step was given up.
+
+    passes: iterations in all.
+    """
 
     steps: Any = 0.0
     iterations: Any = 0.0
     change: Any = 0.0
     failed: Any = 0.0
+    passes: Any = 0.0
 
 
 class Timing(NamedTuple):
@@ -122,12 +124,18 @@ def newton(
         where(settled, 0.0, where(active, clock.iterations + 1.0, clock.iterations)),
         where(active, size, clock.change),
         where(logical_and(failed, ~settled), 1.0, clock.failed),
+        where(active, clock.passes + 1.0, clock.passes),
     )
+    q1, e1 = where(settled, q1, q), where(settled, e1, e)
     return {
-        "q_next": where(settled, q1, q),
-        "e_next": where(settled, e1, e),
+        "q_next": q1,
+        "e_next": e1,
         "x_next": where(settled, guess, where(active, improved, x)),
         "clock_next": np.array(new),
+        "q_made": q1,
+        "e_made": e1,
+        "done": [new.steps],
+        "settled": [where(logical_and(new.steps < timing.steps - 0.5, new.failed < 0.5), 0.0, 1.0)],
     }
 
 
@@ -142,22 +150,24 @@ def unknowns(system: System) -> int:
 
 
 def program(system: System, method: Residual, identity: str | None, recorded: bool) -> Program:
-    """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, clock) after each."""
+    """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, steps) after each."""
     model = system.model
 
     def compute(q: Any, e: Any, x: Any, clock: Any, timing: Any, u: Any) -> dict[str, Any]:
         return newton(system, method, q, e, x, Clock(*clock), Timing(*timing), u)
 
     size = unknowns(system)
-    shapes = {"q_next": (model.nq,), "e_next": (system.ne,), "x_next": (size,), "clock_next": (4,)}
+    shapes: dict[str, tuple[int, ...]] = {"q_next": (model.nq,), "e_next": (system.ne,), "x_next": (size,)}
+    shapes |= {"clock_next": (5,), "q_made": (model.nq,), "e_made": (system.ne,), "done": (1,), "settled": (1,)}
     return Program(
         f"implicit {method.__name__}",
         identity,
-        {"q": model.nq, "e": system.ne, "x": size, "clock": 4, "timing": 3, "u": system.nu},
+        {"q": model.nq, "e": system.ne, "x": size, "clock": 5, "timing": 3, "u": system.nu},
         shapes,
         compute,
         carry={"q_next": "q", "e_next": "e", "x_next": "x", "clock_next": "clock"},
-        record=("q_next", "e_next", "clock_next") if recorded else (),
+        record=("q_made", "e_made", "done") if recorded else (),
+        settled="settled",
         lanes=1,
     )
 
