@@ -18,6 +18,7 @@ from .compiled import ADAPTIVE, IMPLICIT, Programs
 LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
 WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
+FIRST_STEP = 1e-6  # [s] of adaptive runs: eight times as much if it was too careful, and again
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
 
 
@@ -95,27 +96,16 @@ class Adaptive:
         """ė (ne,) at a state."""
         return self.programs.rates({"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u})["rates"][0]
 
-    def _first_step(self, state: State, k: np.ndarray, stop: float) -> float:
-        """A careful guess from the sizes of the state and its rates.   Hairer, Nørsett, Wanner 1993, §II.4"""
-        m = self.system.measured
-        scale = self.atol + self.rtol * np.abs(state.e[:m])
-        size, rate = np.linalg.norm(state.e[:m] / scale), np.linalg.norm(k[:m] / scale)
-        guess = 0.01 * size / rate if size > 1e-5 and rate > 1e-5 else 1e-6
-        return float(min(max(guess, 1e-6), stop - state.t, self.most))
-
     def advance(
         self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
         ends, rows = (np.array([stop]), u[None]) if u.ndim == 1 else (u[:, -1], u[:, :-1])
-        k = self.slope(state, rows[0])
-        if not np.all(np.isfinite(k)):
-            raise Trouble(state, "the acceleration is not finite")
-        h = self.h or self._first_step(state, k, ends[0])
-        clock = np.array(adaptive.Clock(state.t, min(h, ends[0] - state.t)), float)
+        h = min(self.h or FIRST_STEP, ends[0] - state.t, self.most)
+        clock = np.array(adaptive.Clock(state.t, h, fresh=1.0), float)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
         passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
-        carried = {"q": state.q, "e": state.e, "k": k, "clock": clock, "row": np.zeros(1)}
+        carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
         while clock[0] < stop:
             clock[5] = 0.0
             given = {"limits": limits, "stop": ends, "u": rows.ravel()}
@@ -134,7 +124,9 @@ class Adaptive:
             )
             yield chunk
             if clock[4] > 0.5:
-                raise Trouble(chunk.end, f"the step became smaller than {least:.1e} s")
+                finite = np.all(np.isfinite(carried["k"]))
+                why = f"the step became smaller than {least:.1e} s" if finite else "the acceleration is not finite"
+                raise Trouble(chunk.end, why)
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
