@@ -15,14 +15,12 @@ from dalembert.model import Model
 from dalembert.quantities import GROUPS, checked
 
 from .elements.base import Element
-from .fixed import STEPS
 from .laws import drive
 from .motions import Motions
 from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
-from .system import Law, System
+from .system import Law
 
 KEPT = 64  # motions of one stepping
-EXPLICIT = tuple(name for name in STEPS if name != "implicit-velocity")
 
 
 class Rollout(NamedTuple):
@@ -55,7 +53,7 @@ def rollout(
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     _check(integrator, step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    _check_held(model, elements, integrator)
+    _check_elements(elements)
     for element in elements:
         model = element.prepared(model)
     live = checked(groups)
@@ -131,15 +129,13 @@ def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
         raise DalembertError(f"rollout: record is {record}, expected at most the number of steps, {steps}")
 
 
-def _check_held(model: Model, elements: tuple[Element, ...], integrator: str) -> None:
-    """Refuse what needs events, and loops where the integrator does not take them."""
+def _check_elements(elements: tuple[Element, ...]) -> None:
+    """Refuse what needs events."""
     for element in elements:
         if not isinstance(element, Element):
             raise DalembertError(f"rollout: elements: expected force elements, got {type(element).__name__}")
         if type(element).gaps is not Element.gaps:
             raise DalembertError(f"rollout: {element.label()} needs events, which only `simulate` has: use SoftLimit")
-    if integrator not in EXPLICIT and System(model, elements).held:
-        raise DalembertError(f"rollout: integrator {integrator!r} does not take closed loops: use 'semi-implicit'")
 
 
 def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
