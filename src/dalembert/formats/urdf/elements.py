@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Set
-from difflib import get_close_matches
+from collections.abc import Set
 from typing import TypeAlias
 
 import numpy as np
@@ -12,13 +11,12 @@ from lxml import etree
 from dalembert.errors import unknown
 from dalembert.spatial import Pose
 
+from ..diagnosis import report_angles
 from ..ledger import Ledger
-from ..xml import Document, children, tag_of
+from ..xml import Document, children, meant_by, tag_of
 
 Element: TypeAlias = etree._Element
-LIKE = 0.65  # of difflib: "xzy" is like "xyz", "limits" like "limit", vendors' own words are like none
 HARMLESS = {"name", "visual", "collision", "material", "calibration", "safety_controller", "scale", "filename"}
-TURN = 7.0  # rad; an angle of <origin> beyond one turn is in degrees
 
 
 def single(document: Document, parent: Element, tag: str, ledger: Ledger) -> Element | None:
@@ -36,9 +34,7 @@ def origin(document: Document, parent: Element, ledger: Ledger) -> Pose:
         return Pose.identity()
     report_unknown(document, element, ledger, tags=set(), attributes={"xyz", "rpy"}, physical={"quat_xyzw", "quat"})
     xyz, rpy = document.triple(element, "xyz"), document.triple(element, "rpy")
-    if max(map(abs, rpy)) > TURN:
-        what = f'rpy="{element.get("rpy")}" is more than a turn; likely cause: degrees, expected radians'
-        ledger.warning(document.where(element), what, "kept as given")
+    report_angles(ledger, document.where(element), rpy)
     return Pose.from_xyz_rpy(xyz, rpy) if any(rpy) else Pose(np.eye(3), np.array(xyz))
 
 
@@ -58,7 +54,7 @@ def report_unknown(
         where, what = document.where(child), f"<{tag}> in <{here}> is not URDF"
         if tag in physical:
             ledger.warning(where, f"{what} and may carry physics", "not used")
-        elif meant := meant_by(tag, tags - present):
+        elif meant := meant_by(tag, tags - present - HARMLESS):
             ledger.warning(where, what, f"not used: did you mean <{meant}>?")
         else:
             ledger.count(where, what, "passed over")
@@ -71,16 +67,10 @@ def report_unknown(
         what = f"attribute '{name}' of <{here}> is not URDF"
         if name in physical:
             continue
-        if meant := meant_by(name, attributes - set(names)):
+        if meant := meant_by(name, attributes - set(names) - HARMLESS):
             ledger.warning(where, what, f"not used: did you mean '{meant}'?")
         else:
             ledger.count(where, what, "passed over")
-
-
-def meant_by(word: str, known: Iterable[str]) -> str:
-    """The word that a misspelt one stands for, if it concerns dynamics."""
-    found = get_close_matches(word.lower(), sorted(known), n=1, cutoff=LIKE)
-    return found[0] if found and found[0] not in HARMLESS else ""
 
 
 def extension(

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from ..ledger import Ledger
-from ..xml import Document, children, tag_of
-from .elements import Element, meant_by
+from ..xml import Document, children, meant_by, tag_of
+from .elements import Element
 
 SILENT = {"link", "joint", "material", "dalembert", "loop_joint", "loop"}
 NOT_USED = {
