@@ -41,9 +41,9 @@ def dynamics(inside: str) -> str:
 
 
 WARNINGS = {
-    "misspelt element": ({"link": GOOD + "<pos>0 0 1 0 0 0</pos>"}, "4 <pos>", "did you mean 'pose'"),
+    "misspelt element": ({"link": GOOD + "<pos>0 0 1 0 0 0</pos>"}, "4 <pos>", "<pos> in <link> is not known"),
     "misspelt limit": (
-        {"joint": "<axis><xyz>0 0 1</xyz><limit><lowr>-1</lowr></limit></axis>"}, "7 <lowr>", "did you mean 'lower'",
+        {"joint": "<axis><xyz>0 0 1</xyz><limit><lowr>-1</lowr></limit></axis>"}, "7 <lowr>", "<lowr> in <limit>",
     ),
     "degrees": ({"link": GOOD + "<pose>0 0 0 0 90 0</pose>"}, "4 <pose>", "likely cause: degrees"),
     "no mass in a loop": (
@@ -169,6 +169,11 @@ def test_wind_of_a_world_is_physics() -> None:
     text = sdf().replace("<model", "<world name='w'><gravity>0 0 0</gravity><wind><linear_velocity>1 0 0"
                          "</linear_velocity></wind><model").replace("</model>", "</model></world>")  # fmt: skip
     assert [finding.what for finding in log(text)] == ["wind blows in the world"]
+
+
+def test_what_was_meant_by_a_misspelt_word() -> None:
+    (finding,) = log(sdf(link=GOOD + "<pos>0 0 1 0 0 0</pos>"))
+    assert finding.action == "not used: did you mean 'pose'?"
 
 
 def test_a_link_beside_its_axis_is_told() -> None:

@@ -33,7 +33,7 @@ def run(
     Example: `dalembert audit ur5e --payload 5`
     """
     if fail_on not in FAIL:
-        raise unknown("value of --fail-on", fail_on, FAIL, "audit")
+        raise unknown("--fail-on level", fail_on, FAIL, "audit")
     made = open_robot(robot, base)
     suppressions = read_suppressions(accept) if accept else ()
     with working(f"audit of {made.name}"):
