@@ -44,7 +44,7 @@ def test_quintic_rates_are_derivatives():
 
 
 ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "equations", "export", "convert", "compare", "view", "report"]
-COMMANDS = [*ROBOT_COMMANDS, "bench", "demo"]
+COMMANDS = [*ROBOT_COMMANDS, "robots", "bench", "demo"]
 
 
 @pytest.mark.parametrize(
@@ -105,6 +105,76 @@ def test_info_tells_what_a_robot_is_made_of(capsys):
     assert "7 degrees of freedom (nq = 7), fixed base, 17.42 kg" in shown
     assert "panda_joint4  revolute" in shown and "panda_hand_tcp" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_info_tells_all_that_the_import_noted(tmp_path, capsys):
+    file = tmp_path / "arm [1].urdf"
+    text = path("3r").read_text("utf-8").replace("<robot ", "<!-- -->\n<robot ", 1)
+    file.write_text(text.replace("</robot>", "<transmission name='[/b] [red]'/></robot>"), "utf-8")
+    assert cli.main(["info", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "Import: 0 warnings, 1 remarks" in shown
+    assert "arm [1].urdf" in shown and "<transmission name='[/b] [red]'>" in shown
+
+
+def test_info_shows_what_acts_in_the_joints(capsys):
+    assert cli.main(["info", "delta"]) == 0
+    shown = capsys.readouterr().out
+    assert "3 equations of loops" in shown and "gravity 0 0 -9.81 m/s²" in shown
+    assert re.search(r"motor1 +0 +0 +0\.02 +0\n", shown)
+    assert "speed in rad/s or m/s, effort in N·m or N" in shown
+
+
+def _no_constant(word):
+    raise AssertionError(f"{word} is not JSON")
+
+
+def test_json_has_no_infinities(capsys):
+    assert cli.main(["info", "cartpole", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out, parse_constant=_no_constant)
+    assert content["joints"][1]["upper"] == [None] and content["gravity"] == [0.0, 0.0, -9.81]
+
+
+def test_version_and_bundled_robots(capsys):
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("dalembert ")
+    assert cli.main(["robots", "--json"]) == 0
+    found = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert found["delta"]["loop equations"] == 3 and found["ur5e"]["mass"] == pytest.approx(20.6)
+    assert cli.main(["robots"]) == 0
+    assert "quadruped  free" in capsys.readouterr().out
+
+
+def test_arguments_of_xacro_files_and_mimic_joints(tmp_path, capsys):
+    pytest.importorskip("xacrodoc")
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(
+        """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg name="prefix" default=""/>
+        <link name="$(arg prefix)a"/><link name="b"/><joint name="j" type="fixed"><parent link="$(arg prefix)a"/>
+        <child link="b"/></joint></robot>""",
+        "utf-8",
+    )
+    for text in ("prefix:=left_", "prefix=left_"):
+        assert cli.main(["info", str(file), "--arg", text]) == 0
+        assert "left_a" in capsys.readouterr().out
+    assert cli.main(["compare", str(file), str(file), "--arg", "prefix:=left_", "--mimic", "free"]) == 0
+    assert cli.main(["info", "2r", "--arg", "prefix:=left_"]) == 2
+    assert cli.main(["info", str(file), "--arg", "prefix"]) == 2
+    assert cli.main(["info", "2r", "--mimic", "fre"]) == 2
+    assert "did you mean 'free'" in capsys.readouterr().err
+
+
+def test_torques_say_what_they_leave_out(capsys):
+    assert cli.main(["torques", "four_bar"]) == 0
+    assert "the loops are taken as open" in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["torques", "quadrotor", "--json"]) == 0
+    assert "would have to hold it" in json.loads(capsys.readouterr().out)["log"][0]
+
+
+def test_cures_of_many_findings_alike_are_said_once(capsys):
+    assert cli.main(["audit", "panda", "--rule", "shape"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("info link") > 3 and shown.count("robot.check_inertia()") == 1
 
 
 def test_info_as_json(capsys):

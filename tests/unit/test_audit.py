@@ -244,11 +244,11 @@ def test_json_and_sarif_hold_the_findings() -> None:
     content = json.loads(audit.json())
     assert content["facts"]["nv"] == 3 and not content["ok"]
     assert [f["rule"] for f in content["findings"]] == [f.rule for f in audit.findings]
-    run = json.loads(audit.sarif("arm.urdf"))["runs"][0]
+    run = json.loads(audit.sarif("my robots/arm é.urdf"))["runs"][0]
     assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == set(RULES)
     worst = run["results"][0]
     assert (worst["ruleId"], worst["level"]) == ("inertia-possible", "error")
-    assert worst["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "arm.urdf"
+    assert worst["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20robots/arm%20%C3%A9.urdf"
 
 
 def test_unknown_rules_are_named() -> None:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from dalembert.errors import DalembertError, unknown
 
@@ -140,7 +142,7 @@ def _facts(subject: Subject) -> dict[str, Any]:
 
 
 def _sarif_result(finding: AuditFinding, file: str) -> dict[str, Any]:
-    place = {"physicalLocation": {"artifactLocation": {"uri": file}}} if file else {}
+    place = {"physicalLocation": {"artifactLocation": {"uri": quote(Path(file).as_posix())}}} if file else {}
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "level": SARIF_LEVEL[finding.severity],

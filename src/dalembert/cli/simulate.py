@@ -10,7 +10,7 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from .common import Base, Json, Source, console, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, console, open_robot, print_json
 
 
 def run(
@@ -28,13 +28,15 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a figure: .png .svg .pdf")] = None,
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Integrate the equations of motion, with an energy ledger that says whether the result is to be trusted.
 
     Example: `dalembert simulate panda --duration 2 --out swing.npz`
     """
-    made = open_robot(robot, base)
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
     start = _numbers(q, made.nq, "--q") if q else made.neutral()
     speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv)
     tau = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)

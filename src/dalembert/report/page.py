@@ -15,7 +15,7 @@ from dalembert.robot import Robot
 from dalembert.trajectories import Trajectory
 
 from . import figures
-from .motion import standard_motion
+from .motion import caveats, standard_motion
 from .sizing import size_actuators
 from .speed import speeds
 
@@ -77,6 +77,7 @@ def _content(robot: Robot, motion: Trajectory, payload: float, frame: str, sourc
         "frame": frame,
         "payload": payload,
         "motion": motion,
+        "notes": (*motion.log, *caveats(robot)),
         "sizing": size_actuators(robot, motion, payload, frame),
         "peaks": loaded.peak_reactions(motion.q, motion.v, motion.a),
         "workspace": safe(figures.workspace(robot, frame)),
