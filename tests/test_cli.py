@@ -323,3 +323,23 @@ def test_report_is_one_offline_page(tmp_path, capsys):
     assert "shoulder_lift_joint" in page and "<svg" in page and "srcdoc=" in page
     body = re.sub(r'srcdoc="[^"]*"', "", page)
     assert not re.search(r'(src|href)="https?:', body)
+
+
+def test_reports_of_robots_without_mass_or_joints(tmp_path, capsys):
+    for library in ("jinja2", "matplotlib"):
+        pytest.importorskip(library)
+    links = '<link name="a"/><link name="b"/>'
+    joint = '<joint name="j" type="{}"><parent link="a"/><child link="b"/></joint>'
+    for kind, code in (("continuous", 0), ("fixed", 2)):
+        file = tmp_path / f"{kind}.urdf"
+        file.write_text(f'<robot name="r">{links}{joint.format(kind)}</robot>', "utf-8")
+        out = tmp_path / f"{kind}.html"
+        assert cli.main(["report", str(file), "--out", str(out), "--no-scene", "--json"]) == code
+        assert out.exists() == (code == 0)
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["robot"] == "r" and "no joint that moves" in captured.err
+
+
+def test_an_audit_that_finds_nothing(capsys):
+    assert cli.main(["audit", "2r", "--rule", "left-right"]) == 0
+    assert "score 100 of 100, 0 errors, 0 warnings, 0 info, 1 rules passed" in capsys.readouterr().out

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, load
+from dalembert import DalembertError, ModelBuilder, load
 from dalembert.audit import RULES, Suppression, read_suppressions, run_audit
 
 ARM = """
@@ -249,6 +249,13 @@ def test_json_and_sarif_hold_the_findings() -> None:
     worst = run["results"][0]
     assert (worst["ruleId"], worst["level"]) == ("inertia-possible", "error")
     assert worst["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20robots/arm%20%C3%A9.urdf"
+
+
+def test_a_robot_that_cannot_move_has_no_laws_to_try() -> None:
+    builder = ModelBuilder("block")
+    builder.add_body("block", parent="world", mass=1.0, inertia=np.eye(3))
+    audit = builder.build().audit()
+    assert audit.ok and not audit.headroom and "mass-matrix" not in audit.passed
 
 
 def test_unknown_rules_are_named() -> None:

@@ -100,7 +100,7 @@ def run_audit(
     chosen = [RULES[name] for name in names]
     findings: list[AuditFinding] = []
     passed = []
-    blocked = False  # a robot without a mass matrix has no dynamics to try
+    blocked = not robot.nv  # a robot without a mass matrix has no dynamics to try
     for rule in chosen:
         if blocked and rule.group in ("laws", "motors"):
             continue

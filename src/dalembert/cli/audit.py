@@ -53,11 +53,11 @@ def run(
 def show(audit: Audit) -> None:
     """The findings, the headroom of the motors, and the score."""
     out = console()
-    for finding, after in zip(audit.findings, (*audit.findings[1:], None), strict=True):
+    for k, finding in enumerate(audit.findings, 1):
         color = "dim" if finding.accepted else COLORS[finding.severity]
         out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
-        if after and (after.rule, after.accepted) == (finding.rule, finding.accepted):
-            continue  # the cure is that of the next one
+        if any((f.rule, f.accepted) == (finding.rule, finding.accepted) for f in audit.findings[k : k + 1]):
+            continue  # the next one has the same cure
         note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:

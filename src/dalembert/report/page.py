@@ -45,6 +45,8 @@ def write_report(
     path = Path(path)
     if not path.parent.is_dir():
         raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
+    if not robot.nv:
+        raise DalembertError(f"report: robot {robot.name!r} has no joint that moves, so that nothing is left to report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     content = _content(robot, motion or standard_motion(robot), payload, frame or robot.frames[-1].name, source, scene)
