@@ -251,6 +251,10 @@ def test_json_and_sarif_hold_the_findings() -> None:
     assert worst["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20robots/arm%20%C3%A9.urdf"
 
 
+def test_the_tightest_motor_is_in_the_text() -> None:
+    assert "tightest motor: joint 'shoulder_lift_joint' holds" in str(load("ur5e").audit(payload=5.0))
+
+
 def test_a_robot_that_cannot_move_has_no_laws_to_try() -> None:
     builder = ModelBuilder("block")
     builder.add_body("block", parent="world", mass=1.0, inertia=np.eye(3))

@@ -9,6 +9,8 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+import numpy as np
+
 from dalembert.errors import DalembertError, unknown
 
 from . import inertia, laws, motors, structure  # noqa: F401  (their rules enter the list)
@@ -62,7 +64,14 @@ class Audit:
     def __str__(self) -> str:
         counts = ", ".join(f"{self.count(s)} {s if s == 'info' else s + 's'}" for s in SEVERITIES)
         head = f"audit of {self.robot}: score {self.score} of 100, {counts}, {len(self.passed)} rules passed"
-        return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
+        lines = [head, *(f"  {finding}" for finding in self.findings)]
+        if rows := [row for row in self.headroom if np.isfinite(row.ratio)]:
+            least = min(rows, key=lambda row: row.ratio)
+            lines.append(
+                f"  tightest motor: joint '{least.joint}' holds {least.gravity:.4g} against gravity at its worst, "
+                f"{least.limit:.4g} is its limit ({least.ratio:.2f} times)"
+            )
+        return "\n".join(lines)
 
     def json(self) -> str:
         """Everything as JSON text."""

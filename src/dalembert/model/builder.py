@@ -14,7 +14,7 @@ from dalembert.spatial.vectors import cross
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import JointEquation, closure_maker
 from .coupling import Mimic, coupled, stated
-from .geometry import Geometry, Role, Shape
+from .geometry import Geometry, Role, Shape, check_geometry
 from .joints import KINDS, Coupled, Fixed, Joint
 from .joints.joint import snapped
 from .model import Model
@@ -137,6 +137,7 @@ class ModelBuilder:
         where = f"geometry of {body!r}"
         if body not in self._links:
             raise unknown("body", body, self._links, where)
+        check_geometry(shape, role, color, where)
         made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
         self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
 
