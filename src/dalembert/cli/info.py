@@ -36,8 +36,9 @@ def run(
         return 0
     out = console()
     out.print(_summary(made), markup=False)
-    out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, made.joints), 3))
-    out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
+    if made.joints:
+        out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, made.joints), 3))
+        out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
     if effects := [row for joint in made.joints for row in _effects(joint)]:
         out.print(table("\nIn the joints (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
     rows = [(b.name, b.mass, " ".join(number(x) for x in b.com), ", ".join(b.parts[1:])) for b in made.bodies]
