@@ -90,7 +90,10 @@ BROKEN = {
         "xacro cannot expand it: Undefined substitution argument x.*arguments",
     ),
     "no such file": ('<xacro:include filename="x.xacro"/>', "xacro cannot expand it: No such file"),
-    "no such package": ('<xacro:include filename="$(find xyz)/x.xacro"/>', "find xyz.: there is no such package: put it"),
+    "no such package": (
+        '<xacro:include filename="$(find xyz)/x.xacro"/>',
+        "find xyz.: there is no such package: put it",
+    ),
     "ring": ('<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>', "xacro cannot expand it: .*recursion"),
     "then no URDF": ("<link/>", r"\(expanded\):\d+ <link>: attribute 'name' is missing"),
     "nothing": ("", r"\(expanded\):\d+ <robot>: the robot has no <link>"),

@@ -11,7 +11,7 @@ from rich.markup import escape
 from dalembert.audit import Audit, read_suppressions
 from dalembert.errors import unknown
 
-from .common import Arguments, Base, Json, Mimic, Source, console, open_robot, table, working
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 FAIL = ("error", "warning", "never")
@@ -36,6 +36,7 @@ def run(
     """
     if fail_on not in FAIL:
         raise unknown("--fail-on level", fail_on, FAIL, "audit")
+    check_target(sarif, "--sarif")
     made = open_robot(robot, base, mimic=mimic, arg=arg)
     suppressions = read_suppressions(accept) if accept else ()
     with working(f"audit of {made.name}"):

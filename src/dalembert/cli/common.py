@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from rich.status import Status
 from rich.table import Table
 from rich.text import Text
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.loading import load
 from dalembert.robot import Robot
 
@@ -57,6 +58,21 @@ def _argument(text: str) -> tuple[str, str]:
     if not equals or not name.removesuffix(":"):
         raise DalembertError(f"--arg {text}: expected NAME:=VALUE, such as prefix:=left_")
     return name.removesuffix(":"), value
+
+
+def check_target(path: Path | None, option: str, endings: Sequence[str] = ()) -> None:
+    """Raise before the work is done if its result could not be written."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        cure = "make it first, or give another path"
+        raise DalembertError(f"{option} {path}: there is no folder '{path.parent}': {cure}")
+            f"{option} {path}: there is no folder '{path.parent}': make it first, or give another path"
+        )
+    if path.is_dir():
+        raise DalembertError(f"{option} {path} is a folder, expected the name of a file")
+    if endings and path.suffix.lower() not in endings:
+        raise unknown("ending", path.suffix, endings, f"{option} {path}")
 
 
 def console() -> Console:

@@ -9,7 +9,7 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from .common import WIDTH, Arguments, Base, Json, Mimic, Source, console, open_robot, print_json, table
+from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 
 USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
@@ -36,6 +36,7 @@ def run(
 
     if not 1 <= digits <= 17:
         raise DalembertError(f"--digits is {digits}, expected 1 to 17")
+    check_target(out, "--out")
     made = open_robot(robot, base, mimic=mimic, arg=arg)
     names = dict(_pair(text) for text in rename or ())
     found = [made.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]

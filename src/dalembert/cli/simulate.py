@@ -9,8 +9,11 @@ import numpy as np
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.tables import FORMATS
 
-from .common import Arguments, Base, Json, Mimic, Source, console, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json
+
+FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
 
 def run(
@@ -36,6 +39,8 @@ def run(
 
     Example: `dalembert simulate panda --duration 2 --out swing.npz`
     """
+    check_target(out, "--out", tuple(FORMATS))
+    check_target(plot, "--plot", FIGURES)
     made = open_robot(robot, base, mimic=mimic, arg=arg)
     start = _numbers(q, made.nq, "--q") if q else made.neutral()
     speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv)

@@ -10,9 +10,10 @@ import numpy as np
 import typer
 
 from dalembert.report.motion import caveats, standard_motion
+from dalembert.tables import FORMATS
 from dalembert.trajectories import read_trajectory, write_trajectory
 
-from .common import Arguments, Base, Json, Mimic, Source, console, open_robot, print_json, table
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 
 
 def run(
@@ -32,6 +33,7 @@ def run(
 
     Example: `dalembert torques ur5 --out torques.csv`
     """
+    check_target(out, "--out", tuple(FORMATS))
     made = open_robot(robot, base, mimic=mimic, arg=arg)
     loaded = made.edit().payload(payload, frame=frame or made.frames[-1].name).done() if payload else made
     motion = read_trajectory(trajectory, made) if trajectory else standard_motion(made)
