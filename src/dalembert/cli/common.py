@@ -67,8 +67,6 @@ def check_target(path: Path | None, option: str, endings: Sequence[str] = ()) ->
     if not path.parent.is_dir():
         cure = "make it first, or give another path"
         raise DalembertError(f"{option} {path}: there is no folder '{path.parent}': {cure}")
-            f"{option} {path}: there is no folder '{path.parent}': make it first, or give another path"
-        )
     if path.is_dir():
         raise DalembertError(f"{option} {path} is a folder, expected the name of a file")
     if endings and path.suffix.lower() not in endings:
