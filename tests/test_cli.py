@@ -349,3 +349,13 @@ def test_reports_of_robots_without_mass_or_joints(tmp_path, capsys):
 def test_an_audit_that_finds_nothing(capsys):
     assert cli.main(["audit", "2r", "--rule", "left-right"]) == 0
     assert "score 100 of 100, 0 errors, 0 warnings, 0 info, 1 rules passed" in capsys.readouterr().out
+
+
+def test_sarif_names_file_and_line(tmp_path, capsys):
+    link = '<link name="l"><inertial><mass>-1</mass></inertial></link>'
+    file, sarif = tmp_path / "w.sdf", tmp_path / "w.sarif"
+    file.write_text(f'<sdf version="1.9"><world name="w">\n<model name="m">{link}</model></world></sdf>', "utf-8")
+    assert cli.main(["audit", f"{file}#m", "--rule", "import", "--sarif", str(sarif)]) == 0
+    place = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("/w.sdf") and place["region"] == {"startLine": 2}
+    capsys.readouterr()

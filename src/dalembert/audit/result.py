@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -18,6 +19,7 @@ from .rule import RULES, SEVERITIES, Found, Rule, Severity
 from .subject import Subject
 from .suppressions import Suppression
 
+LINE = re.compile(r":(\d+) <")  # of findings of the import, as in "arm.urdf:12 <link name='upper'>"
 COST = {"error": 25, "warning": 5, "info": 0}
 SARIF_LEVEL = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -151,7 +153,11 @@ def _facts(subject: Subject) -> dict[str, Any]:
 
 
 def _sarif_result(finding: AuditFinding, file: str) -> dict[str, Any]:
-    place = {"physicalLocation": {"artifactLocation": {"uri": quote(Path(file).as_posix())}}} if file else {}
+    place: dict[str, Any] = {}
+    if file:
+        place = {"physicalLocation": {"artifactLocation": {"uri": quote(Path(file).as_posix())}}}
+        if line := LINE.search(finding.where):
+            place["physicalLocation"]["region"] = {"startLine": int(line[1])}
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "level": SARIF_LEVEL[finding.severity],

@@ -42,7 +42,8 @@ def run(
     with working(f"audit of {made.name}"):
         audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
     if sarif:
-        sarif.write_text(audit.sarif(robot if Path(robot).exists() else ""), "utf-8")
+        file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
+        sarif.write_text(audit.sarif(file if Path(file).is_file() else ""), "utf-8")
     if as_json:
         print(audit.json())
     else:
