@@ -12,7 +12,7 @@ from unicodedata import combining
 import numpy as np
 import pytest
 
-from dalembert import cli, demo, load_run
+from dalembert import cli, demo, load, load_run
 from dalembert.robots import path
 
 
@@ -44,7 +44,7 @@ def test_quintic_rates_are_derivatives():
 
 
 ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "equations", "export", "convert", "compare", "view", "report"]
-COMMANDS = [*ROBOT_COMMANDS, "robots", "bench", "demo"]
+COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "bench", "demo"]
 
 
 @pytest.mark.parametrize(
@@ -81,6 +81,10 @@ COMMANDS = [*ROBOT_COMMANDS, "robots", "bench", "demo"]
         (["torques", "2r", "--out", "no/such/x.csv"], "there is no folder 'no/such'"),
         (["audit", "2r", "--sarif", "no/such/x.json"], "there is no folder 'no/such'"),
         (["equations", "2r", "--out", "."], "--out . is a folder"),
+        (["edit", "2r", "x.urdf", "--lock", "elbow"], "--lock elbow: expected JOINT=VALUE"),
+        (["edit", "2r", "x.urdf", "--lock", "elbow=far"], "'far' is no number"),
+        (["edit", "2r", "x.urdf", "--lock", "elbw=0"], "did you mean 'elbow'"),
+        (["edit", "2r", "x.urdf", "--gravity", "9.81"], "gravity"),
         (["nonsense"], "nonsense"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
@@ -359,3 +363,20 @@ def test_sarif_names_file_and_line(tmp_path, capsys):
     place = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"].endswith("/w.sdf") and place["region"] == {"startLine": 2}
     capsys.readouterr()
+
+
+def test_edit_writes_the_changed_robot(tmp_path, capsys):
+    file = tmp_path / "cell.urdf"
+    options = ["--lock", "elbow_joint=0.5", "--remove", "tool0", "--attach", "2r", "--prefix", "g_", "--payload", "2"]
+    arguments = ["edit", "ur5", str(file), *options, "--frame", "wrist_3_link", "--gravity", "0,0,-1.6"]
+    assert cli.main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "joints locked: 'elbow_joint' at 0.5" in shown and "7 degrees of freedom (were 6)" in shown
+    made, before = load(file), load("ur5")
+    mass = [sum(body.mass for body in robot.bodies) for robot in (made, before, load("2r"))]
+    assert mass[0] == pytest.approx(mass[1] + mass[2] + 2.0)
+    assert made.model.gravity.tolist() == [0.0, 0.0, -1.6] and made.joints[-1].name == "g_elbow"
+    assert cli.main(["edit", "2r", str(file), "--scale", "2", "--reroot", "link2", "--merge", "tool", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["edits"]) >= 3 and all(finding["where"] == "edit of '2r'" for finding in content["edits"])
+    assert load(file).bodies[0].name == "link2"

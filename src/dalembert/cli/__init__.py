@@ -11,7 +11,22 @@ import typer
 from dalembert.errors import DalembertError
 from dalembert.version import __version__
 
-from . import audit, bench, compare, convert, demo, equations, export, info, report, robots, simulate, torques, view
+from . import (
+    audit,
+    bench,
+    compare,
+    convert,
+    demo,
+    edit,
+    equations,
+    export,
+    info,
+    report,
+    robots,
+    simulate,
+    torques,
+    view,
+)
 
 COMMANDS: dict[str, Callable[..., int]] = {
     "robots": robots.run,
@@ -22,6 +37,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "equations": equations.run,
     "export": export.run,
     "convert": convert.run,
+    "edit": edit.run,
     "compare": compare.run,
     "view": view.run,
     "report": report.run,
