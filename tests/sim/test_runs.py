@@ -9,7 +9,7 @@ import threading
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, ModelBuilder, Robot, SimulationError, elements, load, load_run, math
+from dalembert import DalembertError, Event, ModelBuilder, Robot, SimulationError, elements, load, load_run, math
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -52,6 +52,20 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
     assert any("asked once per step" in line for line in held.log)
     np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=1e-3)
+
+
+@pytest.mark.parametrize("integrator", ["rk45", "rk8", "rk23"])
+def test_legs_of_a_table_run_in_one_loop_as_they_do_one_by_one(arm, integrator) -> None:
+    """An event makes the run go from leg to leg; without one, all legs are rows of a compiled loop."""
+    rng = np.random.default_rng(0)
+    never = Event("never", lambda t, q, v: t + 10.0)
+    for torque in (rng.normal(size=(30, 2)), (np.linspace(0.0, 1.0, 31), rng.normal(size=(31, 2)))):
+        whole = arm.simulate(Q, V, 1.0, torque, integrator, record=0.013)
+        legs = arm.simulate(Q, V, 1.0, torque, integrator, record=0.013, events=[never])
+        np.testing.assert_allclose(whole.q, legs.q, atol=1e-7)
+        np.testing.assert_allclose(whole.tau, legs.tau, atol=1e-12)
+        np.testing.assert_allclose(whole.energy.total, legs.energy.total, atol=1e-7)
+        assert abs(whole.steps - legs.steps) <= 0.2 * legs.steps
 
 
 def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:

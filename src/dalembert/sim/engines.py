@@ -15,7 +15,7 @@ import numpy as np
 from . import adaptive, implicit
 from .compiled import ADAPTIVE, IMPLICIT, Programs
 
-FIRST_CHUNK, LONGEST_CHUNK = 32, 8192  # passes: enough to forget the call, few enough to be interrupted soon
+LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
 WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
@@ -31,13 +31,16 @@ class State(NamedTuple):
 
 @dataclass
 class Chunk:
-    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne); dense output of step k is row `rows[k]` of dense (…, degree, nv+ne)."""
+    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne). dense: a state can be had anywhere between nodes.
+
+    polynomials (n, degree, nv + ne): of the steps between the nodes, where they cannot be found again from the nodes.
+    """
 
     t: np.ndarray
     q: np.ndarray
     e: np.ndarray
-    dense: np.ndarray | None = None
-    rows: np.ndarray | None = None
+    dense: bool = False
+    polynomials: np.ndarray | None = None
     u: np.ndarray | None = None  # (n, nu): what drove the steps to the nodes, where it is not the same for all
     steps: int = 0  # taken from the first node to the last
 
@@ -48,9 +51,8 @@ class Chunk:
 
     def cut(self, steps: int) -> Chunk:
         """The first so many steps."""
-        return Chunk(
-            self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], self.dense, self.rows, self.u, steps
-        )
+        end = steps + 1
+        return Chunk(self.t[:end], self.q[:end], self.e[:end], self.dense, self.polynomials, self.u, steps)
 
 
 class Trouble(Exception):
@@ -78,7 +80,7 @@ class Engine(Protocol):
 
 
 class Adaptive:
-    """Steps whose size follows from the tolerances."""
+    """Steps whose size follows from the tolerances. u may have a row for each leg of the way, with its end [s] last."""
 
     lands: bool
     adaptive = True
@@ -104,40 +106,42 @@ class Adaptive:
     def advance(
         self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
-        k = self.slope(state, u)
+        ends, rows = (np.array([stop]), u[None]) if u.ndim == 1 else (u[:, -1], u[:, :-1])
+        k = self.slope(state, rows[0])
         if not np.all(np.isfinite(k)):
             raise Trouble(state, "the acceleration is not finite")
-        h = self.h or self._first_step(state, k, stop)
-        clock = np.array(adaptive.Clock(state.t, min(h, stop - state.t)), float)
+        h = self.h or self._first_step(state, k, ends[0])
+        clock = np.array(adaptive.Clock(state.t, min(h, ends[0] - state.t)), float)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
+        passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
-        longest = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
-        q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest, int(1.1 * (stop - state.t) / h) + 2)
-        done = 0
+        carried = {"q": state.q, "e": state.e, "k": k, "clock": clock, "row": np.zeros(1)}
         while clock[0] < stop:
-            begin = clock[0]
-            made = self.programs.attempts(
-                {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
+            clock[5] = 0.0
+            given = {"limits": limits, "stop": ends, "u": rows.ravel()}
+            made = self.programs.attempts(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock, start = carried["clock"], made["start"][0, : int(carried["clock"][5])]
+            taken = np.flatnonzero(start[:, 1] > 0.5)
+            chunk = Chunk(
+                _with_end(start[:, 0], taken, clock[0]),
+                _with_end(made["q_start"][0], taken, carried["q"]),
+                _with_end(made["e_start"][0], taken, carried["e"]),
+                dense=not self.lands,
+                polynomials=made["dense"][0, taken] if "dense" in made else None,
+                u=None if u.ndim == 1 else rows[start[taken, 2].astype(int)],
+                steps=len(taken),
             )
-            q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
-            taken = np.flatnonzero(made["start"][0, :, 2] > 0.5)
-            dense = made["dense"][0] if "dense" in made else None
-            t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
-            ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
-            yield Chunk(*ends, dense, taken, steps=len(taken))
+            yield chunk
             if clock[4] > 0.5:
-                raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
-            pace = max((clock[0] - begin) / passes, 0.1 * clock[1])  # time per pass of this chunk
-            done += passes
-            # as many as it takes at this pace, but not many more than before: it may change, and passes are lost
-            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), 3 * done, longest))
+                raise Trouble(chunk.end, f"the step became smaller than {least:.1e} s")
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
-        clock = np.array(adaptive.Clock(state.t, h), float)
+        clock, stop = np.array(adaptive.Clock(state.t, h), float), np.array([state.t + h])
         limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
-        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "limits": limits, "u": u}
-        made = self.programs.attempts(inputs)
+        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "row": np.zeros(1)}
+        made = self.programs.attempts(inputs | {"limits": limits, "stop": stop, "u": u})
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 
@@ -193,9 +197,9 @@ class Implicit:
 
     def guess(self, state: State, h: float) -> np.ndarray:
         """Where Newton's iteration begins: at the same velocity."""
-        x = np.array(state.e[: self.system.measured])
-        if self.programs.integrator == "variational":
-            x[: self.system.model.nv] *= h
+        x = np.zeros(implicit.unknowns(self.system))
+        x[: self.system.measured] = state.e[: self.system.measured]
+        x[: self.system.model.nv] *= h
         return x
 
     def advance(
@@ -203,31 +207,39 @@ class Implicit:
     ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
-        h, done = (stop - state.t) / count, 0
-        q, e, x, pace = state.q, state.e, self.guess(state, (stop - state.t) / count), 3.0
-        while done < count:
-            first, goal, begin = done, min(done + stride, count), State(state.t + done * h, q, e)
-            clock = np.array(implicit.Clock(done), float)
-            timing = np.array([state.t, h, goal])
-            while clock[0] < goal:
-                passes = int(min(pace * (goal - clock[0]) + 2, LONGEST_CHUNK))
-                made = self.programs.newton(
-                    {"q": q, "e": e, "x": x, "clock": clock, "timing": timing, "u": u}, passes=passes
-                )
-                taken = float(made["clock_next"][0, 0] - clock[0])
-                q, e, x, clock = (made[n][0] for n in ("q_next", "e_next", "x_next", "clock_next"))
-                pace = 0.5 * (pace + passes / taken) if taken else pace + 1.0
-                if clock[3] > 0.5:
-                    where = State(state.t + clock[0] * h, q, e)
-                    raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
-            done = goal
-            t = [begin.t, stop if done == count else state.t + done * h]
-            yield _finite(Chunk(np.array(t), np.array([begin.q, q]), np.array([begin.e, e]), steps=goal - first))
+        h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
+        passes = WATCHED_CHUNK if every else LONGEST_CHUNK
+        clock = np.array(implicit.Clock())
+        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock}
+        begin, first = state, 0.0
+        while first < count:
+            before, clock[4] = clock[0], 0.0
+            goal = min(first + stride, count) if thin else count
+            given = {"timing": np.array([state.t, h, goal]), "u": u}
+            made = self.programs.newton(not thin)(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock = carried["clock"]
+            if thin:
+                q_all, e_all, done = carried["q"][None], carried["e"][None], clock[:1]
+            else:
+                q_all, e_all, done = (made[n][0, : int(clock[4])] for n in ("q_made", "e_made", "done"))
+                done = done[:, 0]
+            taken = np.flatnonzero(np.diff(done, prepend=before) > 0.5)
+            kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
+            if len(kept):
+                t = np.append(begin.t, np.where(done[kept] == count, stop, state.t + done[kept] * h))
+                nodes_q, nodes_e = np.append(begin.q[None], q_all[kept], 0), np.append(begin.e[None], e_all[kept], 0)
+                chunk = _finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)))
+                begin, first = chunk.end, done[kept[-1]]
+                yield chunk
+            if clock[3] > 0.5:
+                where = State(state.t + clock[0] * h, carried["q"], carried["e"])
+                raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
-        clock, timing = np.zeros(4), np.array([state.t, h, 1.0])
+        clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
         inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
-        made = self.programs.newton(inputs, passes=implicit.ITERATIONS)
+        made = self.programs.newton(False)(inputs, passes=implicit.ITERATIONS)
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 
@@ -242,6 +254,14 @@ def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[
         return 1, steps_between(begin, stop, step)
     stride = steps_between(0.0, (stop - begin) / nodes, step)
     return stride, stride * nodes
+
+
+def _with_end(x: np.ndarray, taken: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Rows `taken` of x, and `end` below them."""
+    rows = np.empty((len(taken) + 1, *x.shape[1:]))
+    np.take(x, taken, axis=0, out=rows[:-1], mode="clip")  # "raise" would copy twice
+    rows[-1] = end
+    return rows
 
 
 def _finite(chunk: Chunk) -> Chunk:

@@ -40,6 +40,12 @@ class Module:
         )
         return f"@{name}"
 
+    def numbers(self, name: str, values: Iterable[float], element: str) -> None:
+        """A constant array of floating-point numbers."""
+        listed = [f"{element} {literal(v, element)}" for v in values]
+        self.parts[name] = f"@{name} = internal constant [{len(listed)} x {element}] [{', '.join(listed)}]"
+        self.parts["invariant"] = "!2 = !{}"
+
     def nontemporal(self) -> str:
         """What makes a store go past the cache, to be put behind it."""
         self.parts["nontemporal"] = "!1 = !{i32 1}"
@@ -101,9 +107,17 @@ class Builder:
         self.body.block = name
 
     def repeat(
-        self, name: str, times: str, body: Callable[[str, list[str]], list[str]], start: Sequence[str] = ()
+        self,
+        name: str,
+        times: str,
+        body: Callable[[str, list[str]], list[str]],
+        start: Sequence[str] = (),
+        again: Callable[[], str] | None = None,
     ) -> list[str]:
-        """carried = body(index, carried), `times` ≥ 1 times from `start`; returns the last carried values."""
+        """carried = body(index, carried), `times` ≥ 1 times from `start`; returns the last carried values.
+
+        again: writes the condition (i1), after a pass, for another one.
+        """
         before = self.body.block
         self.do(f"br label %{name}.loop")
         self.label(f"{name}.loop")
@@ -118,6 +132,8 @@ class Builder:
             f"  {n} = phi {type} [ {first}, %{before} ], [ {later}, %{end} ]" for n, type, first, later in incoming
         ]
         more = self.op(f"icmp slt i64 {following}, {times}")
+        if again is not None:
+            more = self.op(f"and i1 {more}, {again()}")
         self.do(f"br i1 {more}, label %{name}.loop, label %{name}.done")
         self.label(f"{name}.done")
         return result
@@ -130,6 +146,14 @@ class Builder:
 
     def int_const(self, value: int) -> str:
         return str(value) if self.width == 1 else f"splat (i{self.bits} {value})"
+
+    def splat(self, number: str) -> str:
+        """A number in every lane."""
+        if self.width == 1:
+            return number
+        first = self.op(f"insertelement {self.type} poison, {self.element} {number}, i32 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.op(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
 
     # ---- arithmetic
 

@@ -85,7 +85,8 @@ class Kernel:
         return made
 
     def _make(self, kind: str, element: str) -> Executable:
-        lanes = self.lanes or target.lanes(element)
+        vector = target.lanes(element)
+        lanes = self.lanes or vector
         name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
         entry = cache.read(name)
         if entry is None:
@@ -93,8 +94,12 @@ class Kernel:
                 from . import emit  # not needed for what comes from the disk
 
                 function = self.function()
-                write: Callable[..., str] = emit.one_kernel if kind == "one" else emit.batch_kernel
-                code = target.compile_object(write(function, element, lanes))
+                if kind == "one":
+                    assert isinstance(function, Function), "a loop has no kernel for one state"
+                    text = emit.one_kernel(function, element, vector)
+                else:
+                    text = emit.batch_kernel(function, element, lanes, vector)
+                code = target.compile_object(text)
             entry = cache.Entry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)
@@ -147,15 +152,27 @@ class Kernel:
                 fastcall.enter(table, element, kind, made.address, made.operations, made)
         return function
 
+    def named(
+        self, name: str, doc: str, names: dict[str, fastcall.Table], slow: Callable[..., Any], owner: Any
+    ) -> Callable[..., Any] | None:
+        """The fast call of a function that takes a name after this kernel's inputs; None where none can be built.
+
+        names: from name to the `__self__` of the fast call that is meant, of which there may be more later.
+        """
+        address = fast_address("named")
+        if address is None:
+            return None
+        return fastcall.make_named(name, doc, len(self.sizes), names, slow, address, owner)
+
 
 _fast_lock = threading.Lock()
 
 
-def fast_address() -> int | None:
-    """Address of the builtin's code; None where it is switched off or the interpreter's layout is another one."""
+def fast_address(name: str = "call") -> int | None:
+    """Address of a builtin's code; None where it is switched off or the interpreter's layout is another one."""
     with _fast_lock:  # of two engines made at once one would be dropped, though its address was given away
         engine = _fast_engine()
-    return None if engine is None else engine.get_function_address("call")
+    return None if engine is None else engine.get_function_address(name)
 
 
 @memoize  # which also keeps it alive
