@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.robot import Robot
 
 from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
 
@@ -58,8 +59,11 @@ def run(
         editor.payload(payload, frame=seat)
     if gravity is not None:
         editor.gravity(_numbers(gravity, "--gravity"))
-    changed = editor.done()
-    edits = changed.import_log[len(made.import_log) :]
+    return _write(made, editor.done(), out, approximate, as_json)
+
+
+def _write(before: Robot, changed: Robot, out: Path, approximate: bool, as_json: bool) -> int:
+    edits = changed.import_log[len(before.import_log) :]
     written = changed.save(out, approximate=approximate)
     if as_json:
         logs = {"edits": [vars(f) for f in edits], "written": [vars(f) for f in written]}
@@ -67,9 +71,9 @@ def run(
         return 0
     for finding in (*edits, *written):
         print(finding)
-    mass = [sum(body.mass for body in it.bodies) for it in (made, changed)]
-    print(f"{changed.name} written to {out}: {changed.nv} degrees of freedom (were {made.nv}), {mass[1]:.6g} kg "
-          f"(were {mass[0]:.6g})")  # fmt: skip
+    mass = [sum(body.mass for body in robot.bodies) for robot in (before, changed)]
+    freedoms = f"{changed.nv} degrees of freedom (were {before.nv})"
+    print(f"{changed.name} written to {out}: {freedoms}, {mass[1]:.6g} kg (was {mass[0]:.6g})")
     return 0
 
 
