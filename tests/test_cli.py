@@ -12,7 +12,7 @@ from unicodedata import combining
 import numpy as np
 import pytest
 
-from dalembert import cli, demo, load_run
+from dalembert import cli, demo, load, load_run
 from dalembert.robots import path
 
 
@@ -44,7 +44,7 @@ def test_quintic_rates_are_derivatives():
 
 
 ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "equations", "export", "convert", "compare", "view", "report"]
-COMMANDS = [*ROBOT_COMMANDS, "bench", "demo"]
+COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "bench", "demo"]
 
 
 @pytest.mark.parametrize(
@@ -75,6 +75,16 @@ COMMANDS = [*ROBOT_COMMANDS, "bench", "demo"]
         (["compare", "2r", "3s"], "3s"),
         (["report", "2r", "--out", "/no/such/folder/r.html"], "/no/such/folder"),
         (["view", "2r", "--port", "-1"], "port"),
+        (["simulate", "2r", "--plot", "x.xyz"], "unknown ending '.xyz': endings: .png"),
+        (["simulate", "2r", "--out", "x.doc"], "unknown ending '.doc'"),
+        (["simulate", "2r", "--out", "no/such/x.npz"], "--out no/such/x.npz: there is no folder 'no/such': make it"),
+        (["torques", "2r", "--out", "no/such/x.csv"], "there is no folder 'no/such'"),
+        (["audit", "2r", "--sarif", "no/such/x.json"], "there is no folder 'no/such'"),
+        (["equations", "2r", "--out", "."], "--out . is a folder"),
+        (["edit", "2r", "x.urdf", "--lock", "elbow"], "--lock elbow: expected JOINT=VALUE"),
+        (["edit", "2r", "x.urdf", "--lock", "elbow=far"], "'far' is no number"),
+        (["edit", "2r", "x.urdf", "--lock", "elbw=0"], "did you mean 'elbow'"),
+        (["edit", "2r", "x.urdf", "--gravity", "9.81"], "gravity"),
         (["nonsense"], "nonsense"),
     ],
     ids=lambda given: " ".join(given) if isinstance(given, list) else "",
@@ -105,6 +115,76 @@ def test_info_tells_what_a_robot_is_made_of(capsys):
     assert "7 degrees of freedom (nq = 7), fixed base, 17.42 kg" in shown
     assert "panda_joint4  revolute" in shown and "panda_hand_tcp" in shown
     assert max(map(len, shown.splitlines())) <= 80
+
+
+def test_info_tells_all_that_the_import_noted(tmp_path, capsys):
+    file = tmp_path / "arm [1].urdf"
+    text = path("3r").read_text("utf-8").replace("<robot ", "<!-- -->\n<robot ", 1)
+    file.write_text(text.replace("</robot>", "<transmission name='[/b] [red]'/></robot>"), "utf-8")
+    assert cli.main(["info", str(file)]) == 0
+    shown = capsys.readouterr().out
+    assert "Import: 0 warnings, 1 remarks" in shown
+    assert "arm [1].urdf" in shown and "<transmission name='[/b] [red]'>" in shown
+
+
+def test_info_shows_what_acts_in_the_joints(capsys):
+    assert cli.main(["info", "delta"]) == 0
+    shown = capsys.readouterr().out
+    assert "3 equations of loops" in shown and "gravity 0 0 -9.81 m/s²" in shown
+    assert re.search(r"motor1 +0 +0 +0\.02 +0\n", shown)
+    assert "speed in rad/s or m/s, effort in N·m or N" in shown
+
+
+def _no_constant(word):
+    raise AssertionError(f"{word} is not JSON")
+
+
+def test_json_has_no_infinities(capsys):
+    assert cli.main(["info", "cartpole", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out, parse_constant=_no_constant)
+    assert content["joints"][1]["upper"] == [None] and content["gravity"] == [0.0, 0.0, -9.81]
+
+
+def test_version_and_bundled_robots(capsys):
+    assert cli.main(["--version"]) == 0
+    assert capsys.readouterr().out.startswith("dalembert ")
+    assert cli.main(["robots", "--json"]) == 0
+    found = {row["name"]: row for row in json.loads(capsys.readouterr().out)}
+    assert found["delta"]["loop equations"] == 3 and found["ur5e"]["mass"] == pytest.approx(20.6)
+    assert cli.main(["robots"]) == 0
+    assert "quadruped  free" in capsys.readouterr().out
+
+
+def test_arguments_of_xacro_files_and_mimic_joints(tmp_path, capsys):
+    pytest.importorskip("xacrodoc")
+    file = tmp_path / "arm.urdf.xacro"
+    file.write_text(
+        """<robot name="arm" xmlns:xacro="http://ros.org/wiki/xacro"><xacro:arg name="prefix" default=""/>
+        <link name="$(arg prefix)a"/><link name="b"/><joint name="j" type="fixed"><parent link="$(arg prefix)a"/>
+        <child link="b"/></joint></robot>""",
+        "utf-8",
+    )
+    for text in ("prefix:=left_", "prefix=left_"):
+        assert cli.main(["info", str(file), "--arg", text]) == 0
+        assert "left_a" in capsys.readouterr().out
+    assert cli.main(["compare", str(file), str(file), "--arg", "prefix:=left_", "--mimic", "free"]) == 0
+    assert cli.main(["info", "2r", "--arg", "prefix:=left_"]) == 2
+    assert cli.main(["info", str(file), "--arg", "prefix"]) == 2
+    assert cli.main(["info", "2r", "--mimic", "fre"]) == 2
+    assert "did you mean 'free'" in capsys.readouterr().err
+
+
+def test_torques_say_what_they_leave_out(capsys):
+    assert cli.main(["torques", "four_bar"]) == 0
+    assert "the loops are taken as open" in " ".join(capsys.readouterr().out.split())
+    assert cli.main(["torques", "quadrotor", "--json"]) == 0
+    assert "would have to hold it" in json.loads(capsys.readouterr().out)["log"][0]
+
+
+def test_cures_of_many_findings_alike_are_said_once(capsys):
+    assert cli.main(["audit", "panda", "--rule", "shape"]) == 0
+    shown = capsys.readouterr().out
+    assert shown.count("info link") > 3 and shown.count("robot.check_inertia()") == 1
 
 
 def test_info_as_json(capsys):
@@ -253,3 +333,50 @@ def test_report_is_one_offline_page(tmp_path, capsys):
     assert "shoulder_lift_joint" in page and "<svg" in page and "srcdoc=" in page
     body = re.sub(r'srcdoc="[^"]*"', "", page)
     assert not re.search(r'(src|href)="https?:', body)
+
+
+def test_reports_of_robots_without_mass_or_joints(tmp_path, capsys):
+    for library in ("jinja2", "matplotlib"):
+        pytest.importorskip(library)
+    links = '<link name="a"/><link name="b"/>'
+    joint = '<joint name="j" type="{}"><parent link="a"/><child link="b"/></joint>'
+    for kind, code in (("continuous", 0), ("fixed", 2)):
+        file = tmp_path / f"{kind}.urdf"
+        file.write_text(f'<robot name="r">{links}{joint.format(kind)}</robot>', "utf-8")
+        out = tmp_path / f"{kind}.html"
+        assert cli.main(["report", str(file), "--out", str(out), "--no-scene", "--json"]) == code
+        assert out.exists() == (code == 0)
+    captured = capsys.readouterr()
+    assert json.loads(captured.out)["robot"] == "r" and "no joint that moves" in captured.err
+
+
+def test_an_audit_that_finds_nothing(capsys):
+    assert cli.main(["audit", "2r", "--rule", "left-right"]) == 0
+    assert "score 100 of 100, 0 errors, 0 warnings, 0 info, 1 rules passed" in capsys.readouterr().out
+
+
+def test_sarif_names_file_and_line(tmp_path, capsys):
+    link = '<link name="l"><inertial><mass>-1</mass></inertial></link>'
+    file, sarif = tmp_path / "w.sdf", tmp_path / "w.sarif"
+    file.write_text(f'<sdf version="1.9"><world name="w">\n<model name="m">{link}</model></world></sdf>', "utf-8")
+    assert cli.main(["audit", f"{file}#m", "--rule", "import", "--sarif", str(sarif)]) == 0
+    place = json.loads(sarif.read_text("utf-8"))["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"].endswith("/w.sdf") and place["region"] == {"startLine": 2}
+    capsys.readouterr()
+
+
+def test_edit_writes_the_changed_robot(tmp_path, capsys):
+    file = tmp_path / "cell.urdf"
+    options = ["--lock", "elbow_joint=0.5", "--remove", "tool0", "--attach", "2r", "--prefix", "g_", "--payload", "2"]
+    arguments = ["edit", "ur5", str(file), *options, "--frame", "wrist_3_link", "--gravity", "0,0,-1.6"]
+    assert cli.main(arguments) == 0
+    shown = capsys.readouterr().out
+    assert "joints locked: 'elbow_joint' at 0.5" in shown and "7 degrees of freedom (were 6)" in shown
+    made, before = load(file), load("ur5")
+    mass = [sum(body.mass for body in robot.bodies) for robot in (made, before, load("2r"))]
+    assert mass[0] == pytest.approx(mass[1] + mass[2] + 2.0)
+    assert made.model.gravity.tolist() == [0.0, 0.0, -1.6] and made.joints[-1].name == "g_elbow"
+    assert cli.main(["edit", "2r", str(file), "--scale", "2", "--reroot", "link2", "--merge", "tool", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert len(content["edits"]) >= 3 and all(finding["where"] == "edit of '2r'" for finding in content["edits"])
+    assert load(file).bodies[0].name == "link2"

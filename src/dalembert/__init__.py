@@ -83,3 +83,7 @@ def __getattr__(name: str) -> Any:
 
     room = import_module(f".{_LATER[name]}", __name__)
     return room if name == "elements" else getattr(room, name)
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__} - {"Any", "TYPE_CHECKING", "annotations"})

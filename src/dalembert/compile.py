@@ -275,11 +275,11 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
         return quantity.evaluate(model, options, *inputs)
 
     def build() -> Function:
-        return trace(compute, sizes, name, _unit_quaternions(model, sizes) if quantity.normalized else None)
+        guards = _unit_quaternions if quantity.normalized else _some_quaternions
+        return trace(compute, sizes, name, guards(model, sizes))
 
     def explain(named: dict[str, np.ndarray]) -> None:
-        if quantity.normalized:
-            check_quaternions(model, name, named)
+        check_quaternions(model, name, named, unit=quantity.normalized)
 
     identity = f"{sources()} {model.fingerprint} {name} {options!r}"
     return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.shape(model, options)], build, explain)
@@ -307,6 +307,16 @@ def _unit_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list
     return guards
 
 
+def _some_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list[Any]]:
+    """The guards of a function that brings quaternions to unit length: they must have one."""
+
+    def guards(*inputs: np.ndarray) -> list[Any]:
+        found = quaternions(model, dict(zip(sizes, inputs, strict=True)))
+        return [quaternion @ quaternion > 0.0 for _, quaternion in found]
+
+    return guards
+
+
 def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray]]:
     """(joint name, quaternion (…, 4)) of every configuration among the inputs."""
     return [
@@ -318,18 +328,18 @@ def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, n
     ]
 
 
-def check_quaternions(model: Model, name: str, named: dict[str, np.ndarray]) -> None:
-    """Raise the error for the first quaternion that is not of unit length."""
+def check_quaternions(model: Model, name: str, named: dict[str, np.ndarray], unit: bool = True) -> None:
+    """Raise the error for the first quaternion that is not of unit length; unit=False: that has no length."""
     for argument, a in named.items():
         for begin, rows in states(a, FLOATS[0]):
             for joint, quaternion in quaternions(model, {argument: rows}):
                 lengths = np.linalg.norm(quaternion, axis=-1)
-                bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE)
+                bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE if unit else lengths**2 == 0.0)
                 if len(bad):
-                    place = _place(begin + bad[0], a)
+                    cure = f"1 to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
                     raise DalembertError(
-                        f"{name}: the quaternion of joint {joint!r}{place} has length {lengths[bad[0]]:.9g}, expected "
-                        f"1 to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
+                        f"{name}: the quaternion of joint {joint!r}{_place(begin + bad[0], a)} has length "
+                        f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is no rotation'}"
                     )
 
 

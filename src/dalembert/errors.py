@@ -19,9 +19,16 @@ def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> D
     DalembertError("unknown joint 'elbw': did you mean 'elbow'? joints: shoulder, elbow")
     """
     names = list(valid)
-    near = get_close_matches(str(name), names, n=1)
-    guess = f": did you mean {near[0]!r}?" if near else ":"
-    plural = kind[:-1] + "ies" if kind.endswith("y") else kind + "s"
+    plain = {text.lower(): text for text in reversed(names)}
+    asked = str(name).lower()
+    near = get_close_matches(str(name), names, n=1) or get_close_matches(asked, plain, n=1)
+    near = near or [text for text in plain if len(asked) > 2 and asked in text][-1:]  # "tcp": "panda_hand_tcp"
+    guess = f": did you mean {plain.get(near[0], near[0])!r}?" if near else ":"
+    plural = " or ".join(_plural(word) for word in kind.split(" or "))
     listed = ", ".join(names[:LISTED]) + (f", … ({len(names)} in all)" if len(names) > LISTED else "")
     listing = f"{plural}: {listed}" if names else f"there are no {plural}"
     return DalembertError(f"{where + ': ' if where else ''}unknown {kind} {name!r}{guess} {listing}")
+
+
+def _plural(word: str) -> str:
+    return word[:-1] + "ies" if word[-1] == "y" and word[-2] not in "aeou" else word.removesuffix("s") + "s"

@@ -17,6 +17,12 @@ from .model import Model
 from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options, checked
 from .structure import ORIGIN, Wrench
 
+# words of another library, and what is asked for with them here
+PINOCCHIO = {
+    "local": "'body'",
+    "local_world_aligned": "'world'",
+}
+
 
 class Keywords(TypedDict, total=False):
     """Keywords of every numeric method.
@@ -189,7 +195,14 @@ class Evaluation:
 
     def _axes(self, axes: str) -> str:
         """Checked: "world", "body" or the name of a frame."""
-        return axes if isinstance(axes, str) and axes in ("world", "body") else self._name("axes", axes)
+        if isinstance(axes, str) and axes in ("world", "body"):
+            return axes
+        try:
+            return self._name("axes", axes)
+        except DalembertError as error:
+            meant = PINOCCHIO.get(str(axes).lower())
+            hint = f"axes={axes!r} is {meant} here" if meant else str(error)
+            raise DalembertError(f"axes: expected 'world', 'body' (the frame's own) or a frame; {hint}") from None
 
     def _name(self, what: str, name: str) -> str:
         """The name of a frame, checked."""
@@ -223,6 +236,8 @@ class Evaluation:
     def _load_place(self, wrench: Wrench) -> LoadPlace:
         if not isinstance(wrench, Wrench):
             raise DalembertError(f"external: expected a sequence of dalembert.Wrench, got {type(wrench).__name__}")
+        if not wrench.frame:
+            raise DalembertError("external: a Wrench says on which frame it acts: write Wrench(…, frame='tool')")
         self.model.frame(wrench.frame)
         if wrench.axes not in ("frame", "world"):
             self.model.frame(wrench.axes)

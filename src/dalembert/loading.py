@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .compile import function_call
-from .errors import DalembertError, unknown
+from .errors import DalembertError
 from .model import ModelBuilder as _ModelBuilder
 from .robot import Robot
 from .robots import names as bundled_names
@@ -39,12 +39,9 @@ def load(
     """
     from . import formats  # reads files, which needs an XML library
 
-    bundled = bundled_names()
     given: Any = source
-    if isinstance(source, str) and source in bundled:
+    if isinstance(source, str) and source in bundled_names():
         given = bundled_path(source)
-    elif isinstance(source, str) and source.isidentifier() and not os.path.exists(source):
-        raise unknown("robot", source, bundled, "load")
     options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
     return Robot(*formats.read(given, **options))
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .editing import ModelEditor
@@ -24,7 +25,7 @@ from .methods.regressor import Regressors
 from .methods.simulation import Simulation
 from .methods.viewing import Viewing
 from .model import Model
-from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, joint_info
+from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -66,6 +67,12 @@ class Robot(
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"
+
+    def _repr_html_(self) -> str:
+        """What notebooks show: the joints as a table, and how much the import noted."""
+        warnings = sum(finding.severity == "warning" for finding in self.import_log)
+        noted = f"; import: {warnings} warnings, see import_log" if warnings else ""
+        return f"<p>{escape(repr(self))}{noted}</p>{html_table(self.model)}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.import_log)

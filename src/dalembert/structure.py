@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from html import escape
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -107,3 +108,27 @@ def body_info(model: Model, index: int) -> BodyInfo:
 def frame_info(model: Model, frame: Frame) -> FrameInfo:
     """A frame of the model."""
     return FrameInfo(frame.name, model.bodies[frame.body].name, frame.placement.matrix())
+
+
+def html_table(model: Model) -> str:
+    """The joints of a model as an HTML table, for notebooks: names are escaped, angles are in degrees."""
+    rows = []
+    for index, body in enumerate(model.bodies):
+        if body.joint.nv:
+            joint = joint_info(model, index)
+            cells = [joint.name, _kind(joint), joint.parent, joint.child, _range(joint), f"{body.inertia.mass:.4g}"]
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+    heads = "".join(f"<th>{head}</th>" for head in ("joint", "kind", "parent", "child", "range", "mass [kg]"))
+    return f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _kind(joint: JointInfo) -> str:
+    return f"{joint.kind}, follows {joint.leader}" if joint.leader else joint.kind
+
+
+def _range(joint: JointInfo) -> str:
+    if joint.lower.size != 1 or not np.isfinite([joint.lower[0], joint.upper[0]]).any():
+        return ""
+    turns = joint.kind in ("revolute", "continuous", "screw")
+    low, high = np.degrees([joint.lower[0], joint.upper[0]]) if turns else (joint.lower[0], joint.upper[0])
+    return f"{low:.4g} … {high:.4g}{'°' if turns else ' m'}"

@@ -82,13 +82,35 @@ def _read_csv(path: Path) -> tuple[Table, str]:
     with path.open(newline="", encoding="utf-8-sig") as file:
         lines = file.read().splitlines()
     notes = [line[1:].strip() for line in lines if line.startswith("#")]
-    head, *rows = csv.reader(line for line in lines if line.strip() and not line.startswith("#"))
+    kept = [line for line in lines if line.strip() and not line.startswith("#")]
+    if not kept:
+        raise DalembertError(f"{path}: the file is empty; expected a line of names, then rows of numbers")
+    if ";" in kept[0] or "\t" in kept[0]:
+        raise DalembertError(f"{path}: cells are parted by {';' if ';' in kept[0] else 'tabs'}, expected commas")
+    head, *rows = csv.reader(kept)
     names = [name.strip() for name in head]
     for number, row in enumerate(rows):
         if len(row) != len(names):
             raise DalembertError(f"{path}: row {number + 1} has {len(row)} cells, the header {len(names)}")
-    values = np.array(rows, float).reshape(len(rows), len(names))
+    try:
+        values = np.array(rows, float).reshape(len(rows), len(names))
+    except ValueError:
+        number, name, cell = next(
+            (number, name, cell)
+            for number, row in enumerate(rows, 1)
+            for name, cell in zip(names, row, strict=True)
+            if not _is_number(cell)
+        )
+        raise DalembertError(f"{path}: row {number} has {cell!r} for {name}, expected a number") from None
     return {name: values[:, k] for k, name in enumerate(names)}, "\n".join(notes)
+
+
+def _is_number(cell: str) -> bool:
+    try:
+        float(cell)
+    except ValueError:
+        return False
+    return True
 
 
 def _write_parquet(path: Path, table: Table, notes: str) -> None:

@@ -12,6 +12,7 @@ from .errors import DalembertError
 from .robot import Robot
 from .tables import Table, read_table, write_table
 
+SLACK = 1e-3  # rad or m by which a measured position may miss a limit
 TIMES = ("t", "time", "timestamp", "stamp", "seconds")
 # words that files use for a joint's position, velocity, acceleration and effort; {} is the joint
 WORDS = {
@@ -57,7 +58,21 @@ def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
     if a is None:
         a = np.gradient(v, t, axis=0)
         log.append("accelerations come from differences of the velocities")
-    return Trajectory(t, q, v, a, tau, tuple(log), Path(path).name)
+    return Trajectory(t, q, v, a, tau, (*log, *_outside(robot, q)), Path(path).name)
+
+
+def _outside(robot: Robot, q: np.ndarray) -> list[str]:
+    """What a motion says beyond the limits of the joints: often degrees, or another robot's."""
+    beyond = []
+    for body in robot.model.independent:
+        joint, x = body.joint, q[:, body.q]
+        if joint.nq == 1 and (np.any(x < joint.lower - SLACK) or np.any(x > joint.upper + SLACK)):
+            reached = f"{x.min():.4g} to {x.max():.4g}, limits {joint.lower[0]:.4g} to {joint.upper[0]:.4g}"
+            beyond.append(f"{joint.name} ({reached})")
+    if not beyond:
+        return []
+    others = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
+    return [f"positions leave the limits of {beyond[0]}{others}; expected rad and m"]
 
 
 def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Trajectory) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Wrench, function, load
+from dalembert import ModelBuilder, Wrench, function, load
 from robust.machines import tree
 from robust.messages import raises
 
@@ -228,6 +228,58 @@ def test_functions_of_one_s_own(arm):
         function(lambda q, k: q, arm)
 
 
+def test_axes_of_other_libraries_are_known(arm):
+    with raises("axes: expected 'world', 'body' (the frame's own) or a frame; axes='LOCAL' is 'body' here"):
+        arm.jacobian(Q, "tool0", axes="LOCAL")
+    with raises("axes: expected 'world', 'body'", "unknown frame 'wold'"):
+        arm.jacobian(Q, "tool0", axes="wold")
+
+
+def test_fixed_links_are_no_bodies(arm):
+    with raises("'tool0' is no body of its own", "body 'wrist_3_link'", "robot.frame('tool0')"):
+        arm.body("tool0")
+    with raises("unknown frame 'tcp': did you mean 'panda_hand_tcp'?"):
+        load("panda").frame("tcp")
+
+
+def test_how_many_random_configurations(arm):
+    for n in (-1, 2.5, True, "3"):
+        with raises(f"random: n is {n!r}, expected how many"):
+            arm.random(np.random.default_rng(0), n)
+    assert arm.random(np.random.default_rng(0), np.int64(2)).shape == (2, 6)
+
+
+def test_a_quaternion_of_no_length_cannot_be_normalized():
+    robot = load("quadrotor")
+    robot.normalize(2.0 * robot.neutral())
+    for q, place in ((np.zeros(7), "'body'"), (np.zeros((2, 7)), "of state 0")):
+        with raises("normalize: the quaternion of joint", place, "has length 0, expected more"):
+            robot.normalize(q)
+
+
+def test_edits_that_are_not_understood(arm):
+    for given in ("elbow_joint", ["elbow_joint"]):
+        with raises("lock: expected joints and the values they are held at, as lock(elbow=0.3)", repr(given)):
+            arm.edit().lock(given)
+    with raises("scale: length is '2', expected a factor above 0"):
+        arm.edit().scale("2")
+    assert repr(arm.edit()) == "<ModelEditor of 'ur5': no edits yet>"
+    assert "joints locked: 'elbow_joint' at 0.5" in repr(arm.edit().lock(elbow_joint=0.5))
+
+
+def test_builders_know_their_arguments():
+    builder = ModelBuilder("arm")
+    with raises("body 'upper': add_body: unknown argument 'axsi': did you mean 'axis'?"):
+        builder.add_body("upper", parent="world", joint="revolute", axsi=(0, 0, 1))
+    assert repr(builder) == "<ModelBuilder 'arm': no bodies yet>"
+
+
+def test_the_package_lists_what_it_has():
+    import dalembert
+
+    assert set(dalembert.__all__) <= set(dir(dalembert)) and "TYPE_CHECKING" not in dir(dalembert)
+
+
 def test_time_steps(arm):
     with raises("integrate: dt is of type str, not an array of real numbers"):
         arm.integrate(Q, Q, "soon")
@@ -240,6 +292,8 @@ def test_time_steps(arm):
 
 
 def test_wrenches(arm):
+    with raises("external: a Wrench says on which frame it acts"):
+        arm.bias(Q, Q, external=[Wrench(force=(0, 0, 1))])
     push = Wrench(force=(0, 0, 1), frame="tool0")
     for external, said in (
         (push, "got a Wrench: write external=[…]"),

@@ -41,6 +41,18 @@ def dynamics(inside: str) -> str:
 
 
 WARNINGS = {
+    "misspelt element": ({"link": GOOD + "<pos>0 0 1 0 0 0</pos>"}, "4 <pos>", "<pos> in <link> is not known"),
+    "misspelt limit": (
+        {"joint": "<axis><xyz>0 0 1</xyz><limit><lowr>-1</lowr></limit></axis>"}, "7 <lowr>", "<lowr> in <limit>",
+    ),
+    "degrees": ({"link": GOOD + "<pose>0 0 0 0 90 0</pose>"}, "4 <pose>", "likely cause: degrees"),
+    "no mass in a loop": (
+        {
+            "link": GOOD.replace(">1<", ">0<"),
+            "extra": '<joint name="l" type="ball"><parent>a</parent><child>b</child></joint>',
+        },
+        "6 <joint name='j'>", "no mass at all, from 'b' on",
+    ),
     "negative mass": ({"link": GOOD.replace(">1</mass", ">-1</mass")}, "4 <link name='b'>", "mass is negative"),
     "no mass": ({"link": GOOD.replace(">1</mass", ">0</mass")}, "4 <link name='b'>", "mass is 0 but"),
     "negative moment": ({"link": GOOD.replace("<ixy>0", "<ixy>2")}, "4 <link", "negative principal moment"),
@@ -157,3 +169,14 @@ def test_wind_of_a_world_is_physics() -> None:
     text = sdf().replace("<model", "<world name='w'><gravity>0 0 0</gravity><wind><linear_velocity>1 0 0"
                          "</linear_velocity></wind><model").replace("</model>", "</model></world>")  # fmt: skip
     assert [finding.what for finding in log(text)] == ["wind blows in the world"]
+
+
+def test_what_was_meant_by_a_misspelt_word() -> None:
+    (finding,) = log(sdf(link=GOOD + "<pos>0 0 1 0 0 0</pos>"))
+    assert finding.action == "not used: did you mean 'pose'?"
+
+
+def test_a_link_beside_its_axis_is_told() -> None:
+    (finding,) = log(sdf(joint=AXIS + "<pose>1 0 0 0 0 0</pose>"))
+    assert (finding.severity, finding.where) == ("info", "<string>:4 <link name='b'>")
+    assert "beside the axis" in finding.what and "named and placed like the joint" in finding.action

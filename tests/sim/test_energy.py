@@ -109,6 +109,11 @@ def test_audit_tells_which_step_would_do() -> None:
     assert "good" in robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0).audit().text
 
 
+def test_audit_names_the_accounts_that_moved() -> None:
+    text = load("2r").simulate([0.3, 0.2], [0.0, 0.0], 0.1, np.array([1.0, 0.0])).audit().text
+    assert "actuator shoulder: " in text and "actuator elbow" not in text and "1 more accounts: 0 J put in" in text
+
+
 def test_elements_refuse_what_they_cannot_act_on() -> None:
     robot = load("quadruped")
     q, v = robot.neutral(), np.zeros(robot.nv)

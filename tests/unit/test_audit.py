@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, load
+from dalembert import DalembertError, ModelBuilder, load
 from dalembert.audit import RULES, Suppression, read_suppressions, run_audit
 
 ARM = """
@@ -244,11 +244,22 @@ def test_json_and_sarif_hold_the_findings() -> None:
     content = json.loads(audit.json())
     assert content["facts"]["nv"] == 3 and not content["ok"]
     assert [f["rule"] for f in content["findings"]] == [f.rule for f in audit.findings]
-    run = json.loads(audit.sarif("arm.urdf"))["runs"][0]
+    run = json.loads(audit.sarif("my robots/arm é.urdf"))["runs"][0]
     assert {rule["id"] for rule in run["tool"]["driver"]["rules"]} == set(RULES)
     worst = run["results"][0]
     assert (worst["ruleId"], worst["level"]) == ("inertia-possible", "error")
-    assert worst["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "arm.urdf"
+    assert worst["locations"][0]["physicalLocation"]["artifactLocation"]["uri"] == "my%20robots/arm%20%C3%A9.urdf"
+
+
+def test_the_tightest_motor_is_in_the_text() -> None:
+    assert "tightest motor: joint 'shoulder_lift_joint' holds" in str(load("ur5e").audit(payload=5.0))
+
+
+def test_a_robot_that_cannot_move_has_no_laws_to_try() -> None:
+    builder = ModelBuilder("block")
+    builder.add_body("block", parent="world", mass=1.0, inertia=np.eye(3))
+    audit = builder.build().audit()
+    assert audit.ok and not audit.headroom and "mass-matrix" not in audit.passed
 
 
 def test_unknown_rules_are_named() -> None:

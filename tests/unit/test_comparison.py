@@ -185,3 +185,23 @@ def test_mimics_gravity_closures_and_kinds():
     assert compare(slider(), slider(kind="continuous")).same
     with pytest.raises(DalembertError, match="expected two robots or models, got str"):
         compare(slider(), "ur5")
+
+
+def test_floating_in_a_world_or_by_itself_is_the_same() -> None:
+    """A floor makes the world a link of its own, as in MJCF files; the robot is the one that URDF has."""
+    robots = []
+    for floor in (True, False):
+        builder = ModelBuilder("hopper")
+        heavy = {"mass": 1.0, "com": (0.1, 0.0, 0.0), "inertia": np.diag([0.02, 0.03, 0.04])}
+        if floor:
+            builder.add_body("world", parent="world", joint_name="ground")
+            builder.add_frame("corner", body="world", xyz=(1, 1, 0))
+        builder.add_body("trunk", parent="world", joint="free", **heavy)
+        builder.add_body("leg", parent="trunk", joint="revolute", xyz=(0, 0, -0.3), **heavy)
+        robots.append(builder.build())
+    for a, b in (robots, robots[::-1]):
+        found = compare(a, b)
+        assert found.same, str(found)
+        assert found.notes == ("hopper floats in a link 'world', which is left out",) and len(found.joints) == 2
+    assert not compare(robots[0], robots[1].edit().set_inertia("leg", mass=1.1).done()).same
+    assert compare(robots[0], robots[0]).same

@@ -142,6 +142,15 @@ def test_links_without_mass_are_reported() -> None:
         read_dh(kinematics.encode(), strict=True)
 
 
+@pytest.mark.parametrize(
+    ("unit", "alpha", "cause"), [("deg", 1.5708, "radians"), ("deg", -3.14159, "radians"), ("rad", 90, "degrees")]
+)
+def test_angles_in_the_other_unit_are_doubted(unit: str, alpha: float, cause: str) -> None:
+    (finding,) = table((HEAD + JOINT).replace('"deg"', f'"{unit}"').replace("alpha = 90", f"alpha = {alpha}"))[1]
+    assert (finding.severity, finding.where) == ("warning", "<bytes>:8 joint 'hip' (entry 1)")
+    assert f"likely cause: {cause}" in finding.what
+
+
 def test_by_name_and_by_load(tmp_path: Path) -> None:
     file = tmp_path / "arm.dh.toml"
     file.write_text(HEAD + JOINT)
@@ -164,7 +173,7 @@ BROKEN = {
     "no joints": (HEAD, ": the table has no joint; add ..joint"),
     "convention": (changed("standard", "standart"), ":1: unknown convention 'standart': did you mean 'standard'"),
     "no convention": (changed('convention = "standard"', ""), ": convention is missing"),
-    "no unit": (changed('angles = "deg"', ""), ": angles is missing"),
+    "no unit": (changed('angles = "deg"', ""), ': angles is missing: write angles = "rad" or "deg"'),
     "unit": (changed('"deg"', '"degrees"'), ":2: unknown angles 'degrees'.*rad, deg"),
     "unknown key": (changed("alpha", "alhpa"), ":8 joint 'hip' .entry 1.: unknown key 'alhpa': did you mean 'alpha'"),
     "unknown table": (MORE + "[tol]", ": unknown key 'tol': did you mean 'tool'"),
@@ -182,7 +191,7 @@ BROKEN = {
     "bigger integer": (changed("a = 0.3", "a = 1" + "0" * 5000), ": not TOML that can be read"),
     "two numbers": (changed("[-0.1, 0, 0]", "[-0.1, 0]"), ":11 .*com has 2 values, expected 3 numbers"),
     "no list": (changed("[-0.1, 0, 0]", "3"), ":11 .*com has 3, expected 3 numbers"),
-    "six moments": (changed("[0.01, 0.02, 0.02]", "[1, 1, 1, 0, 0, 0]"), ":12 .*inertia has 6 values, expected 3"),
+    "six moments": (changed("[0.01, 0.02, 0.02]", "[1, 1, 1, 0, 0, 0]"), ":12 .*inertia has 6 numbers.*three rows"),
     "not symmetric": (
         changed("[0.01, 0.02, 0.02]", "[[1, 0, 0.1], [0, 1, 0], [0, 0, 1]]"),
         ":12 .*is not symmetric: make it so",

@@ -316,3 +316,14 @@ def test_scaling_refuses_friction_that_has_two_speeds():
     builder.add_body("a", parent="world", joint="cylindrical", friction=(0.1, 0.2), **BALL)
     with pytest.raises(DalembertError, match=r"joint 'a' has friction against turning and against sliding"):
         builder.build().edit().scale(2.0)
+
+
+def test_robots_without_mass_can_be_edited() -> None:
+    """Kinematics alone: a file without inertias."""
+    builder = ModelBuilder("arm")
+    for name, parent in (("upper", "world"), ("fore", "upper"), ("hand", "fore")):
+        builder.add_body(name, parent=parent, joint="revolute", axis=(0, 1, 0), xyz=(0, 0, 0.3))
+    robot = builder.build()
+    held = robot.edit().lock(fore=0.3).add_frame("tool", body="hand").scale(2.0).done()
+    assert held.nv == 2 and held.body("hand").mass == 0.0
+    assert robot.edit().remove("hand").reroot("fore").done().nv == 2

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import numpy as np
@@ -214,6 +215,17 @@ def test_geometry_can_be_left_out(tmp_path):
         findings = shaped(Sphere(0.1)).build().save(tmp_path / f"arm{ending}", geometry=False)
         assert any("geometry=False" in finding.action for finding in findings)
         assert "sphere" not in (tmp_path / f"arm{ending}").read_text()
+
+
+def test_meshes_that_were_not_found_keep_their_name(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    builder = ModelBuilder("arm")
+    builder.add_body("upper", parent="world", mass=1.0)
+    names = ["package://other/meshes/a.stl", "meshes/b.stl"]
+    for name in names:
+        builder.add_geometry(Mesh(name), body="upper")
+    builder.build().save("arm.urdf", package=tmp_path)
+    assert re.findall('filename="(.*?)"', (tmp_path / "arm.urdf").read_text()) == names
 
 
 def test_meshes_keep_their_path_or_take_that_of_a_package(tmp_path):

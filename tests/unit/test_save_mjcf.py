@@ -7,6 +7,7 @@ import pytest
 
 from dalembert import DalembertError, ModelBuilder
 from dalembert.formats import read, write
+from dalembert.model.geometry import Polyhedron
 from dalembert.spatial import Inertia
 from saving import again, assert_same_dynamics
 from trees import random_mass, random_model
@@ -119,3 +120,66 @@ def test_frames_and_shapes_of_the_world(tmp_path):
     back = again(model, tmp_path / "p.xml")
     assert {"world", "rod", "post", "mark"} == {frame.name for frame in back.frames}
     np.testing.assert_allclose(back.frame("mark").placement.p, (1, 0, 2))
+
+
+HOPPER = """<mujoco model="hopper"><compiler angle="radian"/><worldbody><body name="torso" pos="0 0 1.2">
+  <joint name="x" type="slide" axis="1 0 0" armature="0.1"/><joint name="z" type="slide" axis="0 0 1" damping="0.3"/>
+  <joint name="pitch" axis="0 1 0" pos="0.1 0 0.2"/><geom type="sphere" size="0.1" mass="3"/>
+  <body name="leg" pos="0 0 -0.5" euler="0.1 0.2 0.3"><joint name="knee" axis="0 1 0" pos="0 0 0.1" range="-1 1"/>
+  <joint name="ankle" axis="1 0 0" pos="0.2 0 0"/><geom type="box" size=".1 .2 .3" mass="1"/><site name="toe"/></body>
+</body></worldbody></mujoco>"""
+
+
+def test_several_joints_of_a_body_stay_joints_of_that_body(tmp_path):
+    """A body with several joints is read as a chain of links without mass, which MuJoCo would refuse."""
+    model = read(HOPPER)[0]
+    assert write(model, tmp_path / "hopper.xml") == ()
+    back = read(tmp_path / "hopper.xml")[0]
+    assert [frame.name for frame in back.frames] == [frame.name for frame in model.frames]
+    assert_same_dynamics(model, back)
+    m = mujoco.MjModel.from_xml_path(str(tmp_path / "hopper.xml"))
+    assert [m.body(i).name for i in range(m.nbody)] == ["world", "torso", "leg"]
+    assert m.joint("pitch").pos.tolist() == [0.1, 0.0, 0.2] and m.body("torso").jntnum.tolist() == [3]
+
+
+def test_links_without_mass_become_joints_of_what_they_carry(tmp_path):
+    """Each with a joint frame of its own, turned and off the axis; the last one a universal joint, then a ball."""
+    builder = ModelBuilder("arm")
+    turned = {"xyz": (0.1, 0.2, 0.3), "rpy": (0.3, -0.2, 0.5)}
+    builder.add_body("base", parent="world", **HEAVY)
+    builder.add_body("a", parent="base", joint="revolute", axis=(1, 0, 0), armature=0.1, **turned)
+    builder.add_body("b", parent="a", joint="prismatic", axis=(0, 1, 0), damping=0.2, **turned)
+    builder.add_body("c", parent="b", joint="universal", **turned)
+    builder.add_body("d", parent="c", joint="revolute", axis=(0, 0, 1), **turned, **HEAVY)
+    builder.add_body("e", parent="d", joint="prismatic", axis=(0, 0, 1), **turned)
+    builder.add_body("f", parent="e", joint="ball", **turned, **HEAVY)
+    builder.add_frame("tool", body="f", xyz=(0, 0, 1))
+    model = builder.model()
+    findings = write(model, tmp_path / "arm.xml")
+    assert any("'a', 'b', 'c'" in f.where and "one of the body 'd'" in f.action for f in findings)
+    back = read(tmp_path / "arm.xml")[0]
+    assert_same_dynamics(model, back)
+    assert {"base", "d", "f", "tool"} <= {frame.name for frame in back.frames}
+
+
+def test_links_without_mass_that_carry_frames_or_loops_are_refused(tmp_path):
+    for what in ("frame", "loop"):
+        builder = ModelBuilder("arm")
+        builder.add_body("base", parent="world", **HEAVY)
+        builder.add_body("a", parent="base", joint="revolute", axis=(1, 0, 0))
+        builder.add_body("b", parent="a", joint="revolute", axis=(0, 1, 0), **HEAVY)
+        if what == "frame":
+            builder.add_frame("on_a", body="a")
+        else:
+            builder.add_closure("loop", "point", a="base", b="a")
+        with pytest.raises(DalembertError, match="link 'a': it moves and has no mass"):
+            write(builder.model(), tmp_path / "arm.xml")
+
+
+def test_polyhedra_too_large_for_an_attribute_are_left_out(tmp_path):
+    builder = pendulum(**HEAVY)
+    vertices = np.random.default_rng(0).normal(size=(100_001, 3))
+    builder.add_geometry(Polyhedron(vertices, np.array([[0, 1, 2], [0, 1, 3], [0, 2, 3], [1, 2, 3]])), body="rod")
+    (finding,) = write(builder.model(), tmp_path / "p.xml")
+    assert "100001 vertices" in finding.what and "left out" in finding.action
+    assert not read(tmp_path / "p.xml")[0].body("rod").parts[0].geometry

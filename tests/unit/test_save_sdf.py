@@ -57,9 +57,36 @@ def test_a_floating_base(tmp_path):
     assert [finding.where for finding in findings] == ["joint 'loose'"]
     assert_same_dynamics(builder.model(), read(tmp_path / "box.sdf")[0])
     builder.add_body("ball", parent="box", joint="free", joint_name="fly", **HEAVY)
-    with pytest.raises(DalembertError, match="joint 'fly': only the base of a model floats in SDF"):
+    with pytest.raises(DalembertError, match="joint 'fly': only what nothing holds to the world floats in SDF"):
         write(builder.model(), tmp_path / "box.sdf")
     builder = ModelBuilder("box")
     builder.add_body("box", parent="world", joint="free", xyz=(0, 0, 1), damping=0.1, **HEAVY)
     with pytest.raises(DalembertError, match="damping of a free joint, which SDF does not have"):
         write(builder.model(), tmp_path / "box.sdf")
+
+
+@pytest.mark.parametrize("robots", [1, 2])
+def test_robots_that_float_over_a_ground_float(tmp_path, robots):
+    """As MJCF files have them: the base is the world, with a floor, and nothing is held to it."""
+    builder = ModelBuilder("fleet")
+    builder.add_body("world", parent="world", joint_name="ground")
+    heavy = {"mass": 1.0, "com": (0.1, 0, 0), "inertia": np.diag([0.02, 0.03, 0.04])}
+    for k in range(robots):
+        builder.add_body(f"trunk{k}", parent="world", joint="free", **heavy)
+        builder.add_body(
+            f"leg{k}", parent=f"trunk{k}", joint="revolute", joint_name=f"hip{k}", xyz=(0, 0, 0.3), **heavy
+        )
+    model = builder.model()
+    assert write(model, tmp_path / "fleet.sdf") == ()
+    back = read(tmp_path / "fleet.sdf")[0]
+    assert_same_dynamics(model, back)
+    assert [b.joint.name for b in back.bodies if b.joint.nv] == [b.joint.name for b in model.bodies if b.joint.nv]
+
+
+def test_robots_that_float_beside_held_ones_are_refused(tmp_path):
+    builder = ModelBuilder("cell")
+    builder.add_body("world", parent="world", joint_name="ground")
+    builder.add_body("arm", parent="world", joint="revolute", mass=1.0, inertia=np.eye(3))
+    builder.add_body("part", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    with pytest.raises(DalembertError, match="joint 'part': only what nothing holds to the world floats"):
+        write(builder.model(), tmp_path / "cell.sdf")

@@ -242,3 +242,39 @@ def test_centres_of_mass_within_any_shape(shape):
         builder.add_geometry(shape, body="a", placement=TURNED)
         found = builder.build().check_inertia()
         assert (found == ()) is inside, found
+
+
+@pytest.mark.parametrize(
+    ("make", "said"),
+    [
+        (lambda: Box((0.1, 0.2)), r"Box: size is \(0.1, 0.2\), expected 3 finite numbers"),
+        (lambda: Sphere("big"), "Sphere: radius is 'big', expected a number"),
+        (lambda: Cylinder(0.1, np.inf), "Cylinder: length is inf, expected a finite number"),
+        (lambda: Mesh("a.stl", (1, 2)), "Mesh: scale is"),
+    ],
+)
+def test_shapes_of_wrong_numbers(make, said):
+    with pytest.raises(DalembertError, match=said):
+        make()
+
+
+def test_shapes_take_plain_numbers():
+    assert Box((1, 2, 3)).size.tolist() == [1.0, 2.0, 3.0]
+    assert Mesh("a.stl", 0.001).scale.tolist() == [0.001] * 3 and Mesh("a.stl").scale.tolist() == [1.0] * 3
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({"shape": "box"}, "expected a shape of dalembert.model.geometry .Box, .* got 'box'"),
+        ({"role": "visible"}, "unknown role 'visible': did you mean 'visual'"),
+        ({"color": "red"}, "color is 'red', expected red, green, blue, opacity"),
+        ({"color": (1, 0, 0)}, "expected red, green, blue, opacity"),
+        ({"color": (255, 0, 0, 1)}, "opacity from 0 to 1"),
+    ],
+)
+def test_geometry_that_is_none(given, said):
+    builder = ModelBuilder("arm")
+    builder.add_body("rod", parent="world", mass=1.0)
+    with pytest.raises(DalembertError, match=f"geometry of 'rod': .*{said}"):
+        builder.add_geometry(**({"shape": Sphere(0.1), "body": "rod"} | given))

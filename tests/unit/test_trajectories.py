@@ -116,9 +116,9 @@ def test_joint_states_of_a_ros_bag(tmp_path) -> None:
         ("t,shoulder,elbow\n0,1,2\n", "two rows"),
         ("t,shoulder,elbow\n0,1,2\n1,2\n", "row 2 has 2 cells, the header 3"),
         ("t,shoulder,elbow\n0,1,2\n1,nan,3\n", "row 2 has no number for q of shoulder"),
-        ("t,shoulder,elbow\n0,1,2\n1,x,3\n", "cannot be read"),
+        ("t,shoulder,elbow\n0,1,2\n1,x,3\n", "row 2 has .x. for shoulder"),
         ("t,shoulder,elbow,v.shoulder\n0,1,2,3\n1,2,3,4\n", "no column for v of elbow"),
-        ("", "cannot be read"),
+        ("", "the file is empty"),
     ],
 )
 def test_gaps_are_named(tmp_path, text: str, said: str) -> None:
@@ -133,3 +133,31 @@ def test_unknown_endings_and_missing_files(tmp_path) -> None:
         write_table(tmp_path / "a.xls", {})
     with pytest.raises(DalembertError, match="no such file"):
         read_table(tmp_path / "a.csv")
+
+
+def test_motions_in_degrees_are_doubted(tmp_path):
+    robot, file = load("2r"), tmp_path / "motion.csv"
+    low, high = robot.joint("shoulder").lower[0], robot.joint("shoulder").upper[0]
+    assert np.isfinite(high)
+    file.write_text("t,shoulder,elbow\n0,0,0\n1,0.1,0.1\n2,90,0.2\n")
+    log = read_trajectory(file, robot).log
+    assert f"positions leave the limits of shoulder (0 to 90, limits {low:.4g} to {high:.4g}); expected rad" in log[-1]
+    file.write_text(file.read_text().replace("90", "0.2"))
+    assert "limits" not in " ".join(read_trajectory(file, robot).log)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "the file is empty; expected a line of names"),
+        ("# only a note\n", "the file is empty"),
+        ("t;shoulder;elbow\n0;0;0", "cells are parted by ;, expected commas"),
+        ("t\tshoulder\telbow\n0\t0\t0", "cells are parted by tabs, expected commas"),
+        ("t,shoulder,elbow\n0,0,0\n1,0.1,fast\n", "row 2 has 'fast' for elbow, expected a number"),
+    ],
+)
+def test_tables_that_are_none(tmp_path, text, said):
+    file = tmp_path / "motion.csv"
+    file.write_text(text)
+    with pytest.raises(DalembertError, match=said):
+        read_trajectory(file, load("2r"))

@@ -232,7 +232,7 @@ def test_read_picks_the_format() -> None:
     for name in ("a.xacro", "a.urdf.xacro", "A.XML", "a.sdf", "a.dh.toml"):
         with pytest.raises(DalembertError, match="no such file"):
             read(name)
-    with pytest.raises(DalembertError, match="unknown bundled robot 'pandda': did you mean 'panda'"):
+    with pytest.raises(DalembertError, match="unknown robot 'pandda': did you mean 'panda'"):
         read("pandda")
     with pytest.raises(DalembertError, match=r"no reader for files that end in '\.stl'"):
         read("arm.stl")

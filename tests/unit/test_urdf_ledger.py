@@ -62,6 +62,12 @@ WARNINGS = {
     ),
     "coupling of URDF+": ({"extra": '<coupling name="c"/>'}, "8 <coupling", "may carry physics"),
     "unknown physics": ({"link": GOOD + '<damping value="1"/>'}, "3 <damping>", "may carry physics"),
+    "misspelt attribute": ({"joint": LIMIT + '<dynamics dampin="1"/>'}, "6 <dynamics>", "did you mean 'damping'"),
+    "letters exchanged": ({"joint": LIMIT + '<origin xzy="0 0 1"/>'}, "6 <origin>", "did you mean 'xyz'"),
+    "misspelt element": ({"joint": LIMIT + '<dynamic damping="1"/>'}, "6 <dynamic>", "did you mean <dynamics>"),
+    "misspelt link": ({"extra": '<Link name="c"/>'}, "8 <Link", "did you mean <link>"),
+    "links elsewhere": ({"extra": '<group><link name="c"/></group>'}, "8 <group>", "holds <link>"),
+    "degrees": ({"joint": LIMIT + '<origin rpy="0 90 0"/>'}, "6 <origin>", "likely cause: degrees"),
 }
 
 

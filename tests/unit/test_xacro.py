@@ -90,7 +90,10 @@ BROKEN = {
         "xacro cannot expand it: Undefined substitution argument x.*arguments",
     ),
     "no such file": ('<xacro:include filename="x.xacro"/>', "xacro cannot expand it: No such file"),
-    "no such package": ('<xacro:include filename="$(find xyz)/x.xacro"/>', "xacro cannot expand it: .*not found: xyz"),
+    "no such package": (
+        '<xacro:include filename="$(find xyz)/x.xacro"/>',
+        "find xyz.: there is no such package: put it",
+    ),
     "ring": ('<xacro:macro name="m"><xacro:m/></xacro:macro><xacro:m/>', "xacro cannot expand it: .*recursion"),
     "then no URDF": ("<link/>", r"\(expanded\):\d+ <link>: attribute 'name' is missing"),
     "nothing": ("", r"\(expanded\):\d+ <robot>: the robot has no <link>"),
@@ -129,3 +132,9 @@ def test_without_the_library(arm: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setitem(sys.modules, "xacrodoc", None)
     with pytest.raises(DalembertError, match=r"needs the xacro library.*pip install 'dalembert\[xacro\]'"):
         load(arm)
+
+
+def test_arguments_that_the_file_does_not_have_are_errors(arm: Path) -> None:
+    with pytest.raises(DalembertError, match=r"xacro: unknown argument 'prefx': did you mean 'prefix'\?"):
+        load(arm, arguments={"prefx": "left_"})
+    assert load(arm, arguments={"prefix": "left_"}).joint("left_j").name == "left_j"

@@ -3,9 +3,14 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
+from pathlib import Path
 from typing import Any
+from urllib.parse import quote
+
+import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
@@ -14,6 +19,7 @@ from .rule import RULES, SEVERITIES, Found, Rule, Severity
 from .subject import Subject
 from .suppressions import Suppression
 
+LINE = re.compile(r":(\d+) <")  # of findings of the import, as in "arm.urdf:12 <link name='upper'>"
 COST = {"error": 25, "warning": 5, "info": 0}
 SARIF_LEVEL = {"error": "error", "warning": "warning", "info": "note"}
 
@@ -60,7 +66,14 @@ class Audit:
     def __str__(self) -> str:
         counts = ", ".join(f"{self.count(s)} {s if s == 'info' else s + 's'}" for s in SEVERITIES)
         head = f"audit of {self.robot}: score {self.score} of 100, {counts}, {len(self.passed)} rules passed"
-        return "\n".join([head, *(f"  {finding}" for finding in self.findings)])
+        lines = [head, *(f"  {finding}" for finding in self.findings)]
+        if rows := [row for row in self.headroom if np.isfinite(row.ratio)]:
+            least = min(rows, key=lambda row: row.ratio)
+            lines.append(
+                f"  tightest motor: joint '{least.joint}' holds {least.gravity:.4g} against gravity at its worst, "
+                f"{least.limit:.4g} is its limit ({least.ratio:.2f} times)"
+            )
+        return "\n".join(lines)
 
     def json(self) -> str:
         """Everything as JSON text."""
@@ -98,7 +111,7 @@ def run_audit(
     chosen = [RULES[name] for name in names]
     findings: list[AuditFinding] = []
     passed = []
-    blocked = False  # a robot without a mass matrix has no dynamics to try
+    blocked = not robot.nv  # a robot without a mass matrix has no dynamics to try
     for rule in chosen:
         if blocked and rule.group in ("laws", "motors"):
             continue
@@ -140,7 +153,11 @@ def _facts(subject: Subject) -> dict[str, Any]:
 
 
 def _sarif_result(finding: AuditFinding, file: str) -> dict[str, Any]:
-    place = {"physicalLocation": {"artifactLocation": {"uri": file}}} if file else {}
+    place: dict[str, Any] = {}
+    if file:
+        place = {"physicalLocation": {"artifactLocation": {"uri": quote(Path(file).as_posix())}}}
+        if line := LINE.search(finding.where):
+            place["physicalLocation"]["region"] = {"startLine": int(line[1])}
     result: dict[str, Any] = {
         "ruleId": finding.rule,
         "level": SARIF_LEVEL[finding.severity],

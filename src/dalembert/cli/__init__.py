@@ -4,14 +4,32 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Annotated
 
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.version import __version__
 
-from . import audit, bench, compare, convert, demo, equations, export, info, report, simulate, torques, view
+from . import (
+    audit,
+    bench,
+    compare,
+    convert,
+    demo,
+    edit,
+    equations,
+    export,
+    info,
+    report,
+    robots,
+    simulate,
+    torques,
+    view,
+)
 
 COMMANDS: dict[str, Callable[..., int]] = {
+    "robots": robots.run,
     "info": info.run,
     "audit": audit.run,
     "torques": torques.run,
@@ -19,6 +37,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "equations": equations.run,
     "export": export.run,
     "convert": convert.run,
+    "edit": edit.run,
     "compare": compare.run,
     "view": view.run,
     "report": report.run,
@@ -26,13 +45,31 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "demo": demo.run,
 }
 
+
+def _version(asked: bool) -> None:
+    if asked:
+        print(f"dalembert {__version__}")
+        raise typer.Exit
+
+
 app = typer.Typer(
     name="dalembert",
-    help="Rigid-body dynamics of robots, traced once per robot and compiled.",
     no_args_is_help=True,
     rich_markup_mode="markdown",
     pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+
+@app.callback()
+def program(
+    version: Annotated[
+        bool, typer.Option("--version", is_eager=True, callback=_version, help="Show the version.")
+    ] = False,
+) -> None:
+    """Rigid-body dynamics of robots, traced once per robot and compiled."""
+
+
 for name, command in COMMANDS.items():
     app.command(name)(command)
 

@@ -11,7 +11,7 @@ from rich.markup import escape
 from dalembert.audit import Audit, read_suppressions
 from dalembert.errors import unknown
 
-from .common import Base, Json, Source, console, open_robot, table, working
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 FAIL = ("error", "warning", "never")
@@ -20,6 +20,8 @@ FAIL = ("error", "warning", "never")
 def run(
     robot: Source,
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame when the motors are asked.")] = 0.0,
     frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
@@ -33,13 +35,15 @@ def run(
     Example: `dalembert audit ur5e --payload 5`
     """
     if fail_on not in FAIL:
-        raise unknown("value of --fail-on", fail_on, FAIL, "audit")
-    made = open_robot(robot, base)
+        raise unknown("--fail-on level", fail_on, FAIL, "audit")
+    check_target(sarif, "--sarif")
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
     suppressions = read_suppressions(accept) if accept else ()
     with working(f"audit of {made.name}"):
         audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
     if sarif:
-        sarif.write_text(audit.sarif(robot if Path(robot).exists() else ""), "utf-8")
+        file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
+        sarif.write_text(audit.sarif(file if Path(file).is_file() else ""), "utf-8")
     if as_json:
         print(audit.json())
     else:
@@ -51,13 +55,17 @@ def run(
 def show(audit: Audit) -> None:
     """The findings, the headroom of the motors, and the score."""
     out = console()
-    for finding in audit.findings:
+    for k, finding in enumerate(audit.findings, 1):
         color = "dim" if finding.accepted else COLORS[finding.severity]
         out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
+        if any((f.rule, f.accepted) == (finding.rule, finding.accepted) for f in audit.findings[k : k + 1]):
+            continue  # the next one has the same cure
         note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:
         rows = [(row.joint, row.gravity, row.limit, f"{row.ratio:.2f}") for row in audit.headroom if row.gravity > 1e-9]
         out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
     counts = ", ".join(f"{audit.count(s)} {s if s == 'info' else s + 's'}" for s in COLORS)
-    out.print(f"\n[bold]{audit.robot}: score {audit.score} of 100[/bold], {counts}, {len(audit.passed)} rules passed")
+    out.print(
+        f"\n[bold]{escape(audit.robot)}: score {audit.score} of 100[/bold], {counts}, {len(audit.passed)} rules passed"
+    )

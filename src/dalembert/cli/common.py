@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.console import Console
+from rich.console import Console, Group
 from rich.markup import escape
 from rich.status import Status
 from rich.table import Table
+from rich.text import Text
 
+from dalembert.errors import DalembertError, unknown
 from dalembert.loading import load
 from dalembert.robot import Robot
 
@@ -22,12 +26,51 @@ Source = Annotated[
     str, typer.Argument(metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .dh.toml).")
 ]
 Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as the file says.')]
+Mimic = Annotated[str, typer.Option(help='"couple": mimic joints follow their leader; "free": they do not.')]
+Arguments = Annotated[
+    list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; several times.")
+]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would be dropped, repaired or assumed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 
 
-def open_robot(source: str, base: str | None = None, strict: bool = False) -> Robot:
-    return load(source, base=base, strict=strict)
+def open_robot(
+    source: str,
+    base: str | None = None,
+    *,
+    mimic: str = "couple",
+    arg: Sequence[str] | None = None,
+    strict: bool = False,
+) -> Robot:
+    return load(source, base=base, mimic=mimic, strict=strict, arguments=dict(map(_argument, arg or ())))
+
+
+def open_robots(sources: Sequence[str], base: str | None, *, mimic: str, arg: Sequence[str] | None) -> list[Robot]:
+    """Several robots; the arguments are those of the xacro files among them."""
+    macros = [source.lower().endswith(".xacro") for source in sources]
+    given = [arg if macro or not any(macros) else None for macro in macros]
+    return [open_robot(source, base, mimic=mimic, arg=own) for source, own in zip(sources, given, strict=True)]
+
+
+def _argument(text: str) -> tuple[str, str]:
+    """NAME:=VALUE, as ROS writes it, or NAME=VALUE."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.removesuffix(":"):
+        raise DalembertError(f"--arg {text}: expected NAME:=VALUE, such as prefix:=left_")
+    return name.removesuffix(":"), value
+
+
+def check_target(path: Path | None, option: str, endings: Sequence[str] = ()) -> None:
+    """Raise before the work is done if its result could not be written."""
+    if path is None:
+        return
+    if not path.parent.is_dir():
+        cure = "make it first, or give another path"
+        raise DalembertError(f"{option} {path}: there is no folder '{path.parent}': {cure}")
+    if path.is_dir():
+        raise DalembertError(f"{option} {path} is a folder, expected the name of a file")
+    if endings and path.suffix.lower() not in endings:
+        raise unknown("ending", path.suffix, endings, f"{option} {path}")
 
 
 def console() -> Console:
@@ -41,14 +84,14 @@ def working(text: str) -> Status:
     return Console(stderr=True).status(text)
 
 
-def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Table:
-    """A table; the last `numeric` columns are aligned to the right."""
-    made = Table(title=escape(title), title_justify="left", box=None, header_style="bold", pad_edge=False)
+def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Group:
+    """A table under its title; the last `numeric` columns are aligned to the right."""
+    made = Table(box=None, header_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
         made.add_column(escape(column), justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
     for row in rows:
         made.add_row(*(escape(cell) if isinstance(cell, str) else number(cell) for cell in row))
-    return made
+    return Group(Text(title, style="italic"), made)
 
 
 def number(x: float) -> str:
@@ -56,12 +99,17 @@ def number(x: float) -> str:
 
 
 def print_json(content: Any) -> None:
-    print(json.dumps(content, indent=2, default=_plain, ensure_ascii=False))
+    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
 
 
 def _plain(x: Any) -> Any:
-    if isinstance(x, np.ndarray):
-        return x.tolist()
-    if isinstance(x, np.generic):
-        return x.item()
-    return str(x)
+    """What JSON has words for; a limit that is none, or any other number that is not finite, is null."""
+    if isinstance(x, dict):
+        return {str(key): _plain(value) for key, value in x.items()}
+    if isinstance(x, list | tuple):
+        return [_plain(value) for value in x]
+    if isinstance(x, np.ndarray | np.generic):
+        return _plain(x.tolist())
+    if isinstance(x, float):
+        return x if math.isfinite(x) else None
+    return x if x is None or isinstance(x, int | str) else str(x)

@@ -6,13 +6,15 @@ from typing import Annotated
 
 import typer
 
-from .common import Base, Json, Source, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, open_robots, print_json
 
 
 def run(
     robot: Source,
     other: Annotated[str, typer.Argument(metavar="OTHER", help="The robot to compare with.")],
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     tolerance: Annotated[float, typer.Option(help="Relative difference that counts as none.")] = 1e-9,
     as_json: Json = False,
 ) -> int:
@@ -22,7 +24,7 @@ def run(
     """
     from dalembert import compare
 
-    comparison = compare(open_robot(robot, base), open_robot(other, base), tolerance=tolerance)
+    comparison = compare(*open_robots((robot, other), base, mimic=mimic, arg=arg), tolerance=tolerance)
     if as_json:
         print_json(comparison.content())
     else:

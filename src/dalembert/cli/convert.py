@@ -7,13 +7,15 @@ from typing import Annotated
 
 import typer
 
-from .common import Base, Json, Source, Strict, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, Strict, open_robot, print_json
 
 
 def run(
     robot: Source,
     out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     strict: Strict = False,
     approximate: Annotated[
         bool, typer.Option("--approximate", help="Write what comes nearest where the format has no exact words.")
@@ -28,7 +30,7 @@ def run(
 
     Example: `dalembert convert ur5 ur5.xml`
     """
-    made = open_robot(robot, base, strict)
+    made = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
     written = made.save(out, approximate=approximate, geometry=geometry, package=package)
     if as_json:
         logs = {"read": [vars(f) for f in made.import_log], "written": [vars(f) for f in written]}

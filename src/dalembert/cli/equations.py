@@ -9,7 +9,7 @@ import typer
 
 from dalembert.errors import DalembertError
 
-from .common import WIDTH, Base, Json, Source, console, open_robot, print_json, table
+from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 
 USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
@@ -24,6 +24,8 @@ def run(
     short: Annotated[bool, typer.Option("--short", help="c_12 for cos(q_1 + q_2), in .tex and .md.")] = False,
     out: Annotated[Path | None, typer.Option(help="Write a document: .tex, .md, .html or .py.")] = None,
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Mass matrix, Coriolis matrix, gravity and torques as formulas, with numbers or with symbols.
@@ -34,7 +36,8 @@ def run(
 
     if not 1 <= digits <= 17:
         raise DalembertError(f"--digits is {digits}, expected 1 to 17")
-    made = open_robot(robot, base)
+    check_target(out, "--out")
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
     names = dict(_pair(text) for text in rename or ())
     found = [made.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]
     if out:

@@ -7,7 +7,7 @@ from typing import Annotated
 
 import typer
 
-from .common import Base, Json, Source, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
 
 
 def run(
@@ -18,13 +18,15 @@ def run(
     language: Annotated[str, typer.Option(help="c, or another language of robot.source.")] = "c",
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("export"),
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Write self-contained source of one function with a test vector.
 
     Example: `dalembert export ur5 inverse_dynamics --out ur5_c`
     """
-    made = open_robot(robot, base)
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
     files = made.export(function, language, out)
     if as_json:
         print_json({"files": [str(file) for file in files], "operations": made.operations(function)})

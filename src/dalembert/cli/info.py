@@ -2,44 +2,65 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from rich.console import Console
+from rich.markup import escape
 
 from dalembert.robot import Robot
+from dalembert.structure import JointInfo
 
-from .common import Base, Json, Source, Strict, console, number, open_robot, print_json, table
+from .common import Arguments, Base, Json, Mimic, Source, Strict, console, number, open_robot, print_json, table
 
+EFFECTS = ("damping", "friction", "armature", "stiffness")
 TURNING = ("revolute", "continuous", "universal", "screw")
 
 
-def run(robot: Source, base: Base = None, strict: Strict = False, as_json: Json = False) -> int:
+def run(
+    robot: Source,
+    base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
+    strict: Strict = False,
+    as_json: Json = False,
+) -> int:
     """Joints, limits, masses and frames of a robot, and what was noted when its file was read.
 
     Example: `dalembert info panda`
     """
-    made = open_robot(robot, base, strict)
+    made = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
     if as_json:
         print_json(content(made))
         return 0
     out = console()
-    mass = sum(body.mass for body in made.bodies)
-    base_kind = made.model.bodies[0].joint.kind
-    out.print(
-        f"[bold]{made.name}[/bold]: {made.nv} degrees of freedom (nq = {made.nq}), {base_kind} base, {mass:.4g} kg"
-    )
-    out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, made.joints), 3))
+    out.print(_summary(made), markup=False)
+    if made.joints:
+        out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, made.joints), 3))
+        out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
+    if effects := [row for joint in made.joints for row in _effects(joint)]:
+        out.print(table("\nIn the joints (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
     rows = [(b.name, b.mass, " ".join(number(x) for x in b.com), ", ".join(b.parts[1:])) for b in made.bodies]
     out.print(table("\nBodies", ["body", "mass [kg]", "centre of mass [m]", "fixed links"], rows))
     extra = [frame.name for frame in made.frames[len(made.bodies) :]]
-    out.print(f"\nFrames beside the bodies': {', '.join(extra) or 'none'}")
+    out.print(f"\nFrames beside the bodies': {', '.join(extra) or 'none'}", markup=False)
     for closure in made.model.closures:
-        out.print(f"Loop: {closure.name} ({closure.kind}, {closure.count} equations)")
+        out.print(f"Loop: {closure.name} ({closure.kind}, {closure.count} equations)", markup=False)
     _log(out, made)
     return 0
 
 
-def _joint(joint: Any) -> tuple[str, ...]:
+def _summary(robot: Robot) -> str:
+    mass = sum(body.mass for body in robot.bodies)
+    loops = sum(closure.count for closure in robot.model.closures)
+    held = f", {loops} equations of loops" if loops else ""
+    freedoms = f"{robot.nv} degrees of freedom (nq = {robot.nq}){held}"
+    gravity = " ".join(number(x) for x in robot.model.gravity)
+    return f"{robot.name}: {freedoms}, {robot.model.bodies[0].joint.kind} base, {mass:.4g} kg, gravity {gravity} m/s²"
+
+
+def _joint(joint: JointInfo) -> tuple[str, ...]:
     unit, scale = ("°", 180 / np.pi) if joint.kind in TURNING else (" m", 1.0)
     one = joint.lower.size == 1
     span = f"{_limit(joint.lower[0] * scale)} … {_limit(joint.upper[0] * scale)}{unit}" if one else ""
@@ -50,16 +71,25 @@ def _joint(joint: Any) -> tuple[str, ...]:
     return joint.name, joint.kind + follows, span, speed, effort
 
 
+def _effects(joint: JointInfo) -> Iterator[tuple[str, ...]]:
+    """Rows for the coordinates of a joint that feel anything but inertia and motors."""
+    values = np.array([getattr(joint, name) for name in EFFECTS])
+    for k, column in enumerate(values.T):
+        if column.any():
+            yield (joint.name + (f"[{k}]" if values.shape[1] > 1 else ""), *map(number, column))
+
+
 def _limit(x: float) -> str:
     return number(x) if np.isfinite(x) else ("∞" if x > 0 else "-∞")
 
 
-def _log(out: Any, robot: Robot) -> None:
-    warnings = [finding for finding in robot.import_log if finding.severity == "warning"]
-    remarks = len(robot.import_log) - len(warnings)
-    out.print(f"\nImport: {len(warnings)} warnings, {remarks} remarks")
-    for finding in warnings:
-        out.print(f"  [yellow]warning[/yellow] {finding.where}: {finding.what}; {finding.action}", markup=True)
+def _log(out: Console, robot: Robot) -> None:
+    warnings = sum(finding.severity == "warning" for finding in robot.import_log)
+    out.print(f"\nImport: {warnings} warnings, {len(robot.import_log) - warnings} remarks")
+    for finding in robot.import_log:
+        color = "yellow" if finding.severity == "warning" else "dim"
+        text = escape(f"{finding.where}: {finding.what}; {finding.action}")
+        out.print(f"  [{color}]{finding.severity}[/{color}] {text}", soft_wrap=True)
 
 
 def content(robot: Robot) -> dict[str, Any]:
@@ -68,6 +98,7 @@ def content(robot: Robot) -> dict[str, Any]:
         "name": robot.name,
         "nq": robot.nq,
         "nv": robot.nv,
+        "gravity": robot.model.gravity,
         "base": robot.model.bodies[0].joint.kind,
         "mass": sum(body.mass for body in robot.bodies),
         "joints": [{**joint._asdict(), "q": [joint.q.start, joint.q.stop], "v": [joint.v.start, joint.v.stop]}

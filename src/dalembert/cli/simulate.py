@@ -9,8 +9,11 @@ import numpy as np
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.tables import FORMATS
 
-from .common import Base, Json, Source, console, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json
+
+FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
 
 def run(
@@ -28,13 +31,17 @@ def run(
     out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a figure: .png .svg .pdf")] = None,
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
     """Integrate the equations of motion, with an energy ledger that says whether the result is to be trusted.
 
     Example: `dalembert simulate panda --duration 2 --out swing.npz`
     """
-    made = open_robot(robot, base)
+    check_target(out, "--out", tuple(FORMATS))
+    check_target(plot, "--plot", FIGURES)
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
     start = _numbers(q, made.nq, "--q") if q else made.neutral()
     speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv)
     tau = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)

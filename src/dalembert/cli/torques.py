@@ -9,10 +9,11 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dalembert.report.motion import standard_motion
+from dalembert.report.motion import caveats, standard_motion
+from dalembert.tables import FORMATS
 from dalembert.trajectories import read_trajectory, write_trajectory
 
-from .common import Base, Json, Source, console, open_robot, print_json, table
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 
 
 def run(
@@ -21,6 +22,8 @@ def run(
         Path | None, typer.Argument(help="Motion: .csv .npz .parquet .h5 .mcap or a ROS bag; default: a quintic move.")
     ] = None,
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
     frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
     out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
@@ -30,7 +33,8 @@ def run(
 
     Example: `dalembert torques ur5 --out torques.csv`
     """
-    made = open_robot(robot, base)
+    check_target(out, "--out", tuple(FORMATS))
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
     loaded = made.edit().payload(payload, frame=frame or made.frames[-1].name).done() if payload else made
     motion = read_trajectory(trajectory, made) if trajectory else standard_motion(made)
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
@@ -39,10 +43,10 @@ def run(
     if out is not None:
         write_trajectory(out, made, replace(motion, tau=tau))
     if as_json:
-        print_json({"robot": made.name, "log": motion.log, "joints": rows})
+        print_json({"robot": made.name, "log": [*motion.log, *caveats(made)], "joints": rows})
         return 0
     screen = console()
-    for note in (motion.title, *motion.log):
+    for note in (motion.title, *motion.log, *caveats(made)):
         screen.print(f"note: {note}", markup=False)
     heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
     title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
@@ -53,7 +57,7 @@ def run(
         error = 100 * np.median(np.linalg.norm(motion.tau - tau, axis=0) / size)
         screen.print(f"against the efforts in the file: RMS error {error:.3g} % (median of the joints)")
     if out is not None:
-        screen.print(f"written to {out}")
+        screen.print(f"written to {out}", markup=False)
     return 0
 
 

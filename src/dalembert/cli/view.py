@@ -8,12 +8,14 @@ from typing import Annotated
 
 import typer
 
-from .common import Base, console, open_robot
+from .common import Arguments, Base, Mimic, console, open_robots
 
 
 def run(
     robots: Annotated[list[str], typer.Argument(metavar="ROBOT...", help="Bundled names or files; side by side.")],
     base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="A saved run of the first robot, to play.")] = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0: any free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to serve at; the default is reachable from this machine only.")] = (
@@ -27,7 +29,7 @@ def run(
     """
     from dalembert.view import Viewer
 
-    made = [open_robot(robot, base) for robot in robots]
+    made = open_robots(robots, base, mimic=mimic, arg=arg)
     motion = None
     if run_file is not None:
         from dalembert import load_run

@@ -17,7 +17,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import Body, Closure, Coupled, Frame, Joint, Model
 from dalembert.spatial import Inertia, Pose
 
-from .matching import Map, Pair, base_shift, matched_joints, matched_names
+from .matching import Map, Pair, alone, base_shift, matched_joints, matched_names
 from .report import Agreement, Comparison, Difference
 
 LAWS = ("lower", "upper", "velocity_limit", "effort_limit", "armature", "damping", "friction", "stiffness")
@@ -58,14 +58,18 @@ def compare(
     for model in models:
         if not isinstance(model, Model):
             raise DalembertError(f"compare: expected two robots or models, got {type(model).__name__}")
-    one, two = models
+    one, two = alone(models[0], models[1]), alone(models[1], models[0])
     renames = dict(rename or {})
     pairs = matched_joints(one, two, renames)
     shift = base_shift(one, two)
     matching = Map(one, two, pairs, shift)
     rng = np.random.default_rng(seed)
     drawn = [matching.states(rng) for _ in range(states)]
-    notes = []
+    notes = [
+        f"{model.name} floats in a link 'world', which is left out"
+        for model, kept in zip(models, (one, two), strict=True)
+        if kept is not model
+    ]
     if np.any(np.abs(shift.matrix() - np.eye(4)) > tolerance):
         notes.append("the base frames differ: the second is seen from the first through a frame that both carry")
     alike = {b.joint.name: b for b in two.bodies if b.joint.nv}

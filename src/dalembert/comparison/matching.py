@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
 from dalembert.algorithms import neutral, poses
 from dalembert.errors import unknown
-from dalembert.model import Body, Coupled, Model
+from dalembert.model import Body, Coupled, Model, plan
+from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose, so3
 
 
@@ -33,6 +35,21 @@ def matched_names(a: Iterable[str], b: Iterable[str], renames: Mapping[str, str]
 
 def _prefixes(long: Iterable[str], short: Iterable[str]) -> set[str]:
     return {x[: -len(y)] for x in long for y in short if len(x) > len(y) and x.endswith(y)}
+
+
+def alone(model: Model, other: Model) -> Model:
+    """The model; of one whose only body floats in a link "world", as MJCF has it, the robot alone, as the other is."""
+    base, carried = model.bodies[0], model.children(0)
+    if base.name != WORLD or base.joint.nv or not other.bodies[0].joint.nv or len(carried) != 1:
+        return model
+    if model.bodies[carried[0]].joint.kind != "free":
+        return model
+    drawn, robot = plan(model), model.bodies[carried[0]].name
+    ground = {frame.name for frame in model.frames if frame.body == 0}
+    drawn.places = {name: place for name, place in drawn.places.items() if name not in ground}
+    drawn.links = {name: link for name, link in drawn.links.items() if name not in ground}
+    drawn.links[robot] = replace(drawn.links[robot], mount="")
+    return drawn.model()
 
 
 class Pair(NamedTuple):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from numbers import Real
 from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
 
 import numpy as np
@@ -38,6 +39,10 @@ class ModelEditor(Generic[Made]):
         self.model = model  # as edited so far
         self.log = list(log)
         self._finish = finish
+
+    def __repr__(self) -> str:
+        edits = [f.what for f in self.log if f.where.startswith("edit of ")]
+        return f"<ModelEditor of {self.model.name!r}: {'; '.join(edits) or 'no edits yet'}>"
 
     def done(self) -> Made:
         """The robot with all edits made."""
@@ -102,6 +107,9 @@ class ModelEditor(Generic[Made]):
         Each body becomes a fixed link of what carries it. A joint that follows another one is locked with its leader. A
         closure or equation that holds by itself afterwards is left out; one that cannot hold is an error.
         """
+        if values is not None and not isinstance(values, Mapping):
+            example = "lock(elbow=0.3) or lock({'joint 2': 0.3})"
+            raise DalembertError(f"lock: expected joints and the values they are held at, as {example}; got {values!r}")
         return self._edit(locking.lock, {**(values or {}), **joints})
 
     def merge(self, link: str, *, at: Any = None) -> Self:
@@ -173,7 +181,7 @@ class ModelEditor(Generic[Made]):
             raise DalembertError("scale: both mass and density are given: give one of them")
         given = {"length": length, "mass": mass, "density": 1.0 if density is None else density}
         for what, value in given.items():
-            if value is not None and not (np.isscalar(value) and np.isfinite(value) and value > 0.0):  # type: ignore
+            if value is not None and not (isinstance(value, Real) and 0.0 < value < np.inf):
                 raise DalembertError(f"scale: {what} is {value!r}, expected a factor above 0")
         factor = float(given["density"] * length**3) if mass is None else float(mass)  # type: ignore[operator]
         return self._edit(scaling.scale, float(length), factor)

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import LISTED, DalembertError, unknown
 from dalembert.model import Model
 from dalembert.robots import names, path
 
@@ -59,13 +59,18 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
         return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
+    text = os.path.expanduser(text)
     for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
         for ending, reader in READERS.items():
             if file.lower().endswith(ending):
-                return reader(source, **options)
+                return reader(Path(text) if isinstance(source, os.PathLike) else text, **options)
     endings = ", ".join(READERS)
+    if os.path.isdir(text):
+        inside = sorted(name for name in os.listdir(text) if name.lower().endswith(tuple(READERS)))
+        listed = f"; in it: {', '.join(inside[:LISTED])}" if inside else f"; files end in one of {endings}"
+        raise DalembertError(f"{text} is a folder, expected a robot file{listed}")
     if Path(text).suffix:
         raise DalembertError(
             f"{text}: no reader for files that end in '{Path(text).suffix}'; expected one of {endings}"
         )
-    raise DalembertError(f"{unknown('bundled robot', text, names())}; or give the path of a file ({endings})")
+    raise DalembertError(f"{unknown('robot', text, names(), 'load')}; or give the path of a file ({endings})")

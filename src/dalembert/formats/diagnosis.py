@@ -1,13 +1,13 @@
 """Numbers that no robot can have, or that look like a slip, with the likely cause: shared by all readers.
 
-`report_inertia` while a link is read, `diagnose` once the model is complete. Thresholds are far from what sound robots
-have, so that a finding means something: see docs/formats.md.
+`report_inertia` and `report_angles` while links are read, `diagnose` once the model is complete. Thresholds are far
+from what sound robots have, so that a finding means something: see docs/formats.md.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
 import numpy as np
@@ -43,6 +43,7 @@ SPREAD = 2.0  # radius of gyration of a link over the longest distance inside th
 # unit → power of ten by which (radius of gyration / longest distance)² is above 1: 9 or 6, less what sound links have
 UNITS = {"g·mm²": 6.5, "kg·mm²": 3.5}
 MATTERS = 1e-3  # part of the robot's own moment of inertia below which a link's is a placeholder without effect
+TURN = 7.0  # an angle of a pose above this [rad] is more than one turn: degrees
 TURNS = 6 * math.pi  # limits beyond three turns [rad] that are round in degrees are degrees
 
 
@@ -54,6 +55,13 @@ def report_inertia(ledger: Ledger, where: str, link: str, at_com: Inertia) -> No
     for problem in at_com.problems():
         cause = next((text for words, text in CAUSES.items() if words in problem), "a slip in the file")
         ledger.warning(where, f"link '{link}' is not physical: {problem}; likely cause: {cause}", KEPT)
+
+
+def report_angles(ledger: Ledger, where: str, rpy: Sequence[float]) -> None:
+    """Log angles of a pose [rad] that are more than a turn, as it is read."""
+    if max(map(abs, rpy)) > TURN:
+        stated = " ".join(f"{angle:g}" for angle in rpy)
+        ledger.warning(where, f"angles {stated} are more than a turn; likely cause: degrees, expected radians", KEPT)
 
 
 def diagnose(ledger: Ledger, model: Model, where: Places) -> None:

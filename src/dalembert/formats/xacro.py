@@ -6,13 +6,14 @@ xacro evaluates Python expressions of the file: it is a program, to be loaded on
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import Any
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 
 from .ledger import Finding
@@ -20,6 +21,7 @@ from .resources import Resources
 from .urdf.reader import EXPANDED, read_document
 from .xml import parse
 
+_MISSING = re.compile(r"Package not found: (\S+)")
 _LOCK = Lock()  # the xacro library keeps its state in module variables
 
 
@@ -58,17 +60,42 @@ def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None =
     finder = packages.PackageFinder()
     finder.walk_up_from(path)
     finder.finder_funcs.append((lambda name: _found(resources, name), LookupError))
+    given = _Asked(_texts(arguments, path))
     with _LOCK:
         before, packages._finder = packages._finder, finder  # so that no package found for another file is used
         try:
-            return str(xacro.process_file(str(path), mappings=_texts(arguments, path)).toprettyxml(indent="  "))
+            text = str(xacro.process_file(str(path), mappings=given).toprettyxml(indent="  "))
         except Exception as error:  # whatever the file's own expressions raise
+            missing = _MISSING.search(f"{error}")
+            if missing:
+                cure = "put it beside the file or above it, or into ROS_PACKAGE_PATH"
+                raise DalembertError(f"{source}: $(find {missing[1]}): there is no such package: {cure}") from None
             reason = " ".join(f"{error}".split()) or type(error).__name__
             raise DalembertError(
                 f"{source}: xacro cannot expand it: {reason}; correct the file, or its arguments={{…}}"
             ) from None
         finally:
             packages._finder = before
+    for name in arguments or {}:
+        if name not in given.asked:
+            raise unknown("argument", name, sorted(given.asked), f"{source}")
+    return text
+
+
+class _Asked(dict[str, str]):
+    """Arguments, and the names that the file has asked for: those it declares, and those it uses."""
+
+    def __init__(self, given: Mapping[str, str]) -> None:
+        super().__init__(given)
+        self.asked: set[str] = set()
+
+    def __contains__(self, name: object) -> bool:
+        self.asked.add(str(name))
+        return super().__contains__(name)
+
+    def __getitem__(self, name: str) -> str:
+        self.asked.add(name)
+        return super().__getitem__(name)
 
 
 def _found(resources: Resources, name: str) -> str:

@@ -8,8 +8,9 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from difflib import get_close_matches
 from pathlib import Path
 
 from lxml import etree
@@ -26,6 +27,9 @@ LARGEST = 1e30
 
 STRING, BYTES = "<string>", "<bytes>"
 """Labels of what did not come from a file."""
+
+LIKE = 0.65
+"""Of difflib: "xzy" is like "xyz", "limits" like "limit"; vendors' own words are like none."""
 
 # Python's float() also takes "nan", "1_000" and blanks; a robot file must not.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
@@ -265,3 +269,9 @@ def _refuse_depth(label: str, root: etree._Element, most: int) -> None:
 
 def _clip(text: str, length: int = 60) -> str:
     return text if len(text) <= length else text[: length - 1] + "…"
+
+
+def meant_by(word: str, known: Iterable[str]) -> str:
+    """The known word that a misspelt one stands for; "" where none is like it."""
+    found = get_close_matches(word.lower(), sorted(known), n=1, cutoff=LIKE)
+    return found[0] if found else ""

@@ -24,6 +24,8 @@ class Configurations(Evaluation):
             raise DalembertError(
                 "random: expected a NumPy generator, such as np.random.default_rng(0), as first argument"
             )
+        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0):
+            raise DalembertError(f"random: n is {n!r}, expected how many configurations, 0 or more")
         return algorithms.random(self.model, rng, n)
 
     def normalize(self, q: Any, **keywords: Unpack[Keywords]) -> np.ndarray:

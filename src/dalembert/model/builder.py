@@ -14,13 +14,15 @@ from dalembert.spatial.vectors import cross
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import JointEquation, closure_maker
 from .coupling import Mimic, coupled, stated
-from .geometry import Geometry, Role, Shape
+from .geometry import Geometry, Role, Shape, check_geometry
 from .joints import KINDS, Coupled, Fixed, Joint
 from .joints.joint import snapped
 from .model import Model
 
 ORIGIN = (0.0, 0.0, 0.0)
 UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
+# of `add_body`, beside the effects of joints
+ARGUMENTS = ("parent", "joint", "joint_name", "axis", "axis2", "pitch", "xyz", "rpy", "mass", "com", "inertia", "mimic")
 ORTHONORMAL = 1e-9  # a rotation matrix may miss orthonormality by this much before it is refused
 
 
@@ -39,6 +41,9 @@ class ModelBuilder:
         self._frames: dict[str, Place | None] = {}  # in the order added
         self._closings: list[Closing] = []
         self._equations: list[JointEquation] = []
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
 
     def add_body(
         self,
@@ -132,6 +137,7 @@ class ModelBuilder:
         where = f"geometry of {body!r}"
         if body not in self._links:
             raise unknown("body", body, self._links, where)
+        check_geometry(shape, role, color, where)
         made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
         self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
 
@@ -226,7 +232,7 @@ def _joint(kind: str, name: str, shape: dict[str, Any], effects: dict[str, Any],
     common = [field.name for field in fields(Joint) if field.name != "name"]
     for effect in effects:
         if effect not in common:
-            raise unknown("argument", effect, common, f"{where}: add_body")
+            raise unknown("argument", effect, (*ARGUMENTS, *common), f"{where}: add_body")
     if shape["pitch"] and kind != "screw":
         raise DalembertError(f"{where}: pitch is {shape['pitch']} but the joint is {kind}: use joint='screw'")
     own = {field.name for field in fields(KINDS[kind])}

@@ -2,39 +2,60 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Literal
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal, get_args
 
 import numpy as np
 
+from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Pose
 
 Role = Literal["visual", "collision"]
 
 
+class _Numbers:
+    """Shapes may be given with any numbers: they are kept as floats and arrays (3,)."""
+
+    def __post_init__(self) -> None:
+        for own in fields(self):  # type: ignore[arg-type]
+            given, size = getattr(self, own.name), {"float": (), "np.ndarray": (3,)}.get(str(own.type))
+            if size is not None:
+                object.__setattr__(self, own.name, _kept(given, size, f"{type(self).__name__}: {own.name}"))
+
+
+def _kept(given: Any, size: tuple[int, ...], where: str) -> Any:
+    try:
+        value = np.asarray(given, float)
+    except (TypeError, ValueError):
+        raise DalembertError(f"{where} is {given!r}, expected {'3 numbers' if size else 'a number'}") from None
+    if value.shape != size or not np.all(np.isfinite(value)):
+        raise DalembertError(f"{where} is {given!r}, expected {'3 finite numbers' if size else 'a finite number'}")
+    return value if size else float(value)
+
+
 @dataclass(frozen=True, eq=False)
-class Box:
+class Box(_Numbers):
     """A cuboid about its centre; size (3,): full edge lengths [m]."""
 
     size: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Sphere:
+class Sphere(_Numbers):
     """A ball about its centre; radius [m]."""
 
     radius: float
 
 
 @dataclass(frozen=True, eq=False)
-class Ellipsoid:
+class Ellipsoid(_Numbers):
     """radii (3,): half axes along x, y, z [m]."""
 
     radii: np.ndarray
 
 
 @dataclass(frozen=True, eq=False)
-class Cylinder:
+class Cylinder(_Numbers):
     """A cylinder about its centre, along z; radius and full length [m]."""
 
     radius: float
@@ -42,7 +63,7 @@ class Cylinder:
 
 
 @dataclass(frozen=True, eq=False)
-class Capsule:
+class Capsule(_Numbers):
     """A cylinder along z about its centre with half balls on its ends; `length` [m] is that of the cylinder alone."""
 
     radius: float
@@ -50,7 +71,7 @@ class Capsule:
 
 
 @dataclass(frozen=True, eq=False)
-class Cone:
+class Cone(_Numbers):
     """A cone along z about the middle of its height, tip up; base radius and full length [m]."""
 
     radius: float
@@ -58,7 +79,7 @@ class Cone:
 
 
 @dataclass(frozen=True, eq=False)
-class Plane:
+class Plane(_Numbers):
     """A flat ground through the origin; `normal` (3,) points out of it."""
 
     normal: np.ndarray
@@ -66,10 +87,15 @@ class Plane:
 
 @dataclass(frozen=True, eq=False)
 class Mesh:
-    """A surface in a file: its path where that was found, else as the robot's file states it; scale (3,)."""
+    """A surface in a file: its path where that was found, else as the robot's file states it; scale (3,), or
+    one number for all axes."""
 
     file: str
-    scale: np.ndarray
+    scale: np.ndarray = field(default_factory=lambda: np.ones(3))
+
+    def __post_init__(self) -> None:
+        scale = np.full(3, self.scale) if np.ndim(self.scale) == 0 else self.scale
+        object.__setattr__(self, "scale", _kept(scale, (3,), "Mesh: scale"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,3 +118,16 @@ class Geometry:
     role: Role = "visual"
     color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, each 0 to 1
     name: str = ""
+
+
+def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:
+    """Refuse what is no shape, role or colour."""
+    if not isinstance(shape, Shape):
+        some = ", ".join(kind.__name__ for kind in get_args(Shape))
+        raise DalembertError(f"{where}: expected a shape of dalembert.model.geometry ({some}), got {shape!r}")
+    if role not in get_args(Role):
+        raise unknown("role", role, get_args(Role), where)
+    if color is not None:
+        rgba = np.asarray(color)
+        if rgba.shape != (4,) or rgba.dtype.kind not in "fiu" or not np.all((rgba >= 0) & (rgba <= 1)):
+            raise DalembertError(f"{where}: color is {color!r}, expected red, green, blue, opacity from 0 to 1")

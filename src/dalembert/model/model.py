@@ -119,6 +119,12 @@ class Model:
 
     def body(self, name: str) -> Body:
         """The body of that name."""
+        if name not in self._bodies and name in self._frames:
+            carrier = self.bodies[self._frames[name].body].name
+            raise DalembertError(
+                f"model {self.name!r}: {name!r} is no body of its own, but a fixed link or frame of body {carrier!r}: "
+                f"use robot.frame({name!r}), or robot.body({carrier!r})"
+            )
         return self._found("body", self._bodies, name)
 
     def joint(self, name: str) -> Body:

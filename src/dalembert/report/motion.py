@@ -34,3 +34,16 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
     q = robot.integrate(start, way[:, None] * step)
     title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
     return Trajectory(t, q, rate[:, None] * step, bend[:, None] * step, title=title)
+
+
+def caveats(robot: Robot) -> tuple[str, ...]:
+    """What the efforts of a motion by inverse dynamics leave out, for robots that are more than a held tree."""
+    found = []
+    if robot.model.closures:
+        found.append(
+            "the loops are taken as open: efforts of the tree alone, of a motion that may part them "
+            "(robot.loop_inverse_dynamics keeps them closed)"
+        )
+    if robot.model.bodies[0].joint.kind == "free":
+        found.append("efforts of the free base are what would have to hold it: ground or thrust are not in the motion")
+    return tuple(found)

@@ -15,7 +15,7 @@ from dalembert.robot import Robot
 from dalembert.trajectories import Trajectory
 
 from . import figures
-from .motion import standard_motion
+from .motion import caveats, standard_motion
 from .sizing import size_actuators
 from .speed import speeds
 
@@ -45,6 +45,8 @@ def write_report(
     path = Path(path)
     if not path.parent.is_dir():
         raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
+    if not robot.nv:
+        raise DalembertError(f"report: robot {robot.name!r} has no joint that moves, so that nothing is left to report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     content = _content(robot, motion or standard_motion(robot), payload, frame or robot.frames[-1].name, source, scene)
@@ -77,6 +79,7 @@ def _content(robot: Robot, motion: Trajectory, payload: float, frame: str, sourc
         "frame": frame,
         "payload": payload,
         "motion": motion,
+        "notes": (*motion.log, *caveats(robot)),
         "sizing": size_actuators(robot, motion, payload, frame),
         "peaks": loaded.peak_reactions(motion.q, motion.v, motion.a),
         "workspace": safe(figures.workspace(robot, frame)),

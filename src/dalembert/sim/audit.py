@@ -22,6 +22,7 @@ ORDERS = {
     "variational": 2,
 }
 BOUNDED = ("implicit-midpoint", "variational")  # the error of the energy does not grow
+NONE = 1e-15  # part of the energy that moved which is round-off
 GOOD, FAIR = 1e-6, 1e-3  # residual relative to the energy that moved
 
 
@@ -50,9 +51,11 @@ def audit(run: Run) -> Audit:
         f"  {worst:.3g} J are unaccounted for, {relative:.1e} of the {scale:.3g} J that moved"
         + ("; the error grows with time." if steady else "; the error stays within bounds."),
     ]
-    for kind, accounts, sign in (("put in", ledger.work, 1), ("turned into heat", ledger.heat, 1)):
-        for label, amount in accounts.items():
-            lines.append(f"  {label}: {sign * amount[-1]:.6g} J {kind}")
+    for kind, accounts in (("put in", ledger.work), ("turned into heat", ledger.heat)):
+        felt = {label: amount[-1] for label, amount in accounts.items() if np.max(np.abs(amount)) > NONE * scale}
+        lines += [f"  {label}: {amount:.6g} J {kind}" for label, amount in felt.items()]
+        if idle := len(accounts) - len(felt):
+            lines.append(f"  {idle} {'more ' if felt else ''}accounts: 0 J {kind}")
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
     return Audit(worst, relative, steady, "\n".join(lines))

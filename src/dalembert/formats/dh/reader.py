@@ -23,7 +23,7 @@ from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Inertia, Pose, so3
 
-from ..diagnosis import diagnose
+from ..diagnosis import KEPT, diagnose, report_angles
 from ..ledger import Finding, Ledger
 from ..resources import Resources
 from .parts import END, LINK_KEYS, POSE_KEYS, add_geometry, add_loops, link_inertia, pose
@@ -118,6 +118,7 @@ class _Reader:
         name, link = table.text("name", f"joint{number}"), table.text("link", f"link{number}")
         free = "theta" if kind == "revolute" else "d"  # the parameter to which q is added
         a, alpha, d, theta = (table.number(key, 0.0 if key == free else None) for key in ("a", "alpha", "d", "theta"))
+        self._check_angles(table, alpha, theta)
         along = Pose(so3.about_axis(np.array([0.0, 0.0, 1.0]), theta * self.unit), np.array([0.0, 0.0, d]))
         across = Pose(so3.about_axis(np.array([1.0, 0.0, 0.0]), alpha * self.unit), np.array([a, 0.0, 0.0]))
         X_link_dh = across if self.standard else Pose.identity()
@@ -128,6 +129,16 @@ class _Reader:
         self._guard(table, self.builder.add_frame, f"{link}{END}", body=link, placement=X_link_dh)
         add_geometry(table, self.builder, link, X_link_dh, self.unit, self.resources, self.ledger)
         return link, X_link_dh
+
+    def _check_angles(self, table: Table, alpha: float, theta: float) -> None:
+        """Log angles that can hardly be in the unit that the file names."""
+        if self.unit == 1.0:
+            report_angles(self.ledger, table.where("alpha"), (alpha, theta))
+            return
+        for key, angle in (("alpha", alpha), ("theta", theta)):
+            if any(abs(abs(angle) - right) < 1e-3 for right in (math.pi / 2, math.pi)):
+                what = f'{key} = {angle:g} and angles = "deg"; likely cause: radians'
+                self.ledger.warning(table.where(key), what, KEPT)
 
     def _effects(self, table: Table, kind: str) -> dict[str, Any]:
         """Limits, friction and the like, in the units of the model."""

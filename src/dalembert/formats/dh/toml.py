@@ -66,10 +66,10 @@ class Table:
 
     def text(self, key: str, default: str | None = None, *, among: Iterable[str] = ()) -> str:
         """Text that is not empty, one of `among` if that is given."""
-        value = self._value(key, default)
+        names = list(among)
+        value = self._value(key, default, " or ".join(f'"{name}"' for name in names) or "…")
         if not isinstance(value, str) or not value.strip():
             raise self.error(f'{key} is {_shown(value)}, expected text: write {key} = "…"', key)
-        names = list(among)
         if names and value not in names:
             raise unknown(key, value, names, self.where(key))
         return value
@@ -84,7 +84,11 @@ class Table:
 
     def matrix(self, key: str) -> np.ndarray:
         """A symmetric matrix (3, 3), from three rows, or from the three numbers of its diagonal."""
-        rows = self._list(key, self._value(key, None), 3)
+        rows = self._value(key, None)
+        if isinstance(rows, list) and len(rows) == 6:
+            cure = f"write {key} = [xx, yy, zz], or three rows: [[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]]"
+            raise self.error(f"{key} has 6 numbers, whose order differs from book to book: {cure}", key)
+        rows = self._list(key, rows, 3)
         if not any(isinstance(row, list) for row in rows):
             return np.diag([self._number(key, x) for x in rows])
         made = np.array([[self._number(key, x) for x in self._list(key, row, 3)] for row in rows])
@@ -120,10 +124,10 @@ class Table:
         rows = [row for row, line in enumerate(self.lines[self.start :], self.start + 1) if header.match(line)]
         return rows[number - 1] if len(rows) >= number else 0
 
-    def _value(self, key: str, default: Any) -> Any:
+    def _value(self, key: str, default: Any, expected: str = "…") -> Any:
         value = self.content.get(key, default)
         if value is None:
-            raise self.error(f"{key} is missing: write {key} = …")
+            raise self.error(f"{key} is missing: write {key} = {expected}")
         return value
 
     def _list(self, key: str, value: Any, size: int) -> list[Any]:

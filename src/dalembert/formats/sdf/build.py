@@ -6,7 +6,7 @@ named like the joint and lies at SDF's joint frame, and the link is a part fixed
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
@@ -84,6 +84,8 @@ class Assembly:
             self._carriers[link.name] = link.name, link.X
             self._add(joint.where, link.name, parent, joint.kind, joint.name, at, link.inertia, shape | fields)
         else:
+            what = "link whose origin lies beside the axis of its joint"
+            self.ledger.count(link.where, what, "fixed in a body that is named and placed like the joint")
             body = _free(joint.name, self._names, "_joint")
             self._names.add(body)
             self._carriers[link.name] = body, X
@@ -201,19 +203,3 @@ def _free(name: str, taken: set[str], ending: str) -> str:
     while name in taken:
         name += ending
     return name
-
-
-def report_massless(steps: Sequence[Step], loops: Sequence[Joint], links: Mapping[str, Link], ledger: Ledger) -> None:
-    """Log moving pieces without any inertia: they make the mass matrix singular."""
-    heavy = {name for name, link in links.items() if np.any(link.inertia.parameters())}
-    heavy |= {end for joint in loops for end in (joint.parent, joint.child)}
-    leaders = {step.joint.mimic.leader for step in steps if step.joint.mimic is not None}
-    for step in reversed(steps):
-        if step.child in heavy:
-            heavy.add(step.parent)
-    for step in steps:
-        tied = step.joint.name in leaders or step.joint.mimic is not None
-        if step.child not in heavy and step.joint.kind != "fixed" and not tied:
-            what = f"joint '{step.joint.name}' moves links that have no mass at all, from '{step.child}' on"
-            cure = "kept: the mass matrix is singular and forward dynamics undefined; give the links an <inertial>"
-            ledger.warning(step.joint.where, what, cure)

@@ -14,10 +14,10 @@ from dalembert.model import Model, ModelBuilder
 from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
-from ..diagnosis import report_slips
+from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
 from ..xml import Document, children, is_xml, parse, tag_of
-from .build import Assembly, report_massless
+from .build import Assembly
 from .coupling import check, settle
 from .include import Includes
 from .joints import Joint, read_joint
@@ -160,7 +160,6 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     tree = _tree(scope, links, [joint for joint in joints if joint.kind != "gearbox"], base, ledger)
     groups = welded(links, tree.steps)
     tree.steps = settle(tree.steps, gears, groups, mimic, ledger)
-    report_massless(tree.steps, tree.loops, links, ledger)
     assembly = Assembly(ModelBuilder(name, gravity), links, {joint.name for joint in joints}, ledger)
     for root in tree.roots:
         assembly.add_root(root, base or ("fixed" if scope.static else "free"))
@@ -173,7 +172,7 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     check(assembly.builder, tree.steps)
     model = assembly.builder.model()
     places = {joint.name: joint.where for joint in joints} | {link.name: link.where for link in links.values()}
-    report_slips(ledger, model, lambda name: places.get(name, scope.source.where(scope.element)))
+    diagnose(ledger, model, lambda name: places.get(name, scope.source.where(scope.element)))
     return model
 
 

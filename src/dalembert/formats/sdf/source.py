@@ -14,8 +14,9 @@ from lxml import etree
 from dalembert.errors import DalembertError
 from dalembert.spatial import Pose, so3
 
+from ..diagnosis import report_angles
 from ..ledger import Ledger
-from ..xml import LARGEST, Document, children, tag_of
+from ..xml import LARGEST, Document, children, meant_by, tag_of
 
 Element: TypeAlias = etree._Element
 Version: TypeAlias = tuple[int, int]
@@ -28,6 +29,7 @@ FORCES = (
     "mass", "inertia", "damp", "friction", "stiff", "spring", "gravity", "gear", "armature", "joint", "constraint",
     "bushing", "thrust", "buoy",
 )  # fmt: skip
+HARMLESS = {"name", "visual", "collision", "material", "sensor", "plugin", "geometry"}  # may be misspelt
 
 
 @dataclass(frozen=True)
@@ -125,6 +127,8 @@ class Source:
         degrees = self.truth(element, element.get("degrees", "false"))
         if form == "euler_rpy":
             x = self.vector(element, 6)
+            if not degrees:
+                report_angles(self.ledger, self.where(element), x[3:].tolist())
             return Pose.from_xyz_rpy(x[:3], np.radians(x[3:]) if degrees else x[3:])
         if form != "quat_xyzw":
             raise self.error(element, f"rotation_format is '{form}'; write euler_rpy or quat_xyzw")
@@ -143,20 +147,24 @@ class Source:
     ) -> None:
         """Log children and attributes that are not used: `idle` ones with the reason, others as not understood."""
         here = tag_of(element)
+        present = {tag_of(child) for child in children(element)}
         for child in children(element):
             tag = tag_of(child)
             if tag in idle:
                 self.ledger.count(self.where(child), f"<{tag}> in <{here}>", why)
             elif tag not in tags:
-                self._strange(child, f"<{tag}> in <{here}>", tag)
-        for key in element.attrib:
-            name = str(key).rpartition("}")[2]
+                self._strange(child, f"<{tag}> in <{here}>", tag, tags - present)
+        names = [str(key).rpartition("}")[2] for key in element.attrib]
+        for name in names:
             if name not in attributes:
-                self._strange(element, f"attribute '{name}' of <{here}>", name)
+                self._strange(element, f"attribute '{name}' of <{here}>", name, attributes - {*names})
 
-    def _strange(self, element: Element, what: str, name: str) -> None:
-        if any(force in name.lower() for force in FORCES):
-            self.ledger.warning(self.where(element), f"{what} is not known and may carry physics", "not used")
+    def _strange(self, element: Element, what: str, name: str, missing: Set[str]) -> None:
+        """What is not known: a warning where it may be physics, or a misspelt word for what the element lacks."""
+        meant = meant_by(name, missing - HARMLESS)
+        if meant or any(force in name.lower() for force in FORCES):
+            cure = f": did you mean '{meant}'?" if meant else ""
+            self.ledger.warning(self.where(element), f"{what} is not known and may carry physics", f"not used{cure}")
         else:
             self.ledger.count(self.where(element), f"{what} is not known", "passed over")
 

@@ -11,10 +11,12 @@ from lxml import etree
 from dalembert.errors import unknown
 from dalembert.spatial import Pose
 
+from ..diagnosis import report_angles
 from ..ledger import Ledger
-from ..xml import Document, children, tag_of
+from ..xml import Document, children, meant_by, tag_of
 
 Element: TypeAlias = etree._Element
+HARMLESS = {"name", "visual", "collision", "material", "calibration", "safety_controller", "scale", "filename"}
 
 
 def single(document: Document, parent: Element, tag: str, ledger: Ledger) -> Element | None:
@@ -32,29 +34,43 @@ def origin(document: Document, parent: Element, ledger: Ledger) -> Pose:
         return Pose.identity()
     report_unknown(document, element, ledger, tags=set(), attributes={"xyz", "rpy"}, physical={"quat_xyzw", "quat"})
     xyz, rpy = document.triple(element, "xyz"), document.triple(element, "rpy")
+    report_angles(ledger, document.where(element), rpy)
     return Pose.from_xyz_rpy(xyz, rpy) if any(rpy) else Pose(np.eye(3), np.array(xyz))
 
 
 def report_unknown(
     document: Document, element: Element, ledger: Ledger, *, tags: Set[str], attributes: Set[str], physical: Set[str]
 ) -> None:
-    """Log children and attributes outside URDF; those named in `physical` would change the dynamics: a warning."""
+    """Log children and attributes outside URDF; a warning where that may change the dynamics.
+
+    Those are the ones named in `physical`, and misspelt names of what the element does not have otherwise.
+    """
     here = tag_of(element)
+    present = {tag_of(child) for child in children(element)}
     for child in children(element):
         tag = tag_of(child)
         if tag in tags:
             continue
+        where, what = document.where(child), f"<{tag}> in <{here}> is not URDF"
         if tag in physical:
-            ledger.warning(document.where(child), f"<{tag}> in <{here}> is not URDF and may carry physics", "not used")
+            ledger.warning(where, f"{what} and may carry physics", "not used")
+        elif meant := meant_by(tag, tags - present - HARMLESS):
+            ledger.warning(where, what, f"not used: did you mean <{meant}>?")
         else:
-            ledger.count(document.where(child), f"<{tag}> in <{here}> is not URDF", "passed over")
+            ledger.count(where, what, "passed over")
     names = [str(key).rpartition("}")[2] for key in element.attrib]
     strange = [name for name in names if name not in attributes]
+    where = document.where(element)
     if carrying := ", ".join(name for name in strange if name in physical):
-        ledger.warning(document.where(element), f"{carrying}: not URDF and may carry physics", "not used")
+        ledger.warning(where, f"{carrying}: not URDF and may carry physics", "not used")
     for name in strange:
-        if name not in physical:
-            ledger.count(document.where(element), f"attribute '{name}' of <{here}> is not URDF", "passed over")
+        what = f"attribute '{name}' of <{here}> is not URDF"
+        if name in physical:
+            continue
+        if meant := meant_by(name, attributes - set(names) - HARMLESS):
+            ledger.warning(where, what, f"not used: did you mean '{meant}'?")
+        else:
+            ledger.count(where, what, "passed over")
 
 
 def extension(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ..ledger import Ledger
-from ..xml import Document, children, tag_of
+from ..xml import Document, children, meant_by, tag_of
 from .elements import Element
 
 SILENT = {"link", "joint", "material", "dalembert", "loop_joint", "loop"}
@@ -35,6 +35,11 @@ def read_extras(document: Document, ledger: Ledger) -> None:
             ledger.count(where, f"<{tag}>", NOT_USED[tag])
         elif tag in PHYSICAL:
             ledger.warning(where, f"<{tag}> in <robot> is not URDF and may carry physics", "not used")
+        elif lost := sorted({tag_of(child) for child in element.iter("{*}*")} & {"link", "joint"}):
+            what = f"<{tag}> in <robot> is not URDF and holds {' and '.join(f'<{name}>' for name in lost)}"
+            ledger.warning(where, what, "not used: links and joints lie directly in <robot>")
+        elif meant := meant_by(tag, ("joint", "link")):
+            ledger.warning(where, f"<{tag}> in <robot> is not URDF", f"not used: did you mean <{meant}>?")
         else:
             ledger.count(where, f"<{tag}> in <robot> is not URDF", "passed over")
 

@@ -43,7 +43,7 @@ def write(
     """
     if not isinstance(path, str | os.PathLike):
         raise DalembertError(f"save: expected the path of a file, got {type(path).__name__}")
-    text = os.fspath(path)
+    text = os.path.expanduser(path)
     ending = next((e for e in LANGUAGES if text.lower().endswith(e)), None)
     if ending is None:
         raise DalembertError(f"{text}: the ending names the format: expected one of {', '.join(LANGUAGES)}")

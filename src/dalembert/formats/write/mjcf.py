@@ -13,6 +13,7 @@ from dalembert.spatial import Pose
 from .layout import Item, Names, Step, contents, in_row, own, single
 from .losses import SLIP, Losses
 from .mjcf_inertia import add_inertial, carried_inertias
+from .mjcf_rows import Row, bare_links
 from .mjcf_shapes import Shapes, place
 from .shapes import Package
 from .text import Element, add, number, numbers
@@ -48,20 +49,28 @@ class _Mjcf:
         self.elements: dict[int, Element] = {WORLD_BODY: self.world}
 
     def mujoco(self) -> Element:
-        carried, inertias = contents(self.model), carried_inertias(self.model, self.losses)
-        stack: list[tuple[Element, Item, int]] = [(self.world, Item(self.model.bodies[0], Pose.identity()), 0)]
+        carried = contents(self.model)
+        bare = bare_links(self.model, carried)
+        inertias = carried_inertias(self.model, self.losses, bare)
+        stack: list[tuple[Element, Item, int, Row]] = [
+            (self.world, Item(self.model.bodies[0], Pose.identity()), 0, Row())
+        ]
         while stack:  # depth first, as MuJoCo numbers bodies and coordinates
-            parent, item, carrier = stack.pop()
-            what = item.what
+            parent, item, carrier, row = stack.pop()
+            what, row = item.what, row.beyond(item.placement)
             if isinstance(what, Frame):
                 add(parent, "site", name=what.name, **place(item.placement))
                 continue
+            if isinstance(what, Body) and what.index in bare:
+                stack.append((parent, bare[what.index], what.index, row.then(what)))
+                continue
             if isinstance(what, Body):
                 carrier = what.index
-                element = self.elements[carrier] = self._body(parent, what, item.placement)
+                element = self.elements[carrier] = self._body(parent, what, row)
                 part = what.parts[0]
             else:
-                element, part = add(parent, "body", name=what.name, **place(item.placement)), what
+                element, part = add(parent, "body", name=what.name, **place(row.placement)), what
+                self._row(element, what.name, row)
             if element is self.world and np.any(inertias[part.name].parameters()):
                 self.losses.note(
                     "link", part.name, "its mass moves nothing, and the world has none in MJCF", "left out"
@@ -69,7 +78,7 @@ class _Mjcf:
             elif element is not self.world:
                 add_inertial(element, part.name, inertias[part.name], self.losses)
             self.shapes.add(element, part, fixed=not self._moves(carrier))
-            stack += [(element, child, carrier) for child in reversed(carried[part.name])]
+            stack += [(element, child, carrier, Row()) for child in reversed(carried[part.name])]
         for closure in self.model.closures:
             self._closure(closure)
         for empty in [element for element in (self.shapes.assets, self.equality) if not len(element)]:
@@ -80,12 +89,20 @@ class _Mjcf:
         """Whether a body can move: not the fixed base."""
         return index > 0 or self.model.bodies[0].joint.kind == "free"
 
-    def _body(self, parent: Element, body: Body, placement: Pose) -> Element:
-        if body.index == 0:
-            placement = body.placement
-            if body.name == WORLD:
-                return self.world
+    def _row(self, element: Element, name: str, row: Row) -> None:
+        """The joints of links without mass that end in this one."""
+        for body, X in row.bodies:
+            if body.name != f"{name}:{body.joint.name}":
+                what = "it has no mass, which MuJoCo refuses"
+                self.losses.note("link", body.name, what, f"its joint is one of the body '{name}', as MJCF has it")
+            self._joints(element, body, X)
+
+    def _body(self, parent: Element, body: Body, row: Row) -> Element:
+        placement = body.placement if body.index == 0 else row.placement
+        if body.index == 0 and body.name == WORLD:
+            return self.world
         element = add(parent, "body", name=body.name, **place(placement))
+        self._row(element, body.name, row)
         kind = own(body.joint).kind
         if kind == "fixed":
             return element
@@ -95,24 +112,31 @@ class _Mjcf:
         if kind == "free" and np.any(placement.matrix() != np.eye(4)):
             what = "the joint does not start at the world's origin, and MuJoCo measures a free joint from there"
             self.losses.change("joint", body.joint.name, what, "q is the pose in the world")
+        self._joints(element, body, Pose.identity())
+        return element
+
+    # ---- joints
+
+    def _joints(self, element: Element, body: Body, X: Pose) -> None:
+        """The joint of a body, as MJCF's joints of an element whose frame lies at X in that body."""
+        kind = own(body.joint).kind
         if kind in SIMPLE:
-            self._joint(element, single(body.joint))
-            return element
+            self._joint(element, single(body.joint), X)
+            return
         if kind == "screw":
             self.losses.change("joint", body.joint.name, "MJCF has no screw joint", IN_ROW[kind])
         else:
             self.losses.note("joint", body.joint.name, f"MJCF has no {kind} joint", IN_ROW[kind])
         for step in in_row(body.joint, self.joints):
-            self._joint(element, step)
-        return element
+            self._joint(element, step, X)
 
-    # ---- joints
-
-    def _joint(self, body: Element, step: Step) -> None:
+    def _joint(self, body: Element, step: Step, X: Pose) -> None:
         joint = step.joint
         made = add(body, "joint", name=joint.name, type=SIMPLE[joint.kind])
+        if np.any(X.p):
+            made.set("pos", numbers(X.inverse().p))
         if joint.nv == 1:
-            made.set("axis", numbers(joint.axis))  # type: ignore[attr-defined]
+            made.set("axis", numbers(X.R.T @ joint.axis))  # type: ignore[attr-defined]
             self._limits(made, joint)
         for attribute, field in {"armature": "armature", "damping": "damping", "frictionloss": "friction"}.items():
             if value := self._equal(joint, field):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from functools import reduce
 
 import numpy as np
@@ -17,21 +18,26 @@ NARROW = 1e-12  # fullinertia must have moments clearly above zero; below this t
 ROUND_OFF = 1e-14  # the triangle inequality may be missed by this much of the largest moment
 
 
-def carried_inertias(model: Model, losses: Losses) -> dict[str, Inertia]:
-    """The inertia of every link; the body's own link has that of all, where MuJoCo would refuse them one by one."""
+def carried_inertias(model: Model, losses: Losses, bare: Container[int]) -> dict[str, Inertia]:
+    """The inertia of every link; the body's own link has that of all, where MuJoCo would refuse them one by one.
+
+    bare: indices of bodies that become joints of others.
+    """
     made: dict[str, Inertia] = {}
     for body in model.bodies:
         made |= {part.name: part.inertia for part in body.parts}
+        if body.index in bare:
+            continue
         moves = body.index > 0 or body.joint.kind == "free"
         inertias = [part.inertia for part in body.parts]
-        if all(map(_possible, inertias)) and (not moves or any(map(_heavy, inertias))):
+        if all(map(is_possible, inertias)) and (not moves or any(map(is_heavy, inertias))):
             continue
-        if len(inertias) > 1 and _possible(body.inertia) and (not moves or _heavy(body.inertia)):
+        if len(inertias) > 1 and is_possible(body.inertia) and (not moves or is_heavy(body.inertia)):
             made |= {part.name: Inertia.zero() for part in body.parts}
             made[body.name] = _total(body)
             what = "MuJoCo refuses the inertias of its fixed links one by one, not their sum"
             losses.note("link", body.name, what, "it has the inertia of all of them")
-        elif moves and not _heavy(body.inertia):
+        elif moves and not is_heavy(body.inertia):
             what = "it moves and has no mass or no inertia about some axis, which MuJoCo refuses"
             losses.refuse("link", body.name, what, "give it an inertia, or fix its joint")
     return made
@@ -41,11 +47,13 @@ def _total(body: Body) -> Inertia:
     return reduce(lambda a, b: a + b, (part.inertia.transform(part.placement) for part in body.parts))
 
 
-def _heavy(inertia: Inertia) -> bool:
+def is_heavy(inertia: Inertia) -> bool:
+    """Whether MuJoCo lets a body with it move."""
     return bool(inertia.mass >= LEAST and np.linalg.eigvalsh(inertia.about_com())[0] >= LEAST)
 
 
-def _possible(inertia: Inertia) -> bool:
+def is_possible(inertia: Inertia) -> bool:
+    """Whether MuJoCo takes it at all."""
     least, middle, most = np.linalg.eigvalsh(inertia.about_com())
     slack = ROUND_OFF * np.max(np.abs(inertia.I))
     return bool(inertia.mass >= 0.0 and least >= -slack and most - least - middle <= slack)

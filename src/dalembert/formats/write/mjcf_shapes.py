@@ -18,6 +18,7 @@ from .shapes import stated_scale
 from .text import Element, add, number, numbers, tidied
 
 ENDINGS = (".stl", ".obj", ".msh")  # of the mesh files that MuJoCo reads
+MOST_CORNERS = 100_000  # three numbers each in one attribute, of which libxml2 takes 10 MB
 MOST_FACES = 200_000  # of an STL file for MuJoCo
 ROLES = {"visual": {"contype": "0", "conaffinity": "0", "group": "2"}, "collision": {"group": "3"}}
 
@@ -79,6 +80,8 @@ class Shapes:
         return {"type": "mesh", "mesh": self.known[key]}
 
     def _polyhedron(self, shape: Polyhedron, link: str) -> dict[str, str] | str:
+        if max(len(shape.vertices), len(shape.triangles)) > MOST_CORNERS:
+            return f"a polyhedron of {len(shape.vertices)} vertices, which readers of XML refuse as one attribute"
         corners = np.unique(shape.vertices, axis=0)
         if np.linalg.matrix_rank(corners - corners.mean(axis=0), tol=1e-9) < 3:
             return "MuJoCo asks meshes to have a volume, and this polyhedron is flat"

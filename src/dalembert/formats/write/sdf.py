@@ -47,8 +47,10 @@ class _Sdf:
         self.names = Names(frame.name for frame in model.frames)  # links, frames and joints share one space
         self.joint_names: dict[str, str] = {}
         for body in model.bodies:
-            if body.joint.nv and (body.index or body.joint.kind != "free"):
+            if body.joint.nv and body.joint.kind != "free":
                 self._name_joint(body.joint.name)
+        base = model.bodies[0]
+        self.afloat = base.name == WORLD and all(model.bodies[i].joint.kind == "free" for i in model.children(0))
         self.root = etree.Element("sdf", version=VERSION)
         parent = self.root
         if np.any(model.gravity != GRAVITY):
@@ -103,9 +105,12 @@ class _Sdf:
                 self._joint(self.names.new(f"{body.name}_fixed"), "fixed", WORLD, body.name)
             else:
                 self._floating(body.joint, body.name, placement)
+        elif kind == "free" and self.afloat:
+            self._link(own_part, parent, placement)
+            self._floating(body.joint, body.name, placement)
         elif kind == "free":
-            cure = "write one file for each robot that floats"
-            self.losses.refuse("joint", body.joint.name, "only the base of a model floats in SDF", cure)
+            what = "only what nothing holds to the world floats in SDF"
+            self.losses.refuse("joint", body.joint.name, what, "write one file for each robot that floats")
         elif kind in TYPES:
             self._link(own_part, parent, placement)
             self._moving(parent, body.name, single(body.joint))

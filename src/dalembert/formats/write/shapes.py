@@ -20,8 +20,8 @@ class Package:
     folder: str | os.PathLike[str] | None = None
 
     def uri(self, file: str, scheme: str) -> str:
-        """How a mesh file is named: by its package if it lies there, else as it is."""
-        if self.folder is None:
+        """How a mesh file is named: by its package if it lies there, else as it is (also one that was not found)."""
+        if self.folder is None or not os.path.isfile(file):
             return file
         folder = Path(self.folder).resolve()
         path = Path(file).resolve()

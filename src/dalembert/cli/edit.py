@@ -1,0 +1,91 @@
+"""`dalembert edit`: a robot changed and written to a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
+
+
+def run(
+    robot: Source,
+    out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
+    lock: Annotated[
+        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; several times.")
+    ] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Take off a link with all on it; several times.")] = None,
+    merge: Annotated[list[str] | None, typer.Option(help="Make a link one with what it sits on.")] = None,
+    reroot: Annotated[str | None, typer.Option(help="Make this link the base.")] = None,
+    scale: Annotated[float | None, typer.Option(help="Factor of all lengths, of the same density.")] = None,
+    attach: Annotated[str | None, typer.Option(metavar="ROBOT", help="Another robot, to be put on --frame.")] = None,
+    prefix: Annotated[str, typer.Option(help="Before the names of what --attach brings.")] = "",
+    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
+    frame: Annotated[str | None, typer.Option(help="Where --attach and --payload go; default: the last one.")] = None,
+    gravity: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Another gravity [m/s²].")] = None,
+    base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
+    approximate: Annotated[
+        bool, typer.Option("--approximate", help="Write what comes nearest where the format has no exact words.")
+    ] = False,
+    as_json: Json = False,
+) -> int:
+    """Lock, remove, merge, reroot, scale, attach, load a robot (in this order), and write it; each edit is checked.
+
+    Example: `dalembert edit panda held.urdf --lock panda_joint7=0.3 --payload 2`
+    """
+    made = open_robot(robot, base, mimic=mimic, arg=arg)
+    editor = made.edit()
+    if lock:
+        editor.lock(dict(map(_held, lock)))
+    for link in remove or ():
+        editor.remove(link)
+    for link in merge or ():
+        editor.merge(link)
+    if reroot is not None:
+        editor.reroot(reroot)
+    if scale is not None:
+        editor.scale(scale)
+    seat = frame or editor.model.frames[-1].name
+    if attach is not None:
+        editor.attach(open_robot(attach, mimic=mimic), frame=seat, prefix=prefix)
+    if payload:
+        editor.payload(payload, frame=seat)
+    if gravity is not None:
+        editor.gravity(_numbers(gravity, "--gravity"))
+    return _write(made, editor.done(), out, approximate, as_json)
+
+
+def _write(before: Robot, changed: Robot, out: Path, approximate: bool, as_json: bool) -> int:
+    edits = changed.import_log[len(before.import_log) :]
+    written = changed.save(out, approximate=approximate)
+    if as_json:
+        logs = {"edits": [vars(f) for f in edits], "written": [vars(f) for f in written]}
+        print_json({"robot": changed.name, "out": str(out), **logs})
+        return 0
+    for finding in (*edits, *written):
+        print(finding)
+    mass = [sum(body.mass for body in robot.bodies) for robot in (before, changed)]
+    freedoms = f"{changed.nv} degrees of freedom (were {before.nv})"
+    print(f"{changed.name} written to {out}: {freedoms}, {mass[1]:.6g} kg (was {mass[0]:.6g})")
+    return 0
+
+
+def _held(text: str) -> tuple[str, list[float]]:
+    joint, equals, value = text.rpartition("=")
+    if not equals or not joint:
+        raise DalembertError(f"--lock {text}: expected JOINT=VALUE, such as elbow=0.3")
+    return joint, _numbers(value, f"--lock {text}")
+
+
+def _numbers(text: str, option: str) -> list[float]:
+    try:
+        return [float(word) for word in text.split(",")]
+    except ValueError:
+        raise DalembertError(f"{option}: {text!r} is no number, nor several separated by commas") from None

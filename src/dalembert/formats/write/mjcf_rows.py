@@ -1,0 +1,52 @@
+"""Links without mass, which MuJoCo refuses: their joints become joints of the body that they carry."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from dalembert.model import Body, Closure, Frame, Model, Part
+from dalembert.spatial import Pose
+
+from .layout import Item, own
+from .mjcf_inertia import is_heavy, is_possible
+
+IN_A_ROW = ("revolute", "continuous", "prismatic", "cylindrical", "universal", "planar", "screw")
+
+
+@dataclass(frozen=True)
+class Row:
+    """Bare links on the way to a body: where the frame reached lies in the link before them, and in each of them."""
+
+    placement: Pose = field(default_factory=Pose.identity)
+    bodies: tuple[tuple[Body, Pose], ...] = ()
+
+    def beyond(self, X: Pose) -> Row:
+        """The row to a frame that lies at X in the one reached."""
+        return Row(self.placement @ X, tuple((body, X_BC @ X) for body, X_BC in self.bodies))
+
+    def then(self, body: Body) -> Row:
+        """The row with one more bare link, whose joint frame is the one reached."""
+        return Row(self.placement, (*self.bodies, (body, Pose.identity())))
+
+
+def bare_links(model: Model, carried: Mapping[str, Sequence[Item]]) -> dict[int, Item]:
+    """Bodies whose own link has neither mass nor shape nor frames: index → the one link that it carries."""
+    tied = {end.body for closure in model.closures if isinstance(closure, Closure) for end in (closure.a, closure.b)}
+    found = {}
+    for body in model.bodies[1:]:
+        part, items = body.parts[0], carried[body.name]
+        plain = not part.geometry and not np.any(part.inertia.parameters()) and body.index not in tied
+        if plain and own(body.joint).kind in IN_A_ROW and len(items) == 1 and _can_end(body, items[0].what):
+            found[body.index] = items[0]
+    return found
+
+
+def _can_end(body: Body, carried: Body | Part | Frame) -> bool:
+    """Whether a row of joints may end in this link: one that moves, or a fixed one that MuJoCo lets move."""
+    if isinstance(carried, Body):
+        return own(carried.joint).kind in (*IN_A_ROW, "ball")
+    possible = all(is_possible(part.inertia) for part in body.parts)
+    return possible and isinstance(carried, Part) and is_heavy(carried.inertia)
