@@ -63,6 +63,19 @@ def test_torques_may_come_as_rows_or_as_feedback() -> None:
     np.testing.assert_allclose(held.q, q, atol=1e-12)
 
 
+def test_rows_that_could_be_motions_are_refused() -> None:
+    """As many motions as steps: a row per step and a row per motion look alike."""
+    robot = load("2r")
+    q, v, tau = states(robot, 20)
+    with pytest.raises(DalembertError, match="20 steps or one for each of 20 motions"):
+        robot.rollout(q, v, tau, STEP, 20)
+    one = robot.rollout(q[3], v[3], tau, STEP, 20)
+    np.testing.assert_array_equal(robot.rollout(q, v, tau[None], STEP, 20).q[3], one.q)
+    held = robot.rollout(q[3], v[3], tau[3], STEP, 20)
+    each = robot.rollout(q, v, np.repeat(tau[..., None, :], 20, axis=-2), STEP, 20)
+    np.testing.assert_array_equal(each.q[3], held.q)
+
+
 def test_parameters_may_differ_from_motion_to_motion() -> None:
     robot = load("ur5")
     q, v, tau = states(robot, 4)

@@ -9,7 +9,18 @@ import threading
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, ModelBuilder, Robot, SimulationError, elements, load, load_run, math
+from dalembert import (
+    DalembertError,
+    Event,
+    ModelBuilder,
+    Robot,
+    Sampled,
+    SimulationError,
+    elements,
+    load,
+    load_run,
+    math,
+)
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -261,3 +272,74 @@ def test_runs_can_be_pickled(arm) -> None:
     back = pickle.loads(pickle.dumps(run))
     np.testing.assert_array_equal(back.q, run.q)
     assert back.viewer is not None and back.log == run.log
+
+
+class Integral:
+    """A controller with a state."""
+
+    def __init__(self, period: float) -> None:
+        self.period, self.sum, self.times, self.answers = period, np.zeros(2), [], []
+
+    def __call__(self, t, q, v):
+        self.sum = self.sum + (1.0 - q) * self.period
+        self.times.append(t)
+        self.answers.append(np.clip(20.0 * (1.0 - q) - 2.0 * v + 10.0 * self.sum, -30.0, 30.0))
+        return self.answers[-1]
+
+
+@pytest.mark.parametrize(("integrator", "step"), [("rk45", None), ("rk4", 1e-3), ("implicit-midpoint", 1e-3)])
+@pytest.mark.parametrize("delay", [0.0, 0.01, 0.013])
+def test_a_sampled_controller_is_asked_once_per_period_and_in_order(arm, integrator, step, delay) -> None:
+    law, period = Integral(0.01), 0.01
+    run = arm.simulate(Q, V, 0.205, Sampled(law, period, delay), integrator, step, record=1e-3)
+    np.testing.assert_allclose(law.times, period * np.arange(21), atol=1e-12)
+    acting = np.floor((run.t[1:-1] - delay - 1e-4) / period).astype(int)  # u at a time is what led there
+    expected = np.array([law.answers[k] if k >= 0 else np.zeros(2) for k in acting])
+    np.testing.assert_array_equal(run.tau[1:-1], expected)
+    assert run.t[-1] == 0.205 and run.audit().relative < 1e-4
+    if delay == 0.0:
+        rows = arm.simulate(Q, V, 0.2, np.array(law.answers[:20]), integrator, step, record=1e-3)
+        np.testing.assert_allclose(run.q[:201], rows.q, atol=1e-9)
+
+
+def test_a_sampled_controller_stops_with_the_run(arm) -> None:
+    law = Integral(0.01)
+    hit = Event("there", lambda t, q, v: t - 0.0834, terminal=True)
+    run = arm.simulate(Q, V, 1.0, Sampled(law, 0.01), events=[hit])
+    assert len(law.times) == 9 and run.t[-1] == pytest.approx(0.0834)
+
+
+def test_laws_that_keep_a_state_are_refused_unless_sampled(arm) -> None:
+    rng, law = np.random.default_rng(0), Integral(0.01)
+    counted = [0]
+
+    def counting(t, q, v):
+        counted[0] += 1
+        return -v * counted[0]
+
+    def kept_and_untraceable(t, q, v):
+        return law(t, q, v) if float(t) >= 0.0 else v
+
+    for changing in (
+        counting,
+        Integral(0.01),
+        kept_and_untraceable,
+        lambda t, q, v: rng.normal(size=2),
+        lambda t, q, v: rng.normal(size=2) + 0.0 * float(t),
+    ):
+        with pytest.raises(SimulationError, match=r"another answer.*dalembert\.Sampled"):
+            arm.simulate(Q, V, 0.1, changing)
+    noisy = arm.simulate(Q, V, 0.1, Sampled(lambda t, q, v: rng.normal(size=2), 0.01))
+    assert len(np.unique(noisy.tau[:, 0])) == 10
+
+
+def test_bad_samplers_say_what_is_wrong(arm) -> None:
+    with pytest.raises(DalembertError, match="law is of type list"):
+        Sampled([1.0, 2.0], 0.01)
+    for period, delay in ((0.0, 0.0), (-1.0, 0.0), ("fast", 0.0), (np.inf, 0.0), (0.01, -1.0), (0.01, np.nan)):
+        with pytest.raises(DalembertError, match="expected a time"):
+            Sampled(lambda t, q, v: v, period, delay)
+    with pytest.raises(SimulationError, match=r"returned is of type NoneType.*expected \(2,\)"):
+        arm.simulate(Q, V, 0.1, Sampled(lambda t, q, v: None, 0.01))
+    with pytest.raises(DalembertError, match="only `simulate` does"):
+        arm.rollout(Q, V, Sampled(lambda t, q, v: v, 0.01))

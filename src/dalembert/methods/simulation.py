@@ -41,7 +41,8 @@ class Simulation(Evaluation):
         """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
         torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
-        a function (t, q, v) → tau, traced where it can be, else called back (the log says so). integrator: adaptive
+        a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
+        a controller that runs at a rate and may keep a state. integrator: adaptive
         "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
         "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
         this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.elements`; events:

@@ -18,7 +18,7 @@ from .elements.base import Element
 from .failure import SimulationError
 from .fixed import STEPS
 from .implicit import midpoint, solved
-from .laws import drive
+from .laws import Sampled, drive
 from .program import Program
 from .system import Law, System
 from .variational import variational
@@ -67,7 +67,8 @@ def rollout(
     arrays = {"q": _array(model, "q", q, model.nq), "v": _array(model, "v", v, n)}
     arrays |= {name: _array(model, name, x, len(GROUPS[name].values(model))) for name, x in groups.items()}
     law = _law(model, torque) if callable(torque) else None
-    tau, varying = _torque(model, None if law else torque, int(steps))
+    shared = np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
+    tau, varying = _torque(model, None if law else torque, int(steps), shared)
     if tau is not None:
         arrays["u"] = tau
     batch = np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
@@ -199,12 +200,20 @@ def _array(model: Model, name: str, x: Any, size: int) -> np.ndarray:
     return a
 
 
-def _torque(model: Model, torque: Any, steps: int) -> tuple[np.ndarray | None, bool]:
-    """The numbers, flat where there is a row per step, and whether there is."""
+def _torque(model: Model, torque: Any, steps: int, batch: tuple[int, ...]) -> tuple[np.ndarray | None, bool]:
+    """The numbers, flat where there is a row per step, and whether there is; batch: of all other arguments."""
     if torque is None:
         return None, False
+    if isinstance(torque, Sampled):
+        raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
     n = model.nv
     a = _array(model, "torque", torque, n)
+    if len(batch) == a.ndim - 1 > 0 and batch[-1] == a.shape[-2] == steps > 1:
+        raise DalembertError(
+            f"rollout: torque {a.shape} could be a row for each of {steps} steps or one for each of {steps} motions: "
+            "write torque[None] for rows that all motions share, or np.repeat(torque[..., None, :], steps, axis=-2) "
+            "for constants of each motion"
+        )
     if a.ndim >= 2 and a.shape[-2] == steps:
         return np.ascontiguousarray(a).reshape(*a.shape[:-2], steps * n), True
     return a, False

@@ -19,7 +19,7 @@ from .engines import DEFAULT_STEP, Chunk, Engine, Fixed, State, Trouble, engine,
 from .events import Event, Watch
 from .failure import SimulationError
 from .initial import closed_start
-from .laws import Drive, drive
+from .laws import Checked, Drive, drive
 from .ledger import Ledger
 from .progress import Progress
 from .record import Recorder
@@ -53,6 +53,8 @@ def simulate(
         model = element.prepared(model)
     given = drive(model, torque, float(duration))
     compiled = programs(model, made, given, integrator)
+    if given.called and integrator not in HELD and isinstance(given.function, Checked):
+        given.function.check_repeatable(q, v)
     z = [element.start(model, q, v) for element in made]
     e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
     even, said = _even_step(integrator, step, float(duration), record)
@@ -97,17 +99,19 @@ class _Simulation:
         if self.held:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
         self.progress = Progress(settings["duration"], progress)
-        self.ended = False
+        self.ended, self.state = False, State(0.0, np.zeros(0), np.zeros(0))
 
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
-        duration, start = self.settings["duration"], state
-        first = None if self.drive.called else self.drive.values[0]
+        duration, start, self.state = self.settings["duration"], state, state
+        first = None if self.drive.called or self.drive.sampled else self.drive.values[0]
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
             for end, u in self._legs():
-                while state.t < end and not self.ended:
-                    state = self._block(state, float(end), u, recorder)
+                while self.state.t < end and not self.ended:
+                    self.state = self._block(self.state, float(end), u, recorder)
+                if self.ended:
+                    break
         except Trouble as trouble:
             if trouble.chunk is not None:
                 recorder.take(trouble.chunk, recorder.last_u)
@@ -118,7 +122,7 @@ class _Simulation:
             error.run = self._result(recorder)
             raise
         except KeyboardInterrupt:
-            self.log.append(f"interrupted at t = {state.t:.6g} s of {duration:g} s")
+            self.log.append(f"interrupted at t = {self.state.t:.6g} s of {duration:g} s")
         finally:
             self.progress.close()
         return self._result(recorder)
@@ -126,6 +130,9 @@ class _Simulation:
     def _legs(self) -> Iterator[tuple[float, np.ndarray]]:
         """(end of each leg [s], what drives it); legs of whole steps go together, with a row for every step."""
         duration, step = self.settings["duration"], self.settings["step"]
+        if self.drive.sampled:
+            yield from self.drive.sampled.legs(duration, lambda: self._asked(self.state))
+            return
         ends = np.append(self.drive.times[1:], duration)
         if len(ends) > 1 and isinstance(self.engine, Fixed) and not self.watch.active and not self.drive.called:
             lengths = np.diff(ends, prepend=0.0)
@@ -144,7 +151,7 @@ class _Simulation:
 
     def _block(self, state: State, end: float, u: np.ndarray, recorder: Recorder) -> State:
         """Advance over one block of the way to `end`, or to the first event on it."""
-        stop, nodes = recorder.blocks(state.t, end, self.engine)[0]
+        stop, nodes = recorder.block(state.t, end, self.engine)
         if self.held:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
