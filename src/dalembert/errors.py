@@ -19,8 +19,9 @@ def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> D
     DalembertError("unknown joint 'elbw': did you mean 'elbow'? joints: shoulder, elbow")
     """
     names = list(valid)
-    near = get_close_matches(str(name), names, n=1)
-    guess = f": did you mean {near[0]!r}?" if near else ":"
+    plain = {n.casefold(): n for n in reversed(names)}
+    near = get_close_matches(str(name), names, n=1) or get_close_matches(str(name).casefold(), plain, n=1)
+    guess = f": did you mean {plain.get(near[0], near[0])!r}?" if near else ":"
     plural = kind[:-1] + "ies" if kind.endswith("y") else kind + "s"
     listed = ", ".join(names[:LISTED]) + (f", … ({len(names)} in all)" if len(names) > LISTED else "")
     listing = f"{plural}: {listed}" if names else f"there are no {plural}"

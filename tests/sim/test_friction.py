@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Event, ModelBuilder, Robot, elements
+from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load
 
 MASS, G = 2.0, 9.81
 
@@ -102,6 +102,21 @@ def test_events_are_located_and_can_end_the_run(integrator: str, step: float | N
     assert run.events[0].q[0] == pytest.approx(4.5 / G, abs=1e-9)
     assert run.t[-1] == pytest.approx(6.0 / G, abs=1e-9)
     assert np.all(np.diff(run.t) > 0.0) and "ended by event 'floor'" in run.log[-1]
+
+
+def test_bad_events_are_named() -> None:
+    robot = load("2r")
+    q, v = np.zeros(2), np.zeros(2)
+    for make, said in (
+        (lambda: [Event("up", 3)], "event 'up': function is of type int"),
+        (lambda: [Event("up", lambda t, q, v: t, 5)], "event 'up': direction is 5"),
+        (lambda: [Event("up", lambda t, q, v: q)], r"event 'up': function returned shape \(2,\), expected one number"),
+        (lambda: [Event("up", lambda t, q, v: 1.0 if q[0] > 0 else 0.0)], "event 'up': a traced value has no truth"),
+        (lambda: Event("up", lambda t, q, v: t), r"events is one Event: write events=\[…\]"),
+        (lambda: [lambda t, q, v: t], "events: expected Events, got function"),
+    ):
+        with pytest.raises(DalembertError, match=said):
+            robot.simulate(q, v, 0.1, events=make())
 
 
 def test_a_flexible_joint_vibrates_at_its_frequency() -> None:

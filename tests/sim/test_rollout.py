@@ -105,6 +105,8 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
         ({"steps": 0}, "steps is 0"),
         ({"step": -1.0}, "step is -1.0"),
         ({"record": 2000}, "expected at most the number of steps"),
+        ({"torque": np.array([np.nan, 0.0])}, "torque has NaN or inf"),
+        ({"torque": np.zeros((3, 2)), "parameters": {"gravity": np.zeros((4, 3))}}, r"gravity \(4,\), torque \(3,\)"),
         ({"torque": np.zeros(3)}, r"torque has shape \(3,\)"),
         ({"parameters": {"inertias": 1.0}}, "did you mean 'inertia'"),
         ({"torque": lambda t, q, v: v if v[0] > 0 else q}, "cannot be traced"),

@@ -240,9 +240,17 @@ def test_plots_have_names_and_units(arm, tmp_path) -> None:
     run = arm.simulate(Q, V, 0.2, np.array([1.0, 0.0]))
     figure = run.plot()
     assert [axes.get_ylabel() for axes in figure.axes] == [
-        "q [rad or m]", "v [rad/s or m/s]", "tau [N·m or N]", "energy [J]"]  # fmt: skip
+        "q [rad]", "v [rad/s]", "tau [N·m]", "energy [J]"]  # fmt: skip
     assert {t.get_text() for t in figure.axes[0].get_legend().get_texts()} == {j.name for j in arm.joints}
     figure.savefig(tmp_path / "run.png")
+    cart = load("cartpole").simulate([0.0, 0.3], [0.0, 0.0], 0.1).plot()  # nothing drives it: no panel of forces
+    assert [axes.get_ylabel() for axes in cart.axes] == ["q", "v", "energy [J]"]
+    assert [t.get_text() for t in cart.axes[1].get_legend().get_texts()] == ["slider [m/s]", "hinge [rad/s]"]
+    dog = load("quadruped")
+    run = dog.simulate(dog.neutral(), np.zeros(dog.nv), 0.05)
+    names = [t.get_text() for t in run.plot("q").axes[0].get_legend().get_texts()]
+    assert names[2:4] == [f"{dog.joints[0].name}[2] [m]", f"{dog.joints[0].name}[3]"] and len(names) == dog.nq
+    assert run.freedom_units == ("rad",) * 3 + ("m",) * 3 + ("rad",) * 12
 
 
 def test_step_advice_is_two_over_the_fastest_frequency() -> None:
@@ -343,3 +351,29 @@ def test_bad_samplers_say_what_is_wrong(arm) -> None:
         arm.simulate(Q, V, 0.1, Sampled(lambda t, q, v: None, 0.01))
     with pytest.raises(DalembertError, match="only `simulate` does"):
         arm.rollout(Q, V, Sampled(lambda t, q, v: v, 0.01))
+
+
+def test_limits_that_are_exceeded_are_told() -> None:
+    builder = ModelBuilder("swing")
+    builder.add_body(
+        "rod", parent="world", joint="revolute", joint_name="pin", axis=(0, 1, 0), mass=1.0, com=(0.5, 0, 0),
+        inertia=0.01 * np.eye(3), lower=-1.0, upper=0.5, velocity_limit=3.0, effort_limit=2.0,
+    )  # fmt: skip
+    robot = builder.build()
+    free = robot.simulate([0.0], [0.0], 1.0, [3.0])
+    assert [line.split(" exceeded")[0] for line in free.log] == ["range of 'pin'", "speed of 'pin'", "effort of 'pin'"]
+    first = free.t[np.argmax(free.q[:, 0] > 0.5)]
+    assert f"t = {first:.4g} s" in free.log[0] and "limit 0.5; it acts with elements.HardStop" in free.log[0]
+    assert all(line in free.audit().text for line in free.log)
+    ends = [elements.HardStop("pin"), elements.Motor("pin", 1.0, 100.0)]
+    assert robot.simulate([0.0], [0.0], 0.1, [3.0], elements=ends).log == ()
+    assert robot.simulate([0.5], [-1.0], 0.01).log == ()
+
+
+def test_times_and_values_of_a_single_joint() -> None:
+    builder = ModelBuilder("slide")
+    builder.add_body("cart", parent="world", joint="prismatic", joint_name="rail", axis=(1, 0, 0), mass=2.0)
+    robot = builder.build()
+    run = robot.simulate([0.0], [0.0], 1.0, ([0.0, 1.0], [0.0, 6.0]))
+    np.testing.assert_allclose(run.v[-1], 1.5, rtol=1e-9)
+    np.testing.assert_allclose(run.q[-1], 0.5, rtol=1e-9)

@@ -22,7 +22,7 @@ ORDERS = {
     "variational": 2,
 }
 BOUNDED = ("implicit-midpoint", "variational")  # the error of the energy does not grow
-GOOD, FAIR = 1e-6, 1e-3  # residual relative to the energy that moved
+ROUNDING, GOOD, FAIR = 1e-12, 1e-6, 1e-3  # residual relative to the energy that moved
 
 
 class Audit(NamedTuple):
@@ -48,7 +48,7 @@ def audit(run: Run) -> Audit:
     lines = [
         f"Energy of run of {run.robot!r} with {name}: {judgement}.",
         f"  {worst:.3g} J are unaccounted for, {relative:.1e} of the {scale:.3g} J that moved"
-        + ("; the error grows with time." if steady else "; the error stays within bounds."),
+        + ("; rounding." if relative < ROUNDING else _course(steady)),
     ]
     for kind, accounts, sign in (("put in", ledger.work, 1), ("turned into heat", ledger.heat, 1)):
         for label, amount in accounts.items():
@@ -56,6 +56,10 @@ def audit(run: Run) -> Audit:
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
     return Audit(worst, relative, steady, "\n".join(lines))
+
+
+def _course(steady: bool) -> str:
+    return "; the error grows with time." if steady else "; the error stays within bounds."
 
 
 def _steady(residual: np.ndarray) -> bool:

@@ -90,7 +90,7 @@ def drive(model: Model, torque: Any, duration: float) -> Drive:
         return _sampled(model, torque)
     if callable(torque):
         return _function(model, torque)
-    if isinstance(torque, tuple) and len(torque) == 2 and np.ndim(torque[1]) == 2:
+    if isinstance(torque, tuple) and len(torque) == 2 and (np.ndim(torque[1]) == 2 or (n == 1 and np.ndim(torque[1]))):
         return _linear(n, *torque, duration)
     values = _numbers(torque, f"expected ({n},) or (steps, {n}) for robot {model.name!r}")
     if values.shape == (n,):
@@ -109,6 +109,7 @@ def drive(model: Model, torque: Any, duration: float) -> Drive:
 def _linear(n: int, times: Any, values: Any, duration: float) -> Drive:
     """Straight lines between given points; the first and last value hold outside."""
     t, x = _numbers(times, "expected times (k,)"), _numbers(values, f"expected values (k, {n})")
+    x = x[:, None] if x.ndim == n == 1 else x
     if t.ndim != 1 or x.shape != (len(t), n) or len(t) < 2 or np.any(np.diff(t) <= 0.0):
         raise DalembertError(
             f"simulate: torque is (times {t.shape}, values {x.shape}), expected rising times (k,) with k ≥ 2 and "

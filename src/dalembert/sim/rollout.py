@@ -67,19 +67,38 @@ def rollout(
     arrays = {"q": _array(model, "q", q, model.nq), "v": _array(model, "v", v, n)}
     arrays |= {name: _array(model, name, x, len(GROUPS[name].values(model))) for name, x in groups.items()}
     law = _law(model, torque) if callable(torque) else None
-    shared = np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
-    tau, varying = _torque(model, None if law else torque, int(steps), shared)
+    tau, varying = _torque(model, None if law else torque, int(steps), _batch(arrays))
     if tau is not None:
         arrays["u"] = tau
-    batch = np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
+    batch = _batch(arrays)
     plain = all(element.plain for element in elements)  # else functions in them may have changed: trace again
     make = _program if plain else _program.__wrapped__
     loop = make(model, elements, law, integrator, live, tau is not None, varying)
     arrays["e"] = _with_states(model, elements, arrays.pop("v"), arrays["q"])
     if check:
+        _check_finite(arrays)
         check_quaternions(model, "rollout", {"q": arrays["q"]})
     run = _Loop(loop, arrays, batch, float(step), varying * n, threads)
     return run.recorded(int(steps), record, model, check)
+
+
+def _batch(arrays: Mapping[str, np.ndarray]) -> tuple[int, ...]:
+    """The batch shape that all arguments share."""
+    try:
+        return np.broadcast_shapes(*[a.shape[:-1] for a in arrays.values()])
+    except ValueError:
+        found = ", ".join(f"{'torque' if n == 'u' else n} {a.shape[:-1]}" for n, a in arrays.items())
+        raise DalembertError(f"rollout: batch shapes do not broadcast: {found}") from None
+
+
+def _check_finite(arrays: Mapping[str, np.ndarray]) -> None:
+    names = {"u": "torque", "e": "v"}
+    for name, a in arrays.items():
+        if not np.isfinite(a).all():
+            raise DalembertError(
+                f"rollout: {names.get(name, name)} has NaN or inf, expected finite numbers; pass check=False to let "
+                "them through"
+            )
 
 
 class _Loop:

@@ -21,6 +21,7 @@ from .failure import SimulationError
 from .initial import closed_start
 from .laws import Checked, Drive, drive
 from .ledger import Ledger
+from .limits import beyond_limits
 from .progress import Progress
 from .record import Recorder
 from .run import Run
@@ -46,10 +47,8 @@ def simulate(
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
     _check_settings(duration, step, rtol, atol, record)
-    made = tuple(elements)
+    made, watched = _each("elements", elements, Element, "force elements"), _each("events", events, Event, "Events")
     for element in made:
-        if not isinstance(element, Element):
-            raise DalembertError(f"simulate: elements: expected force elements, got {type(element).__name__}")
         model = element.prepared(model)
     given = drive(model, torque, float(duration))
     compiled = programs(model, made, given, integrator)
@@ -59,10 +58,22 @@ def simulate(
     e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
     even, said = _even_step(integrator, step, float(duration), record)
     settings = {"integrator": integrator, "step": even, "rtol": rtol, "atol": atol, "duration": float(duration)}
-    run = _Simulation(compiled, given, settings, record, tuple(events), progress)
+    run = _Simulation(compiled, given, settings, record, watched, progress)
     start, moved = closed_start(compiled, State(0.0, normalize(model, q), e))
     run.log += [*said, *moved]
     return run.run(start)
+
+
+def _each(name: str, given: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
+    """A sequence of elements or events as a tuple."""
+    try:
+        made = tuple(given)
+    except TypeError:
+        raise DalembertError(f"simulate: {name} is one {type(given).__name__}: write {name}=[…]") from None
+    for each in made:
+        if not isinstance(each, kind):
+            raise DalembertError(f"simulate: {name}: expected {what}, got {type(each).__name__}")
+    return made
 
 
 def _even_step(
@@ -212,9 +223,11 @@ class _Simulation:
             ledger,
             multipliers,
             tuple(self.watch.log),
-            tuple(self.log),
+            (*self.log, *beyond_limits(system.model, system.elements, t, q, e[:, :n], tau)),
             self.steps,
             dict(self.settings),
+            system.model.coordinate_units,
+            system.model.freedom_units,
         )
 
     def _observed(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
