@@ -42,12 +42,12 @@ class Viewer:
             self.server = viser.ViserServer(host=host, port=_free_port(host, port), label="dalembert", verbose=False)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)  # sharing would leave this machine
         self.server.scene.set_up_direction("+z")
-        self.server.scene.add_grid("/ground", cell_size=0.1, section_size=1.0, infinite_grid=True)
         self.scenes: list[RobotScene] = []
         self._playback: Playback | None = None
         self.sliders: list[Sliders] = []
         for number, robot in enumerate(robots):
             self._add(robot, (0.0, number * SPACING, 0.0), f"/{number}-{robot.name}", alone=len(robots) == 1)
+        self._add_ground()
         if run is not None:
             self._add_run(run)
         self._point_camera()
@@ -85,7 +85,7 @@ class Viewer:
         Returns the `InverseKinematicsResult`, which says whether it was reached.
         """
         scene = self.scenes[robot]
-        solution = scene.robot.inverse_kinematics(target, frame, start=scene.q, starts=1)
+        solution = scene.robot.inverse_kinematics(target, frame, start=scene.q, starts=1, check=False)
         self.show(solution.q, robot)
         return solution
 
@@ -172,6 +172,14 @@ class Viewer:
         with self.server.gui.add_folder("run", order=-1.0):
             self._playback = Playback(self.server.gui, run, scene.robot.model.freedom_names, show)
         show(run.q[0], 0)
+
+    def _add_ground(self) -> None:
+        """A grid at height 0, or below the robots where they reach lower, so that it does not cut through them."""
+        height = min([0.0, *(scene.lowest() - 1e-3 for scene in self.scenes)])
+        self.server.scene.add_grid(
+            "/ground", cell_size=0.1, section_size=1.0, infinite_grid=True, position=(0.0, 0.0, height),
+            cell_color=(225, 228, 232), section_color=(185, 190, 198), fade_distance=15.0, fade_strength=2.0,
+        )  # fmt: skip
 
     def _point_camera(self) -> None:
         places = [scene.robot.poses(scene.q)[:, :3, 3] + scene.placement for scene in self.scenes]

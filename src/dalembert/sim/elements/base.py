@@ -53,7 +53,8 @@ class Element:
         for name, value in vars(self).items():
             if isinstance(value, (list, np.ndarray)):
                 object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
-        for entry in fields(self) if is_dataclass(self) else ():
+        entries: tuple[Any, ...] = fields(self) if is_dataclass(self) else ()
+        for entry in entries:
             value, optional = getattr(self, entry.name), entry.type == "float | None"
             if entry.type not in ("float", "float | None") or (optional and value is None):
                 continue
