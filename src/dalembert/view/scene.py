@@ -55,10 +55,14 @@ class RobotScene:
             self._draw_arrows()
 
     def lowest(self) -> float:
-        """Height of the lowest point of the shapes where the robot now is [m]; 0 without shapes."""
+        """Height of the lowest point where the robot now is [m]."""
+        return float(self.points()[:, 2].min())
+
+    def points(self) -> np.ndarray:
+        """Corners of the shapes and origins of the frames (n, 3) in the scene, where the robot now is [m]."""
         poses = self.robot.poses(self.q)
-        heights = [np.min(corners @ poses[k][2, :3]) + poses[k][2, 3] for k, corners in self._points]
-        return float(min(heights, default=0.0)) + float(self.placement[2])
+        corners = [x @ poses[k][:3, :3].T + poses[k][:3, 3] for k, x in self._points]
+        return np.concatenate([poses[:, :3, 3], *corners]) + self.placement
 
     def switch(self, what: str, on: bool) -> None:
         """Show or hide "frames", "com", "inertia", "reactions", "names" or "collision"."""

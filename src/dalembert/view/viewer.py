@@ -182,12 +182,13 @@ class Viewer:
         )  # fmt: skip
 
     def _point_camera(self) -> None:
-        places = [scene.robot.poses(scene.q)[:, :3, 3] + scene.placement for scene in self.scenes]
-        points = np.concatenate(places)
-        middle, size = points.mean(axis=0), max(float(np.max(np.ptp(points, axis=0))), 0.3)
-        way = np.array([1.0, -1.0, 0.6]) if len(places) == 1 else np.array([1.3, -0.3, 0.4])
+        points = np.concatenate([scene.points() for scene in self.scenes])
+        low, high = points.min(axis=0), points.max(axis=0)
+        middle, size = 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 0.3)
+        way = np.array([1.0, -1.0, 0.6]) if len(self.scenes) == 1 else np.array([1.3, -0.3, 0.4])
         camera = self.server.initial_camera
-        camera.position, camera.look_at = tuple(middle + size * way), tuple(middle)
+        camera.position = tuple(middle + 1.1 * size * way / np.linalg.norm(way))
+        camera.look_at = tuple(middle)
 
 
 def _viser() -> Any:
