@@ -83,7 +83,7 @@ def test_compiling():
     with raises("source: unknown language 'C++'", "languages: c"):
         ARM.source("gravity", "C++")
     with raises("export: files are written in 'c' only", "source('gravity', 'cuda')"):
-        r.export("gravity", "cuda", "nowhere")
+        ARM.export("gravity", "cuda", "nowhere")
     with raises("unknown language 'fortran'"):
         ARM.export("gravity", "fortran", "/nowhere")
     with pytest.raises(OSError):
