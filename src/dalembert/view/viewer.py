@@ -122,11 +122,14 @@ class Viewer:
         with gui.add_folder(robot.name):
             with gui.add_folder("show", expand_by_default=alone):
                 for what, label in SWITCHES.items():
+                    if what == "reactions" and robot.model.closures:  # they depend on the forces that close the loops
+                        continue
                     box = gui.add_checkbox(label, False)
                     box.on_update(lambda event, what=what: scene.switch(what, event.target.value))
             with gui.add_folder("joints", expand_by_default=alone):
                 self.sliders.append(Sliders(gui, robot, scene.show))
-            self._add_target(robot, scene, root)
+            if not robot.model.closures:
+                self._add_target(robot, scene, root)
             if scene.notes:
                 gui.add_markdown("**Not drawn**\n\n" + "\n".join(f"- {note}" for note in scene.notes[:8]))
 
