@@ -68,7 +68,7 @@ def test_forward_dynamics_obeys_the_coupling_with_forces_that_do_no_work(tied):
     model, q, v, tau = tied
     free = untied(model)
     p, G = tie(model, free, q)
-    a = alg.aba(model, q, v, tau)
+    a = alg.forward_dynamics(model, q, v, tau)
     needed = alg.rnea(free, p, G @ v, G @ a)
     assert_close(G.T @ needed, tau, SOLVE, scale=np.max(np.abs(needed)))
 
@@ -97,7 +97,7 @@ def test_derivatives_are_rates(tied):
     tau, d = alg.rnea(model, q, v, a), np.random.default_rng(2).normal(size=model.nv)
     for f, x, derivatives in (
         (alg.rnea, a, alg.inverse_dynamics_derivatives(model, q, v, a)),
-        (alg.aba, tau, alg.forward_dynamics_derivatives(model, q, v, tau)),
+        (alg.forward_dynamics, tau, alg.forward_dynamics_derivatives(model, q, v, tau)),
     ):
         rates = (
             rate(lambda t, f=f, x=x: f(model, alg.integrate(model, q, t * d), v, x)),

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from dalembert.algorithms import (
-    aba,
     bias,
     coriolis_matrix,
+    forward_dynamics,
     forward_dynamics_derivatives,
     gravity,
     integrate,
@@ -38,8 +38,8 @@ def test_forward_dynamics_derivatives(bare):
     model, q, v, tau, _ = bare
     dq, dv, dtau = forward_dynamics_derivatives(model, q, v, tau)
     n = model.nv
-    assert_close(dq, columns(lambda d: aba(model, integrate(model, q, d), v, tau), n), 100 * RATE)
-    assert_close(dv, columns(lambda d: aba(model, q, v + d, tau), n), 100 * RATE)
+    assert_close(dq, columns(lambda d: forward_dynamics(model, integrate(model, q, d), v, tau), n), 100 * RATE)
+    assert_close(dv, columns(lambda d: forward_dynamics(model, q, v + d, tau), n), 100 * RATE)
     assert_close(dtau, inverse_mass_matrix(model, q), SOLVE)
 
 

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from dalembert.algorithms import aba, bias, gravity, inverse_mass_matrix, mass_matrix, rnea
+from dalembert.algorithms import aba, bias, forward_dynamics, gravity, inverse_mass_matrix, mass_matrix, rnea
+from dalembert.algorithms.coupled import MassSolver
 from dalembert.model import Coupled
 from tolerances import RECURSION, SOLVE, assert_close
 from trees import random_model, random_state
@@ -26,12 +28,12 @@ def test_forward_dynamics_inverts_inverse_dynamics(seed, n, base, effects, coupl
     q, v, a = random_state(rng, model)
     external = {i: rng.normal(size=6) for i in range(len(model.bodies)) if rng.random() < 0.5}
     tau = rnea(model, q, v, a, external)
-    assert_close(aba(model, q, v, tau, external), a, SOLVE)
+    assert_close(forward_dynamics(model, q, v, tau, external), a, SOLVE)
 
 
 def test_inverse_dynamics_inverts_forward_dynamics(case):
     model, q, v, tau, _ = case
-    a = aba(model, q, v, tau)
+    a = forward_dynamics(model, q, v, tau)
     assert_close(rnea(model, q, v, a), tau, SOLVE, scale=np.max(np.abs(mass_matrix(model, q) @ a)))
 
 
@@ -55,7 +57,15 @@ def test_inverse_mass_matrix_times_mass_matrix_is_one(case):
 
 def test_forward_dynamics_is_the_inverse_mass_matrix_times_the_rest_of_the_equation(case):
     model, q, v, tau, _ = case
-    assert_close(aba(model, q, v, tau), inverse_mass_matrix(model, q) @ (tau - bias(model, q, v)), SOLVE)
+    assert_close(forward_dynamics(model, q, v, tau), inverse_mass_matrix(model, q) @ (tau - bias(model, q, v)), SOLVE)
+
+
+@pytest.mark.parametrize("effects", [False, True])
+def test_articulated_bodies_and_the_factored_mass_matrix_give_the_same_accelerations(effects, seed, base):
+    rng = np.random.default_rng(seed)
+    model = random_model(rng, base=base, effects=effects)
+    q, v, tau = random_state(rng, model)
+    assert_close(aba(model, q, v, tau), MassSolver(model, q).solve(tau - bias(model, q, v)), SOLVE)
 
 
 def test_inertial_forces_are_quadratic_in_the_velocity(bare):

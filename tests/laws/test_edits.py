@@ -187,7 +187,7 @@ def test_another_base_afloat_is_the_same_robot(floating):
             now = alg.frame_pose(new, q1, new.frame(frame.name)).matrix()
             assert_close(now, alg.frame_pose(model, q, frame).matrix(), RECURSION)
         # left to itself it moves alike: equal accelerations of the joints whose coordinates are the same
-        fall0, fall1 = (alg.aba(m, *x, np.zeros(m.nv)) for m, x in ((model, (q, v)), (new, (q1, v1))))
+        fall0, fall1 = (alg.forward_dynamics(m, *x, np.zeros(m.nv)) for m, x in ((model, (q, v)), (new, (q1, v1))))
         alike = [b.joint.name for b in model.independent if b.joint.kind not in ("ball", "planar", "free", "universal")]
         for joint in alike:
             assert_close(fall1[new.joint(joint).v], fall0[model.joint(joint).v], SOLVE)

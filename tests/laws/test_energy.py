@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.algorithms import aba, energy, gravity, integrate, kinetic_energy, mass_matrix, potential_energy
+from dalembert.algorithms import (
+    energy,
+    forward_dynamics,
+    gravity,
+    integrate,
+    kinetic_energy,
+    mass_matrix,
+    potential_energy,
+)
 from dalembert.algorithms.passive import dissipation
 from laws.numeric import RATE, moved, rate
 from tolerances import RECURSION, assert_close
@@ -23,7 +31,7 @@ def test_slope_of_the_potential_energy_is_gravity(case):
 
 def test_energy_changes_by_the_power_of_joint_forces_less_dissipation(case):
     model, q, v, tau, _ = case
-    a = aba(model, q, v, tau)
+    a = forward_dynamics(model, q, v, tau)
     changed = rate(lambda t: energy(model, *moved(model, q, v, a, t)))
     assert_close(changed, v @ (tau - dissipation(model, v)), RATE, scale=_size_of_the_terms(model, q, v, a))
 

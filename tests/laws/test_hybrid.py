@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, Robot, Wrench, load
-from dalembert.algorithms import aba, hybrid_dynamics, rnea
+from dalembert.algorithms import forward_dynamics, hybrid_dynamics, rnea
 from tolerances import RECURSION, SOLVE, assert_close
 
 
@@ -41,7 +41,7 @@ def test_ends_are_forward_and_inverse_dynamics(case):
     model, q, v, x, rng = case
     external = {len(model.bodies) - 1: rng.normal(size=6)}
     a, tau = hybrid_dynamics(model, q, v, x, (), external)
-    assert_close(a, aba(model, q, v, x, external), SOLVE)
+    assert_close(a, forward_dynamics(model, q, v, x, external), SOLVE)
     assert np.array_equal(tau, x)
     a, tau = hybrid_dynamics(model, q, v, x, names(model), external)
     assert np.array_equal(a, x)

@@ -9,12 +9,12 @@ import pytest
 
 from dalembert.algorithms import (
     Load,
-    aba,
     acceleration,
     bias,
     body_loads,
     center_of_mass,
     energy,
+    forward_dynamics,
     jacobian,
     mass_matrix,
     poses,
@@ -44,7 +44,7 @@ def test_moving_robot_and_gravity_together_changes_nothing(case):
     X = Pose(X.R, np.zeros(3))  # turned about the origin, so that the zero of potential energy stays
     base = replace(model.bodies[0], placement=X @ model.bodies[0].placement)
     turned = replace(model, gravity=X.R @ model.gravity, bodies=(base, *model.bodies[1:]))
-    for f, arguments in ((rnea, (q, v, a)), (aba, (q, v, a)), (mass_matrix, (q,)), (energy, (q, v))):
+    for f, arguments in ((rnea, (q, v, a)), (forward_dynamics, (q, v, a)), (mass_matrix, (q,)), (energy, (q, v))):
         assert_close(f(turned, *arguments), f(model, *arguments), SOLVE)
     tool = model.frame("tool")
     expected = np.kron(np.eye(2), X.R) @ acceleration(model, q, v, a, tool, POINT)
@@ -69,7 +69,7 @@ def test_rate_of_momentum_is_weight_and_external_load(floating):
     model, q, v, tau, rng = floating
     tau = np.concatenate([np.zeros(6), tau[6:]])  # internal forces only
     load = Load(model.frame("tool"), rng.normal(size=3), rng.normal(size=3), POINT, "world")
-    a = aba(model, q, v, tau, body_loads(model, q, [load]))
+    a = forward_dynamics(model, q, v, tau, body_loads(model, q, [load]))
     mass = sum(body.inertia.mass for body in model.bodies)
     X = poses(model, q)[load.frame.body] @ load.frame.placement
     weight = np.concatenate([np.cross(center_of_mass(model, q), mass * model.gravity), mass * model.gravity])

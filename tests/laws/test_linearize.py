@@ -7,7 +7,7 @@ import pytest
 import scipy.linalg
 
 from dalembert import DalembertError, ModelBuilder, Robot, load
-from dalembert.algorithms import aba, difference, integrate, matrix_exponential
+from dalembert.algorithms import difference, forward_dynamics, integrate, matrix_exponential
 from laws.numeric import RATE, rate
 from tolerances import RECURSION, SOLVE, assert_close
 from trees import random_model
@@ -27,7 +27,7 @@ def test_lower_rows_are_rates_of_the_acceleration(linear):
     (model, q, v, tau, rng), A, B = linear
     n = model.nv
     dq, dv, du = rng.normal(size=(3, n))
-    slope = rate(lambda e: aba(model, integrate(model, q, e * dq), v + e * dv, tau + e * du))
+    slope = rate(lambda e: forward_dynamics(model, integrate(model, q, e * dq), v + e * dv, tau + e * du))
     assert_close(A[n:] @ np.concatenate([dq, dv]) + B[n:] @ du, slope, 100 * RATE)
 
 

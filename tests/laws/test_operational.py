@@ -8,9 +8,9 @@ import pytest
 from dalembert import DalembertError, Robot, function, load
 from dalembert.algorithms import (
     Task,
-    aba,
     acceleration,
     bias,
+    forward_dynamics,
     gravity,
     inverse_mass_matrix,
     jacobian,
@@ -74,7 +74,7 @@ def test_task_equation_holds_along_the_motion(case):
     model, q, v, tau, _ = case
     task = independent(model, q)
     inertia, mu, p, inverse = parts(operational_dynamics(model, q, v, 0.0, task))
-    a = aba(model, q, v, tau)
+    a = forward_dynamics(model, q, v, tau)
     x = task.selected(np.concatenate([acceleration(model, q, v, a, f, POINT, "body") for f in task.frames]))
     scale = max(np.max(np.abs(part)) for part in (inertia @ x, mu, p))
     assert_close(inertia @ x + mu + p, inverse.T @ tau, SOLVE, scale)
@@ -91,7 +91,7 @@ def test_force_on_the_task_is_felt_as_such(case):
     inertia, mu, p, _ = parts(operational_dynamics(model, q, v, 0.0, task))
     wanted = rng.normal(size=len(inertia))
     J = task.jacobian(model, q)
-    a = aba(model, q, v, J.T @ (inertia @ wanted + mu + p))
+    a = forward_dynamics(model, q, v, J.T @ (inertia @ wanted + mu + p))
     assert_close(J @ a + task.drift(model, q, v), wanted, SOLVE, scale=np.max(np.abs(a)))
 
 

@@ -138,6 +138,6 @@ def test_energies_conserve_what_they_should():
     rng = np.random.default_rng(4)
     model = random_model(rng, n_bodies=5, kinds=("ball", "free"), base="free", effects=False)
     q, v, _ = random_state(rng, model)
-    a = alg.aba(model, q, v, np.zeros(model.nv))
+    a = alg.forward_dynamics(model, q, v, np.zeros(model.nv))
     tau = evaluate(model, "inverse_dynamics", "lagrange", q=q, v=v, a=a)
     assert_close(tau, np.zeros(model.nv), SOLVE, scale=np.max(np.abs(alg.bias(model, q, v))))

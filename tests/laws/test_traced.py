@@ -22,7 +22,7 @@ STATE_FUNCTIONS = {
     "bias": ("qv", alg.bias),
     "gravity": ("q", alg.gravity),
     "mass_matrix": ("q", alg.mass_matrix),
-    "aba": ("qva", alg.aba),
+    "forward_dynamics": ("qva", alg.forward_dynamics),
     "inverse_mass_matrix": ("q", alg.inverse_mass_matrix),
     "energy": ("qv", alg.energy),
     "center_of_mass": ("q", alg.center_of_mass),
@@ -49,5 +49,5 @@ def test_traced_is_numeric(case, name):
     letters, f = STATE_FUNCTIONS[name]
     given = {letter: values[letter] for letter in letters}
     function = trace(lambda *arguments: f(model, *arguments), {k: len(x) for k, x in given.items()}, name)
-    tolerance = SOLVE if name in ("aba", "inverse_mass_matrix") else RECURSION
+    tolerance = SOLVE if name in ("forward_dynamics", "inverse_mass_matrix") else RECURSION
     assert_close(run(function, given)[name], f(model, *given.values()), tolerance)

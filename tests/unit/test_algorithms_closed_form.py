@@ -44,7 +44,7 @@ def test_double_pendulum(double_pendulum):
     assert_close(alg.gravity(model, q), gravity, PRODUCT)
     assert_close(alg.bias(model, q, v), coriolis + gravity, PRODUCT)
     assert_close(alg.rnea(model, q, v, a), M @ a + coriolis + gravity, PRODUCT)
-    assert_close(alg.aba(model, q, v, M @ a + coriolis + gravity), a, PRODUCT)
+    assert_close(alg.forward_dynamics(model, q, v, M @ a + coriolis + gravity), a, PRODUCT)
     assert_close(alg.kinetic_energy(model, q, v), 0.5 * v @ M @ v, PRODUCT)
     height = -m1 * c1 * cos(q[0]) - m2 * (l1 * cos(q[0]) + c2 * cos(q[0] + q[1]))
     assert_close(alg.potential_energy(model, q), G * height, PRODUCT)
@@ -80,7 +80,7 @@ def test_free_body_falls_and_precesses():
     w = v[:3]
     dw = np.linalg.solve(I, -np.cross(w, I @ w))
     of_origin = [0, 0, -G] - np.cross(dw, c) - np.cross(w, np.cross(w, c))
-    assert_close(alg.aba(model, q, v, np.zeros(6)), [*dw, *(of_origin - np.cross(w, v[3:]))], PRODUCT)
+    assert_close(alg.forward_dynamics(model, q, v, np.zeros(6)), [*dw, *(of_origin - np.cross(w, v[3:]))], PRODUCT)
 
 
 def test_massless_tip_is_refused_by_forward_dynamics_and_carried_by_inverse_dynamics():
@@ -90,20 +90,20 @@ def test_massless_tip_is_refused_by_forward_dynamics_and_carried_by_inverse_dyna
     model, z = builder.model(), np.zeros(2)
     assert alg.rnea(model, z, z, z)[1] == 0.0
     with pytest.raises(DalembertError, match=r"joint 'loose' moves no mass.*armature"):
-        alg.aba(model, z, z, z)
+        alg.forward_dynamics(model, z, z, z)
 
 
 def test_a_rotor_is_inertia_enough():
     builder = ModelBuilder("rotor")
     builder.add_body("disc", parent="world", joint="revolute", armature=0.5)
-    assert_close(alg.aba(builder.model(), np.zeros(1), np.zeros(1), np.ones(1)), [2.0], ROUNDING)
+    assert_close(alg.forward_dynamics(builder.model(), np.zeros(1), np.zeros(1), np.ones(1)), [2.0], ROUNDING)
 
 
 def test_a_model_without_joints_has_empty_dynamics():
     builder = ModelBuilder("rock")
     builder.add_body("rock", parent="world", mass=3.0, com=(0, 0, 1.0))
     model, e = builder.model(), np.zeros(0)
-    assert alg.rnea(model, e, e, e).shape == alg.aba(model, e, e, e).shape == (0,)
+    assert alg.rnea(model, e, e, e).shape == alg.forward_dynamics(model, e, e, e).shape == (0,)
     assert alg.mass_matrix(model, e).shape == alg.inverse_mass_matrix(model, e).shape == (0, 0)
     assert_close(alg.energy(model, e, e), 3.0 * G, ROUNDING)
     assert_close(alg.center_of_mass(model, e), [0, 0, 1.0], ROUNDING)

@@ -97,7 +97,7 @@ def test_a_coordinate_that_moves_no_mass_is_refused():
     builder.add_body("ghost", parent="arm", joint="revolute")
     builder.add_body("echo", parent="arm", joint="revolute", mimic=("ghost", 1.0, 0.0))
     with pytest.raises(DalembertError, match="joint 'ghost' moves no mass"):
-        alg.aba(builder.model(), np.zeros(2), np.zeros(2), np.zeros(2))
+        alg.forward_dynamics(builder.model(), np.zeros(2), np.zeros(2), np.zeros(2))
 
 
 @pytest.mark.parametrize(

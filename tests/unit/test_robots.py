@@ -6,7 +6,16 @@ import numpy as np
 import pytest
 from lxml import etree
 
-from dalembert.algorithms import aba, center_of_mass, frame_pose, gravity, mass_matrix, neutral, random, rnea
+from dalembert.algorithms import (
+    center_of_mass,
+    forward_dynamics,
+    frame_pose,
+    gravity,
+    mass_matrix,
+    neutral,
+    random,
+    rnea,
+)
 from dalembert.errors import DalembertError
 from dalembert.formats import read_urdf
 from dalembert.model import Model
@@ -157,7 +166,7 @@ def test_puma560_gives_the_printed_inertia_and_accelerations() -> None:
     np.testing.assert_allclose(mass_matrix(model, QN), M, rtol=0, atol=6e-5)
     v, tau = [0.1, 0.2, 0.8, 0.2, 0.5, 1.0], [1.0, 3.2, 1.8, 0.1, 0.7, 4.6]
     printed = [-7.4102, -9.8432, -10.9694, -4.4314, -0.9881, 21.0228]
-    np.testing.assert_allclose(aba(model, QN, np.array(v), np.array(tau)), printed, rtol=0, atol=6e-5)
+    np.testing.assert_allclose(forward_dynamics(model, QN, np.array(v), np.array(tau)), printed, rtol=0, atol=6e-5)
 
 
 def test_puma560_moves_exactly_as_the_published_tensors_say() -> None:

@@ -15,6 +15,7 @@ from .derivatives import forward_dynamics_derivatives, gravity_derivatives, inve
 from .energy import energy, kinetic_energy, potential_energy
 from .exponential import matrix_exponential
 from .external import Load, body_loads
+from .forward_dynamics import forward_dynamics
 from .generalized_newton_euler import equations, generalized_newton_euler
 from .hybrid import hybrid_dynamics
 from .inverse_kinematics import Bounds, inverse_kinematics_step, reach
@@ -53,6 +54,7 @@ __all__ = [
     "energy",
     "energy_regressor",
     "equations",
+    "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_pose",
     "generalized_newton_euler",

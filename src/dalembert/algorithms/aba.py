@@ -9,9 +9,8 @@ import numpy as np
 from dalembert.model import Model
 
 from .articulated import articulated
-from .coupled import MassSolver
 from .passive import passive
-from .rnea import bias, body_wrenches
+from .rnea import body_wrenches
 
 
 def aba(
@@ -21,10 +20,9 @@ def aba(
 
     q (nq,), v (nv,), tau (nv,) [N·m or N]; external: body index → wrench [τ; f] (6,) on that body, at its origin, in
     its axes [N·m, N]. Returns a (nv,). O(n). Accelerations are counted from those at a = 0, so that velocities enter
-    only once: through the wrenches F that the motion at a = 0 takes. With coupled joints, M is made and factored.
+    only once: through the wrenches F that the motion at a = 0 takes. Joints must not be coupled.
     """
-    if model.coupled:
-        return MassSolver(model, q).solve(tau - bias(model, q, v, external))
+    assert not model.coupled, "see `forward_dynamics`"
     joints = articulated(model, q)
     _, _, F = body_wrenches(model, q, v, np.zeros(model.nv), external)
     tau = tau - passive(model, q, v)

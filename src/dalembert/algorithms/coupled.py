@@ -1,4 +1,4 @@
-"""The equation of motion solved as a linear system: for coupled joints, whose motion no single joint decides."""
+"""The equation of motion solved as a linear system, for short limbs and for joints that are coupled."""
 
 from __future__ import annotations
 

@@ -10,7 +10,7 @@ from dalembert.math import product, tanh
 from dalembert.model import Model
 from dalembert.spatial import cross_force
 
-from .aba import aba
+from .forward_dynamics import forward_dynamics
 from .inverse_mass import inverse_mass_matrix
 from .passive import armature
 from .sweep import carriers, each, sweep
@@ -58,11 +58,11 @@ def forward_dynamics_derivatives(
     external: Mapping[int, np.ndarray] | None = None,
     load_slope: np.ndarray | float = 0.0,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """∂a/∂q, ∂a/∂v, ∂a/∂tau (nv, nv) of a = aba(q, v, tau): −M⁻¹ ∂tau/∂q, −M⁻¹ ∂tau/∂v and M⁻¹, at that a.
+    """∂a/∂q, ∂a/∂v, ∂a/∂tau (nv, nv) of forward dynamics: −M⁻¹ ∂tau/∂q, −M⁻¹ ∂tau/∂v and M⁻¹, at its a.
 
-    external as in `aba`; load_slope (nv, nv): the derivative in q of the generalised force that balances it.
+    external as there; load_slope (nv, nv): the derivative in q of the generalised force that balances it.
     """
-    dq, dv, _ = inverse_dynamics_derivatives(model, q, v, aba(model, q, v, tau, external))
+    dq, dv, _ = inverse_dynamics_derivatives(model, q, v, forward_dynamics(model, q, v, tau, external))
     Minv = inverse_mass_matrix(model, q)
     both = product(-Minv, np.concatenate([dq + load_slope, dv], axis=1))
     return both[:, : model.nv], both[:, model.nv :], Minv

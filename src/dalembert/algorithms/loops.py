@@ -12,9 +12,9 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
 
-from .aba import aba
 from .constraints import constraints, solve_semidefinite
 from .coupled import MassSolver
+from .forward_dynamics import forward_dynamics
 from .rnea import rnea
 
 
@@ -32,7 +32,7 @@ class LoopForces(NamedTuple):
 def loop_dynamics(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a (nv,) and λ (nc,) with M a + h = tau + Jᵀ λ and J a + γ = 0, at q (nq,), v (nv,), tau (nv,)."""
     _, J, bias = constraints(model, q, v)
-    free = aba(model, q, v, tau)
+    free = forward_dynamics(model, q, v, tau)
     response = MassSolver(model, q).solve(J.T)
     forces = solve_semidefinite(J @ response, -bias - J @ free)
     return free + response @ forces, forces

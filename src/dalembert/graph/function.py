@@ -80,12 +80,15 @@ class Loop:
     given input is where the state starts. sequence: inputs that have one row per pass, (n, size). Other inputs stay
     as they are. Results: the carried outputs after the last pass (with n = 0, the inputs where they start), and, for
     each name in `record`, that output of every pass, (n, *shape); an output that is both comes back as its record.
+    settled: an output of one number; where it is not 0, further passes would change none of the carried outputs, so
+    that a backend may stop. The records of passes that it leaves out are then undefined.
     """
 
     step: Function
     carry: tuple[tuple[str, str], ...]
     sequence: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
+    settled: str | None = None
 
     def __post_init__(self) -> None:
         where = f"loop over '{self.step.name}'"
@@ -100,7 +103,7 @@ class Loop:
         for name in self.sequence:
             if name not in inputs:
                 raise unknown("input", name, inputs, where)
-        for name in self.record:
+        for name in (*self.record, *([self.settled] if self.settled else [])):
             if name not in outputs:
                 raise unknown("output", name, outputs, where)
         for role, names in (
@@ -117,7 +120,8 @@ class Loop:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything the loop computes."""
-        return sha256(repr((self.step.fingerprint(), self.carry, self.sequence, self.record)).encode()).hexdigest()
+        everything = (self.step.fingerprint(), self.carry, self.sequence, self.record, self.settled)
+        return sha256(repr(everything).encode()).hexdigest()
 
     def results(self) -> tuple[tuple[Output, bool], ...]:
         """The outputs of the step that come back, in its order, each with whether it is a record (n, *shape)."""

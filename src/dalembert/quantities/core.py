@@ -53,7 +53,7 @@ CORE: dict[str, Quantity] = {
         methods={"lagrange": lagrange.inverse_dynamics, GNE: loaded(algorithms.generalized_newton_euler)},
     ),
     "forward_dynamics": Quantity(
-        ("q", "v", "tau"), generalized, loaded(algorithms.aba), loaded=True, refuses=open_tree
+        ("q", "v", "tau"), generalized, loaded(algorithms.forward_dynamics), loaded=True, refuses=open_tree
     ),
     "mass_matrix": Quantity(
         ("q",),

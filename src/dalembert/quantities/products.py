@@ -15,7 +15,7 @@ from dalembert.model import Model
 from .quantity import Options, Quantity, generalized, loaded, open_tree
 from .tangent import differentiated, pulled, pushed
 
-torque, acceleration = loaded(algorithms.rnea), loaded(algorithms.aba)
+torque, acceleration = loaded(algorithms.rnea), loaded(algorithms.forward_dynamics)
 
 
 @differentiated

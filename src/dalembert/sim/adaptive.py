@@ -14,8 +14,9 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.math import abs as absolute
-from dalembert.math import exp, log, logical_and, logical_not, maximum, minimum, sqrt, where
+from dalembert.math import exp, log, logical_and, logical_not, maximum, minimum, where
 
+from .dense import polynomial
 from .explicit import stages, weighted
 from .program import Program
 from .system import System
@@ -27,13 +28,17 @@ LARGE = 1e300  # above every error that is a number
 
 
 class Clock(NamedTuple):
-    """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up."""
+    """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up.
+
+    tries: how many attempts have been made.
+    """
 
     t: Any
     h: Any
     before: Any = LEAST
     rejected: Any = 0.0
     failed: Any = 0.0
+    tries: Any = 0.0
 
 
 class Limits(NamedTuple):
@@ -51,20 +56,22 @@ def attempt(
 ) -> dict[str, Any]:
     """Everything a pass makes; see `program`."""
     model, m = system.model, system.measured
+    dense = system.called and method.dense is not None
     active = logical_and(clock.t < limits.stop, clock.failed < 0.5)
     last = clock.t + 1.0000001 * clock.h >= limits.stop  # no sliver of a step is left over
     h = where(active, where(last, limits.stop - clock.t, clock.h), 0.0)
-    slopes = stages(system, method, clock.t, h, q, e, u, first=k)
+    slopes = stages(system, method, clock.t, h, q, e, u, k, dense)
     d = h * weighted(method.b, slopes.d)
     q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
     sizes = np.concatenate([_sizes(system, q, q1), _larger(e[:m], e1[:m])])
-    error = _norm(method, h, slopes.d, slopes.e, m, limits.atol + limits.rtol * sizes)
-    accepted = logical_and(active, error <= 1.0)
+    square = _square(method, h, slopes.d, slopes.e, m, limits.atol + limits.rtol * sizes)
+    fits = square <= 1.0
+    accepted = logical_and(active, fits)
     power = 1.0 / (method.error_order + 1)
-    size = log(maximum(where(error <= LARGE, error, LARGE), 1e-10))
-    change = SAFETY * exp(power * where(error <= 1.0, 0.2 * clock.before - 0.85 * size, -size))
+    size = 0.5 * log(maximum(where(square <= LARGE, square, LARGE), 1e-20))
+    change = SAFETY * exp(power * where(fits, 0.2 * clock.before - 0.85 * size, -size))
     factor = minimum(maximum(change, SHRINK), where(clock.rejected > 0.5, 1.0, GROW))
-    cut = logical_and(last, error <= 1.0)  # cut short to land: the step before says more about what is possible
+    cut = logical_and(last, fits)  # cut short to land: the step before says more about what is possible
     h_next = minimum(where(cut, maximum(clock.h, h * factor), h * factor), limits.most)
     failed = logical_and(active, logical_and(logical_not(accepted), h_next < limits.least))
     new = Clock(
@@ -73,19 +80,20 @@ def attempt(
         where(accepted, maximum(size, LEAST), clock.before),
         where(accepted, 0.0, where(active, 1.0, clock.rejected)),
         where(failed, 1.0, clock.failed),
+        clock.tries + where(active, 1.0, 0.0),
     )
     made = {
         "q_next": where(accepted, q1, q),
         "e_next": where(accepted, e1, e),
         "k_next": where(accepted, slopes.e[method.end], k),
         "clock_next": np.array(new),
-        "start": np.array([clock.t, h, where(accepted, 1.0, 0.0), error]),
+        "settled": [where(logical_and(new.t < limits.stop, new.failed < 0.5), 0.0, 1.0)],
+        "start": np.array([clock.t, h, where(accepted, 1.0, 0.0)]),
         "q_start": q,
         "e_start": e,
     }
-    if method.dense is not None:
-        rows = [np.concatenate([weighted(p, slopes.d), weighted(p, slopes.e)]) for p in method.dense.T]
-        made["dense"] = np.array(rows)
+    if dense:
+        made["dense"] = polynomial(method, slopes)
     return made
 
 
@@ -102,20 +110,28 @@ def _larger(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return maximum(absolute(x), absolute(y))
 
 
-def _norm(method: Tableau, h: Any, d: list, e: list, m: int, scale: np.ndarray) -> Any:
-    """Root mean square of the error in units of the tolerance."""
+def _square(method: Tableau, h: Any, d: list, e: list, m: int, scale: np.ndarray) -> Any:
+    """Mean square of the error in units of the tolerance."""
     found = []
     for row in method.errors:
-        x = h * np.concatenate([weighted(row, d), weighted(row, e)[:m]]) / scale
-        found.append((x @ x) / len(x))
+        x = (h * np.concatenate([weighted(row, d), weighted(row, e)[:m]])) * (1.0 / scale)
+        found.append(_sum(x * x) / len(x))
     if len(found) == 1:
-        return sqrt(found[0])
+        return found[0]
     five, three = found  # the estimate of DOP853: order 7 from one of order 5 and one of order 3
-    return five / sqrt(maximum(five + 0.01 * three, 1e-300))
+    return five * five / maximum(five + 0.01 * three, 1e-300)
+
+
+def _sum(x: np.ndarray) -> Any:
+    """In pairs, so that no addition waits for all others."""
+    return x[0] if len(x) == 1 else _sum(np.append(x[:-1:2] + x[1::2], x[len(x) // 2 * 2 :]))
 
 
 def program(system: System, method: Tableau, identity: str | None) -> Program:
-    """The loop of attempts: carried q, e, slope k and clock; recorded where each began and its dense output."""
+    """The loop of attempts: carried q, e, slope k and clock; recorded where each began.
+
+    Where stages are calls of Python, also the polynomial of each: it cannot be had again for nothing.
+    """
     model = system.model
 
     def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, u: Any) -> dict[str, Any]:
@@ -125,39 +141,24 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
         "q_next": (model.nq,),
         "e_next": (system.ne,),
         "k_next": (system.ne,),
-        "clock_next": (5,),
-        "start": (4,),
+        "clock_next": (len(Clock._fields),),
+        "settled": (1,),
+        "start": (3,),
         "q_start": (model.nq,),
         "e_start": (system.ne,),
     }
-    if method.dense is not None:
-        shapes["dense"] = (method.dense.shape[1], model.nv + system.ne)
+    record: tuple[str, ...] = ("start", "q_start", "e_start")
+    if system.called and method.dense is not None:
+        shapes["dense"], record = (method.dense.shape[1], model.nv + system.ne), (*record, "dense")
     return Program(
         f"adaptive {method.name}",
         identity,
-        {"q": model.nq, "e": system.ne, "k": system.ne, "clock": 5, "limits": 5, "u": system.nu},
+        {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(Clock._fields), "limits": 5, "u": system.nu},
         shapes,
         compute,
         carry={"q_next": "q", "e_next": "e", "k_next": "k", "clock_next": "clock"},
         lanes=1,
         interpreted=system.called,
-        record=("start", "q_start", "e_start", *(["dense"] if method.dense is not None else [])),
+        record=record,
+        settled="settled",
     )
-
-
-def interpolation(system: System, method: Tableau, identity: str | None) -> Program:
-    """(q, e) at the fraction x of a recorded step."""
-    model, n = system.model, system.model.nv
-    degree = 0 if method.dense is None else method.dense.shape[1]
-
-    def compute(q: Any, e: Any, dense: Any, at: Any) -> dict[str, Any]:
-        x, h = at
-        rows = dense.reshape(degree, n + system.ne)
-        total = rows[-1]
-        for row in rows[-2::-1]:
-            total = row + x * total
-        moved = (h * x) * total
-        return {"q": integrate(model, q, moved[:n]), "e": e + moved[n:]}
-
-    sizes = {"q": model.nq, "e": system.ne, "dense": degree * (n + system.ne), "at": 2}
-    return Program(f"between steps of {method.name}", identity, sizes, {"q": (model.nq,), "e": (system.ne,)}, compute)

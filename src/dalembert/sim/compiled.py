@@ -9,7 +9,7 @@ from typing import Any
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 
-from . import adaptive, fixed, implicit
+from . import adaptive, dense, fixed, implicit
 from .called import CalledSystem
 from .elements.base import Element
 from .laws import Drive
@@ -45,7 +45,7 @@ class Programs:
     @cached_property
     def between(self) -> Program:
         """Dense output."""
-        return adaptive.interpolation(self.system, self.method, self.identity)
+        return dense.between(self.system, self.method, self.identity)
 
     def steps(self, recorded: bool, rows: bool) -> Program:
         """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
@@ -137,7 +137,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if not plain:  # what a function inside an element computes may have changed since the last run
         return Programs(System(model, elements, law, driven), integrator, None)
     made = _kept(model, elements, law, driven, integrator)
-    made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
+    if law is not None:
+        made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
     return made
 
 

@@ -15,7 +15,7 @@ import numpy as np
 from . import adaptive, implicit
 from .compiled import ADAPTIVE, IMPLICIT, Programs
 
-FIRST_CHUNK, LONGEST_CHUNK = 32, 8192  # passes: enough to forget the call, few enough to be interrupted soon
+LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
 WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
@@ -31,13 +31,16 @@ class State(NamedTuple):
 
 @dataclass
 class Chunk:
-    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne); dense output of step k is row `rows[k]` of dense (…, degree, nv+ne)."""
+    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne). dense: a state can be had anywhere between nodes.
+
+    polynomials (n, degree, nv + ne): of the steps between the nodes, where they cannot be found again from the nodes.
+    """
 
     t: np.ndarray
     q: np.ndarray
     e: np.ndarray
-    dense: np.ndarray | None = None
-    rows: np.ndarray | None = None
+    dense: bool = False
+    polynomials: np.ndarray | None = None
     u: np.ndarray | None = None  # (n, nu): what drove the steps to the nodes, where it is not the same for all
     steps: int = 0  # taken from the first node to the last
 
@@ -48,9 +51,8 @@ class Chunk:
 
     def cut(self, steps: int) -> Chunk:
         """The first so many steps."""
-        return Chunk(
-            self.t[: steps + 1], self.q[: steps + 1], self.e[: steps + 1], self.dense, self.rows, self.u, steps
-        )
+        end = steps + 1
+        return Chunk(self.t[:end], self.q[:end], self.e[:end], self.dense, self.polynomials, self.u, steps)
 
 
 class Trouble(Exception):
@@ -111,26 +113,20 @@ class Adaptive:
         clock = np.array(adaptive.Clock(state.t, min(h, stop - state.t)), float)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
-        longest = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
-        q, e, passes = state.q, state.e, min(FIRST_CHUNK, longest, int(1.1 * (stop - state.t) / h) + 2)
-        done = 0
+        passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
+        q, e = state.q, state.e
         while clock[0] < stop:
-            begin = clock[0]
-            made = self.programs.attempts(
-                {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}, passes=passes
-            )
+            clock[5] = 0.0
+            inputs = {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}
+            made = self.programs.attempts(inputs, passes=passes)
             q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
-            taken = np.flatnonzero(made["start"][0, :, 2] > 0.5)
-            dense = made["dense"][0] if "dense" in made else None
-            t, q_all, e_all = made["start"][0, taken, 0], made["q_start"][0][taken], made["e_start"][0][taken]
-            ends = np.append(t, clock[0]), np.append(q_all, q[None], 0), np.append(e_all, e[None], 0)
-            yield Chunk(*ends, dense, taken, steps=len(taken))
+            taken = np.flatnonzero(made["start"][0, : int(clock[5]), 2] > 0.5)
+            polynomials = made["dense"][0, taken] if "dense" in made else None
+            began = made["start"][0, :, 0], made["q_start"][0], made["e_start"][0]
+            nodes = [_with_end(x, taken, end) for x, end in zip(began, (clock[0], q, e), strict=True)]
+            yield Chunk(*nodes, not self.lands, polynomials, steps=len(taken))
             if clock[4] > 0.5:
                 raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
-            pace = max((clock[0] - begin) / passes, 0.1 * clock[1])  # time per pass of this chunk
-            done += passes
-            # as many as it takes at this pace, but not many more than before: it may change, and passes are lost
-            passes = int(min(max(1.1 * (stop - clock[0]) / pace, 8), 3 * done, longest))
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
@@ -242,6 +238,14 @@ def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[
         return 1, steps_between(begin, stop, step)
     stride = steps_between(0.0, (stop - begin) / nodes, step)
     return stride, stride * nodes
+
+
+def _with_end(x: np.ndarray, taken: np.ndarray, end: np.ndarray) -> np.ndarray:
+    """Rows `taken` of x, and `end` below them."""
+    rows = np.empty((len(taken) + 1, *x.shape[1:]))
+    np.take(x, taken, axis=0, out=rows[:-1], mode="clip")  # "raise" would copy twice
+    rows[-1] = end
+    return rows
 
 
 def _finite(chunk: Chunk) -> Chunk:

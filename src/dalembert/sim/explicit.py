@@ -34,12 +34,24 @@ def weighted(weights: Sequence[float] | np.ndarray, slopes: Sequence[np.ndarray]
 
 
 def stages(
-    system: System, method: Tableau, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, first: Any = None
+    system: System,
+    method: Tableau,
+    t: Any,
+    h: Any,
+    q: np.ndarray,
+    e: np.ndarray,
+    u: np.ndarray,
+    first: Any = None,
+    dense: bool = True,
 ) -> Stages:
-    """The slopes of a step of size h from (t, q, e); first (ne,): the slope of e there, if it is known."""
+    """The slopes of a step of size h from (t, q, e).
+
+    first (ne,): the slope of e there, if it is known; dense: also the stages that serve the dense output alone.
+    """
     model, n = system.model, system.model.nv
     made = Stages([e[:n]], [system.rates(t, q, e, u) if first is None else first])
-    for row, c in zip(method.a[1:], method.c[1:], strict=True):
+    last = None if dense or method.end < 0 else method.end + 1
+    for row, c in zip(method.a[1:last], method.c[1:last], strict=True):
         d, x = h * weighted(row, made.d), e + h * weighted(row, made.e)
         made.e.append(system.rates(t + c * h, integrate(model, q, d), x, u))
         made.d.append(displacement_rate(model, d, x[:n]))

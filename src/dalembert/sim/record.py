@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from .compiled import Programs
+from .dense import interpolated, on_polynomials
 from .engines import Chunk, Engine, State
 
 
@@ -54,21 +55,19 @@ class Recorder:
         self._next = max(stop, self._next)
         if not len(times):
             return
-        if chunk.dense is None or chunk.rows is None:
+        if not chunk.dense:
             at = np.minimum(np.searchsorted(chunk.t, times - tiny), len(chunk.t) - 1)
             self._keep(times, chunk.q[at], chunk.e[at], u if chunk.u is None else chunk.u[at - 1])
             return
         at = np.clip(np.searchsorted(chunk.t, times, "left") - 1, 0, len(chunk.t) - 2)
         h = chunk.t[at + 1] - chunk.t[at]
         x = np.clip((times - chunk.t[at]) / h, 0.0, 1.0)
-        inputs = {
-            "q": chunk.q[at],
-            "e": chunk.e[at],
-            "dense": chunk.dense[chunk.rows[at]].reshape(len(at), -1),
-            "at": np.stack([x, h], axis=1),
-        }
-        made = self.programs.between(inputs, (len(at),))
-        self._keep(times, made["q"], made["e"], u)
+        step, made = (chunk.t[at], h, x, chunk.q[at], chunk.e[at]), self.programs
+        if chunk.polynomials is None:
+            q, e = interpolated(made.between, made.method, *step, u)
+        else:
+            q, e = on_polynomials(made.system, chunk.polynomials[at], *step[1:])
+        self._keep(times, q, e, u)
 
     def node(self, state: State, u: np.ndarray) -> None:
         """Record a single state, if every step is recorded or its time is of the grid."""

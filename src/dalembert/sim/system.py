@@ -140,7 +140,7 @@ class System:
         self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: dict[int, np.ndarray], rows: Rows | None
     ) -> tuple[np.ndarray, np.ndarray]:
         """a (nv,) under all forces, and those of the rows (nr,), zero where one is not active."""
-        a = algorithms.aba(self.model, q, v, tau, wrenches)
+        a = algorithms.forward_dynamics(self.model, q, v, tau, wrenches)
         if rows is None:
             return a, np.zeros(0)
         change, forces = active_forces(self.model, q, rows, rows.goal - rows.J @ a)

@@ -17,9 +17,10 @@ from dalembert.graph import Function, Loop, Output, Scalar
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Plan, Product, Step
+from .plan import Plan, Product
 from .product import write_product
 from .rows import CACHED, settle, write_rows
+from .steps import Looped, Step
 from .tiles import copy_runs, each_block, read_rows, table_entry
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
@@ -42,7 +43,7 @@ def one_kernel(function: Function, element: str, width: int) -> str:
             size = len(output.nodes) * b.size
             b.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
             module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
-    _call_parts(b, plan, parts, memory, width)
+    _call_parts(b, plan, parts, memory)
     for k, (pointer, output) in enumerate(zip(outputs, function.outputs, strict=True)):
         _store_leaves(b, plan, memory, pointer, output.nodes, f"leaves{k}")
     status = _status(b, plan, memory, not_finite)
@@ -52,11 +53,14 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     return module.text()
 
 
-def batch_kernel(program: Function | Loop, element: str, width: int) -> str:
-    """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time."""
+def batch_kernel(program: Function | Loop, element: str, width: int, vector: int = 1) -> str:
+    """IR of the kernel for rows `begin` to `end` of a batch, `width` states at a time.
+
+    vector: where states come one at a time, the lanes that serve its transcendentals, as in `one_kernel`.
+    """
     module = Module()
     function = program.step if isinstance(program, Loop) else program
-    plan = Plan(function, group=1, keep_outputs=True)
+    plan = Plan(function, group=vector if width == 1 else 1, keep_outputs=True)
     parts = _parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
     memory, block = _allocate(b, plan.size)
@@ -95,7 +99,7 @@ class _Group:
         b, plan = self.b, self.plan
         if isinstance(program, Function):
             checks = [self.read(k) for k in range(len(program.inputs))]
-            _call_parts(b, plan, self.parts, self.memory, 1)
+            _call_parts(b, plan, self.parts, self.memory)
             for k, output in enumerate(program.outputs):
                 self.store(k, output, self.slots(output))
             return _status(b, plan, self.memory, _not_finite(b, checks))
@@ -109,7 +113,7 @@ class _Group:
             (check,) = carried
             for name in program.sequence:
                 check = b.add(check, self.read(names.index(name), index))
-            _call_parts(b, plan, self.parts, self.memory, 1)
+            _call_parts(b, plan, self.parts, self.memory)
             for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
                 failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
                 check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))
@@ -119,7 +123,12 @@ class _Group:
             self.carry(program)
             return [check]
 
-        (check,) = b.repeat("pass", "%passes", one_pass, [check])
+        def unsettled() -> str:
+            (slot,) = self.slots(next(o for o in program.step.outputs if o.name == program.settled))
+            return b.any(b.compare("oeq", b.load(self.memory, slot), b.const(0.0)))
+
+        again = unsettled if program.settled else None
+        (check,) = b.repeat("pass", "%passes", one_pass, [check], again)
         becomes = dict(program.carry)
         for k, (output, recorded) in enumerate(program.results()):
             if not recorded:  # it has become an input
@@ -149,6 +158,9 @@ class _Group:
             base = b.address(base, b.op(f"mul i64 {index}, {row_bytes}"))
             row_bytes = b.op(f"mul i64 %passes, {row_bytes}")
         pointers = [b.address(base, b.op(f"mul i64 {row}, {row_bytes}")) for row in self.rows]
+        if b.width == 1:
+            copy_runs(b, [(slot, k) for k, slot in enumerate(slots)], self.memory, pointers[0], 4, f"slots{k}")
+            return
         zero = [_is_zero(node) for node in output.nodes]
         write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
 
@@ -237,23 +249,23 @@ def _status(b: Builder, plan: Plan, memory: str, not_finite: str) -> str:
 
 
 def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) -> list[str]:
-    """One LLVM function for the early arguments and one for each part; returns their names ('' when empty)."""
+    """An LLVM function for each part but loops; returns the names of all."""
     targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
     if scatter:
         for k, output in enumerate(plan.function.outputs):
             for position, node in enumerate(output.nodes):
                 targets.setdefault(node.id, []).append((k, position))
     names = []
-    for index, part in enumerate([plan.early_part, *plan.parts]):
-        name = f"part{index}" if part else ""
-        names.append(name)
-        if part:
-            b = Builder(module, element, width)
-            if isinstance(part, Product):
-                write_product(b, plan, part, name)
-            else:
-                _write_part(b, plan, part, targets)
-            module.define(b, f"define internal void @{name}(ptr noalias %memory, ptr %outputs) nounwind")
+    for index, part in enumerate(plan.parts):
+        names.append(f"part{index}")
+        b = Builder(module, element, width)
+        if isinstance(part, Looped):
+            continue
+        if isinstance(part, Product):
+            write_product(b, plan, part, names[-1])
+        else:
+            _write_part(b, plan, part, targets)
+        module.define(b, f"define internal void @{names[-1]}(ptr noalias %memory, ptr %outputs) nounwind")
     return names
 
 
@@ -271,11 +283,6 @@ def _write_part(b: Builder, plan: Plan, steps: list[Step], targets: dict[int, li
 
     for step in steps:
         arguments = [value(a) for a in step.args]
-        if step.op == "sincos":
-            name = elementary.sincos(b.module, b.element, b.width)
-            place = b.address("%memory", plan.sincos_slot(step) * b.stride)
-            b.call(name, "void", (b.type, arguments[0]), ("ptr", place))
-            continue
         result = values[step.node.id] = operation(b, step.op, arguments)
         if step.node.id in plan.slots:
             number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
@@ -322,43 +329,43 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
     raise AssertionError(op)
 
 
-def _call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, lanes: int) -> None:
-    """Early arguments, the loops over them, then the parts in order."""
-    for index, name in enumerate(parts):
-        if name:
+def _call_parts(b: Builder, plan: Plan, parts: list[str], memory: str) -> None:
+    """The parts in order; loops are written here."""
+    for part, name in zip(plan.parts, parts, strict=True):
+        if isinstance(part, Looped):
+            (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
+        else:
             b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"))
-        if index == 0:
-            for early in plan.early:
-                (_early_groups if b.width == 1 else _early_loop)(b, plan, early, memory, lanes)
 
 
-def _early_loop(b: Builder, plan: Plan, early, memory: str, lanes: int) -> None:
-    """Batch: lanes are states; one argument after the other."""
-    table = b.module.table(f"{early.kind}.arguments", [plan.slots[a.id] for a in early.arguments])
-    results = 2 if early.kind == "sincos" else 1
+def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
+    """Lanes are states; one argument after the other."""
+    table = b.module.table(f"{name}.arguments", [plan.slots[a.id] for a in loop.arguments])
+    results = 2 if loop.kind == "sincos" else 1
 
     def body(index: str, carried: list[str]) -> list[str]:
         slot = table_entry(b, table, index)
         x = b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0)
-        offset = b.op(f"add i64 {b.op(f'mul i64 {index}, {results * b.stride}')}, {early.base * b.stride}")
-        _apply_early(b, early.kind, x, b.address(memory, offset))
+        offset = b.op(f"add i64 {b.op(f'mul i64 {index}, {results * b.stride}')}, {loop.base * b.stride}")
+        _apply(b, loop.kind, x, b.address(memory, offset))
         return carried
 
-    b.repeat(f"{early.kind}.each", str(len(early.arguments)), body)
+    b.repeat(f"{name}.each", str(len(loop.arguments)), body)
 
 
-def _early_groups(b: Builder, plan: Plan, early, memory: str, lanes: int) -> None:
+def _loop_over_arguments(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
     """One state: lanes are arguments."""
+    lanes, arguments = loop.lanes(plan.group), loop.arguments
     wide = b.wide(lanes)
-    for start in range(0, len(early.arguments), lanes):
+    for start in range(0, len(arguments), lanes):
         x = wide.const(0.0)
-        for lane, argument in enumerate(early.arguments[start : start + lanes]):
+        for lane, argument in enumerate(arguments[start : start + lanes]):
             element = b.load(memory, plan.slots[argument.id])
             x = b.op(f"insertelement {wide.type} {x}, {b.element} {element}, i32 {lane}") if lanes > 1 else element
-        _apply_early(wide, early.kind, x, b.address(memory, early.slot(start, 0, lanes) * b.size))
+        _apply(wide, loop.kind, x, b.address(memory, loop.slot(start, 0, plan.group) * b.size))
 
 
-def _apply_early(b: Builder, kind: str, x: str, place: str) -> None:
+def _apply(b: Builder, kind: str, x: str, place: str) -> None:
     if kind == "sincos":
         b.call(elementary.sincos(b.module, b.element, b.width), "void", (b.type, x), ("ptr", place))
     else:
@@ -366,9 +373,10 @@ def _apply_early(b: Builder, kind: str, x: str, place: str) -> None:
 
 
 def _store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...], name: str) -> None:
-    """Outputs of one state that no step computes: constants but 0, inputs, early results, entries of products."""
-    steps = [s for part in (plan.early_part, *plan.parts) if isinstance(part, list) for s in part]
-    done = {s.node.id for s in steps if s.op != "sincos"} | {n.id for n in nodes if _is_zero(n)}
+    """Outputs of one state that no step computes: constants but 0, inputs, results of loops, entries of products."""
+    done = {s.node.id for part in plan.parts if isinstance(part, list) for s in part} | {
+        n.id for n in nodes if _is_zero(n)
+    }
     leaves = [(plan.slots[n.id], position) for position, n in enumerate(nodes) if n.id not in done]
     copy_runs(b, leaves, memory, pointer, plan.group, name)
 

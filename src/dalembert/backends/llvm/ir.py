@@ -101,9 +101,17 @@ class Builder:
         self.body.block = name
 
     def repeat(
-        self, name: str, times: str, body: Callable[[str, list[str]], list[str]], start: Sequence[str] = ()
+        self,
+        name: str,
+        times: str,
+        body: Callable[[str, list[str]], list[str]],
+        start: Sequence[str] = (),
+        again: Callable[[], str] | None = None,
     ) -> list[str]:
-        """carried = body(index, carried), `times` ≥ 1 times from `start`; returns the last carried values."""
+        """carried = body(index, carried), `times` ≥ 1 times from `start`; returns the last carried values.
+
+        again: writes the condition (i1), after a pass, for another one.
+        """
         before = self.body.block
         self.do(f"br label %{name}.loop")
         self.label(f"{name}.loop")
@@ -118,6 +126,8 @@ class Builder:
             f"  {n} = phi {type} [ {first}, %{before} ], [ {later}, %{end} ]" for n, type, first, later in incoming
         ]
         more = self.op(f"icmp slt i64 {following}, {times}")
+        if again is not None:
+            more = self.op(f"and i1 {more}, {again()}")
         self.do(f"br i1 {more}, label %{name}.loop, label %{name}.done")
         self.label(f"{name}.done")
         return result

@@ -85,7 +85,8 @@ class Kernel:
         return made
 
     def _make(self, kind: str, element: str) -> Executable:
-        lanes = self.lanes or target.lanes(element)
+        vector = target.lanes(element)
+        lanes = self.lanes or vector
         name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
         entry = cache.read(name)
         if entry is None:
@@ -93,8 +94,12 @@ class Kernel:
                 from . import emit  # not needed for what comes from the disk
 
                 function = self.function()
-                write: Callable[..., str] = emit.one_kernel if kind == "one" else emit.batch_kernel
-                code = target.compile_object(write(function, element, lanes))
+                if kind == "one":
+                    assert isinstance(function, Function), "a loop has no kernel for one state"
+                    text = emit.one_kernel(function, element, vector)
+                else:
+                    text = emit.batch_kernel(function, element, lanes, vector)
+                code = target.compile_object(text)
             entry = cache.Entry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)

@@ -1,0 +1,122 @@
+"""Machine steps of a traced function: its operations in order, products and sums fused, transcendentals in waves."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field
+
+from dalembert.graph import Scalar
+
+LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
+NEVER = 1 << 30
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """node = op(*args); op is an operation of the graph, or fma (x·y+z), fms (x·y−z), fnma (z−x·y)."""
+
+    node: Scalar
+    op: str
+    args: tuple[Scalar, ...]
+
+
+@dataclass
+class Looped:
+    """One loop over arguments: `kind` is sincos, exp, log or tanh; results start at slot `base`."""
+
+    kind: str
+    arguments: list[Scalar] = field(default_factory=list)
+    index: dict[int, int] = field(default_factory=dict)  # argument's id → its place
+    results: list[tuple[Scalar, int, int]] = field(default_factory=list)  # node, which argument, sin 0 or cos 1
+    base: int = 0
+
+    def take(self, step: Step) -> None:
+        """One more result."""
+        (argument,) = step.args
+        index = self.index.setdefault(argument.id, len(self.arguments))
+        if index == len(self.arguments):
+            self.arguments.append(argument)
+        self.results.append((step.node, index, int(step.op == "cos")))
+
+    def lanes(self, group: int) -> int:
+        """Arguments computed at once, of at most `group`: no wider than they need."""
+        return min(group, 1 << (len(self.arguments) - 1).bit_length())
+
+    def slot(self, index: int, which: int, group: int) -> int:
+        """Slot of result `which` of an argument, results stored by groups of lanes."""
+        lanes, results = self.lanes(group), 2 if self.kind == "sincos" else 1
+        return self.base + (index // lanes) * results * lanes + which * lanes + index % lanes
+
+    def size(self, group: int) -> int:
+        """Slots of all results."""
+        lanes = self.lanes(group)
+        return -(-len(self.arguments) // lanes) * lanes * (2 if self.kind == "sincos" else 1)
+
+
+def waves(steps: list[Step]) -> list[list[Step] | Looped]:
+    """The steps in an order in which transcendentals are computed many at a time.
+
+    A wave is the loops whose arguments need the same number of earlier waves; before it come the steps that it needs
+    and that have not been done, after the last wave all others. The stages of an integrator become waves of their own.
+    """
+    before: dict[int, int] = {}  # node → waves that must have run
+    loops: dict[tuple[int, str], Looped] = {}
+    for step in steps:
+        wave = max((before.get(a.id, 0) for a in needs(step)), default=0)
+        before[step.node.id] = wave + (step.op in LOOPED)
+        if step.op in LOOPED:
+            kind = "sincos" if step.op in ("sin", "cos") else step.op
+            loops.setdefault((wave, kind), Looped(kind)).take(step)
+    due: dict[int, int] = {}  # node → the first wave that needs it
+    for step in reversed(steps):
+        wave = before[step.node.id] - 1 if step.op in LOOPED else due.get(step.node.id, NEVER)
+        for a in needs(step):
+            due[a.id] = min(due.get(a.id, NEVER), wave)
+    plain: dict[int, list[Step]] = {}
+    for step in steps:
+        if step.op not in LOOPED:
+            plain.setdefault(due.get(step.node.id, NEVER), []).append(step)
+    order: list[list[Step] | Looped] = []
+    for wave in sorted({wave for wave, _ in loops}):
+        order += [plain.pop(wave, []), *(loop for (w, _), loop in loops.items() if w == wave)]
+    return [*order, plain.pop(NEVER, [])]
+
+
+def needs(step: Step) -> tuple[Scalar, ...]:
+    """What must be there before a step; an entry of a product needs all that the product is made of."""
+    return step.node.value[0].nodes if step.op == "dot" else step.args
+
+
+def fuse(order: list[Scalar], roots: list[Scalar]) -> list[Step]:
+    """Steps of a schedule with products folded into the sums that use them, where every use of a product allows it."""
+    users: Counter[int] = Counter()
+    summed: Counter[int] = Counter()
+    for node in order:
+        for a in node.args:
+            users[a.id] += 1
+            summed[a.id] += node.op in ("add", "sub")
+    for root in roots:
+        users[root.id] += 1
+    foldable = {n.id for n in order if n.op == "mul" and users[n.id] == summed[n.id]}
+    chosen: dict[int, int] = {}  # sum → position of the product it takes in
+    taken: Counter[int] = Counter()
+    for node in order:
+        if node.op in ("add", "sub"):
+            options = [k for k, a in enumerate(node.args) if a.id in foldable]
+            if options:
+                k = min(options, key=lambda k: users[node.args[k].id])
+                chosen[node.id] = k
+                taken[node.args[k].id] += 1
+    vanished = {id for id in foldable if taken[id] == users[id]}
+    steps = []
+    for node in order:
+        if node.op in ("const", "input") or node.id in vanished:
+            continue
+        if node.id not in chosen:
+            steps.append(Step(node, node.op, node.args))
+            continue
+        k = chosen[node.id]
+        x, y = node.args[k].args
+        op = "fma" if node.op == "add" else ("fms" if k == 0 else "fnma")
+        steps.append(Step(node, op, (x, y, node.args[1 - k])))
+    return steps
