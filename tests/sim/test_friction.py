@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load
+from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load, math
 
 MASS, G = 2.0, 9.81
 
@@ -171,3 +171,32 @@ def test_a_field_with_a_potential_is_stored_energy() -> None:
     np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
     assert np.abs(run.energy.residual).max() < 1e-9 and not run.energy.work
     assert run.energy.elastic[-1] == pytest.approx(-MASS * G)
+
+
+@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8"])
+def test_long_steps_do_not_pass_over_what_happens(integrator: str) -> None:
+    """A ball in free flight is so smooth that an adaptive step could span all of it."""
+    builder = ModelBuilder("ball")
+    builder.add_body("ball", parent="world", joint="prismatic", joint_name="z", axis=(0, 0, 1), mass=1.0)
+    ball = builder.build()
+    g, speed, height = 9.81, 5.0, 1.2
+    root = np.sqrt(speed**2 - 2.0 * g * height)
+    there = ball.simulate(
+        [0.0], [speed], 2.0, integrator=integrator, events=[Event("h", lambda t, q, v: q[0] - height)]
+    )
+    np.testing.assert_allclose([e.t for e in there.events], [(speed - root) / g, (speed + root) / g], rtol=1e-9)
+    stopped = ball.simulate(
+        [0.0], [speed], 0.5, integrator=integrator, elements=[elements.HardStop("z", 0.5, upper=height)]
+    )
+    assert [e.t for e in stopped.events] == [pytest.approx((speed - root) / g)] and stopped.q.max() <= height
+
+    def pulse(t, q, v):
+        return np.array([math.where((t > 1.0) & (t < 1.02), 500.0, 0.0)])
+
+    def called(t, q, v):
+        return [500.0 if 1.0 < float(t) < 1.02 else 0.0]
+
+    for law in (pulse, called):
+        run = ball.simulate([0.0], [speed], 2.0, law, integrator)
+        assert run.v[-1, 0] == pytest.approx(speed - 2.0 * g + 10.0, abs=1e-4)
+    assert ball.simulate([0.0], [speed], 2.0, integrator=integrator).steps < 20  # nothing to look for

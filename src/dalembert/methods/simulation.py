@@ -45,8 +45,9 @@ class Simulation(Evaluation):
         a controller that runs at a rate and may keep a state. integrator: adaptive
         "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
         "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
-        this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.elements`; events:
-        `dalembert.Event`s to locate. Loops of the model are kept closed by multipliers and projection.
+        this far apart; None: every step. With events, hard stops or functions of time no step is longer than that.
+        elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
+        the model are kept closed by multipliers and projection.
         A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
         """
         from dalembert.sim.simulate import simulate

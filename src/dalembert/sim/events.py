@@ -95,7 +95,7 @@ class Watch:
         n = self.programs.system.model.nv
         own = 3 * len(self.stops)
         name = self.stops[number // 3].label() if number < own else self.events[number - own].name
-        self.log.append(Happening(name, state.t, state.q.copy(), state.e[:n].copy()))
+        self.log.append(Happening(name, float(state.t), state.q.copy(), state.e[:n].copy()))
         if number >= own:
             return state, self.events[number - own].terminal
         stop = self.stops[number // 3]

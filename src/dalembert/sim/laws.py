@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -70,7 +71,7 @@ class Drive:
 
     times (k,): begin of each leg [s], the first 0; values (k, 2nv+1): u of each leg. called: a Python function that is
     asked for its values; function: the law, traced, called or sampled, or None. sampled: a function is asked at the
-    beginning of each period, and u held. log: what the user should know.
+    beginning of each period, and u held. timed: the law may change with time. log: what the user should know.
     """
 
     times: np.ndarray
@@ -78,6 +79,7 @@ class Drive:
     function: Law | None = None
     called: bool = False
     sampled: Sampled | None = None
+    timed: bool = False
     log: tuple[str, ...] = ()
 
 
@@ -157,16 +159,17 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
     except SimulationError:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
-        why = str(error).splitlines()[0][:120] if str(error) else type(error).__name__
+        why = shorten(str(error), 120, placeholder=" …") or type(error).__name__
         log = (f"torque: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
-        return Drive(np.zeros(1), np.zeros((1, 2 * model.nv + 1)), Checked(model, name, law), called=True, log=log)
+        return Drive(np.zeros(1), np.zeros((1, 2 * model.nv + 1)), Checked(model, name, law), True, timed=True, log=log)
     try:
         same = trace(on_vectors, sizes, "torque").fingerprint() == made.fingerprint()
     except Exception:  # it met what it kept of the first trace
         same = False
     if not same:
         raise changing(name)
-    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, made.fingerprint()))
+    timed = any(node.op == "input" and node.value[0] == "t" for node in made.schedule())
+    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, made.fingerprint()), timed=timed)
 
 
 def changing(name: str) -> SimulationError:

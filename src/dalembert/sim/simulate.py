@@ -15,6 +15,7 @@ from dalembert.model import Model
 from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
 from .elements.base import Element
+from .elements.limits import HardStop
 from .engines import DEFAULT_STEP, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
 from .events import Event, Watch
 from .failure import SimulationError
@@ -103,7 +104,10 @@ class _Simulation:
         progress: bool | None,
     ) -> None:
         self.compiled, self.drive, self.settings, self.record = compiled, given, settings, record
-        self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"])
+        elements = compiled.system.elements
+        sudden = bool(events) or given.timed or any(isinstance(e, HardStop) or not e.plain for e in elements)
+        most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
+        self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
         self.watch = Watch(compiled, self.engine, events)
         self.log, self.steps = list(given.log), 0
         self.held = given.called and compiled.integrator in HELD
