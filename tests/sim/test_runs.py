@@ -304,6 +304,9 @@ def test_a_sampled_controller_is_asked_once_per_period_and_in_order(arm, integra
     acting = np.floor((run.t[1:-1] - delay - 1e-4) / period).astype(int)  # u at a time is what led there
     expected = np.array([law.answers[k] if k >= 0 else np.zeros(2) for k in acting])
     np.testing.assert_array_equal(run.tau[1:-1], expected)
+    np.testing.assert_array_equal(run.tau[0], np.zeros(2) if delay else law.answers[0])
+    rare = arm.simulate(Q, V, 0.1, Sampled(Integral(0.01), period, delay), integrator, step, record=0.05)
+    np.testing.assert_array_equal(rare.tau[0], run.tau[0])
     assert run.t[-1] == 0.205 and run.audit().relative < 1e-4
     if delay == 0.0:
         rows = arm.simulate(Q, V, 0.2, np.array(law.answers[:20]), integrator, step, record=1e-3)
@@ -377,3 +380,11 @@ def test_times_and_values_of_a_single_joint() -> None:
     run = robot.simulate([0.0], [0.0], 1.0, ([0.0, 1.0], [0.0, 6.0]))
     np.testing.assert_allclose(run.v[-1], 1.5, rtol=1e-9)
     np.testing.assert_allclose(run.q[-1], 0.5, rtol=1e-9)
+
+
+def test_a_controller_that_explodes_stops_the_run() -> None:
+    """Damping of 10 N·m·s/rad, asked every millisecond, on a joint of 1e-4 kg·m²: a hundred times too much."""
+    robot = load("ur5")
+    with pytest.raises(SimulationError, match=r"steps led only .* a torque law with too high gains.*joint '") as caught:
+        robot.simulate(robot.neutral(), np.zeros(6), 1.0, Sampled(lambda t, q, v: -10.0 * v, 1e-3), record=1e-3)
+    assert caught.value.run is not None and 0.0 < caught.value.run.t[-1] < 1.0

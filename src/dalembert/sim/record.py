@@ -25,6 +25,11 @@ class Recorder:
         self.grid = np.append(np.arange(1, count) * (record or 0.0), duration)
         self._next = 0
 
+    def driven(self, u: np.ndarray) -> None:
+        """What drives the start, if that was not known before."""
+        if self._rows[0][3] is None:
+            self._rows[0] = (*self._rows[0][:3], u)
+
     def block(self, begin: float, end: float, engine: Engine) -> tuple[float, int | None]:
         """(stop, wanted nodes on the way there) of the next stretch; the nodes, equally far apart, are of the grid.
 

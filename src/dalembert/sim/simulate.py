@@ -27,6 +27,8 @@ from .progress import Progress
 from .record import Recorder
 from .run import Run
 
+PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
+
 
 def simulate(
     model: Model,
@@ -115,6 +117,7 @@ class _Simulation:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
         self.progress = Progress(settings["duration"], progress)
         self.ended, self.state = False, State(0.0, np.zeros(0), np.zeros(0))
+        self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
 
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
@@ -123,6 +126,8 @@ class _Simulation:
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
             for end, u in self._legs():
+                if self.drive.sampled:
+                    recorder.driven(u)
                 while self.state.t < end and not self.ended:
                     self.state = self._block(self.state, float(end), u, recorder)
                 if self.ended:
@@ -178,8 +183,20 @@ class _Simulation:
             recorder.take(chunk, u)
             state = chunk.end
             self.steps += chunk.steps
+            self._check_pace(state)
             self.progress.show(state.t)
         return state
+
+    def _check_pace(self, state: State) -> None:
+        """Raise if the steps became so short that the run would take hours: a motion that explodes, slowly."""
+        steps, t = self.mark
+        if self.steps - steps < PACE:
+            return
+        if state.t - t < SHORTEST * (self.steps - steps) * self.settings["duration"]:
+            why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
+            laws = "; a torque law with too high gains, or asked too seldom, does that" if self.drive.function else ""
+            raise Trouble(state, why + laws)
+        self.mark = self.steps, state.t
 
     def _event(
         self, chunk: Chunk, event: tuple[int, int, float], begin: float, u: np.ndarray, recorder: Recorder
