@@ -216,6 +216,8 @@ class Evaluation:
             raise DalembertError(f"external: expected a sequence of dalembert.Wrench, got {type(wrench).__name__}")
         self.model.frame(wrench.frame)
         if wrench.axes not in ("frame", "world"):
+            if wrench.axes == "body":
+                raise DalembertError("external: axes='body' of a Wrench: write 'frame' for the axes of its own frame")
             self.model.frame(wrench.axes)
         return LoadPlace(wrench.frame, wrench.axes)
 

@@ -54,6 +54,12 @@ def test_wrenches():
         ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1))])
     with raises("unknown frame 'wolrd'"):
         ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tool0", axes="wolrd")])
+    with raises("axes='body' of a Wrench: write 'frame'"):
+        ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tool0", axes="body")])
+    with raises("'shoulder_pan_joint' is a joint, expected a frame", "'shoulder_link'"):
+        ARM.jacobian(Q, "shoulder_pan_joint")
+    with raises("unknown frame 'TOOL0': did you mean 'tool0'?"):
+        ARM.jacobian(Q, "TOOL0")
 
 
 def test_effects():

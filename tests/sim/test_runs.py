@@ -61,6 +61,7 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
         np.testing.assert_allclose(slow.q, fast.q, atol=1e-12)
         np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=1e-11)
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
+    np.testing.assert_array_equal(held.tau[0], called(0.0, Q, V))
     assert any("asked once per step" in line for line in held.log)
     np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=1e-3)
 

@@ -176,6 +176,7 @@ class _Simulation:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
             u = self._asked(state)
+            recorder.driven(u)
         for chunk in self.engine.advance(state, stop, u, nodes, self.watch.active):
             event = self.watch.first(chunk, u) if self.watch.active else None
             if event is not None:
