@@ -109,6 +109,12 @@ def test_audit_tells_which_step_would_do() -> None:
     assert "good" in robot.simulate([0.3, 0.2], [0.0, 0.0], 2.0).audit().text
 
 
+def test_an_audit_lists_only_accounts_that_moved() -> None:
+    robot = load("2r")
+    text = robot.simulate([0.1, 0.2], [0.0, 0.0], 0.2, [0.0, 1.0]).audit().text
+    assert "actuator elbow" in text and "actuator shoulder" not in text
+
+
 def test_a_point_damper_takes_its_damping_third() -> None:
     robot = load("2r")
     q, v = np.array([0.3, 0.4]), np.array([1.0, -0.5])

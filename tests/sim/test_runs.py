@@ -222,6 +222,7 @@ def test_what_is_saved_comes_back(arm, tmp_path, ending: str) -> None:
     np.testing.assert_array_equal(back.energy.residual, run.energy.residual)
     assert (back.robot, back.freedoms, back.log, back.steps, back.settings) == (
         run.robot, run.freedoms, run.log, run.steps, run.settings)  # fmt: skip
+    assert (back.coordinate_units, back.freedom_units) == (("rad", "rad"), ("rad", "rad"))
     with pytest.raises(DalembertError, match="loaded without its robot"):
         back.view()
     assert len(run.events) and [e.t for e in back.events] == [e.t for e in run.events]

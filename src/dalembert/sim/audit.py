@@ -50,9 +50,8 @@ def audit(run: Run) -> Audit:
         f"  {worst:.3g} J are unaccounted for, {relative:.1e} of the {scale:.3g} J that moved"
         + ("; rounding." if relative < ROUNDING else _course(steady)),
     ]
-    for kind, accounts, sign in (("put in", ledger.work, 1), ("turned into heat", ledger.heat, 1)):
-        for label, amount in accounts.items():
-            lines.append(f"  {label}: {sign * amount[-1]:.6g} J {kind}")
+    for kind, accounts in (("put in", ledger.work), ("turned into heat", ledger.heat)):
+        lines += [f"  {label}: {amount[-1]:.6g} J {kind}" for label, amount in accounts.items() if amount.any()]
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
     return Audit(worst, relative, steady, "\n".join(lines))
