@@ -25,3 +25,7 @@ gap = np.abs(tips[0][:, :3, 3] - tips[1][:, :3, 3]).max()
 print(f"the pin is open by at most {gap:.1e} m; {run.energy}")
 assert gap < 1e-9
 assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale
+
+long = robot.simulate(run.q[0], np.zeros(3), 200.0, integrator="variational", step=1e-2, record=1.0)
+print(f"over {long.steps} steps of 10 ms the energy errs by at most {np.abs(long.energy.residual).max():.1e} J")
+assert np.abs(long.energy.residual).max() < 1e-5 * long.energy.scale

@@ -5,8 +5,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
-from functools import partial, wraps
-from types import MethodType
+from functools import partial
 from typing import Any, TypedDict
 
 import numpy as np
@@ -38,6 +37,7 @@ class Evaluation:
         self.model = model
         self._calls: dict[tuple[str, Options], Call] = {}
         self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}
+        self._frames: dict[str, dict[str, Any]] = {}  # quantity → frame → the self of its fast call
 
     def _evaluate(
         self,
@@ -57,10 +57,8 @@ class Evaluation:
             return self._fast_call(name, replace(options, loads=places))(*inputs, *numbers, **keywords)
         result = self._compute(name, options, *inputs, **keywords)
         if options == usual and self._is_new(name):
-            general = getattr(type(self), name)
-            doc = f"{_signature(general)}\n--\n\n{general.__doc__}"
-            kernel = self._calls[name, usual].kernel
-            self.__dict__[name] = kernel.builtin(name, doc, partial(general, self), owner=self)
+            kernel, slow = self._calls[name, usual].kernel, partial(getattr(type(self), name), self)
+            self.__dict__[name] = kernel.builtin(name, _documented(type(self), name), slow, owner=self)
         return result
 
     def _is_new(self, name: str) -> bool:
@@ -88,9 +86,20 @@ class Evaluation:
             slow = partial(self._compute, name, options)
             fast = self._fast[name, frame, axes] = self._calls[name, options].kernel.builtin(name, "", slow)
             if axes == CATALOGUE[name].usual.axes and self._is_ours(name):
-                method = self.__dict__.setdefault(name, _by_frame(self, name))
-                method.__self__[frame] = fast
+                self._put_in_place(name, frame, fast, self._calls[name, options].kernel)
         return result
+
+    def _put_in_place(self, name: str, frame: str, fast: Any, kernel: Any) -> None:
+        """Let the method go to a frame's fast call without a detour through Python."""
+        frames = self._frames.setdefault(name, {})
+        if name not in self.__dict__:
+            method = kernel.named(
+                name, _documented(type(self), name), frames, partial(getattr(type(self), name), self), self
+            )
+            if method is None:
+                return
+            self.__dict__[name] = method
+        frames[frame] = fast.__self__
 
     def _packed(
         self,
@@ -228,6 +237,12 @@ def _text(what: str, x: Any) -> str:
     return x
 
 
+def _documented(owner: type, name: str) -> str:
+    """Signature and text of a method in the form that a builtin carries."""
+    method = getattr(owner, name)
+    return f"{_signature(method)}\n--\n\n{method.__doc__}"
+
+
 def _signature(method: Callable[..., Any]) -> str:
     """The signature of a bound method in the plain form that a builtin can carry."""
     own = [p for p in list(inspect.signature(method).parameters.values())[1:] if p.kind is not p.VAR_KEYWORD]
@@ -260,36 +275,6 @@ def _unpacked(kind: type[tuple], x: Any, rank: int) -> Any:
         return tuple.__new__(kind, np.moveaxis(x, -rank, 0))
     inner = (slice(None),) * (rank - 1)
     return tuple.__new__(kind, [x[(..., k, *inner)] for k in range(x.shape[-rank])])
-
-
-class _Frames(dict[str, Callable[..., Any]]):
-    """Frame → fast call of one quantity; pickled as the robot whose method looks into it."""
-
-    def __init__(self, owner: Evaluation) -> None:
-        super().__init__()
-        self.owner = owner
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _itself, (self.owner,)
-
-
-def _itself(owner: Evaluation) -> Evaluation:
-    return owner
-
-
-def _by_frame(owner: Evaluation, name: str) -> MethodType:
-    """Stands in the place of a method whose last argument is a frame; without keywords it goes straight to its call."""
-    general = getattr(type(owner), name)
-
-    @wraps(general)
-    def call(frames: _Frames, *inputs: Any, **keywords: Any) -> Any:
-        if inputs and not keywords and type(inputs[-1]) is str:
-            fast = frames.get(inputs[-1])
-            if fast is not None:
-                return fast(*inputs[:-1])
-        return general(frames.owner, *inputs, **keywords)
-
-    return MethodType(call, _Frames(owner))
 
 
 def column(name: str, x: Any, inputs: tuple[Any, ...]) -> Any:

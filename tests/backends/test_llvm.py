@@ -21,10 +21,10 @@ LOOPS = [e for e in EXPRESSIONS if e.loop is not None and e.passes]
 TYPES = [np.float64, np.float32]
 
 
-def kernel(program) -> Kernel:
+def kernel(program, lanes: int | None = None) -> Kernel:
     step = program.step if isinstance(program, Loop) else program
     sizes, shapes = [i.size for i in step.inputs], [o.shape for o in step.outputs]
-    return Kernel(step.name, program.fingerprint(), sizes, shapes, lambda: program)
+    return Kernel(step.name, program.fingerprint(), sizes, shapes, lambda: program, lanes)
 
 
 @pytest.fixture(autouse=True)
@@ -48,10 +48,11 @@ def test_one_state(expression, dtype):
     check(expression, run, ULPS, dtype)
 
 
-@pytest.mark.parametrize("dtype", TYPES)
+@pytest.mark.parametrize(("dtype", "lanes"), [(np.float64, None), (np.float32, None), (np.float64, 1)])
 @pytest.mark.parametrize("expression", FUNCTIONS, ids=str)
-def test_batch(expression, dtype):
-    compiled = kernel(expression.traced)
+def test_batch(expression, dtype, lanes):
+    """lanes=1: states one at a time, vectors serve the transcendentals of each."""
+    compiled = kernel(expression.traced, lanes)
 
     def run(function, inputs, outputs, n):
         count = len(next(iter(inputs.values())))

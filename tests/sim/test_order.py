@@ -39,6 +39,22 @@ def test_measured_order(flying, integrator: str) -> None:
     assert abs(measured - ORDERS[integrator]) < 0.1
 
 
+@pytest.mark.parametrize("integrator", ["implicit-midpoint", "variational"])
+def test_order_with_rotors_dampers_and_springs(integrator: str) -> None:
+    """Also where a ball joint's rotors differ from axis to axis, whose momentum does not turn with the joint."""
+    model = random_model(3, n_bodies=2, kinds=("ball", "revolute"), base="free")
+    rng = np.random.default_rng(0)
+    q, v = algorithms.random(model, rng), rng.normal(size=model.nv)
+    robot = Robot(model)
+    exact = robot.simulate(q, v, 0.1, integrator="rk4", step=1e-5, record=0.1)
+    errors = []
+    for steps in (25, 50):
+        run = robot.simulate(q, v, 0.1, integrator=integrator, step=0.1 / steps, record=0.1)
+        moved, sped = robot.difference(exact.q[-1], run.q[-1]), run.v[-1] - exact.v[-1]
+        errors.append(max(np.abs(moved).max(), np.abs(sped).max()))
+    assert abs(np.log2(errors[0] / errors[1]) - 2.0) < 0.1
+
+
 def test_quaternions_stay_of_unit_length(flying) -> None:
     robot, q, v, *_ = flying
     for integrator in ("rk45", "semi-implicit", "variational"):

@@ -119,12 +119,18 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
         robot.rollout(q, v, lambda t, q, v: 1e9 * v + 1.0, 0.1, 1000)
 
 
-def test_loops_stay_closed_in_rollouts() -> None:
+@pytest.mark.parametrize("integrator", ["semi-implicit", "implicit-velocity", "implicit-midpoint", "variational"])
+def test_loops_stay_closed_in_rollouts(integrator: str) -> None:
     robot = load("four_bar")
     q, v = robot.close_loops(robot.neutral(), [0.5, 0.0, 0.0])
-    made = robot.rollout(np.tile(q, (5, 1)), v, np.linspace(0.0, 1.0, 15).reshape(5, 3), 1e-4, 2000)
+    tau = np.linspace(0.0, 1.0, 15).reshape(5, 3)
+    made = robot.rollout(np.tile(q, (5, 1)), v, tau, 1e-3, 200, integrator)
     assert np.abs(made.q - q).max() > 0.01
     for end in made.q:
         np.testing.assert_allclose(robot.close_loops(end).q, end, atol=1e-9)
-    with pytest.raises(DalembertError, match="does not take closed loops"):
-        robot.rollout(q, v, integrator="variational")
+    parts = [robot.rollout(q, v, tau[i], 1e-3, 200, integrator) for i in (slice(0, 3), slice(3, 5))]
+    np.testing.assert_array_equal(np.concatenate([part.q for part in parts]), made.q)
+    np.testing.assert_array_equal(robot.rollout(q, v, tau, 1e-3, 200, integrator, threads=2).v, made.v)
+    run = robot.simulate(q, v, 0.2, tau[1], integrator, 1e-3)
+    np.testing.assert_allclose(run.q[-1], made.q[1], atol=1e-12)
+    np.testing.assert_allclose(run.v[-1], made.v[1], atol=1e-11)

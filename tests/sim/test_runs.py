@@ -66,6 +66,23 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
     np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=1e-3)
 
 
+@pytest.mark.parametrize("integrator", ["rk45", "rk8", "rk23"])
+def test_legs_of_a_table_run_in_one_loop_as_they_do_one_by_one(arm, integrator) -> None:
+    """An event makes the run go from leg to leg; without one, all legs are rows of a compiled loop.
+
+    Records are further apart than legs: where there are events, no step is longer than a record.
+    """
+    rng = np.random.default_rng(0)
+    never = Event("never", lambda t, q, v: t + 10.0)
+    for torque in (rng.normal(size=(30, 2)), (np.linspace(0.0, 1.0, 31), rng.normal(size=(31, 2)))):
+        whole = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037)
+        legs = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037, events=[never])
+        np.testing.assert_allclose(whole.q, legs.q, atol=1e-7)
+        np.testing.assert_allclose(whole.tau, legs.tau, atol=1e-12)
+        np.testing.assert_allclose(whole.energy.total, legs.energy.total, atol=1e-7)
+        assert abs(whole.steps - legs.steps) <= 0.2 * legs.steps
+
+
 def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:
     rows = np.array([[1.0, 0.0], [-1.0, 0.5]])
     run = arm.simulate(Q, V, 1.0, rows, record=0.1)

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import inspect
+import os
 import pickle
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -39,9 +43,34 @@ def test_first_and_later_calls_agree(robot):
 
 
 def test_it_looks_like_the_method(robot):
-    assert inspect.signature(robot.jacobian) == inspect.signature(load("ur5").jacobian)
+    shown, own = (list(inspect.signature(r.jacobian).parameters.values()) for r in (robot, load("ur5")))
+    assert [(p.name, p.kind, p.default) for p in shown[:-3]] == [(p.name, p.kind, p.default) for p in own[:-1]]
+    assert [p.name for p in shown[-3:]] == ["out", "threads", "check"]
     assert robot.jacobian.__doc__ == Robot.jacobian.__doc__
     assert robot.jacobian.__name__ == "jacobian"
+
+
+def test_another_frame_later_and_robots_that_are_dropped(robot):
+    q = np.linspace(-1, 1, 6)
+    for frame in ("forearm_link", "wrist_1_link", "tool0"):
+        for _ in range(2):
+            assert np.array_equal(robot.jacobian(q, frame), load("ur5").jacobian(q, frame))
+    jacobian = robot.jacobian
+    del robot
+    gc.collect()
+    assert np.array_equal(jacobian(q, "tool0"), load("ur5").jacobian(q, "tool0"))
+    assert jacobian(q, "".join(["tool", "0"])).shape == (6, 6)  # the same name, another object
+
+
+def test_without_the_fast_call_it_is_the_same():
+    code = (
+        "import numpy as np; from dalembert import load; r = load('ur5'); q = np.linspace(-1, 1, 6);"
+        "a = [r.jacobian(q, 'tool0') for _ in range(3)]; print(type(r.jacobian).__name__, np.array_equal(a[0], a[2]))"
+    )
+    made = subprocess.run(
+        [sys.executable, "-c", code], env={**os.environ, "DALEMBERT_FASTCALL": "off"}, capture_output=True, text=True
+    )
+    assert made.stdout.split() == ["method", "True"], made.stderr
 
 
 def test_mistakes_are_told(robot):

@@ -52,7 +52,8 @@ def _run_loop(loop: Loop, inputs: Mapping[str, Any], n: int | None, dtype: Any) 
     n = _passes(loop, given, n)
     records = {name: np.empty((n, *batch, *shapes[name]), dtype) for name in loop.record}
     for k in range(n):
-        state.update({name: given[name][..., k, :] for name in loop.sequence})
+        at = k if loop.index is None else state[loop.index].astype(int)[..., None]
+        state.update({name: _row(given[name], at) for name in loop.sequence})
         values = _values(order, state, dtype)
         valid &= _guards(step, values, batch)
         last = _outputs(step, values, batch, dtype)
@@ -61,6 +62,11 @@ def _run_loop(loop: Loop, inputs: Mapping[str, Any], n: int | None, dtype: Any) 
             records[name][k] = last[name]
     ends = {name: np.moveaxis(rows, 0, len(batch)) for name, rows in records.items()}
     return {o.name: ends[o.name] if recorded else np.array(last[o.name]) for o, recorded in loop.results()}, valid
+
+
+def _row(rows: np.ndarray, at: Any) -> np.ndarray:
+    """Row `at`, a number or numbers (*batch, 1, 1), of rows (*batch, n, size)."""
+    return rows[..., at, :] if isinstance(at, int) else np.take_along_axis(rows, at, -2)[..., 0, :]
 
 
 def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any) -> dict[int, Any]:
@@ -123,7 +129,7 @@ def _prepare(
 
 def _passes(loop: Loop, given: Arrays, n: int | None) -> int:
     """The number of passes, which every sequence must agree with."""
-    lengths = {name: given[name].shape[-2] for name in loop.sequence}
+    lengths = {name: given[name].shape[-2] for name in loop.sequence if loop.index is None}
     counts = {*lengths.values(), *([] if n is None else [n])}
     if len(counts) != 1 or min(counts) < 0:
         found = ", ".join([f"n = {n}", *(f"{name} has {length} rows" for name, length in lengths.items())])

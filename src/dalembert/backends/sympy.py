@@ -92,7 +92,7 @@ def symbols(function: Function) -> dict[str, list[Any]]:
 
 def _run_loop(loop: Loop, inputs: Values, n: int) -> dict[str, np.ndarray]:
     state: dict[str, Sequence[Any]] = dict(inputs)
-    shapes = {o.name: o.shape for o in loop.step.outputs}
+    shapes = {o.name: o.shape for o in loop.in_order("SymPy").step.outputs}
     last = {made: _shaped(inputs[taken], shapes[made]) for made, taken in loop.carry}
     records: dict[str, list[Any]] = {name: [] for name in loop.record}
     for k in range(n):

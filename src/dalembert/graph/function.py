@@ -80,6 +80,7 @@ class Loop:
     given input is where the state starts. sequence: inputs that have one row per pass, (n, size). Other inputs stay
     as they are. Results: the carried outputs after the last pass (with n = 0, the inputs where they start), and, for
     each name in `record`, that output of every pass, (n, *shape); an output that is both comes back as its record.
+    index: an input of one number, the row of the sequences that a pass takes, where that is not the pass's number.
     settled: an output of one number; where it is not 0, further passes would change none of the carried outputs, so
     that a backend may stop. The records of passes that it leaves out are then undefined.
     """
@@ -89,6 +90,7 @@ class Loop:
     sequence: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     settled: str | None = None
+    index: str | None = None
 
     def __post_init__(self) -> None:
         where = f"loop over '{self.step.name}'"
@@ -100,7 +102,7 @@ class Loop:
                     f"{where}: output '{made}' ({outputs.get(made, 'missing')} numbers) cannot become input '{taken}' "
                     f"({inputs.get(taken, 'missing')} numbers): name an output and an input of one size"
                 )
-        for name in self.sequence:
+        for name in (*self.sequence, *([self.index] if self.index else [])):
             if name not in inputs:
                 raise unknown("input", name, inputs, where)
         for name in (*self.record, *([self.settled] if self.settled else [])):
@@ -120,8 +122,14 @@ class Loop:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything the loop computes."""
-        everything = (self.step.fingerprint(), self.carry, self.sequence, self.record, self.settled)
+        everything = (self.step.fingerprint(), self.carry, self.sequence, self.record, self.settled, self.index)
         return sha256(repr(everything).encode()).hexdigest()
+
+    def in_order(self, backend: str) -> Loop:
+        """Itself, for a backend that takes the rows of sequences one after the other only."""
+        if self.index is not None:
+            raise DalembertError(f"loop over '{self.step.name}': {backend} takes no rows by number ('{self.index}')")
+        return self
 
     def results(self) -> tuple[tuple[Output, bool], ...]:
         """The outputs of the step that come back, in its order, each with whether it is a record (n, *shape)."""

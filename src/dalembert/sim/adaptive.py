@@ -14,7 +14,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.math import abs as absolute
-from dalembert.math import exp, log, logical_and, logical_not, maximum, minimum, where
+from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
 
 from .dense import polynomial
 from .explicit import stages, weighted
@@ -30,7 +30,7 @@ LARGE = 1e300  # above every error that is a number
 class Clock(NamedTuple):
     """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up.
 
-    tries: how many attempts have been made.
+    tries: how many passes have been made; fresh: whether the slope is still to be found, by a pass that does not move.
     """
 
     t: Any
@@ -39,12 +39,13 @@ class Clock(NamedTuple):
     rejected: Any = 0.0
     failed: Any = 0.0
     tries: Any = 0.0
+    fresh: Any = 0.0
 
 
 class Limits(NamedTuple):
-    """Where to stop [s], tolerances, the smallest and largest step [s]."""
+    """Where to end [s], tolerances, the smallest and largest step [s]."""
 
-    stop: Any
+    end: Any
     rtol: Any
     atol: Any
     least: Any
@@ -52,14 +53,24 @@ class Limits(NamedTuple):
 
 
 def attempt(
-    system: System, method: Tableau, q: np.ndarray, e: np.ndarray, k: np.ndarray, clock: Clock, limits: Limits, u: Any
+    system: System,
+    method: Tableau,
+    q: np.ndarray,
+    e: np.ndarray,
+    k: np.ndarray,
+    clock: Clock,
+    limits: Limits,
+    row: Any,
+    stop: Any,
+    u: np.ndarray,
 ) -> dict[str, Any]:
     """Everything a pass makes; see `program`."""
     model, m = system.model, system.measured
     dense = system.called and method.dense is not None
-    active = logical_and(clock.t < limits.stop, clock.failed < 0.5)
-    last = clock.t + 1.0000001 * clock.h >= limits.stop  # no sliver of a step is left over
-    h = where(active, where(last, limits.stop - clock.t, clock.h), 0.0)
+    fresh, unfinished = clock.fresh > 0.5, logical_and(clock.t < limits.end, clock.failed < 0.5)
+    active = logical_and(unfinished, logical_not(fresh))
+    last = clock.t + 1.0000001 * clock.h >= stop  # no sliver of a step is left over
+    h = where(active, where(last, stop - clock.t, clock.h), 0.0)
     slopes = stages(system, method, clock.t, h, q, e, u, k, dense)
     d = h * weighted(method.b, slopes.d)
     q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
@@ -74,21 +85,24 @@ def attempt(
     cut = logical_and(last, fits)  # cut short to land: the step before says more about what is possible
     h_next = minimum(where(cut, maximum(clock.h, h * factor), h * factor), limits.most)
     failed = logical_and(active, logical_and(logical_not(accepted), h_next < limits.least))
+    landed = logical_and(accepted, last)
     new = Clock(
-        where(accepted, where(last, limits.stop, clock.t + h), clock.t),
+        where(accepted, where(last, stop, clock.t + h), clock.t),
         where(active, h_next, clock.h),
         where(accepted, maximum(size, LEAST), clock.before),
         where(accepted, 0.0, where(active, 1.0, clock.rejected)),
         where(failed, 1.0, clock.failed),
-        clock.tries + where(active, 1.0, 0.0),
+        clock.tries + where(unfinished, 1.0, 0.0),
+        where(landed, 1.0, where(unfinished, 0.0, clock.fresh)),
     )
     made = {
         "q_next": where(accepted, q1, q),
         "e_next": where(accepted, e1, e),
-        "k_next": where(accepted, slopes.e[method.end], k),
+        "k_next": where(logical_or(accepted, fresh), slopes.e[method.end], k),
         "clock_next": np.array(new),
-        "settled": [where(logical_and(new.t < limits.stop, new.failed < 0.5), 0.0, 1.0)],
-        "start": np.array([clock.t, h, where(accepted, 1.0, 0.0)]),
+        "row_next": [row + where(landed, 1.0, 0.0)],
+        "settled": [where(logical_and(new.t < limits.end, new.failed < 0.5), 0.0, 1.0)],
+        "start": np.array([clock.t, where(accepted, 1.0, 0.0), row]),
         "q_start": q,
         "e_start": e,
     }
@@ -128,20 +142,22 @@ def _sum(x: np.ndarray) -> Any:
 
 
 def program(system: System, method: Tableau, identity: str | None) -> Program:
-    """The loop of attempts: carried q, e, slope k and clock; recorded where each began.
+    """The loop of attempts: carried q, e, slope k, clock and row; recorded where each began.
 
-    Where stages are calls of Python, also the polynomial of each: it cannot be had again for nothing.
+    u and stop [s] have a row for every leg of the way, which the motion enters with a new slope. Where stages are calls
+    of Python, the polynomial of each step is recorded too: it cannot be had again for nothing.
     """
     model = system.model
 
-    def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, u: Any) -> dict[str, Any]:
-        return attempt(system, method, q, e, k, Clock(*clock), Limits(*limits), u)
+    def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, row: Any, stop: Any, u: Any) -> dict[str, Any]:
+        return attempt(system, method, q, e, k, Clock(*clock), Limits(*limits), row[0], stop[0], u)
 
     shapes: dict[str, tuple[int, ...]] = {
         "q_next": (model.nq,),
         "e_next": (system.ne,),
         "k_next": (system.ne,),
         "clock_next": (len(Clock._fields),),
+        "row_next": (1,),
         "settled": (1,),
         "start": (3,),
         "q_start": (model.nq,),
@@ -150,15 +166,19 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
     record: tuple[str, ...] = ("start", "q_start", "e_start")
     if system.called and method.dense is not None:
         shapes["dense"], record = (method.dense.shape[1], model.nv + system.ne), (*record, "dense")
+    sizes = {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(Clock._fields), "limits": 5, "row": 1}
+    sizes |= {"stop": 1, "u": system.nu}
     return Program(
         f"adaptive {method.name}",
         identity,
-        {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(Clock._fields), "limits": 5, "u": system.nu},
+        sizes,
         shapes,
         compute,
-        carry={"q_next": "q", "e_next": "e", "k_next": "k", "clock_next": "clock"},
+        carry={"q_next": "q", "e_next": "e", "k_next": "k", "clock_next": "clock", "row_next": "row"},
+        sequence=("stop", "u") if system.nu else ("stop",),
         lanes=1,
         interpreted=system.called,
         record=record,
         settled="settled",
+        index="row",
     )

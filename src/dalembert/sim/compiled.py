@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import cached_property, lru_cache
 from typing import Any
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import unknown
 from dalembert.model import Model
 
 from . import adaptive, dense, fixed, implicit
@@ -54,10 +54,12 @@ class Programs:
             self._steps[recorded, rows] = made
         return self._steps[recorded, rows]
 
-    @cached_property
-    def newton(self) -> Program:
-        """Implicit steps."""
-        return implicit.program(self.system, IMPLICIT[self.integrator], self.identity)
+    def newton(self, recorded: bool) -> Program:
+        """Implicit steps, with the state after every iteration kept or the last one."""
+        if (recorded, False) not in self._steps:
+            made = implicit.program(self.system, IMPLICIT[self.integrator], self.identity, recorded)
+            self._steps[recorded, False] = made
+        return self._steps[recorded, False]
 
     @cached_property
     def rates(self) -> Program:
@@ -123,11 +125,6 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    if integrator in (*IMPLICIT, "implicit-velocity") and System(model, elements).held:
-        what = "closed loops" if System(model, elements).closing_count else "hard stops"
-        raise DalembertError(
-            f"simulate: integrator {integrator!r} does not take {what}: use 'rk45', or 'semi-implicit' with a step"
-        )
     plain = all(element.plain for element in elements)
     if drive.called and integrator not in HELD:
         text = _identity(model, elements, True) if plain else None

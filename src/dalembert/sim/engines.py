@@ -18,6 +18,7 @@ from .compiled import ADAPTIVE, IMPLICIT, Programs
 LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
 WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
+FIRST_STEP = 1e-6  # [s] of adaptive runs: eight times as much if it was too careful, and again
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
 
 
@@ -80,7 +81,7 @@ class Engine(Protocol):
 
 
 class Adaptive:
-    """Steps whose size follows from the tolerances."""
+    """Steps whose size follows from the tolerances. u may have a row for each leg of the way, with its end [s] last."""
 
     lands: bool
     adaptive = True
@@ -95,45 +96,44 @@ class Adaptive:
         """ė (ne,) at a state."""
         return self.programs.rates({"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u})["rates"][0]
 
-    def _first_step(self, state: State, k: np.ndarray, stop: float) -> float:
-        """A careful guess from the sizes of the state and its rates.   Hairer, Nørsett, Wanner 1993, §II.4"""
-        m = self.system.measured
-        scale = self.atol + self.rtol * np.abs(state.e[:m])
-        size, rate = np.linalg.norm(state.e[:m] / scale), np.linalg.norm(k[:m] / scale)
-        guess = 0.01 * size / rate if size > 1e-5 and rate > 1e-5 else 1e-6
-        return float(min(max(guess, 1e-6), stop - state.t, self.most))
-
     def advance(
         self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
-        k = self.slope(state, u)
-        if not np.all(np.isfinite(k)):
-            raise Trouble(state, "the acceleration is not finite")
-        h = self.h or self._first_step(state, k, stop)
-        clock = np.array(adaptive.Clock(state.t, min(h, stop - state.t)), float)
+        ends, rows = (np.array([stop]), u[None]) if u.ndim == 1 else (u[:, -1], u[:, :-1])
+        h = min(self.h or FIRST_STEP, ends[0] - state.t, self.most)
+        clock = np.array(adaptive.Clock(state.t, h, fresh=1.0), float)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
-        limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
         passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
-        q, e = state.q, state.e
+        limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
+        carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
         while clock[0] < stop:
             clock[5] = 0.0
-            inputs = {"q": q, "e": e, "k": k, "clock": clock, "limits": limits, "u": u}
-            made = self.programs.attempts(inputs, passes=passes)
-            q, e, k, clock = (made[n][0] for n in ("q_next", "e_next", "k_next", "clock_next"))
-            taken = np.flatnonzero(made["start"][0, : int(clock[5]), 2] > 0.5)
-            polynomials = made["dense"][0, taken] if "dense" in made else None
-            began = made["start"][0, :, 0], made["q_start"][0], made["e_start"][0]
-            nodes = [_with_end(x, taken, end) for x, end in zip(began, (clock[0], q, e), strict=True)]
-            yield Chunk(*nodes, not self.lands, polynomials, steps=len(taken))
+            given = {"limits": limits, "stop": ends, "u": rows.ravel()}
+            made = self.programs.attempts(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock, start = carried["clock"], made["start"][0, : int(carried["clock"][5])]
+            taken = np.flatnonzero(start[:, 1] > 0.5)
+            chunk = Chunk(
+                _with_end(start[:, 0], taken, clock[0]),
+                _with_end(made["q_start"][0], taken, carried["q"]),
+                _with_end(made["e_start"][0], taken, carried["e"]),
+                dense=not self.lands,
+                polynomials=made["dense"][0, taken] if "dense" in made else None,
+                u=None if u.ndim == 1 else rows[start[taken, 2].astype(int)],
+                steps=len(taken),
+            )
+            yield chunk
             if clock[4] > 0.5:
-                raise Trouble(State(clock[0], q, e), f"the step became smaller than {least:.1e} s")
+                finite = np.all(np.isfinite(carried["k"]))
+                why = f"the step became smaller than {least:.1e} s" if finite else "the acceleration is not finite"
+                raise Trouble(chunk.end, why)
         self.h = clock[1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
-        clock = np.array(adaptive.Clock(state.t, h), float)
+        clock, stop = np.array(adaptive.Clock(state.t, h), float), np.array([state.t + h])
         limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
-        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "limits": limits, "u": u}
-        made = self.programs.attempts(inputs)
+        inputs = {"q": state.q, "e": state.e, "k": self.slope(state, u), "clock": clock, "row": np.zeros(1)}
+        made = self.programs.attempts(inputs | {"limits": limits, "stop": stop, "u": u})
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 
@@ -189,9 +189,9 @@ class Implicit:
 
     def guess(self, state: State, h: float) -> np.ndarray:
         """Where Newton's iteration begins: at the same velocity."""
-        x = np.array(state.e[: self.system.measured])
-        if self.programs.integrator == "variational":
-            x[: self.system.model.nv] *= h
+        x = np.zeros(implicit.unknowns(self.system))
+        x[: self.system.measured] = state.e[: self.system.measured]
+        x[: self.system.model.nv] *= h
         return x
 
     def advance(
@@ -199,31 +199,39 @@ class Implicit:
     ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
-        h, done = (stop - state.t) / count, 0
-        q, e, x, pace = state.q, state.e, self.guess(state, (stop - state.t) / count), 3.0
-        while done < count:
-            first, goal, begin = done, min(done + stride, count), State(state.t + done * h, q, e)
-            clock = np.array(implicit.Clock(done), float)
-            timing = np.array([state.t, h, goal])
-            while clock[0] < goal:
-                passes = int(min(pace * (goal - clock[0]) + 2, LONGEST_CHUNK))
-                made = self.programs.newton(
-                    {"q": q, "e": e, "x": x, "clock": clock, "timing": timing, "u": u}, passes=passes
-                )
-                taken = float(made["clock_next"][0, 0] - clock[0])
-                q, e, x, clock = (made[n][0] for n in ("q_next", "e_next", "x_next", "clock_next"))
-                pace = 0.5 * (pace + passes / taken) if taken else pace + 1.0
-                if clock[3] > 0.5:
-                    where = State(state.t + clock[0] * h, q, e)
-                    raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
-            done = goal
-            t = [begin.t, stop if done == count else state.t + done * h]
-            yield _finite(Chunk(np.array(t), np.array([begin.q, q]), np.array([begin.e, e]), steps=goal - first))
+        h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
+        passes = WATCHED_CHUNK if every else LONGEST_CHUNK
+        clock = np.array(implicit.Clock())
+        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock}
+        begin, first = state, 0.0
+        while first < count:
+            before, clock[4] = clock[0], 0.0
+            goal = min(first + stride, count) if thin else count
+            given = {"timing": np.array([state.t, h, goal]), "u": u}
+            made = self.programs.newton(not thin)(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock = carried["clock"]
+            if thin:
+                q_all, e_all, done = carried["q"][None], carried["e"][None], clock[:1]
+            else:
+                q_all, e_all, done = (made[n][0, : int(clock[4])] for n in ("q_made", "e_made", "done"))
+                done = done[:, 0]
+            taken = np.flatnonzero(np.diff(done, prepend=before) > 0.5)
+            kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
+            if len(kept):
+                t = np.append(begin.t, np.where(done[kept] == count, stop, state.t + done[kept] * h))
+                nodes_q, nodes_e = np.append(begin.q[None], q_all[kept], 0), np.append(begin.e[None], e_all[kept], 0)
+                chunk = _finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)))
+                begin, first = chunk.end, done[kept[-1]]
+                yield chunk
+            if clock[3] > 0.5:
+                where = State(state.t + clock[0] * h, carried["q"], carried["e"])
+                raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
-        clock, timing = np.zeros(4), np.array([state.t, h, 1.0])
+        clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
         inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
-        made = self.programs.newton(inputs, passes=implicit.ITERATIONS)
+        made = self.programs.newton(False)(inputs, passes=implicit.ITERATIONS)
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 

@@ -154,15 +154,14 @@ def _impact(programs: Programs, stop: HardStop, state: State, side: int, again: 
     q[body.q] = lower if side < 0 else upper
     v, k = e[:n].copy(), body.v.start
     slow = again or abs(v[k]) <= stop.rest_speed or stop.restitution == 0.0
-    rows = [k, *_resting(programs, state, k)]
-    wanted = np.zeros(len(rows))
-    wanted[0] = -v[k] if slow else -(1.0 + stop.restitution) * v[k]
-    wanted[1:] = -v[rows[1:]]
+    J = np.eye(n)[[k, *_resting(programs, state, k)]]
+    if system.closing_count:  # the impulse goes through closed loops too
+        J = np.concatenate([J, programs.closing({"q": q, "v": v})["J"][0]])
+    wanted = -(J @ v)
+    wanted[0] *= 1.0 if slow else 1.0 + stop.restitution
     M = algorithms.mass_matrix(model, q)
-    E = np.eye(n)[rows]
-    response = np.linalg.solve(M, E.T)
-    change = response @ np.linalg.solve(E @ response, wanted)
-    e[:n] = v + change
+    response = np.linalg.solve(M, J.T)
+    e[:n] = v + response @ (np.linalg.pinv(J @ response, rcond=1e-10, hermitian=True) @ wanted)
     lost = 0.5 * (v @ M @ v - e[:n] @ M @ e[:n])
     if slow:
         e[k] = 0.0
@@ -173,10 +172,12 @@ def _impact(programs: Programs, stop: HardStop, state: State, side: int, again: 
 
 
 def _released(programs: Programs, stop: HardStop, state: State) -> State:
-    """The joint leaves its stop."""
-    e = state.e.copy()
-    e[_mode(programs.system, stop)] = 0.0
-    return State(state.t, state.q, e)
+    """The joint leaves its stop, from where that is: beyond it by round-off, it could not meet it again."""
+    system, body = programs.system, programs.system.model.joint(stop.joint)
+    q, e, mode = state.q.copy(), state.e.copy(), _mode(programs.system, stop)
+    q[body.q] = limits(system.model, stop)[0 if e[mode] < 0.0 else 1]
+    e[mode] = 0.0
+    return State(state.t, q, e)
 
 
 def _resting(programs: Programs, state: State, but: int) -> list[int]:

@@ -27,6 +27,11 @@ class Rows(NamedTuple):
     active: list[Any]
     residual: np.ndarray
 
+    @property
+    def on(self) -> np.ndarray:
+        """(nr,): 1 where active, else 0."""
+        return np.array([1.0 if active is True else where(active, 1.0, 0.0) for active in self.active])
+
 
 def closing_rows(closing: Constraints, v: np.ndarray) -> Rows:
     """Those of equations on the configuration: φ̈ = −2 α φ̇ − α² φ."""
@@ -52,7 +57,7 @@ def active_forces(model: Model, q: np.ndarray, rows: Rows, wanted: np.ndarray) -
     """(M⁻¹ Jᵀ λ (nv,), λ (nr,)) with J M⁻¹ Jᵀ λ = wanted for the active rows; redundant ones are left out."""
     response = MassSolver(model, q).solve(rows.J.T)
     A = rows.J @ response
-    on = np.array([1.0 if active is True else where(active, 1.0, 0.0) for active in rows.active])
+    on = rows.on
     A = A * np.outer(on, on) + np.diag(1.0 - on)
     forces = on * solve_semidefinite(A, on * wanted)
     return response @ forces, forces

@@ -20,9 +20,10 @@ class Program:
     """A function of named vectors, or a loop over one.
 
     sizes: of the inputs; inputs of size 0 are left out of the compiled code. shapes: of the outputs, in the order in
-    which `compute` gives them. carry: output name → input name; sequence, record, settled: as in `Loop`. identity:
-    text that determines the code without a trace, or None where the function itself must be looked at. lanes: as in
-    `Kernel`. interpreted: run `compute` itself on numbers, one state at a time, since it calls what cannot be traced.
+    which `compute` gives them. carry: output name → input name; sequence, record, settled, index: as in `Loop`.
+    identity: text that determines the code without a trace, or None where the function itself must be looked at.
+    lanes: as in `Kernel`. interpreted: run `compute` itself on numbers, one state at a time, since it calls what cannot
+    be traced.
     """
 
     def __init__(
@@ -37,6 +38,7 @@ class Program:
         sequence: tuple[str, ...] = (),
         record: tuple[str, ...] = (),
         settled: str | None = None,
+        index: str | None = None,
         lanes: int | None = None,
         interpreted: bool = False,
     ) -> None:
@@ -53,7 +55,7 @@ class Program:
 
         def build() -> Function | Loop:
             step = trace(on_inputs, self.sizes, name)
-            return step if carry is None else Loop(step, tuple(carry.items()), sequence, record, settled)
+            return step if carry is None else Loop(step, tuple(carry.items()), sequence, record, settled, index)
 
         if interpreted:
             return
@@ -62,7 +64,7 @@ class Program:
             identity = made.fingerprint()
             self.kernel = self._kernel(name, identity, lambda: made)
         else:
-            self.kernel = self._kernel(name, f"{identity} {carry} {sequence} {record} {settled}", build)
+            self.kernel = self._kernel(name, f"{identity} {carry} {sequence} {record} {settled} {index}", build)
 
     def _kernel(self, name: str, identity: str, build: Callable[[], Function | Loop]) -> Kernel:
         sizes, shapes = list(self.sizes.values()), list(self._kept().values())

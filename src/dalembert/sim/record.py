@@ -67,6 +67,7 @@ class Recorder:
         at = np.clip(np.searchsorted(chunk.t, times, "left") - 1, 0, len(chunk.t) - 2)
         h = chunk.t[at + 1] - chunk.t[at]
         x = np.clip((times - chunk.t[at]) / h, 0.0, 1.0)
+        u = u if chunk.u is None else chunk.u[at]
         step, made = (chunk.t[at], h, x, chunk.q[at], chunk.e[at]), self.programs
         if chunk.polynomials is None:
             q, e = interpolated(made.between, made.method, *step, u)

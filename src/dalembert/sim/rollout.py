@@ -29,9 +29,6 @@ INTEGRATORS = STEPS | {
 }
 
 
-EXPLICIT = tuple(name for name in STEPS if name != "implicit-velocity")
-
-
 class Rollout(NamedTuple):
     """t (n,) [s], q (…, n, nq), v (…, n, nv) at the recorded steps; without records q (…, nq), v (…, nv) at the end."""
 
@@ -59,7 +56,7 @@ def rollout(
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     _check(integrator, step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    _check_held(model, elements, integrator)
+    _check_elements(elements)
     for element in elements:
         model = element.prepared(model)
     live = checked(groups)
@@ -200,15 +197,13 @@ def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
         raise DalembertError(f"rollout: record is {record}, expected at most the number of steps, {steps}")
 
 
-def _check_held(model: Model, elements: tuple[Element, ...], integrator: str) -> None:
-    """Refuse what needs events, and loops where the integrator does not take them."""
+def _check_elements(elements: tuple[Element, ...]) -> None:
+    """Refuse what needs events."""
     for element in elements:
         if not isinstance(element, Element):
             raise DalembertError(f"rollout: elements: expected force elements, got {type(element).__name__}")
         if type(element).gaps is not Element.gaps:
             raise DalembertError(f"rollout: {element.label()} needs events, which only `simulate` has: use SoftLimit")
-    if integrator not in EXPLICIT and System(model, elements).held:
-        raise DalembertError(f"rollout: integrator {integrator!r} does not take closed loops: use 'semi-implicit'")
 
 
 def _array(model: Model, name: str, x: Any, size: int) -> np.ndarray:

@@ -16,7 +16,7 @@ from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
 from .elements.base import Element
 from .elements.limits import HardStop
-from .engines import DEFAULT_STEP, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
+from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
 from .events import Event, Watch
 from .failure import SimulationError
 from .initial import closed_start
@@ -148,12 +148,15 @@ class _Simulation:
         return self._result(recorder)
 
     def _legs(self) -> Iterator[tuple[float, np.ndarray]]:
-        """(end of each leg [s], what drives it); legs of whole steps go together, with a row for every step."""
+        """(end of each leg [s], what drives it); legs go together where an engine takes rows of them."""
         duration, step = self.settings["duration"], self.settings["step"]
         if self.drive.sampled:
             yield from self.drive.sampled.legs(duration, lambda: self._asked(self.state))
             return
         ends = np.append(self.drive.times[1:], duration)
+        if len(ends) > 1 and isinstance(self.engine, Adaptive) and not self.engine.lands and not self.watch.active:
+            yield duration, np.column_stack([self.drive.values, ends])
+            return
         if len(ends) > 1 and isinstance(self.engine, Fixed) and not self.watch.active and not self.drive.called:
             lengths = np.diff(ends, prepend=0.0)
             counts = np.rint(lengths / step).astype(int)

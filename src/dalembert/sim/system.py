@@ -98,7 +98,7 @@ class System:
         v, z = self.split(e)
         tau = self.torque(t, q, v, u)
         actions = self.actions(t, q, v, z, tau)
-        rows = self.rows(q, v, self.situations(t, q, v, z, tau))
+        rows = self.rows(q, v, z)
         a, _ = self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions), rows)
         return np.concatenate([a, *(action.rate for action in actions), self.powers(q, v, tau, actions)])
 
@@ -125,14 +125,14 @@ class System:
     @property
     def held_count(self) -> int:
         """Number of constraint forces that could act."""
-        stops = sum(type(e).held is not Element.held for e in self.elements)
-        return self.closing_count + stops
+        return self.closing_count + sum(type(e).held is not Element.held for e in self.elements)
 
-    def rows(self, q: np.ndarray, v: np.ndarray, seen: Sequence[Situation]) -> Rows | None:
+    def rows(self, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Rows | None:
         """Conditions on the acceleration, active or not: equations on the configuration, then joints held."""
         if not self.held:
             return None
         found = [closing_rows(self.closing(q, v), v)] if self.closing_count else []
+        seen = self.situations(0.0, q, v, z, np.zeros(self.model.nv))  # whether a joint is held, z alone decides
         held = [row for element, s in zip(self.elements, seen, strict=True) for row in element.held(s)]
         return joined([*found, held_rows(self.model.nv, held)])
 
@@ -151,18 +151,18 @@ class System:
         v, z = self.split(e)
         tau = self.torque(t, q, v, u)
         actions = self.actions(t, q, v, z, tau)
-        rows = self.rows(q, v, self.situations(t, q, v, z, tau))
+        rows = self.rows(q, v, z)
         return self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions), rows)[1]
 
     def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(q, e) moved onto closed loops by the shortest way in the metric of the inertia: one Newton step each."""
-        if not self.closing_count:
+        v, z = self.split(e)
+        there = self.rows(q, v, z) if self.closing_count else None
+        if there is None:
             return q, e
-        n = self.model.nv
-        there = closing_rows(self.closing(q, e[:n]), e[:n])
         q = algorithms.integrate(self.model, q, active_forces(self.model, q, there, -there.residual)[0])
-        change, _ = active_forces(self.model, q, there, -(there.J @ e[:n]))
-        return q, np.concatenate([e[:n] + change, e[n:]])
+        change, _ = active_forces(self.model, q, there, -(there.J @ v))
+        return q, np.concatenate([v + change, e[len(v) :]])
 
     def gaps(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
         """Numbers of the elements that become negative when something happens."""

@@ -8,6 +8,9 @@ Lie groups Bou-Rabee, Marsden 2009). With J(d) of `displacement_jacobian`, a cov
 and the momentum p = ∂L/∂v as J(−d)ᵀ p and J(d)ᵀ p. With c = h (∂L/∂q + F), F forces without potential:
 
     M(q0) v0 = J(−d)ᵀ p − at q0 (c),    M(q1) v1 = J(d)ᵀ p + at q1 (c).
+
+The momentum of rotors does not turn with the axes of a ball or free joint: armature · a is all they ask for, and their
+part of p goes without J.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
-from dalembert.algorithms.passive import dissipation
+from dalembert.algorithms.passive import armature, dissipation
 from dalembert.model import Model
 from dalembert.quantities import Options
 from dalembert.quantities.tangent import differentiated, pulled
@@ -51,13 +54,14 @@ def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u:
     F = system.forces(tau, actions) - dissipation(model, v)
     F = F - algorithms.rnea(weightless, q_m, still, still, system.wrenches(actions))
     c = h * (slope + F)
-    before = _felt(model, -d, p - 0.5 * _spread(model, -d, c))
-    after = _felt(model, d, p + 0.5 * _spread(model, d, c))
+    rotors = armature(model) * v
+    before = rotors + _felt(model, -d, p - rotors - 0.5 * _spread(model, -d, c))
+    after = rotors + _felt(model, d, p - rotors + 0.5 * _spread(model, d, c))
     start = algorithms.rnea(weightless, q, still, e[:n])
     v1 = MassSolver(model, q1).solve(after)
     lag = x[n:] - e[n:m] - h * np.concatenate([np.zeros(0), *(a.rate for a in actions)])
     e1 = np.concatenate([v1, x[n:], e[m:] + h * system.powers(q_m, v, tau, actions)])
-    return Attempt(np.concatenate([before - start, lag]), q1, e1, x)
+    return Attempt(np.concatenate([before - start, lag]), q1, e1)
 
 
 def _felt(model: Model, d: np.ndarray, p: np.ndarray) -> np.ndarray:

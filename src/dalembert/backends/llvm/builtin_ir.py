@@ -1,4 +1,4 @@
-"""The IR of the builtin of `fastcall`; words in capitals are places in its table, put in there."""
+"""The IR of the builtins of `fastcall`; words in capitals are places in their tables, put in there."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ IR = """
 declare ptr @dalembert_array_new(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 declare ptr @dalembert_vectorcall(ptr, ptr, i64, ptr)
 declare ptr @dalembert_float(double)
+declare ptr @dalembert_getitem(ptr, ptr)
 declare void @dalembert_incref(ptr)
 declare void @dalembert_decref(ptr)
 
@@ -267,4 +268,40 @@ slow:
   ret ptr %answer
 }
 declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+; arrays, then a name without which none is chosen: goes on to the builtin whose table the names lead to
+define ptr @named(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {
+entry:
+  %table.at = getelementptr i8, ptr %self, i64 16
+  %table = load ptr, ptr %table.at
+  %n.at = getelementptr i64, ptr %table, i64 INPUTS
+  %n = load i64, ptr %n.at
+  %n1 = add i64 %n, 1
+  %right.count = icmp eq i64 %nargs, %n1
+  %no.keywords = icmp eq ptr %kwnames, null
+  %plain = and i1 %right.count, %no.keywords
+  br i1 %plain, label %last, label %slow
+last:
+  %name.at = getelementptr ptr, ptr %args, i64 %n
+  %name = load ptr, ptr %name.at
+  %type.at = getelementptr i8, ptr %name, i64 8
+  %type = load ptr, ptr %type.at
+  %text.at = getelementptr i64, ptr %table, i64 TEXT_TYPE
+  %text = load ptr, ptr %text.at
+  %is.text = icmp eq ptr %type, %text
+  br i1 %is.text, label %look, label %slow
+look:
+  %names.at = getelementptr i64, ptr %table, i64 NAMES
+  %names = load ptr, ptr %names.at
+  %found = call ptr @dalembert_getitem(ptr %names, ptr %name)
+  %is.known = icmp ne ptr %found, null
+  br i1 %is.known, label %go, label %slow
+go:
+  %result = call ptr @call(ptr %found, ptr %args, i64 %n, ptr null)
+  ret ptr %result
+slow:
+  %callable = load ptr, ptr %table
+  %answer = call ptr @dalembert_vectorcall(ptr %callable, ptr %args, i64 %nargs, ptr %kwnames)
+  ret ptr %answer
+}
 """

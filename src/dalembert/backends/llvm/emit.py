@@ -111,8 +111,9 @@ class _Group:
 
         def one_pass(index: str, carried: list[str]) -> list[str]:
             (check,) = carried
+            at = [index] * b.width if program.index is None else self.rows_asked(program.index)
             for name in program.sequence:
-                check = b.add(check, self.read(names.index(name), index))
+                check = b.add(check, self.read(names.index(name), at))
             _call_parts(b, plan, self.parts, self.memory)
             for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
                 failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
@@ -139,14 +140,23 @@ class _Group:
     def slots(self, output: Output) -> list[int]:
         return [self.plan.slots[n.id] for n in output.nodes]
 
-    def read(self, k: int, index: str | None = None) -> str:
-        """Copy an input's rows into memory (of a sequence, the row of pass `index`); 0 where all is finite."""
+    def rows_asked(self, name: str) -> list[str]:
+        """i64 for each lane: the number that an input holds."""
+        b = self.b
+        x = b.load(self.memory, self.plan.input_base[name])
+        each = [x] if b.width == 1 else [b.op(f"extractelement {b.type} {x}, i32 {k}") for k in range(b.width)]
+        return [b.op(f"fptosi {b.element} {number} to i64") for number in each]
+
+    def read(self, k: int, at: list[str] | None = None) -> str:
+        """Copy an input's rows into memory (of a sequence, rows `at` of the lanes); 0 where all is finite."""
         b, each = self.b, self.plan.function.inputs[k]
         base = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
         stride = b.op(f"load i64, ptr {b.address('%strides', 8 * k)}")
-        if index is not None:
-            base = b.address(base, b.op(f"mul i64 {index}, {each.size * b.size}"))
         pointers = [b.address(base, b.op(f"mul i64 {row}, {stride}")) for row in self.rows]
+        if at is not None:
+            pointers = [
+                b.address(p, b.op(f"mul i64 {k}, {each.size * b.size}")) for p, k in zip(pointers, at, strict=True)
+            ]
         return read_rows(b, pointers, each.size, self.memory, self.plan.input_base[each.name])
 
     def store(self, k: int, output: Output, slots: list[int], index: str | None = None) -> None:
@@ -257,25 +267,43 @@ def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) 
                 targets.setdefault(node.id, []).append((k, position))
     names = []
     for index, part in enumerate(plan.parts):
-        names.append(f"part{index}")
+        name = f"part{index}"
+        names.append(name)
         b = Builder(module, element, width)
         if isinstance(part, Looped):
             continue
+        constants: dict[float, int] = {}
         if isinstance(part, Product):
-            write_product(b, plan, part, names[-1])
+            write_product(b, plan, part, name)
         else:
-            _write_part(b, plan, part, targets)
-        module.define(b, f"define internal void @{names[-1]}(ptr noalias %memory, ptr %outputs) nounwind")
+            _write_part(b, plan, part, targets, constants)
+        module.numbers(f"{name}.constants", constants, element)
+        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
+        module.define(b, f"define internal void @{name}({arguments}) nounwind")
     return names
 
 
-def _write_part(b: Builder, plan: Plan, steps: list[Step], targets: dict[int, list[tuple[int, int]]]) -> None:
+def _write_part(
+    b: Builder,
+    plan: Plan,
+    steps: list[Step],
+    targets: dict[int, list[tuple[int, int]]],
+    constants: dict[float, int],
+) -> None:
+    """constants: gets the numbers that the part reads from its table, each with its place there.
+
+    A number in the code itself would need an instruction of its own for its address.
+    """
     values: dict[int, str] = {}
     pointers: dict[int, str] = {}
 
     def value(node: Scalar) -> str:
-        if node.op == "const":
+        if node.op == "const" and (node.value == 0 or node.boolean):
             return b.const(node.value)
+        if node.op == "const" and node.id not in values:
+            place = constants.setdefault(node.value, len(constants))
+            number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
+            values[node.id] = b.splat(number)
         if node.id not in values:
             loaded = b.load("%memory", plan.slots[node.id])
             values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
@@ -335,7 +363,7 @@ def _call_parts(b: Builder, plan: Plan, parts: list[str], memory: str) -> None:
         if isinstance(part, Looped):
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"))
+            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"), ("ptr", f"@{name}.constants"))
 
 
 def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:

@@ -32,6 +32,7 @@ SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, THREADS_KEYWORD, NUMBER_ONE, FAST_LIMIT =
 OUT_NDIM, OUT_COUNT, OUT_DIMS = range(7, 10)
 KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
 SIZES = KERNELS["float"] + 3
+NAMES, TEXT_TYPE = 2, 3  # of the table of a builtin whose last argument is a name
 
 
 def source() -> str:
@@ -50,6 +51,8 @@ def source() -> str:
         "DOUBLE": KERNELS["double"],
         "FLOAT": KERNELS["float"],
         "SIZES": SIZES,
+        "NAMES": NAMES,
+        "TEXT_TYPE": TEXT_TYPE,
     }
     text = builtin_ir.IR
     for name, word in words.items():
@@ -121,9 +124,26 @@ def make(
     for element, dtype in (("double", np.dtype(np.float64)), ("float", np.dtype(np.float32))):
         table[KERNELS[element]] = id(dtype)
         table.keep.append(dtype)
+    return _builtin(method, table), table
+
+
+def make_named(
+    name: str, doc: str, inputs: int, names: dict[str, Table], slow: Callable[..., Any], address: int, owner: Any
+) -> Callable[..., Any]:
+    """A builtin of so many arrays and a name, which chooses the builtin (its table) that gets the arrays.
+
+    address: of the code "named"; names may grow later; what is not in it, and keywords, go to `slow`.
+    """
+    table = np.zeros(TEXT_TYPE + 1, np.uint64).view(Table)
+    table.keep, table.owner = [slow, names], owner
+    table[SLOW], table[INPUTS], table[NAMES], table[TEXT_TYPE] = id(slow), inputs, id(names), id(str)
+    return _builtin(_method(name, doc, address), table)
+
+
+def _builtin(method: _MethodDef, table: Table) -> Callable[..., Any]:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
-    return new(ctypes.addressof(method), table, None), table
+    return new(ctypes.addressof(method), table, None)
 
 
 def enter(table: Table, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
@@ -159,6 +179,7 @@ def symbols() -> dict[str, int] | None:
         for ours, theirs in (
             ("dalembert_vectorcall", "PyObject_Vectorcall"),
             ("dalembert_float", "PyFloat_FromDouble"),
+            ("dalembert_getitem", "PyDict_GetItemWithError"),
             ("dalembert_incref", "Py_IncRef"),
             ("dalembert_decref", "Py_DecRef"),
         ):

@@ -40,6 +40,12 @@ class Module:
         )
         return f"@{name}"
 
+    def numbers(self, name: str, values: Iterable[float], element: str) -> None:
+        """A constant array of floating-point numbers."""
+        listed = [f"{element} {literal(v, element)}" for v in values]
+        self.parts[name] = f"@{name} = internal constant [{len(listed)} x {element}] [{', '.join(listed)}]"
+        self.parts["invariant"] = "!2 = !{}"
+
     def nontemporal(self) -> str:
         """What makes a store go past the cache, to be put behind it."""
         self.parts["nontemporal"] = "!1 = !{i32 1}"
@@ -140,6 +146,14 @@ class Builder:
 
     def int_const(self, value: int) -> str:
         return str(value) if self.width == 1 else f"splat (i{self.bits} {value})"
+
+    def splat(self, number: str) -> str:
+        """A number in every lane."""
+        if self.width == 1:
+            return number
+        first = self.op(f"insertelement {self.type} poison, {self.element} {number}, i32 0")
+        zeros = f"<{self.width} x i32> zeroinitializer"
+        return self.op(f"shufflevector {self.type} {first}, {self.type} poison, {zeros}")
 
     # ---- arithmetic
 

@@ -160,15 +160,27 @@ class Kernel:
                 fastcall.enter(table, element, kind, made.address, made.operations, made)
         return function
 
+    def named(
+        self, name: str, doc: str, names: dict[str, fastcall.Table], slow: Callable[..., Any], owner: Any
+    ) -> Callable[..., Any] | None:
+        """The fast call of a function that takes a name after this kernel's inputs; None where none can be built.
+
+        names: from name to the `__self__` of the fast call that is meant, of which there may be more later.
+        """
+        address = fast_address("named")
+        if address is None:
+            return None
+        return fastcall.make_named(name, doc, len(self.sizes), names, slow, address, owner)
+
 
 _fast_lock = threading.Lock()
 
 
-def fast_address() -> int | None:
-    """Address of the builtin's code; None where it is switched off or the interpreter's layout is another one."""
+def fast_address(name: str = "call") -> int | None:
+    """Address of a builtin's code; None where it is switched off or the interpreter's layout is another one."""
     with _fast_lock:  # of two engines made at once one would be dropped, though its address was given away
         engine = _fast_engine()
-    return None if engine is None else engine.get_function_address("call")
+    return None if engine is None else engine.get_function_address(name)
 
 
 @memoize  # which also keeps it alive

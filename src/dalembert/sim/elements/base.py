@@ -91,7 +91,7 @@ class Element:
         return Constraints(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0))
 
     def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
-        """Freedoms that are held in place: (which of the nv, whether it is at present, direction of the push)."""
+        """Freedoms that are held in place: (which of the nv, whether its states s.z hold it, direction of the push)."""
         return []
 
     def gaps(self, s: Situation, pushes: list[Any]) -> list[Any]:

@@ -1,0 +1,71 @@
+"""Loops that stop when they are settled, and loops that choose the rows of their sequences."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, math
+from dalembert.backends import c, cuda, interpreter, sympy
+from dalembert.backends.llvm.kernel import Kernel
+from dalembert.graph import Loop, trace
+
+GIVEN = {"x": [0.0], "row": [0.0], "way": [[0.5, 3.0]] * 2}
+ROWS = np.array([[0.5, 3.0], [0.25, 4.0], [1.0, 6.0]])  # a step, and up to where it is taken
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+
+
+def climb(x, row, way):
+    """Up by sin²+cos² steps until the row's end, then on with the next row; it rests at the end of the last."""
+    step, end = way
+    rests = x[0] >= 6.0
+    x_next = math.where(rests, x[0], x[0] + step * (math.sin(x[0]) ** 2 + math.cos(x[0]) ** 2))
+    over = math.logical_and(x_next >= end, math.logical_not(rests))
+    return {
+        "x_next": [x_next],
+        "row_next": [row[0] + math.where(math.logical_and(over, row[0] < 2.0), 1.0, 0.0)],
+        "rests": [math.where(x_next >= 6.0, 1.0, 0.0)],
+        "from": [x[0]],
+    }
+
+
+def loop() -> Loop:
+    step = trace(climb, {"x": 1, "row": 1, "way": 2}, name="climb")
+    return Loop(step, (("x_next", "x"), ("row_next", "row")), ("way",), ("from",), "rests", "row")
+
+
+@pytest.mark.parametrize("lanes", [1, None])
+def test_rows_are_taken_by_number_and_a_settled_loop_stops(lanes):
+    starts, passes = np.array([[0.0], [2.9], [5.5], [-1.0], [3.7]]), 40
+    program = loop()
+    want = interpreter.run(program, {"x": starts, "row": np.zeros(1), "way": ROWS}, passes)
+    kernel = Kernel("climb", "climb", [1, 1, 2], [(1,), (1,), (1,)], lambda: program, lanes)
+    made = [np.full((5, 1), np.nan), np.full((5, 1), np.nan), np.full((5, passes, 1), np.nan)]
+    kernel.run_batch([starts, np.zeros(1), ROWS.ravel()], made, (5,), passes=passes)
+    np.testing.assert_allclose(made[0], want["x_next"], atol=1e-12)
+    assert (made[1] == want["row_next"]).all()
+    counts = np.isfinite(made[2]).sum(axis=(1, 2))
+    for got, expected, count in zip(made[2], want["from"], counts, strict=True):
+        np.testing.assert_allclose(got[:count], expected[:count], atol=1e-12)
+    longest = int((want["from"] < 6.0 - 1e-9).sum(axis=(1, 2)).max())
+    assert counts.max() == longest < passes  # lanes that run together stop together
+    if lanes == 1:
+        assert (counts == (want["from"] < 6.0 - 1e-9).sum(axis=(1, 2))).all()
+
+
+@pytest.mark.parametrize("emit", [c.emit, cuda.emit, lambda program: sympy.run(program, GIVEN, 2)])
+def test_backends_that_take_rows_in_order_say_so(emit):
+    with pytest.raises(DalembertError, match=r"loop over 'climb': .* takes no rows by number \('row'\)"):
+        emit(loop())
+
+
+def test_unknown_names_are_refused():
+    step = loop().step
+    with pytest.raises(DalembertError, match="unknown output 'rest'"):
+        Loop(step, (), settled="rest")
+    with pytest.raises(DalembertError, match="unknown input 'rows'"):
+        Loop(step, (), index="rows")
