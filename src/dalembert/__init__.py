@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .formats.ledger import Finding
     from .sim import elements
     from .sim.events import Event
+    from .sim.laws import Sampled
     from .sim.rollout import Rollout
     from .sim.run import Run
     from .sim.save import load_run
@@ -44,6 +45,7 @@ __all__ = [
     "Robot",
     "Rollout",
     "Run",
+    "Sampled",
     "SimulationError",
     "Trajectory",
     "Wrench",
@@ -68,6 +70,7 @@ _LATER = {
     "Finding": "formats.ledger",
     "Rollout": "sim.rollout",
     "Run": "sim.run",
+    "Sampled": "sim.laws",
     "Trajectory": "trajectories",
     "elements": "sim.elements",
     "load_run": "sim.save",

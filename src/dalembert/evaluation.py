@@ -240,6 +240,8 @@ class Evaluation:
             raise DalembertError("external: a Wrench says on which frame it acts: write Wrench(…, frame='tool')")
         self.model.frame(wrench.frame)
         if wrench.axes not in ("frame", "world"):
+            if wrench.axes == "body":
+                raise DalembertError("external: axes='body' of a Wrench: write 'frame' for the axes of its own frame")
             self.model.frame(wrench.axes)
         return LoadPlace(wrench.frame, wrench.axes)
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 __all__ = [
-    "abs", "acos", "asin", "atan", "atan2", "cos", "exp", "log", "logical_and", "logical_not", "logical_or",
+    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "log", "logical_and", "logical_not", "logical_or",
     "maximum", "minimum", "pi", "product", "sign", "sin", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip
 
@@ -120,6 +120,11 @@ def minimum(a: Any, b: Any) -> Any:
 def maximum(a: Any, b: Any) -> Any:
     """The larger of the two; NaN if either is NaN."""
     return _apply("max", np.maximum, (a, b))
+
+
+def clip(x: Any, low: Any, high: Any) -> Any:
+    """x kept between low and high, each a number or an array like x."""
+    return minimum(maximum(x, low), high)
 
 
 def where(condition: Any, a: Any, b: Any) -> Any:

@@ -14,7 +14,7 @@ for library in ("viser", "jinja2", "matplotlib"):
 def report(tmp_path_factory):
     from dalembert.report import write_report
 
-    return write_report(load("scara"), tmp_path_factory.mktemp("report") / "report.html", payload=1.0)
+    return write_report(load("stanford"), tmp_path_factory.mktemp("report") / "report.html", payload=1.0)
 
 
 def test_it_opens_from_disk_with_no_request(report, page) -> None:
@@ -34,3 +34,12 @@ def test_it_prints(report, page) -> None:
     page.emulate_media(media="print")
     assert not page.locator("iframe").is_visible()
     assert page.pdf(format="A4").startswith(b"%PDF")
+
+
+def test_maps_of_gravity_have_the_units_of_their_joints() -> None:
+    from dalembert.report.figures import gravity_map
+
+    assert gravity_map(load("scara")) is None  # the quill's weight is the same everywhere
+    slide = gravity_map(load("stanford"))
+    assert slide is not None and "[m]" in slide and "[°]" in slide and "gravity force of" in slide
+    assert "[m]" not in (gravity_map(load("ur5")) or "")

@@ -88,6 +88,26 @@ def test_a_target_is_followed() -> None:
         np.testing.assert_allclose(robot.pose(viewer.scenes[0].q, "tool0"), target, atol=1e-6)
 
 
+def test_a_target_out_of_reach_shows_the_nearest() -> None:
+    robot = load("ur5")
+    with robot.view() as viewer:
+        target = np.eye(4)
+        target[:3, 3] = [3.0, 0.0, 0.5]
+        nearest = viewer.reach(target, "tool0")
+        assert not nearest.success and nearest.position_error > 1.0
+        np.testing.assert_array_equal(viewer.scenes[0].q, nearest.q)
+
+
+def test_the_ground_is_below_the_robot() -> None:
+    with load("quadruped").view() as viewer:
+        feet = viewer.scenes[0].lowest()
+        assert feet < -0.2
+    with load("panda").view() as viewer:
+        assert -0.01 < viewer.scenes[0].lowest() <= 0.0
+        ends = [(handle.min, handle.max) for _, _, _, handle in viewer.sliders[0]._handles]
+        assert ends[0] == (-166.0, 166.0) and ends[3] == (-176.0, -4.0)
+
+
 def test_it_serves_loopback_and_stops() -> None:
     import socket
 

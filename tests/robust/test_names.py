@@ -52,6 +52,12 @@ def test_wrenches():
         ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tol0")])
     with raises("unknown frame 'wolrd'"):
         ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tool0", axes="wolrd")])
+    with raises("axes='body' of a Wrench: write 'frame'"):
+        ARM.bias(Q, Q, external=[Wrench(force=(0, 0, 1), frame="tool0", axes="body")])
+    with raises("'shoulder_pan_joint' is a joint, expected a frame", "'shoulder_link'"):
+        ARM.jacobian(Q, "shoulder_pan_joint")
+    with raises("unknown frame 'TOOL0': did you mean 'tool0'?"):
+        ARM.jacobian(Q, "TOOL0")
 
 
 def test_effects():
@@ -80,6 +86,8 @@ def test_compiling():
         ARM.compile("gravity", dtype="foo")
     with raises("source: unknown language 'C++'", "languages: c"):
         ARM.source("gravity", "C++")
+    with raises("export: files are written in 'c' only", "source('gravity', 'cuda')"):
+        ARM.export("gravity", "cuda", "nowhere")
     with raises("unknown language 'fortran'"):
         ARM.export("gravity", "fortran", "/nowhere")
     with pytest.raises(OSError):

@@ -114,6 +114,28 @@ def test_audit_names_the_accounts_that_moved() -> None:
     assert "actuator shoulder: " in text and "actuator elbow" not in text and "1 more accounts: 0 J put in" in text
 
 
+def test_a_point_damper_takes_its_damping_third() -> None:
+    robot = load("2r")
+    q, v = np.array([0.3, 0.4]), np.array([1.0, -0.5])
+    alone = robot.simulate(q, v, 0.2, elements=[elements.PointDamper("tool", "world", 5.0)])
+    spring = robot.simulate(q, v, 0.2, elements=[elements.PointSpring("tool", "world", damping=5.0)])
+    np.testing.assert_array_equal(alone.q, spring.q)
+    assert alone.energy.heat["PointDamper(tool)"][-1] > 0.01 and np.abs(alone.energy.elastic).max() == 0.0
+
+
+def test_numbers_of_elements_are_looked_at() -> None:
+    robot = load("2r")
+    for make, said in (
+        (lambda: elements.Damper("elbow", "soft"), r"Damper\(elbow\): damping is 'soft', expected a number"),
+        (lambda: elements.Spring("elbow", 1.0, rest=np.nan), "rest is nan"),
+        (lambda: elements.Motor("elbow", 1.0, 0.0), "no_load_speed is 0.0, expected a number above 0"),
+        (lambda: elements.FlexibleJoint("elbow", 1.0, 0.0), "inertia is 0.0, expected a number above 0"),
+        (lambda: elements.Holonomic("path", lambda q: q[0], 2), r"Holonomic\(path\): function returned shape \(1,\)"),
+    ):
+        with pytest.raises(DalembertError, match=said):
+            robot.simulate(np.zeros(2), np.zeros(2), 0.1, elements=[make()])
+
+
 def test_elements_refuse_what_they_cannot_act_on() -> None:
     robot = load("quadruped")
     q, v = robot.neutral(), np.zeros(robot.nv)

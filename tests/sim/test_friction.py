@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Event, ModelBuilder, Robot, elements
+from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load, math
 
 MASS, G = 2.0, 9.81
 
@@ -104,6 +104,21 @@ def test_events_are_located_and_can_end_the_run(integrator: str, step: float | N
     assert np.all(np.diff(run.t) > 0.0) and "ended by event 'floor'" in run.log[-1]
 
 
+def test_bad_events_are_named() -> None:
+    robot = load("2r")
+    q, v = np.zeros(2), np.zeros(2)
+    for make, said in (
+        (lambda: [Event("up", 3)], "event 'up': function is of type int"),
+        (lambda: [Event("up", lambda t, q, v: t, 5)], "event 'up': direction is 5"),
+        (lambda: [Event("up", lambda t, q, v: q)], r"event 'up': function returned shape \(2,\), expected one number"),
+        (lambda: [Event("up", lambda t, q, v: 1.0 if q[0] > 0 else 0.0)], "event 'up': a traced value has no truth"),
+        (lambda: Event("up", lambda t, q, v: t), r"events is one Event: write events=\[…\]"),
+        (lambda: [lambda t, q, v: t], "events: expected Events, got function"),
+    ):
+        with pytest.raises(DalembertError, match=said):
+            robot.simulate(q, v, 0.1, events=make())
+
+
 def test_a_flexible_joint_vibrates_at_its_frequency() -> None:
     """Motor and link with a spring between: ω = sqrt(k (1/J + 1/m)), and their common centre stays."""
     robot = block()
@@ -156,3 +171,32 @@ def test_a_field_with_a_potential_is_stored_energy() -> None:
     np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
     assert np.abs(run.energy.residual).max() < 1e-9 and not run.energy.work
     assert run.energy.elastic[-1] == pytest.approx(-MASS * G)
+
+
+@pytest.mark.parametrize("integrator", ["rk23", "rk45", "rk8"])
+def test_long_steps_do_not_pass_over_what_happens(integrator: str) -> None:
+    """A ball in free flight is so smooth that an adaptive step could span all of it."""
+    builder = ModelBuilder("ball")
+    builder.add_body("ball", parent="world", joint="prismatic", joint_name="z", axis=(0, 0, 1), mass=1.0)
+    ball = builder.build()
+    g, speed, height = 9.81, 5.0, 1.2
+    root = np.sqrt(speed**2 - 2.0 * g * height)
+    there = ball.simulate(
+        [0.0], [speed], 2.0, integrator=integrator, events=[Event("h", lambda t, q, v: q[0] - height)]
+    )
+    np.testing.assert_allclose([e.t for e in there.events], [(speed - root) / g, (speed + root) / g], rtol=1e-9)
+    stopped = ball.simulate(
+        [0.0], [speed], 0.5, integrator=integrator, elements=[elements.HardStop("z", 0.5, upper=height)]
+    )
+    assert [e.t for e in stopped.events] == [pytest.approx((speed - root) / g)] and stopped.q.max() <= height
+
+    def pulse(t, q, v):
+        return np.array([math.where((t > 1.0) & (t < 1.02), 500.0, 0.0)])
+
+    def called(t, q, v):
+        return [500.0 if 1.0 < float(t) < 1.02 else 0.0]
+
+    for law in (pulse, called):
+        run = ball.simulate([0.0], [speed], 2.0, law, integrator)
+        assert run.v[-1, 0] == pytest.approx(speed - 2.0 * g + 10.0, abs=1e-4)
+    assert ball.simulate([0.0], [speed], 2.0, integrator=integrator).steps < 20  # nothing to look for

@@ -156,3 +156,23 @@ def test_forces_through_a_loop_cause_what_they_should() -> None:
         robot.loop_inverse_dynamics(q, v, a, actuated=[])
     with pytest.raises(DalembertError, match="has no loops"):
         robot.without("loops").loop_dynamics(q, v, tau)
+
+
+def test_what_loops_would_change_is_refused() -> None:
+    robot = load("four_bar")
+    q, v, frame = robot.neutral(), np.zeros(3), robot.frames[-1].name
+    for call in (
+        lambda: robot.forward_dynamics(q, v, v),
+        lambda: robot.reaction_wrenches(q, v, v),
+        lambda: robot.peak_reactions(q[None], v[None], v[None]),
+        lambda: robot.operational_inertia(q, frame, damping=0.1),
+        lambda: robot.operational_dynamics(q, v, frame, damping=0.1),
+        lambda: robot.null_space(q, frame, damping=0.1),
+        lambda: robot.equilibrium(q),
+        lambda: robot.modes(q),
+        lambda: robot.linearize(q, v, v),
+        lambda: robot.inverse_kinematics([0.1, 0.0, 0.1], frame),
+    ):
+        with pytest.raises(DalembertError, match=r"has loops, closed by 'pin'.*without\('loops'\) is the tree"):
+            call()
+    assert robot.without("loops").reaction_wrenches(q, v, v).shape == (4, 6)

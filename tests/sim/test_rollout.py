@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, SimulationError, elements, load
+from dalembert import DalembertError, Sampled, SimulationError, elements, load
 from dalembert.sim.motions import Motions
 from dalembert.sim.stepping import Stepping
 
@@ -65,6 +65,19 @@ def test_torques_may_come_as_rows_or_as_feedback() -> None:
     np.testing.assert_allclose(held.q, q, atol=1e-12)
 
 
+def test_rows_that_could_be_motions_are_refused() -> None:
+    """As many motions as steps: a row per step and a row per motion look alike."""
+    robot = load("2r")
+    q, v, tau = states(robot, 20)
+    with pytest.raises(DalembertError, match="could be one per motion or one per step"):
+        robot.rollout(q, v, tau, STEP, 20)
+    one = robot.rollout(q[3], v[3], tau, STEP, 20)
+    np.testing.assert_array_equal(robot.rollout(q, v, tau[None], STEP, 20).q[3], one.q)
+    held = robot.rollout(q[3], v[3], tau[3], STEP, 20)
+    each = robot.rollout(q, v, np.repeat(tau[..., None, :], 20, axis=-2), STEP, 20)
+    np.testing.assert_array_equal(each.q[3], held.q)
+
+
 def test_parameters_may_differ_from_motion_to_motion() -> None:
     robot = load("ur5")
     q, v, tau = states(robot, 4)
@@ -94,6 +107,9 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
         ({"steps": 0}, "steps is 0"),
         ({"step": -1.0}, "step is -1.0"),
         ({"record": 2000}, "expected at most the number of steps"),
+        ({"torque": np.array([np.nan, 0.0])}, "torque has NaN or inf"),
+        ({"torque": np.zeros((3, 2)), "parameters": {"gravity": np.zeros((4, 3))}}, r"torque \(3,\), gravity \(4,\)"),
+        ({"torque": Sampled(lambda t, q, v: v, 1e-3)}, "Sampled calls Python code"),
         ({"torque": np.zeros(3)}, r"torque has shape \(3,\)"),
         ({"parameters": {"inertias": 1.0}}, "did you mean 'inertia'"),
         ({"torque": lambda t, q, v: v if v[0] > 0 else q}, "cannot be traced"),

@@ -9,7 +9,18 @@ import threading
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Event, ModelBuilder, Robot, SimulationError, elements, load, load_run, math
+from dalembert import (
+    DalembertError,
+    Event,
+    ModelBuilder,
+    Robot,
+    Sampled,
+    SimulationError,
+    elements,
+    load,
+    load_run,
+    math,
+)
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -50,18 +61,22 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
         np.testing.assert_allclose(slow.q, fast.q, atol=1e-12)
         np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=1e-11)
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
+    np.testing.assert_array_equal(held.tau[0], called(0.0, Q, V))
     assert any("asked once per step" in line for line in held.log)
     np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=1e-3)
 
 
 @pytest.mark.parametrize("integrator", ["rk45", "rk8", "rk23"])
 def test_legs_of_a_table_run_in_one_loop_as_they_do_one_by_one(arm, integrator) -> None:
-    """An event makes the run go from leg to leg; without one, all legs are rows of a compiled loop."""
+    """An event makes the run go from leg to leg; without one, all legs are rows of a compiled loop.
+
+    Records are further apart than legs: where there are events, no step is longer than a record.
+    """
     rng = np.random.default_rng(0)
     never = Event("never", lambda t, q, v: t + 10.0)
     for torque in (rng.normal(size=(30, 2)), (np.linspace(0.0, 1.0, 31), rng.normal(size=(31, 2)))):
-        whole = arm.simulate(Q, V, 1.0, torque, integrator, record=0.013)
-        legs = arm.simulate(Q, V, 1.0, torque, integrator, record=0.013, events=[never])
+        whole = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037)
+        legs = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037, events=[never])
         np.testing.assert_allclose(whole.q, legs.q, atol=1e-7)
         np.testing.assert_allclose(whole.tau, legs.tau, atol=1e-12)
         np.testing.assert_allclose(whole.energy.total, legs.energy.total, atol=1e-7)
@@ -224,6 +239,7 @@ def test_what_is_saved_comes_back(arm, tmp_path, ending: str) -> None:
     np.testing.assert_array_equal(back.energy.residual, run.energy.residual)
     assert (back.robot, back.freedoms, back.log, back.steps, back.settings) == (
         run.robot, run.freedoms, run.log, run.steps, run.settings)  # fmt: skip
+    assert (back.coordinate_units, back.freedom_units) == (("rad", "rad"), ("rad", "rad"))
     with pytest.raises(DalembertError, match="loaded without its robot"):
         back.view()
     assert len(run.events) and [e.t for e in back.events] == [e.t for e in run.events]
@@ -243,9 +259,17 @@ def test_plots_have_names_and_units(arm, tmp_path) -> None:
     run = arm.simulate(Q, V, 0.2, np.array([1.0, 0.0]))
     figure = run.plot()
     assert [axes.get_ylabel() for axes in figure.axes] == [
-        "q [rad or m]", "v [rad/s or m/s]", "tau [N·m or N]", "energy [J]"]  # fmt: skip
+        "q [rad]", "v [rad/s]", "tau [N·m]", "energy [J]"]  # fmt: skip
     assert {t.get_text() for t in figure.axes[0].get_legend().get_texts()} == {j.name for j in arm.joints}
     figure.savefig(tmp_path / "run.png")
+    cart = load("cartpole").simulate([0.0, 0.3], [0.0, 0.0], 0.1).plot()  # nothing drives it: no panel of forces
+    assert [axes.get_ylabel() for axes in cart.axes] == ["q", "v", "energy [J]"]
+    assert [t.get_text() for t in cart.axes[1].get_legend().get_texts()] == ["slider [m/s]", "hinge [rad/s]"]
+    dog = load("quadruped")
+    run = dog.simulate(dog.neutral(), np.zeros(dog.nv), 0.05)
+    names = [t.get_text() for t in run.plot("q").axes[0].get_legend().get_texts()]
+    assert names[2:4] == [f"{dog.joints[0].name}[2] [m]", f"{dog.joints[0].name}[3]"] and len(names) == dog.nq
+    assert run.freedom_units == ("rad",) * 3 + ("m",) * 3 + ("rad",) * 12
 
 
 def test_step_advice_is_two_over_the_fastest_frequency() -> None:
@@ -275,3 +299,111 @@ def test_runs_can_be_pickled(arm) -> None:
     back = pickle.loads(pickle.dumps(run))
     np.testing.assert_array_equal(back.q, run.q)
     assert back.viewer is not None and back.log == run.log
+
+
+class Integral:
+    """A controller with a state."""
+
+    def __init__(self, period: float) -> None:
+        self.period, self.sum, self.times, self.answers = period, np.zeros(2), [], []
+
+    def __call__(self, t, q, v):
+        self.sum = self.sum + (1.0 - q) * self.period
+        self.times.append(t)
+        self.answers.append(np.clip(20.0 * (1.0 - q) - 2.0 * v + 10.0 * self.sum, -30.0, 30.0))
+        return self.answers[-1]
+
+
+@pytest.mark.parametrize(("integrator", "step"), [("rk45", None), ("rk4", 1e-3), ("implicit-midpoint", 1e-3)])
+@pytest.mark.parametrize("delay", [0.0, 0.01, 0.013])
+def test_a_sampled_controller_is_asked_once_per_period_and_in_order(arm, integrator, step, delay) -> None:
+    law, period = Integral(0.01), 0.01
+    run = arm.simulate(Q, V, 0.205, Sampled(law, period, delay), integrator, step, record=1e-3)
+    np.testing.assert_allclose(law.times, period * np.arange(21), atol=1e-12)
+    acting = np.floor((run.t[1:-1] - delay - 1e-4) / period).astype(int)  # u at a time is what led there
+    expected = np.array([law.answers[k] if k >= 0 else np.zeros(2) for k in acting])
+    np.testing.assert_array_equal(run.tau[1:-1], expected)
+    np.testing.assert_array_equal(run.tau[0], np.zeros(2) if delay else law.answers[0])
+    rare = arm.simulate(Q, V, 0.1, Sampled(Integral(0.01), period, delay), integrator, step, record=0.05)
+    np.testing.assert_array_equal(rare.tau[0], run.tau[0])
+    assert run.t[-1] == 0.205 and run.audit().relative < 1e-4
+    if delay == 0.0:
+        rows = arm.simulate(Q, V, 0.2, np.array(law.answers[:20]), integrator, step, record=1e-3)
+        np.testing.assert_allclose(run.q[:201], rows.q, atol=1e-9)
+
+
+def test_a_sampled_controller_stops_with_the_run(arm) -> None:
+    law = Integral(0.01)
+    hit = Event("there", lambda t, q, v: t - 0.0834, terminal=True)
+    run = arm.simulate(Q, V, 1.0, Sampled(law, 0.01), events=[hit])
+    assert len(law.times) == 9 and run.t[-1] == pytest.approx(0.0834)
+
+
+def test_laws_that_keep_a_state_are_refused_unless_sampled(arm) -> None:
+    rng, law = np.random.default_rng(0), Integral(0.01)
+    counted = [0]
+
+    def counting(t, q, v):
+        counted[0] += 1
+        return -v * counted[0]
+
+    def kept_and_untraceable(t, q, v):
+        return law(t, q, v) if float(t) >= 0.0 else v
+
+    for changing in (
+        counting,
+        Integral(0.01),
+        kept_and_untraceable,
+        lambda t, q, v: rng.normal(size=2),
+        lambda t, q, v: rng.normal(size=2) + 0.0 * float(t),
+    ):
+        with pytest.raises(SimulationError, match=r"another answer.*dalembert\.Sampled"):
+            arm.simulate(Q, V, 0.1, changing)
+    noisy = arm.simulate(Q, V, 0.1, Sampled(lambda t, q, v: rng.normal(size=2), 0.01))
+    assert len(np.unique(noisy.tau[:, 0])) == 10
+
+
+def test_bad_samplers_say_what_is_wrong(arm) -> None:
+    with pytest.raises(DalembertError, match="law is of type list"):
+        Sampled([1.0, 2.0], 0.01)
+    for period, delay in ((0.0, 0.0), (-1.0, 0.0), ("fast", 0.0), (np.inf, 0.0), (0.01, -1.0), (0.01, np.nan)):
+        with pytest.raises(DalembertError, match="expected a time"):
+            Sampled(lambda t, q, v: v, period, delay)
+    with pytest.raises(SimulationError, match=r"returned is of type NoneType.*expected \(2,\)"):
+        arm.simulate(Q, V, 0.1, Sampled(lambda t, q, v: None, 0.01))
+    with pytest.raises(DalembertError, match="only `simulate` does"):
+        arm.rollout(Q, V, Sampled(lambda t, q, v: v, 0.01))
+
+
+def test_limits_that_are_exceeded_are_told() -> None:
+    builder = ModelBuilder("swing")
+    builder.add_body(
+        "rod", parent="world", joint="revolute", joint_name="pin", axis=(0, 1, 0), mass=1.0, com=(0.5, 0, 0),
+        inertia=0.01 * np.eye(3), lower=-1.0, upper=0.5, velocity_limit=3.0, effort_limit=2.0,
+    )  # fmt: skip
+    robot = builder.build()
+    free = robot.simulate([0.0], [0.0], 1.0, [3.0])
+    assert [line.split(" exceeded")[0] for line in free.log] == ["range of 'pin'", "speed of 'pin'", "effort of 'pin'"]
+    first = free.t[np.argmax(free.q[:, 0] > 0.5)]
+    assert f"t = {first:.4g} s" in free.log[0] and "limit 0.5; it acts with elements.HardStop" in free.log[0]
+    assert all(line in free.audit().text for line in free.log)
+    ends = [elements.HardStop("pin"), elements.Motor("pin", 1.0, 100.0)]
+    assert robot.simulate([0.0], [0.0], 0.1, [3.0], elements=ends).log == ()
+    assert robot.simulate([0.5], [-1.0], 0.01).log == ()
+
+
+def test_times_and_values_of_a_single_joint() -> None:
+    builder = ModelBuilder("slide")
+    builder.add_body("cart", parent="world", joint="prismatic", joint_name="rail", axis=(1, 0, 0), mass=2.0)
+    robot = builder.build()
+    run = robot.simulate([0.0], [0.0], 1.0, ([0.0, 1.0], [0.0, 6.0]))
+    np.testing.assert_allclose(run.v[-1], 1.5, rtol=1e-9)
+    np.testing.assert_allclose(run.q[-1], 0.5, rtol=1e-9)
+
+
+def test_a_controller_that_explodes_stops_the_run() -> None:
+    """Damping of 10 N·m·s/rad, asked every millisecond, on a joint of 1e-4 kg·m²: a hundred times too much."""
+    robot = load("ur5")
+    with pytest.raises(SimulationError, match=r"steps led only .* a torque law with too high gains.*joint '") as caught:
+        robot.simulate(robot.neutral(), np.zeros(6), 1.0, Sampled(lambda t, q, v: -10.0 * v, 1e-3), record=1e-3)
+    assert caught.value.run is not None and 0.0 < caught.value.run.t[-1] < 1.0

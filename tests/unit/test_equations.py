@@ -241,3 +241,10 @@ def test_mistakes(arguments, message):
 def test_too_long_for_paper():
     with pytest.raises(DalembertError, match=r"mass_matrix of robot 'panda' is too long for paper .*: ask for"):
         load("panda").equations("mass_matrix")
+
+
+def test_kinematics_have_the_letters_of_textbooks():
+    robot = load("2r")
+    assert str(robot.equations("jacobian", frame="tool")).startswith("J₂₁ = -1")
+    assert robot.equations("pose", frame="tool").latex().startswith(r"X(q) = ")
+    assert str(robot.equations("center_of_mass")).startswith("r₁ = ")

@@ -105,3 +105,10 @@ def test_error_without_a_near_name_or_with_many_or_none():
     assert str(unknown("frame", "x", [])) == "unknown frame 'x': there are no frames"
     many = str(unknown("joint", "qq", [f"j{i}" for i in range(30)]))
     assert "j7, … (30 in all)" in many and "j8" not in many
+
+
+def test_clip_keeps_between_numbers_and_arrays():
+    x, low = np.array([-3.0, 0.2, 5.0, np.nan]), np.array([-1.0, 0.5, -1.0, 0.0])
+    np.testing.assert_array_equal(dm.clip(x, low, 2.0), np.clip(x, low, 2.0))
+    traced = trace(lambda x: dm.clip(x, low, 2.0), {"x": 4})
+    np.testing.assert_array_equal(run(traced, {"x": x})["function"], np.clip(x, low, 2.0))

@@ -113,7 +113,7 @@ def test_forward_dynamics_does_not_pass_over_a_loop() -> None:
     b.add_closure("pin", "point", a="tip", b="rocker")
     robot = b.build()
     state = np.zeros(3)
-    with pytest.raises(DalembertError, match=r"forward_dynamics: .*'pin'; robot.without\('loops'\)"):
+    with pytest.raises(DalembertError, match=r"forward_dynamics: .*'pin',.*; robot.without\('loops'\)"):
         robot.forward_dynamics(state, state, state)
     assert robot.inverse_dynamics(state, state, state).shape == (3,)
     assert np.all(np.isfinite(robot.without("loops").mass_matrix(state)))

@@ -28,6 +28,12 @@ LEFT = {
     "kinetic_energy": ("T", r"T"),
     "potential_energy": ("U", r"U"),
     "energy": ("E", r"E"),
+    "pose": ("X", r"X(q)"),
+    "jacobian": ("J", r"J(q)"),
+    "jacobian_rate": ("Jdot", r"\dot{J}(q, \dot{q})"),
+    "velocity": ("V", r"V(q, \dot{q})"),
+    "center_of_mass": ("r", r"r(q)"),
+    "regressor": ("Y", r"Y(q, \dot{q}, \ddot{q})"),
 }
 
 Write = Callable[..., Sequence[Any]]  # write(digits=…, ordered=…, wave=…) gives the elements, row-major

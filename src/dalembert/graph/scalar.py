@@ -118,7 +118,7 @@ class Scalar:
             return bool(self.value)
         raise DalembertError(
             "a traced value has no truth value yet, so `if`, `while`, `and`, `or`, `min`, `max` cannot use it: "
-            "write dalembert.math.where(condition, a, b), minimum, maximum, or & | ~ between conditions "
+            "write dalembert.math.where(condition, a, b), minimum, maximum, clip, or & | ~ between conditions "
             "(and compare arrays of traced values with np.less(a, b, dtype=object) or element by element)"
         )
 

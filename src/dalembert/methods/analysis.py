@@ -12,7 +12,7 @@ from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
 from dalembert.evaluation import wrenches
 from dalembert.interop import on_host
-from dalembert.quantities import LOAD
+from dalembert.quantities import LOAD, open_tree
 from dalembert.structure import Wrench
 
 from .configurations import Configurations
@@ -148,6 +148,8 @@ class Analysis(Configurations, Dynamics, Derivatives):
         limits play no part. tolerance: largest residual relative to the forces at the start, or 1 [N·m or N]. None
         found is an error.
         """
+        if reason := open_tree(self.model):
+            raise DalembertError(f"equilibrium: {reason}")
         n = self.model.nv
         (q,) = on_host("equilibrium", q)
         q = self.normalize(q)

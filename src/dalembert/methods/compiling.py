@@ -173,6 +173,10 @@ class Compiling(Equations):
         from dalembert.backends import c
 
         options = self._named(name, frame, axes, live, external=external)
+        if language in ("cuda", *PAPER):
+            raise DalembertError(
+                f"export: files are written in 'c' only: take the text of source({name!r}, {language!r})"
+            )
         return [str(path) for path in c.write(self._emit(name, language, options), os.fspath(folder))]
 
     def _emit(self, name: str, language: str, options: Options) -> Any:

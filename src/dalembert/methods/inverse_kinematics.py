@@ -12,7 +12,7 @@ from dalembert import algorithms
 from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
 from dalembert.evaluation import Evaluation
-from dalembert.quantities import Options
+from dalembert.quantities import Options, open_tree
 
 from .operational import chosen_rows
 
@@ -68,6 +68,10 @@ class InverseKinematics(Evaluation):
         A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
         `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
         """
+        if reason := open_tree(self.model):
+            raise DalembertError(
+                f"inverse_kinematics: {reason}, and robot.close_loops(q) finds the nearest closed state"
+            )
         T, points = self._targets(target)
         if points and rows is None:
             rows = "position"

@@ -41,12 +41,14 @@ class Simulation(Evaluation):
         """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
         torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
-        a function (t, q, v) → tau, traced where it can be, else called back (the log says so). integrator: adaptive
+        a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
+        a controller that runs at a rate and may keep a state. integrator: adaptive
         "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
         "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
-        this far apart; None: every step. elements: springs, friction, motors …, see `dalembert.elements`; events:
-        `dalembert.Event`s to locate. Loops of the model are kept closed by multipliers and projection. Arrays of other
-        libraries are taken from the processor's memory; the run is NumPy's.
+        this far apart; None: every step. With events, hard stops or functions of time no step is longer than that.
+        elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
+        the model are kept closed by multipliers and projection. Arrays of other libraries are taken from the memory of
+        the processor; the run is NumPy's.
         A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
         """
         from dalembert.sim.simulate import simulate

@@ -99,6 +99,17 @@ class Model:
         """A name for each velocity (nv,), as `coordinate_names`."""
         return tuple(name for body in self.independent for name in _numbered(body.joint.name, body.joint.nv))
 
+    @property
+    def coordinate_units(self) -> tuple[str, ...]:
+        """Of each coordinate (nq,): "rad", "m", or "" of a quaternion's."""
+        joints = [body.joint for body in self.independent]
+        return tuple(u for j in joints for u in (j.units if j.nq == j.nv else ("m",) * (j.nq - 4) + ("",) * 4))
+
+    @property
+    def freedom_units(self) -> tuple[str, ...]:
+        """Of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
+        return tuple(u for body in self.independent for u in body.joint.units)
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything in the model but its geometry, names included."""
@@ -133,6 +144,11 @@ class Model:
 
     def frame(self, name: str) -> Frame:
         """The frame of that name: of a body, a fixed link, or one added."""
+        if name not in self._frames and name in self._joints:
+            raise DalembertError(
+                f"model {self.name!r}: {name!r} is a joint, expected a frame: the body that it moves is "
+                f"{self._joints[name].name!r}"
+            )
         return self._found("frame", self._frames, name)
 
     def children(self, index: int) -> tuple[int, ...]:

@@ -9,9 +9,9 @@ from .live import GROUPS, checked, group
 from .momentum import MOMENTUM
 from .operational import OPERATIONAL
 from .products import PRODUCTS
-from .quantity import LOAD, METHOD, LoadPlace, Options, Quantity
+from .quantity import LOAD, METHOD, LoadPlace, Options, Quantity, open_tree
 from .second import SECOND
 
 CATALOGUE: dict[str, Quantity] = {**CORE, **DERIVATIVES, **MOMENTUM, **OPERATIONAL, **PRODUCTS, **SECOND}
 
-__all__ = ["CATALOGUE", "GROUPS", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity", "checked", "group"]
+__all__ = ["CATALOGUE", "GROUPS", "LOAD", "METHOD", "LoadPlace", "Options", "Quantity", "checked", "group", "open_tree"]

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, fixed, loaded, plain
+from .quantity import Options, Quantity, fixed, loaded, open_tree, plain
 
 
 def _reactions(model: Model, options: Options, *inputs: np.ndarray) -> Any:
@@ -27,7 +27,9 @@ def _rows(model: Model, options: Options) -> tuple[int, ...]:
 
 
 MOMENTUM: dict[str, Quantity] = {
-    "reaction_wrenches": Quantity(("q", "v", "a"), _wrenches, _reactions, loaded=True, usual=Options(axes="body")),
+    "reaction_wrenches": Quantity(
+        ("q", "v", "a"), _wrenches, _reactions, loaded=True, usual=Options(axes="body"), refuses=open_tree
+    ),
     "centroidal_momentum": Quantity(("q", "v"), fixed(6), plain(algorithms.centroidal_momentum)),
     "centroidal_momentum_matrix": Quantity(
         ("q",), lambda model, options: (6, model.nv), plain(algorithms.centroidal_momentum_matrix)

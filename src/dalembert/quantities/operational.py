@@ -52,6 +52,7 @@ OPERATIONAL: dict[str, Quantity] = {
         lambda model, options: (_rows(options), _rows(options)),
         tasked(algorithms.operational_inertia),
         framed=True,
+        refuses=open_tree,
     ),
     "operational_dynamics": Quantity(
         ("q", "v", "task_damping"),
@@ -59,8 +60,11 @@ OPERATIONAL: dict[str, Quantity] = {
         tasked(algorithms.operational_dynamics),
         framed=True,
         loaded=True,
+        refuses=open_tree,
     ),
-    "null_space": Quantity(("q", "task_damping"), square, tasked(algorithms.null_space), framed=True),
+    "null_space": Quantity(
+        ("q", "task_damping"), square, tasked(algorithms.null_space), framed=True, refuses=open_tree
+    ),
     "hybrid_dynamics": Quantity(
         ("q", "v", "known"), lambda model, options: (2, model.nv), _hybrid, loaded=True, refuses=open_tree
     ),

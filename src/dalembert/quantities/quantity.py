@@ -132,7 +132,10 @@ def open_tree(model: Model) -> str | None:
     if not model.closures:
         return None
     names = ", ".join(repr(closure.name) for closure in model.closures)
-    return f"robot {model.name!r} has loops, closed by {names}; robot.without('loops') is the tree alone"
+    return (
+        f"robot {model.name!r} has loops, closed by {names}, which only simulate, rollout, loop_dynamics and "
+        "loop_inverse_dynamics take into account; robot.without('loops') is the tree alone"
+    )
 
 
 def plain(algorithm: Callable[..., Any]) -> Callable[..., Any]:

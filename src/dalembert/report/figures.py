@@ -51,6 +51,7 @@ def workspace(robot: Robot, frame: str) -> str:
         axis.scatter(points[:, i], points[:, j], s=2, alpha=0.35, color="#3b6fb0", rasterized=True)
         axis.set(xlabel=f"{'xyz'[i]} [m]", ylabel=f"{'xyz'[j]} [m]", aspect="equal")
         axis.grid(alpha=0.3)
+        axis.locator_params(nbins=5)
     axes[0].set_title(f"reach of {frame}, from the side")
     axes[1].set_title("from above")
     return svg(made)
@@ -69,13 +70,17 @@ def gravity_map(robot: Robot) -> str | None:
     q = np.tile(_middle(robot), (GRID, GRID, 1))
     q[..., bodies[0].q.start], q[..., bodies[1].q.start] = x[:, None], y[None, :]
     held = robot.gravity(q)
+    if np.ptp(held[..., [first[1], second[1]]], axis=(0, 1)).max() <= 1e-6 * max(1.0, np.abs(held).max()):
+        return None  # the same everywhere, as of a vertical slide: nothing to see
+    angles = [body.joint.units[0] == "rad" for body in bodies]
+    shown = [np.degrees(values) if angle else values for values, angle in zip((x, y), angles, strict=True)]
+    labels = [f"{name} [{'°' if angle else 'm'}]" for (name, _), angle in zip((first, second), angles, strict=True)]
     made, axes = figure(9, 3.8, ncols=2)
     for axis, (name, k) in zip(axes, (first, second), strict=True):
-        image = axis.pcolormesh(
-            np.degrees(x), np.degrees(y), held[..., k].T, cmap="RdBu_r", shading="auto", rasterized=True
-        )
-        made.colorbar(image, ax=axis, label="N·m")
-        axis.set(xlabel=f"{first[0]} [°]", ylabel=f"{second[0]} [°]", title=f"gravity torque of {name}")
+        turning = robot.model.freedom_units[k] == "rad"
+        image = axis.pcolormesh(*shown, held[..., k].T, cmap="RdBu_r", shading="auto", rasterized=True)
+        made.colorbar(image, ax=axis, label="N·m" if turning else "N")
+        axis.set(xlabel=labels[0], ylabel=labels[1], title=f"gravity {'torque' if turning else 'force'} of {name}")
     return svg(made)
 
 
@@ -105,4 +110,5 @@ def _middle(robot: Robot) -> np.ndarray:
 
 def _span(joint: Any) -> tuple[float, float]:
     low, high = float(joint.lower[0]), float(joint.upper[0])
-    return (max(low, -np.pi), min(high, np.pi)) if joint.turns else (low, high)
+    reach = joint.reach[0]  # of a joint without limits
+    return (max(low, -reach), min(high, reach)) if joint.turns or np.isinf(high - low) else (low, high)

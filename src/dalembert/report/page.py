@@ -81,7 +81,7 @@ def _content(robot: Robot, motion: Trajectory, payload: float, frame: str, sourc
         "motion": motion,
         "notes": (*motion.log, *caveats(robot)),
         "sizing": size_actuators(robot, motion, payload, frame),
-        "peaks": loaded.peak_reactions(motion.q, motion.v, motion.a),
+        "peaks": None if robot.model.closures else loaded.peak_reactions(motion.q, motion.v, motion.a),
         "workspace": safe(figures.workspace(robot, frame)),
         "gravity_map": safe(figures.gravity_map(robot)),
         "curves": safe(figures.curves(robot, motion, tau)),

@@ -22,8 +22,8 @@ ORDERS = {
     "variational": 2,
 }
 BOUNDED = ("implicit-midpoint", "variational")  # the error of the energy does not grow
-NONE = 1e-15  # part of the energy that moved which is round-off
-GOOD, FAIR = 1e-6, 1e-3  # residual relative to the energy that moved
+NONE = 1e-15  # part of the energy that moved which is no energy
+ROUNDING, GOOD, FAIR = 1e-12, 1e-6, 1e-3  # residual relative to the energy that moved
 
 
 class Audit(NamedTuple):
@@ -49,7 +49,7 @@ def audit(run: Run) -> Audit:
     lines = [
         f"Energy of run of {run.robot!r} with {name}: {judgement}.",
         f"  {worst:.3g} J are unaccounted for, {relative:.1e} of the {scale:.3g} J that moved"
-        + ("; the error grows with time." if steady else "; the error stays within bounds."),
+        + ("; rounding." if relative < ROUNDING else _course(steady)),
     ]
     for kind, accounts in (("put in", ledger.work), ("turned into heat", ledger.heat)):
         felt = {label: amount[-1] for label, amount in accounts.items() if np.max(np.abs(amount)) > NONE * scale}
@@ -59,6 +59,10 @@ def audit(run: Run) -> Audit:
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
     return Audit(worst, relative, steady, "\n".join(lines))
+
+
+def _course(steady: bool) -> str:
+    return "; the error grows with time." if steady else "; the error stays within bounds."
 
 
 def _steady(residual: np.ndarray) -> bool:

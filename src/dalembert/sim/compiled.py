@@ -79,7 +79,7 @@ class Programs:
         system = self.system
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
-            own = [event.function(t[0], q, e[: system.model.nv]) for event in events]
+            own = [event.number(t[0], q, e[: system.model.nv]) for event in events]
             return {"gaps": [*system.gaps(t[0], q, e, u), *own]}
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}

@@ -265,9 +265,9 @@ def _finite(chunk: Chunk) -> Chunk:
     return chunk
 
 
-def engine(programs: Programs, step: float | None, rtol: float, atol: float) -> Engine:
-    """The engine of an integrator: adaptive where it can be and no step is given."""
+def engine(programs: Programs, step: float | None, rtol: float, atol: float, most: float) -> Engine:
+    """The engine of an integrator: adaptive, with steps of `most` [s] at most, where it can be and no step is given."""
     if programs.integrator in ADAPTIVE and step is None:
-        return Adaptive(programs, rtol, atol, np.inf)
+        return Adaptive(programs, rtol, atol, most)
     step = DEFAULT_STEP if step is None else step
     return Implicit(programs, step) if programs.integrator in IMPLICIT else Fixed(programs, step)

@@ -29,6 +29,24 @@ class Event:
     direction: int = 0
     terminal: bool = False
 
+    def __post_init__(self) -> None:
+        if not callable(self.function):
+            raise DalembertError(
+                f"event {self.name!r}: function is of type {type(self.function).__name__}, expected (t, q, v) → number"
+            )
+        if self.direction not in (-1, 0, 1):
+            raise DalembertError(f"event {self.name!r}: direction is {self.direction!r}, expected -1, 0 or 1")
+
+    def number(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+        """The number of a traced state, checked."""
+        try:
+            value = np.asarray(self.function(t, q, v), object)
+        except DalembertError as error:
+            raise DalembertError(f"event {self.name!r}: {error}") from None
+        if value.size != 1:
+            raise DalembertError(f"event {self.name!r}: function returned shape {value.shape}, expected one number")
+        return value.reshape(())[()]
+
 
 class Happening(NamedTuple):
     """An event that took place: its name, t [s], q (nq,), v (nv,) just before it."""
@@ -77,7 +95,7 @@ class Watch:
         n = self.programs.system.model.nv
         own = 3 * len(self.stops)
         name = self.stops[number // 3].label() if number < own else self.events[number - own].name
-        self.log.append(Happening(name, state.t, state.q.copy(), state.e[:n].copy()))
+        self.log.append(Happening(name, float(state.t), state.q.copy(), state.e[:n].copy()))
         if number >= own:
             return state, self.events[number - own].terminal
         stop = self.stops[number // 3]

@@ -75,8 +75,8 @@ class Motions:
             made = {"q_next": q[..., rows, :], "e_next": e[..., rows, :]}
             loop.run(inputs, made | {"number_next": number}, batch or (1,), steps, threads)
             given |= {"q": q[..., k, :], "e": e[..., k, :]}
-            if check:
-                self._finite(made["q_next"], made["e_next"], k)
+            if check and not (np.isfinite(made["q_next"]).all() and np.isfinite(made["e_next"]).all()):
+                raise self._trouble(arrays, made["q_next"], made["e_next"], k)
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
 
     def pullback(self) -> Any:
@@ -91,19 +91,23 @@ class Motions:
         """The same on a graphics processor; check: quaternions that are not of unit length give NaN."""
         return self.operators.setdefault(f"cuda {check}", DeviceMotions(self, check))
 
-    def _finite(self, q: np.ndarray, e: np.ndarray, first: int) -> None:
-        """Raise for the first motion that is no longer made of numbers in the records from `first` on."""
+    def _trouble(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, first: int) -> DalembertError:
+        """What is wrong with the records from `first` on, not all of which are numbers, or with the inputs."""
+        for name, x in zip(self.sizes, arrays, strict=True):
+            if not np.isfinite(x).all():
+                what = {"u": "torque", "e": "v"}.get(name, name)
+                return DalembertError(
+                    f"rollout: {what} has NaN or inf, expected finite numbers (check=False takes all)"
+                )
         model = self.stepping.model
         good = np.isfinite(q).all(axis=-1) & np.isfinite(e).all(axis=-1)
-        if good.all():
-            return
         good, speeds = good.reshape(-1, good.shape[-1]), e.reshape(-1, *e.shape[-2:])[..., : model.nv]
         record = int(np.argmin(good.all(axis=0)))
         number = int(np.argmin(good[:, record]))
         row = np.isfinite(speeds[number, record])
         joint = model.freedom_names[0 if row.all() else int(np.argmin(row))]
         begin, end = ((first + record + k) * self.every * self.step for k in (0, 1))
-        raise SimulationError(
+        return SimulationError(
             f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
             f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
         )

@@ -10,45 +10,66 @@ from dalembert.errors import DalembertError, unknown
 
 from .run import Run
 
-UNITS = {"q": "rad or m", "v": "rad/s or m/s", "tau": "N·m or N", "energy": "J"}
-LEGEND = 12  # curves up to which each is named
+PANELS = ("q", "v", "tau", "energy")
+FORCES = {"rad": "N·m", "m": "N"}
+COLUMN, LEGEND = 14, 42  # names in a column of the legend, and curves up to which each is named
+LINES = ("-", "--", ":", "-.")  # one after the other when the ten colours are used up
 
 
-def plot(run: Run, what: tuple[str, ...]) -> Any:
+def plot(run: Run, what: str | tuple[str, ...] | None) -> Any:
     """A figure with one panel for each of "q", "v", "tau", "energy"."""
     try:
         from matplotlib.figure import Figure
     except ImportError:
         raise DalembertError("plot needs matplotlib: pip install 'dalembert[plot]'") from None
+    if what is None:
+        what = tuple(name for name in PANELS if name != "tau" or run.tau.any())
     what = (what,) if isinstance(what, str) else tuple(what)
     for name in what:
-        if name not in UNITS:
-            raise unknown("panel", name, UNITS, "plot")
+        if name not in PANELS:
+            raise unknown("panel", name, PANELS, "plot")
     figure = Figure(figsize=(9.0, 2.6 * len(what)), layout="constrained")
     panels = np.atleast_1d(figure.subplots(len(what), 1, sharex=True))
     for axes, name in zip(panels, what, strict=True):
-        for label, values in _curves(run, name):
-            axes.plot(run.t, values, label=label, linewidth=1.2)
-        for event in run.events:
-            axes.axvline(event.t, color="0.8", linewidth=0.6, zorder=0)
-        axes.set_ylabel(f"{name} [{UNITS[name]}]")
-        axes.grid(alpha=0.3)
-        if len(axes.lines) - len(run.events) <= LEGEND:
-            axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        _panel(axes, run, name)
     panels[-1].set_xlabel("t [s]")
     figure.suptitle(f"{run.robot}, {run.settings['integrator']}")
     return figure
 
 
+def _panel(axes: Any, run: Run, name: str) -> None:
+    """Curves of one kind with their names; the unit stands at the axis where all have the same one."""
+    curves = _curves(run, name)
+    units = _units(run, name) or [""] * len(curves)
+    common = len(set(units)) == 1
+    for k, (label, values) in enumerate(curves):
+        text = label if common or not units[k] else f"{label} [{units[k]}]"
+        axes.plot(run.t, values, LINES[k // 10 % len(LINES)], color=f"C{k % 10}", label=text, linewidth=1.2)
+    for event in run.events:
+        axes.axvline(event.t, color="0.8", linewidth=0.6, zorder=0)
+    axes.set_ylabel(f"{name} [{units[0]}]" if common and units[0] else name)
+    axes.grid(alpha=0.3)
+    if len(curves) <= LEGEND:
+        columns, size = -(-len(curves) // COLUMN), "small" if len(curves) <= COLUMN else "xx-small"
+        axes.legend(fontsize=size, loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns)
+
+
+def _units(run: Run, name: str) -> list[str]:
+    """The unit of each curve; none where the run does not tell."""
+    if name == "q":
+        return list(run.coordinate_units)
+    if name == "energy":
+        return ["J"] * len(_curves(run, name))
+    return [f"{unit}/s" if name == "v" else FORCES[unit] for unit in run.freedom_units]
+
+
 def _curves(run: Run, name: str) -> list[tuple[str, np.ndarray]]:
-    """(label, numbers (n,)) of a panel."""
+    """(label, numbers (n,)) of a panel; of energies those that are not zero all the time."""
     if name != "energy":
         labels = run.coordinates if name == "q" else run.freedoms
         return list(zip(labels, getattr(run, name).T, strict=True))
     ledger = run.energy
-    found = [(kind, getattr(ledger, kind)) for kind in ("kinetic", "potential", "elastic", "total")]
-    if ledger.work:
-        found.append(("work put in", sum(ledger.work.values(), np.zeros(len(run.t)))))
-    if ledger.heat:
-        found.append(("heat", sum(ledger.heat.values(), np.zeros(len(run.t)))))
-    return [*found, ("residual", ledger.residual)]
+    found = [(kind, getattr(ledger, kind)) for kind in ("kinetic", "potential", "elastic")]
+    found.append(("work put in", sum(ledger.work.values(), np.zeros(len(run.t)))))
+    found.append(("heat", sum(ledger.heat.values(), np.zeros(len(run.t)))))
+    return [*((label, x) for label, x in found if x.any()), ("total", ledger.total), ("residual", ledger.residual)]

@@ -87,7 +87,9 @@ class Program:
         for n, shape in self._kept().items():
             rows = (passes,) if n in self.record else ()
             outs[n] = np.empty((*batch, *rows, *shape))
-        if prod(batch) and passes:
+        if batch == (1,) and passes:
+            self.kernel.run_row(arrays, list(outs.values()), passes)
+        elif prod(batch) and passes:
             self.kernel.run_batch(arrays, list(outs.values()), batch, threads, passes)
         return outs
 

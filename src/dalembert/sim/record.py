@@ -25,27 +25,26 @@ class Recorder:
         self.grid = np.append(np.arange(1, count) * (record or 0.0), duration)
         self._next = 0
 
-    def blocks(self, begin: float, end: float, engine: Engine) -> list[tuple[float, int | None]]:
-        """(stop, wanted nodes on the way there) for each part of the way: the nodes, equally far apart, are grid times.
+    def driven(self, u: np.ndarray) -> None:
+        """What drives the start, if that was not known before."""
+        if self._rows[0][3] is None:
+            self._rows[0] = (*self._rows[0][:3], u)
+
+    def block(self, begin: float, end: float, engine: Engine) -> tuple[float, int | None]:
+        """(stop, wanted nodes on the way there) of the next stretch; the nodes, equally far apart, are of the grid.
 
         None: every step is a node. An engine with dense output goes all the way at once.
         """
         if self.record is None or not engine.lands:
-            return [(end, None)]
+            return end, None
         tiny = 1e-9 * self.record
-        inside = self.grid[(self.grid > begin + tiny) & (self.grid < end - tiny)].tolist()
+        low, high = np.searchsorted(self.grid, (begin + tiny, end - tiny))
+        stops = np.append(self.grid[low:high], end)
         if engine.adaptive:
-            return [(stop, None) for stop in [*inside, end]]
-        found: list[tuple[float, int, bool]] = []
-        at = begin
-        for stop in [*inside, end]:
-            even = abs(stop - at - self.record) < tiny
-            if found and even and found[-1][2]:
-                found[-1] = (stop, found[-1][1] + 1, True)
-            else:
-                found.append((stop, 1, even))
-            at = stop
-        return [(stop, nodes) for stop, nodes, _ in found]
+            return float(stops[0]), None
+        uneven = np.flatnonzero(np.abs(np.diff(stops, prepend=begin) - self.record) >= tiny)
+        nodes = len(stops) if not len(uneven) else max(int(uneven[0]), 1)
+        return float(stops[nodes - 1]), nodes
 
     def take(self, chunk: Chunk, u: np.ndarray, until: float = np.inf) -> None:
         """Record what lies on the grid within a chunk, driven by u or its own numbers; nothing after `until`."""

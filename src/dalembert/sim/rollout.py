@@ -15,7 +15,7 @@ from dalembert.model import Model
 from dalembert.quantities import GROUPS, checked
 
 from .elements.base import Element
-from .laws import drive
+from .laws import Sampled, drive
 from .motions import Motions
 from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
 from .system import Law
@@ -57,6 +57,8 @@ def rollout(
     for element in elements:
         model = element.prepared(model)
     live = checked(groups)
+    if isinstance(torque, Sampled):
+        raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
     law = _law(model, torque) if callable(torque) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live}
     given = {"q": q, "v": v, **groups}

@@ -26,7 +26,7 @@ class Run:
     t (n,) [s]; q (n, nq); v (n, nv); tau (n, nv): commanded generalised forces [N·m or N]; states (n, nz): of elements;
     energy: the ledger; multipliers (n, nr): forces of closed loops, closure by closure, then pushes of hard stops
     [N, N·m]; events: what happened, in order; log: what the user should know; steps: how many were taken; settings: of
-    the integration.
+    the integration; coordinate_units, freedom_units: "rad", "m" or "" (quaternions) of q, and of v per s.
     """
 
     robot: str
@@ -43,6 +43,8 @@ class Run:
     log: tuple[str, ...]
     steps: int
     settings: dict[str, Any]
+    coordinate_units: tuple[str, ...] = ()
+    freedom_units: tuple[str, ...] = ()
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
 
     def __repr__(self) -> str:
@@ -58,8 +60,11 @@ class Run:
 
         return audit(self)
 
-    def plot(self, what: tuple[str, ...] = ("q", "v", "tau", "energy")) -> Any:
-        """A matplotlib figure of positions, velocities, forces and energies, with names and units."""
+    def plot(self, what: str | tuple[str, ...] | None = None) -> Any:
+        """A matplotlib figure with a panel for each of "q", "v", "tau", "energy", with names and units.
+
+        None: all of them, "tau" only if something drives the robot.
+        """
         from .plot import plot
 
         return plot(self, what)

@@ -16,15 +16,19 @@ from dalembert.model import Model
 from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
 from .elements.base import Element
+from .elements.limits import HardStop
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
 from .events import Event, Watch
 from .failure import SimulationError
 from .initial import closed_start
-from .laws import Drive, drive
+from .laws import Checked, Drive, drive
 from .ledger import Ledger
+from .limits import beyond_limits
 from .progress import Progress
 from .record import Recorder
 from .run import Run
+
+PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
 
 
 def simulate(
@@ -52,21 +56,33 @@ def simulate(
     elif is_foreign(torque):
         (torque,) = on_host("simulate", torque)
     _check_settings(duration, step, rtol, atol, record)
-    made = tuple(elements)
+    made, watched = _each("elements", elements, Element, "force elements"), _each("events", events, Event, "Events")
     for element in made:
-        if not isinstance(element, Element):
-            raise DalembertError(f"simulate: elements: expected force elements, got {type(element).__name__}")
         model = element.prepared(model)
     given = drive(model, torque, float(duration))
     compiled = programs(model, made, given, integrator)
+    if given.called and integrator not in HELD and isinstance(given.function, Checked):
+        given.function.check_repeatable(q, v)
     z = [element.start(model, q, v) for element in made]
     e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
     even, said = _even_step(integrator, step, float(duration), record)
     settings = {"integrator": integrator, "step": even, "rtol": rtol, "atol": atol, "duration": float(duration)}
-    run = _Simulation(compiled, given, settings, record, tuple(events), progress)
+    run = _Simulation(compiled, given, settings, record, watched, progress)
     start, moved = closed_start(compiled, State(0.0, normalize(model, q), e))
     run.log += [*said, *moved]
     return run.run(start)
+
+
+def _each(name: str, given: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
+    """A sequence of elements or events as a tuple."""
+    try:
+        made = tuple(given)
+    except TypeError:
+        raise DalembertError(f"simulate: {name} is one {type(given).__name__}: write {name}=[…]") from None
+    for each in made:
+        if not isinstance(each, kind):
+            raise DalembertError(f"simulate: {name}: expected {what}, got {type(each).__name__}")
+    return made
 
 
 def _even_step(
@@ -96,24 +112,32 @@ class _Simulation:
         progress: bool | None,
     ) -> None:
         self.compiled, self.drive, self.settings, self.record = compiled, given, settings, record
-        self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"])
+        elements = compiled.system.elements
+        sudden = bool(events) or given.timed or any(isinstance(e, HardStop) or not e.plain for e in elements)
+        most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
+        self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
         self.watch = Watch(compiled, self.engine, events)
         self.log, self.steps = list(given.log), 0
         self.held = given.called and compiled.integrator in HELD
         if self.held:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
         self.progress = Progress(settings["duration"], progress)
-        self.ended = False
+        self.ended, self.state = False, State(0.0, np.zeros(0), np.zeros(0))
+        self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
 
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
-        duration, start = self.settings["duration"], state
-        first = None if self.drive.called else self.drive.values[0]
+        duration, start, self.state = self.settings["duration"], state, state
+        first = None if self.drive.called or self.drive.sampled else self.drive.values[0]
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
             for end, u in self._legs():
-                while state.t < end and not self.ended:
-                    state = self._block(state, float(end), u, recorder)
+                if self.drive.sampled:
+                    recorder.driven(u)
+                while self.state.t < end and not self.ended:
+                    self.state = self._block(self.state, float(end), u, recorder)
+                if self.ended:
+                    break
         except Trouble as trouble:
             if trouble.chunk is not None:
                 recorder.take(trouble.chunk, recorder.last_u)
@@ -124,7 +148,7 @@ class _Simulation:
             error.run = self._result(recorder)
             raise
         except KeyboardInterrupt:
-            self.log.append(f"interrupted at t = {state.t:.6g} s of {duration:g} s")
+            self.log.append(f"interrupted at t = {self.state.t:.6g} s of {duration:g} s")
         finally:
             self.progress.close()
         return self._result(recorder)
@@ -132,6 +156,9 @@ class _Simulation:
     def _legs(self) -> Iterator[tuple[float, np.ndarray]]:
         """(end of each leg [s], what drives it); legs go together where an engine takes rows of them."""
         duration, step = self.settings["duration"], self.settings["step"]
+        if self.drive.sampled:
+            yield from self.drive.sampled.legs(duration, lambda: self._asked(self.state))
+            return
         ends = np.append(self.drive.times[1:], duration)
         if len(ends) > 1 and isinstance(self.engine, Adaptive) and not self.engine.lands and not self.watch.active:
             yield duration, np.column_stack([self.drive.values, ends])
@@ -153,11 +180,12 @@ class _Simulation:
 
     def _block(self, state: State, end: float, u: np.ndarray, recorder: Recorder) -> State:
         """Advance over one block of the way to `end`, or to the first event on it."""
-        stop, nodes = recorder.blocks(state.t, end, self.engine)[0]
+        stop, nodes = recorder.block(state.t, end, self.engine)
         if self.held:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
             u = self._asked(state)
+            recorder.driven(u)
         for chunk in self.engine.advance(state, stop, u, nodes, self.watch.active):
             event = self.watch.first(chunk, u) if self.watch.active else None
             if event is not None:
@@ -165,8 +193,20 @@ class _Simulation:
             recorder.take(chunk, u)
             state = chunk.end
             self.steps += chunk.steps
+            self._check_pace(state)
             self.progress.show(state.t)
         return state
+
+    def _check_pace(self, state: State) -> None:
+        """Raise if the steps became so short that the run would take hours: a motion that explodes, slowly."""
+        steps, t = self.mark
+        if self.steps - steps < PACE:
+            return
+        if state.t - t < SHORTEST * (self.steps - steps) * self.settings["duration"]:
+            why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
+            laws = "; a torque law with too high gains, or asked too seldom, does that" if self.drive.function else ""
+            raise Trouble(state, why + laws)
+        self.mark = self.steps, state.t
 
     def _event(
         self, chunk: Chunk, event: tuple[int, int, float], begin: float, u: np.ndarray, recorder: Recorder
@@ -214,9 +254,11 @@ class _Simulation:
             ledger,
             multipliers,
             tuple(self.watch.log),
-            tuple(self.log),
+            (*self.log, *beyond_limits(system.model, system.elements, t, q, e[:, :n], tau)),
             self.steps,
             dict(self.settings),
+            system.model.coordinate_units,
+            system.model.freedom_units,
         )
 
     def _observed(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:

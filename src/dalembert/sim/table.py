@@ -40,6 +40,8 @@ def facts(run: Run) -> str:
             "robot": run.robot,
             "coordinates": run.coordinates,
             "freedoms": run.freedoms,
+            "coordinate_units": run.coordinate_units,
+            "freedom_units": run.freedom_units,
             "log": run.log,
             "steps": run.steps,
             "settings": run.settings,
@@ -77,4 +79,6 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
         tuple(known["log"]),
         known["steps"],
         known["settings"],
+        tuple(known.get("coordinate_units", ())),
+        tuple(known.get("freedom_units", ())),
     )

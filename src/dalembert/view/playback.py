@@ -61,7 +61,9 @@ class Playback:
             series = (uplot.Series(label="t"), *lines)
             gui.add_uplot((t, *data), series, title=title, axes=axes, scales={"x": uplot.Scale(time=False)}, aspect=1.6)
 
-        tau = np.asarray(self.run.tau)
-        curves("generalised forces", "N·m or N", {name: tau[:, k] for k, name in enumerate(names[: tau.shape[1]])})
+        tau, units = np.asarray(self.run.tau), set(getattr(self.run, "freedom_units", ()))
+        if tau.any():
+            unit = {"rad": "N·m", "m": "N"}[units.pop()] if len(units) == 1 else "N·m or N"
+            curves("generalised forces", unit, {name: tau[:, k] for k, name in enumerate(names[: tau.shape[1]])})
         energy = self.run.energy
-        curves("energy", "J", {name: getattr(energy, name) for name in ("kinetic", "potential")})
+        curves("energy", "J", {name: getattr(energy, name) for name in ("kinetic", "potential", "total")})

@@ -31,6 +31,7 @@ class RobotScene:
         self._size = _size(robot)
         self._bodies = [self._scene.add_frame(f"{root}/{body.index}", show_axes=False) for body in robot.model.bodies]
         self._extras: dict[str, list[Any]] = {}
+        self._points: list[tuple[int, np.ndarray]] = []  # (body, corners of a shape in its frame)
         for body in robot.model.bodies:
             self._add_shapes(body)
         self.q = robot.neutral()
@@ -52,6 +53,16 @@ class RobotScene:
             self._com.position = self.robot.center_of_mass(self.q)
         if self._arrows is not None:
             self._draw_arrows()
+
+    def lowest(self) -> float:
+        """Height of the lowest point where the robot now is [m]."""
+        return float(self.points()[:, 2].min())
+
+    def points(self) -> np.ndarray:
+        """Corners of the shapes and origins of the frames (n, 3) in the scene, where the robot now is [m]."""
+        poses = self.robot.poses(self.q)
+        corners = [x @ poses[k][:3, :3].T + poses[k][:3, 3] for k, x in self._points]
+        return np.concatenate([poses[:, :3, 3], *corners]) + self.placement
 
     def switch(self, what: str, on: bool) -> None:
         """Show or hide "frames", "com", "inertia", "reactions", "names" or "collision"."""
@@ -90,15 +101,25 @@ class RobotScene:
         drawn = [item for item in shapes if item[1].role == "visual"] or shapes
         color = PALETTE[body.index % len(PALETTE)]
         for number, (part, geometry) in enumerate(drawn):
-            self._draw(f"{self.root}/{body.index}/shape{number}", part, geometry, color)
+            self._draw(f"{self.root}/{body.index}/shape{number}", part, geometry, color, body=body.index)
 
-    def _draw(self, name: str, part: Any, geometry: Geometry, color: tuple[int, int, int], **style: Any) -> Any:
+    def _draw(
+        self,
+        name: str,
+        part: Any,
+        geometry: Geometry,
+        color: tuple[int, int, int],
+        body: int | None = None,
+        **style: Any,
+    ) -> Any:
         try:
             vertices, triangles = surface(geometry.shape)
         except DalembertError as error:
             self.notes.append(f"{part.name}: {error}")
             return None
         X = part.placement @ geometry.placement
+        if body is not None:
+            self._points.append((body, np.asarray(vertices, float) @ X.R.T + X.p))
         if geometry.color is not None:
             color = tuple(int(255 * np.clip(c, 0.0, 1.0)) for c in geometry.color[:3])  # type: ignore[assignment]
             style.setdefault("opacity", geometry.color[3] if geometry.color[3] < 1.0 else None)

@@ -45,15 +45,17 @@ class Sliders:
 
     def _slider(self, gui: Any, body: Body, index: int) -> tuple[float, Any]:
         joint = body.joint
-        turns = index < 3 if joint.kind in AXES else index in joint.turns
+        turns = joint.units[index] == "rad"
         scale = np.pi / 180 if turns else 1.0
         low, high = -TURN if turns else -REACH, TURN if turns else REACH
         if joint.nq == joint.nv and np.isfinite(joint.lower[index]) and np.isfinite(joint.upper[index]):
             low, high = joint.lower[index] / scale, joint.upper[index] / scale
+        step, digits = (0.1, 1) if turns else (0.001, 3)
+        if high - low > 2.0 * step:  # whole steps within the limits: their ends are written beside the slider
+            low, high = round(np.ceil(low / step) * step, digits), round(np.floor(high / step) * step, digits)
         part = AXES.get(joint.kind, ("", *"123456") if joint.nv == 1 else tuple("123456"))[index]
         label = f"{joint.name} {part}".strip() + (" [°]" if turns else " [m]")
         start = float(np.clip(0.0, low, high))
-        step = 0.1 if turns else 0.001
         handle = gui.add_slider(label, float(low), float(high), step, start)
         handle.on_update(lambda _: None if self._quiet else self._changed(self._configuration()))
         return scale, handle

@@ -42,12 +42,12 @@ class Viewer:
             self.server = viser.ViserServer(host=host, port=_free_port(host, port), label="dalembert", verbose=False)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)  # sharing would leave this machine
         self.server.scene.set_up_direction("+z")
-        self.server.scene.add_grid("/ground", cell_size=0.1, section_size=1.0, infinite_grid=True)
         self.scenes: list[RobotScene] = []
         self._playback: Playback | None = None
         self.sliders: list[Sliders] = []
         for number, robot in enumerate(robots):
             self._add(robot, (0.0, number * SPACING, 0.0), f"/{number}-{robot.name}", alone=len(robots) == 1)
+        self._add_ground()
         if run is not None:
             self._add_run(run)
         self._point_camera()
@@ -85,7 +85,7 @@ class Viewer:
         Returns the `InverseKinematicsResult`, which says whether it was reached.
         """
         scene = self.scenes[robot]
-        solution = scene.robot.inverse_kinematics(target, frame, start=scene.q, starts=1)
+        solution = scene.robot.inverse_kinematics(target, frame, start=scene.q, starts=1, check=False)
         self.show(solution.q, robot)
         return solution
 
@@ -122,11 +122,14 @@ class Viewer:
         with gui.add_folder(robot.name):
             with gui.add_folder("show", expand_by_default=alone):
                 for what, label in SWITCHES.items():
+                    if what == "reactions" and robot.model.closures:  # they depend on the forces that close the loops
+                        continue
                     box = gui.add_checkbox(label, False)
                     box.on_update(lambda event, what=what: scene.switch(what, event.target.value))
             with gui.add_folder("joints", expand_by_default=alone):
                 self.sliders.append(Sliders(gui, robot, scene.show))
-            self._add_target(robot, scene, root)
+            if not robot.model.closures:
+                self._add_target(robot, scene, root)
             if scene.notes:
                 gui.add_markdown("**Not drawn**\n\n" + "\n".join(f"- {note}" for note in scene.notes[:8]))
 
@@ -173,13 +176,22 @@ class Viewer:
             self._playback = Playback(self.server.gui, run, scene.robot.model.freedom_names, show)
         show(run.q[0], 0)
 
+    def _add_ground(self) -> None:
+        """A grid at height 0, or below the robots where they reach lower, so that it does not cut through them."""
+        height = min([0.0, *(scene.lowest() - 1e-3 for scene in self.scenes)])
+        self.server.scene.add_grid(
+            "/ground", cell_size=0.1, section_size=1.0, infinite_grid=True, position=(0.0, 0.0, height),
+            cell_color=(225, 228, 232), section_color=(185, 190, 198), fade_distance=15.0, fade_strength=2.0,
+        )  # fmt: skip
+
     def _point_camera(self) -> None:
-        places = [scene.robot.poses(scene.q)[:, :3, 3] + scene.placement for scene in self.scenes]
-        points = np.concatenate(places)
-        middle, size = points.mean(axis=0), max(float(np.max(np.ptp(points, axis=0))), 0.3)
-        way = np.array([1.0, -1.0, 0.6]) if len(places) == 1 else np.array([1.3, -0.3, 0.4])
+        points = np.concatenate([scene.points() for scene in self.scenes])
+        low, high = points.min(axis=0), points.max(axis=0)
+        middle, size = 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 0.3)
+        way = np.array([1.0, -1.0, 0.6]) if len(self.scenes) == 1 else np.array([1.3, -0.3, 0.4])
         camera = self.server.initial_camera
-        camera.position, camera.look_at = tuple(middle + size * way), tuple(middle)
+        camera.position = tuple(middle + 1.1 * size * way / np.linalg.norm(way))
+        camera.look_at = tuple(middle)
 
 
 def _viser() -> Any:

@@ -17,6 +17,11 @@ class Ball(Joint):
 
     kind, nq, nv, reach = "ball", 4, 3, (1.0, 1.0, 1.0, 1.0)
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of each freedom: rad."""
+        return ("rad", "rad", "rad")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_quaternion_joint(self, rest=self.rest)

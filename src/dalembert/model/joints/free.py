@@ -18,6 +18,11 @@ class Free(Joint):
 
     kind, nq, nv, reach = "free", 7, 6, (1.0, 1.0, 1.0)
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of each freedom: angular, then linear."""
+        return ("rad", "rad", "rad", "m", "m", "m")
+
     def __post_init__(self) -> None:
         super().__post_init__()
         check_quaternion_joint(self, rest=self.rest)

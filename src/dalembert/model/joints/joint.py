@@ -64,6 +64,11 @@ class Joint(ABC):
         if (self.lower > self.upper).any():
             raise self._error(f"lower limit {self.lower} is above upper limit {self.upper}: swap them")
 
+    @property
+    def units(self) -> tuple[str, ...]:
+        """Of each freedom (nv,): "rad" or "m"."""
+        return tuple("rad" if reach == np.pi else "m" for reach in self.reach)
+
     def _vector(self, field: str, size: int, default: float | None = None) -> np.ndarray:
         """The field as a float array (size,); one number stands for all."""
         value = getattr(self, field)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, is_dataclass
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -49,10 +49,17 @@ class Element:
     count: Any = 0  # equations on the configuration that it keeps; see `closing`
 
     def __post_init__(self) -> None:
-        """Vectors given as lists or arrays become tuples, so that an element can be looked up by what it is."""
+        """Numbers are looked at; vectors given as lists or arrays become tuples: an element is known by what it is."""
         for name, value in vars(self).items():
             if isinstance(value, (list, np.ndarray)):
                 object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
+        entries: tuple[Any, ...] = fields(self) if is_dataclass(self) else ()
+        for entry in entries:
+            value, optional = getattr(self, entry.name), entry.type == "float | None"
+            if entry.type not in ("float", "float | None") or (optional and value is None):
+                continue
+            if not isinstance(value, (int, float, np.number)) or np.isnan(value):
+                raise DalembertError(f"{self.label()}: {entry.name} is {value!r}, expected a number")
 
     def label(self) -> str:
         """Name in the ledger: the kind and where it acts."""
@@ -114,5 +121,12 @@ def own(model: Model, joint: str, what: str) -> Body:
 def positive(what: str, **values: float) -> None:
     """Refuse numbers below zero."""
     for name, value in values.items():
-        if not np.all(np.asarray(value, float) >= 0.0):
+        if not value >= 0.0:
             raise DalembertError(f"{what}: {name} is {value!r}, expected a number ≥ 0")
+
+
+def above_zero(what: str, **values: float) -> None:
+    """Refuse numbers that are not above zero."""
+    for name, value in values.items():
+        if not value > 0.0:
+            raise DalembertError(f"{what}: {name} is {value!r}, expected a number above 0")

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.math import maximum, minimum
 from dalembert.model import Model
 
-from .base import Action, Element, Situation, positive, single
+from .base import Action, Element, Situation, above_zero, positive, single
 from .joint import depth, flank
 
 
@@ -33,8 +33,8 @@ class Motor(Element):
     def prepared(self, model: Model) -> Model:
         """The joint with the rotor's inertia."""
         body = single(model, self.joint, self.label())
-        positive(self.label(), stall_torque=self.stall_torque, no_load_speed=self.no_load_speed)
-        positive(self.label(), rotor_inertia=self.rotor_inertia)
+        positive(self.label(), stall_torque=self.stall_torque, rotor_inertia=self.rotor_inertia)
+        above_zero(self.label(), no_load_speed=self.no_load_speed, gear=abs(self.gear))
         joint = body.joint.with_values(armature=body.joint.armature + self.gear**2 * self.rotor_inertia)
         bodies = tuple(replace(b, joint=joint) if b.index == body.index else b for b in model.bodies)
         return replace(model, bodies=bodies)
@@ -71,7 +71,8 @@ class FlexibleJoint(Element):
         """Checks the joint and the numbers."""
         single(model, self.joint, self.label())
         positive(self.label(), stiffness=self.stiffness, damping=self.damping, backlash=self.backlash)
-        positive(self.label(), inertia=self.inertia, viscous=self.viscous)
+        positive(self.label(), viscous=self.viscous)
+        above_zero(self.label(), inertia=self.inertia)
         return model
 
     def size(self, model: Model) -> int:

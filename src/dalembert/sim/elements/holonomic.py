@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.algorithms import Constraints
+from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.quantities import Options
 from dalembert.quantities.tangent import differentiated, pushed, spread
@@ -38,7 +39,12 @@ class Holonomic(Element):
         n, count = model.nv, self.count
 
         def all_of_it(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            residual = np.asarray(self.function(q), object).reshape(count)
+            residual = np.atleast_1d(np.asarray(self.function(q), object))
+            if residual.shape != (count,):
+                raise DalembertError(
+                    f"Holonomic({self.name}): function returned shape {residual.shape}, expected ({count},): "
+                    f"count={count} says so"
+                )
             J = spread(model, residual, q)
             return np.concatenate([residual, pushed(model, J @ v, q, v), J.ravel()])
 

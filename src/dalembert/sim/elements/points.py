@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -75,8 +75,28 @@ class PointSpring(Element):
 
 
 @dataclass(frozen=True)
-class PointDamper(PointSpring):
-    """A damper between two points: `PointSpring` without the spring."""
+class PointDamper(Element):
+    """A damper [N·s/m] between two points, against the rate of their distance: `PointSpring` without the spring."""
+
+    loses: ClassVar[bool] = True
+
+    frame: str
+    other: str = "world"
+    damping: float = 0.0
+    point: Point = ORIGIN
+    other_point: Point = ORIGIN
+
+    def _spring(self) -> PointSpring:
+        return PointSpring(self.frame, self.other, 0.0, 0.0, self.damping, self.point, self.other_point)
+
+    def prepared(self, model: Model) -> Model:
+        """Checks the frames."""
+        positive(self.label(), damping=self.damping)
+        return self._spring().prepared(model)
+
+    def act(self, s: Situation) -> Action:
+        """Equal and opposite forces along the line."""
+        return self._spring().act(s)
 
 
 def _moving(s: Situation, name: str, point: Point) -> tuple[np.ndarray, np.ndarray]:
