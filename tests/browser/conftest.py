@@ -33,7 +33,7 @@ def browser():
 @pytest.fixture
 def page(browser):
     """A page; `page.requests` lists every address asked for, `page.errors` what scripts raised."""
-    made = browser.new_page(viewport={"width": 1200, "height": 800})
+    made = browser.new_page(viewport={"width": 800, "height": 500})
     made.requests, made.errors = [], []
     made.on("request", lambda request: made.requests.append(request.url))
     made.on("pageerror", lambda error: made.errors.append(str(error)))

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
+from .collection import uncollected
 from .scalar import NUMBERS, Graph, Scalar
 from .schedule import fewest_alive
 
@@ -144,10 +145,11 @@ def trace(
     """
     graph = Graph()
     arguments = [graph.input(n, size) for n, size in inputs.items()]
-    result = function(*arguments)
-    named = result if isinstance(result, Mapping) else {name: result}
-    outputs = tuple(_output(graph, n, value) for n, value in named.items())
-    conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
+    with uncollected():
+        result = function(*arguments)
+        named = result if isinstance(result, Mapping) else {name: result}
+        outputs = tuple(_output(graph, n, value) for n, value in named.items())
+        conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
     return Function(name, tuple(Input(n, size) for n, size in inputs.items()), outputs, conditions)
 
 
