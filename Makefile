@@ -61,9 +61,10 @@ $(CORE): $(VENV)/.made pyproject.toml
 	$(PIP) --editable '.[report]'
 	@touch $@
 
-$(DEV): $(CORE)
+# It holds what the package itself needs: one run of pip where nothing has been installed yet.
+$(DEV): $(VENV)/.made pyproject.toml
 	$(PIP) --editable '.[dev]'
-	@touch $@
+	@touch $(CORE) $@
 
 $(VENV)/.peers: $(CORE)
 	$(PIP) --editable '.[peers]'

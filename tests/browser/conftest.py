@@ -9,7 +9,7 @@ import pytest
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 FLAGS = [
     "--no-sandbox",
-    "--use-gl=swiftshader",
+    "--use-angle=swiftshader",
     "--enable-unsafe-swiftshader",
     "--disable-background-networking",
     "--disable-component-update",
@@ -33,7 +33,7 @@ def browser():
 @pytest.fixture
 def page(browser):
     """A page; `page.requests` lists every address asked for, `page.errors` what scripts raised."""
-    made = browser.new_page(viewport={"width": 1200, "height": 800})
+    made = browser.new_page(viewport={"width": 640, "height": 400})  # drawn without a graphics processor: keep it small
     made.requests, made.errors = [], []
     made.on("request", lambda request: made.requests.append(request.url))
     made.on("pageerror", lambda error: made.errors.append(str(error)))

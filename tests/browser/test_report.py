@@ -18,6 +18,7 @@ def report(tmp_path_factory):
 
 
 def test_it_opens_from_disk_with_no_request(report, page) -> None:
+    page.set_viewport_size({"width": 1000, "height": 500})
     page.goto(report.as_uri())
     scene = page.frame_locator("iframe")
     scene.locator("canvas").first.wait_for(timeout=30000)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from dalembert.model import Model
-from trees import random_model, random_state
+from trees import ALL_KINDS, random_model, random_state
 
 
 class Case(NamedTuple):
@@ -48,6 +48,16 @@ def case(request, seed, base) -> Case:
 def floating(request, seed) -> Case:
     """A tree with one joint of every type, on a free base."""
     return _case(seed, "free", effects=True, coupled=request.param)
+
+
+@pytest.fixture(params=["bare", "effects", "coupled"])
+def small(request, seed, base) -> Case:
+    """A tree with every other joint type, and in the next seed with the rest: for laws of what is compiled."""
+    rng = np.random.default_rng([seed, base == "free", request.param != "bare"])
+    kinds = ALL_KINDS[seed % 2 :: 2]
+    effects, coupled = request.param != "bare", request.param == "coupled"
+    model = random_model(rng, n_bodies=len(kinds), kinds=kinds, base=base, effects=effects, coupled=coupled)
+    return Case(model, *random_state(rng, model), rng)
 
 
 def _case(seed: int, base: str, effects: bool, coupled: bool) -> Case:

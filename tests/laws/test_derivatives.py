@@ -16,30 +16,25 @@ from dalembert.algorithms import (
     mass_matrix,
     rnea,
 )
-from laws.numeric import RATE, rate
+from laws.numeric import RATE, directions, rate, rates
 from tolerances import RECURSION, SOLVE, assert_close
 
 
-def columns(f, n: int) -> np.ndarray:
-    """Rates of f(direction · t) for every unit direction, as columns."""
-    return np.stack([rate(lambda t, e=e: f(t * e)) for e in np.eye(n)], axis=-1)
-
-
 def test_inverse_dynamics_derivatives(case):
-    model, q, v, a, _ = case
+    model, q, v, a, rng = case
     dq, dv, da = inverse_dynamics_derivatives(model, q, v, a)
-    n = model.nv
-    assert_close(dq, columns(lambda d: rnea(model, integrate(model, q, d), v, a), n), RATE)
-    assert_close(dv, columns(lambda d: rnea(model, q, v + d, a), n), 100 * RATE)  # friction bends within 0.01 rad/s
+    D = directions(rng, model.nv)
+    assert_close(dq @ D, rates(lambda d: rnea(model, integrate(model, q, d), v, a), D), RATE)
+    assert_close(dv @ D, rates(lambda d: rnea(model, q, v + d, a), D), 100 * RATE)  # friction bends within 0.01 rad/s
     assert_close(da, mass_matrix(model, q), RECURSION)
 
 
 def test_forward_dynamics_derivatives(bare):
-    model, q, v, tau, _ = bare
+    model, q, v, tau, rng = bare
     dq, dv, dtau = forward_dynamics_derivatives(model, q, v, tau)
-    n = model.nv
-    assert_close(dq, columns(lambda d: forward_dynamics(model, integrate(model, q, d), v, tau), n), 100 * RATE)
-    assert_close(dv, columns(lambda d: forward_dynamics(model, q, v + d, tau), n), 100 * RATE)
+    D = directions(rng, model.nv)
+    assert_close(dq @ D, rates(lambda d: forward_dynamics(model, integrate(model, q, d), v, tau), D), 100 * RATE)
+    assert_close(dv @ D, rates(lambda d: forward_dynamics(model, q, v + d, tau), D), 100 * RATE)
     assert_close(dtau, inverse_mass_matrix(model, q), SOLVE)
 
 

@@ -18,9 +18,9 @@ EIGEN = 1e-10  # eigenvalues of small well-conditioned matrices, with a square r
 
 
 @pytest.fixture
-def linear(case):
-    """The case with its A and B."""
-    return case, *Robot(case.model).linearize(case.q, case.v, case.a)
+def linear(small):
+    """A tree and a state with their A and B."""
+    return small, *Robot(small.model).linearize(small.q, small.v, small.a)
 
 
 def test_lower_rows_are_rates_of_the_acceleration(linear):

@@ -113,8 +113,10 @@ def test_damping_leaks_what_it_says(case):
     assert_close(J @ null_space(model, q, DAMPING, task), DAMPING**2 * inertia @ J, SOLVE)
 
 
-def test_compiled_is_the_same(floating):
-    model, q, v, _, _ = floating
+@pytest.mark.parametrize("base", ["free"], indirect=True)
+@pytest.mark.parametrize("small", ["effects", "coupled"], indirect=True)
+def test_compiled_is_the_same(small):
+    model, q, v, _, _ = small
     robot, names = Robot(model), ("tool", model.frames[len(model.bodies) // 2].name)
     task = stacked(model)
     keywords = {"point": POINT, "axes": "body", "damping": DAMPING}

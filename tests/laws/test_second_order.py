@@ -8,7 +8,7 @@ import pytest
 import dalembert
 from dalembert import DalembertError, Robot
 from dalembert import algorithms as alg
-from laws.numeric import RATE, rate
+from laws.numeric import RATE, directions, rate, rates
 from laws.traced import cost, evaluate
 from tolerances import assert_close
 from trees import random_model, random_state
@@ -25,28 +25,30 @@ def small(request, seed, base):
     return model, *random_state(rng, model), rng.normal(size=model.nv)
 
 
-def hessian(model, derivatives, q, v, x, w):
-    """Differences of first derivatives: (∂/∂δ) of the gradient, symmetric part; the chart makes it symmetric."""
+def curvature(model, derivatives, q, v, x, w, D):
+    """Dᵀ H D by differences of first derivatives: of the gradient's rates the symmetric part, which the chart makes."""
     n = model.nv
 
     def slope(d):
-        return np.concatenate([w @ D for D in derivatives(model, alg.integrate(model, q, d[:n]), v + d[n : 2 * n],
-                                                          x + d[2 * n :])])  # fmt: skip
+        moved = alg.integrate(model, q, d[:n]), v + d[n : 2 * n], x + d[2 * n :]
+        return np.concatenate([w @ first for first in derivatives(model, *moved)])
 
-    H = np.stack([rate(lambda t, e=e: slope(t * e)) for e in np.eye(3 * n)], axis=1)
+    H = D.T @ rates(slope, D)
     return 0.5 * (H + H.T)
 
 
 def test_second_derivatives_of_inverse_dynamics(small):
     model, q, v, a, w = small
-    expected = hessian(model, alg.inverse_dynamics_derivatives, q, v, a, w)
-    assert_close(evaluate(model, "inverse_dynamics_second", q=q, v=v, a=a, w=w), expected, 100 * RATE)
+    D = directions(np.random.default_rng(1), 3 * model.nv, 6)
+    H = evaluate(model, "inverse_dynamics_second", q=q, v=v, a=a, w=w)
+    assert_close(D.T @ H @ D, curvature(model, alg.inverse_dynamics_derivatives, q, v, a, w, D), 100 * RATE)
 
 
 def test_second_derivatives_of_forward_dynamics(small):
     model, q, v, tau, w = small
-    expected = hessian(model, alg.forward_dynamics_derivatives, q, v, tau, w)
-    assert_close(evaluate(model, "forward_dynamics_second", q=q, v=v, tau=tau, w=w), expected, 1e3 * RATE)
+    D = directions(np.random.default_rng(1), 3 * model.nv, 6)
+    H = evaluate(model, "forward_dynamics_second", q=q, v=v, tau=tau, w=w)
+    assert_close(D.T @ H @ D, curvature(model, alg.forward_dynamics_derivatives, q, v, tau, w, D), 1e3 * RATE)
 
 
 def test_second_order_growth_along_a_line_of_the_chart(small):

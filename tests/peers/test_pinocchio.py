@@ -5,6 +5,7 @@ Joint losses are left out, which Pinocchio's recursions do not have, and mimic j
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from functools import partial
 from typing import Any
@@ -12,7 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Robot, Wrench, algorithms, load
+from dalembert import DalembertError, Robot, Wrench, algorithms, function, load
 from peers.example_robots import files, folder, peer
 from peers.pinocchio_twin import Twin
 from tolerances import EPS, PEER
@@ -95,39 +96,74 @@ def agree(what: str, ours: Any, theirs: Any, tolerance: float = PEER, size: floa
     assert error <= tolerance, f"{what}: relative error {error:.3g} > {tolerance:.3g}\n{ours}\nPinocchio\n{theirs}"
 
 
-def agree_on_dynamics(robot: Robot, twin: Twin, forward: bool = True) -> None:
+def places(frames: Iterable[str]) -> Iterator[tuple[str, str, bool]]:
+    """(frame, axes, whether at POINT): origin and point, in world and body axes in turn."""
+    for i, frame in enumerate(frames):
+        yield frame, "world", i % 2 == 0
+        yield frame, "body", i % 2 == 1
+
+
+def ours(robot: Robot, frames: Iterable[str], forward: bool, q: Any, v: Any, a: Any) -> dict[str, Any]:
+    """What dalembert says of one state, by name; a is the acceleration, and the forces of forward dynamics."""
+    said = {
+        "mass_matrix": robot.mass_matrix(q),
+        "inverse_dynamics": robot.inverse_dynamics(q, v, a),
+        "bias": robot.bias(q, v),
+        "gravity": robot.gravity(q),
+        "kinetic_energy": robot.kinetic_energy(q, v),
+        "potential_energy": robot.potential_energy(q),
+        "center_of_mass": robot.center_of_mass(q),
+        "poses": robot.poses(q),
+    }
+    if forward:
+        said["forward_dynamics"] = robot.forward_dynamics(q, v, a)
+    for frame, axes, shifted in places(frames):
+        where = f" of {frame}, {axes} axes"
+        options: dict[str, Any] = {"axes": axes, "point": POINT} if shifted else {"axes": axes}
+        said[f"pose{where}"] = robot.pose(q, frame)
+        said[f"jacobian{where}"] = robot.jacobian(q, frame, **options)
+        said[f"velocity{where}"] = robot.velocity(q, v, frame, **options)
+        said[f"acceleration{where}"] = robot.acceleration(q, v, a, frame, **options)
+    return said
+
+
+def theirs(twin: Twin, forward: bool, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> dict[str, Any]:
+    """What Pinocchio says of it, in the same order."""
+    said = {
+        "mass_matrix": twin.mass_matrix(q),
+        "inverse_dynamics": twin.inverse_dynamics(q, v, a),
+        "bias": twin.bias(q, v),
+        "gravity": twin.gravity(q),
+        "kinetic_energy": twin.kinetic_energy(q, v),
+        "potential_energy": twin.potential_energy(q),
+        "center_of_mass": twin.center_of_mass(q),
+        "poses": twin.poses(q),
+    }
+    if forward:
+        said["forward_dynamics"] = twin.forward_dynamics(q, v, a)
+    for frame, axes, shifted in places(twin.points):
+        where, options = f" of {frame}, {axes} axes", {"axes": axes, "point": shifted}
+        said[f"pose{where}"] = twin.pose(q, frame)
+        said[f"jacobian{where}"] = twin.jacobian(q, frame, **options)
+        said[f"velocity{where}"] = twin.velocity(q, v, frame, **options)
+        said[f"acceleration{where}"] = twin.acceleration(q, v, a, frame, **options)
+    return said
+
+
+def agree_on_everything(robot: Robot, twin: Twin, together: bool, forward: bool = True) -> None:
+    """Dynamics and kinematics. together: compiled as one function, which shares what they have in common; else each
+    by the robot's own method."""
+    asked = partial(ours, robot, tuple(twin.points), forward)
+    compiled = function(lambda q, v, a: asked(q, v, a), robot) if together else None
     weight = 9.81 * sum(body.mass for body in robot.bodies)
     for q, v, a in states(robot):
-        M = twin.mass_matrix(q)
-        agree("mass_matrix", robot.mass_matrix(q), M)
-        agree("inverse_dynamics", robot.inverse_dynamics(q, v, a), twin.inverse_dynamics(q, v, a))
-        agree("bias", robot.bias(q, v), twin.bias(q, v))
-        agree("gravity", robot.gravity(q), twin.gravity(q))
-        agree("kinetic_energy", robot.kinetic_energy(q, v), twin.kinetic_energy(q, v))
-        agree("potential_energy", robot.potential_energy(q), twin.potential_energy(q), size=weight)
-        agree("center_of_mass", robot.center_of_mass(q), twin.center_of_mass(q))
-        if forward:
-            tolerance = max(PEER, SOLVE_PER_CONDITION * np.linalg.cond(M)) if robot.nv else PEER
-            agree("forward_dynamics", robot.forward_dynamics(q, v, a), twin.forward_dynamics(q, v, a), tolerance)
-
-
-def agree_on_kinematics(robot: Robot, twin: Twin) -> None:
-    """All poses; for the frames with a point, origin and point in world and body axes in turn."""
-    for q, v, a in states(robot):
-        agree("poses", robot.poses(q), twin.poses(q))
-        for i, frame in enumerate(twin.points):
-            agree("pose", robot.pose(q, frame), twin.pose(q, frame))
-            for point, axes in ((i % 2 == 0, "world"), (i % 2 == 1, "body")):
-                where = f"at {POINT if point else 'the origin'} of {frame}, {axes} axes"
-                ours = {"axes": axes, "point": POINT} if point else {"axes": axes}
-                theirs = {"axes": axes, "point": point}
-                agree(f"jacobian {where}", robot.jacobian(q, frame, **ours), twin.jacobian(q, frame, **theirs))
-                agree(f"velocity {where}", robot.velocity(q, v, frame, **ours), twin.velocity(q, v, frame, **theirs))
-                agree(
-                    f"acceleration {where}",
-                    robot.acceleration(q, v, a, frame, **ours),
-                    twin.acceleration(q, v, a, frame, **theirs),
-                )
+        right = theirs(twin, forward, q, v, a)
+        found = dict(zip(right, compiled(q, v, a), strict=True)) if compiled else asked(q, v, a)
+        assert list(found) == list(right)
+        condition = np.linalg.cond(right["mass_matrix"]) if robot.nv else 1.0
+        for what, value in found.items():
+            tolerance = max(PEER, SOLVE_PER_CONDITION * condition) if what == "forward_dynamics" else PEER
+            agree(what, value, right[what], tolerance, size=weight if what == "potential_energy" else 0.0)
 
 
 def twins(file: str, base: str) -> tuple[Robot, Twin]:
@@ -142,8 +178,7 @@ def twins(file: str, base: str) -> tuple[Robot, Twin]:
 @pytest.mark.parametrize("file", BOTH)
 def test_dynamics_and_kinematics(file, base):
     robot, twin = twins(file, base)
-    agree_on_kinematics(robot, twin)
-    agree_on_dynamics(robot, twin, forward=file not in MASSLESS)
+    agree_on_everything(robot, twin, together=base == "free", forward=file not in MASSLESS)
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
@@ -197,8 +232,8 @@ def test_planar_continuous_and_floating_joints(base):
     robot = bare(FREE_AND_PLANAR, base=base)
     assert [joint.kind for joint in robot.joints][-3:] == ["planar", "continuous", "free"]
     twin = Twin(FREE_AND_PLANAR, robot, floating=base == "free", points={"arm": POINT, "drone": POINT})
-    agree_on_kinematics(robot, twin)
-    agree_on_dynamics(robot, twin, forward=base == "fixed")  # the ground is massless: it cannot float
+    for together in (False, True):
+        agree_on_everything(robot, twin, together, forward=base == "fixed")  # the ground is massless: it cannot float
 
 
 def test_which_files_load():

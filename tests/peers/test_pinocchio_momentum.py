@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
-from dalembert import Robot, load
+from dalembert import Robot, function, load
 from peers.example_robots import folder
 from peers.pinocchio_twin import Twin
 from peers.test_pinocchio import FREE_AND_PLANAR, agree, bare, states
@@ -29,17 +31,27 @@ FILES = [
 ]
 
 
-def agree_on_momentum(robot: Robot, twin: Twin) -> None:
+def ours(robot: Robot, q: Any, v: Any, a: Any) -> dict[str, Any]:
+    """What dalembert says of one state."""
+    return {
+        "centroidal_momentum_matrix": robot.centroidal_momentum_matrix(q),
+        "centroidal_momentum": robot.centroidal_momentum(q, v),
+        "centroidal_momentum_rate": robot.centroidal_momentum_rate(q, v, a),
+        "reaction_wrenches": robot.reaction_wrenches(q, v, a),
+        "regressor": robot.regressor(q, v, a),
+    }
+
+
+def agree_on_momentum(robot: Robot, twin: Twin, together: bool) -> None:
+    """together: compiled as one function, which shares what they have in common; else by the robot's own methods."""
     pi = robot.parameters()
+    compute = function(lambda q, v, a: ours(robot, q, v, a), robot) if together else None
     for q, v, a in states(robot):
-        A = twin.centroidal_momentum_matrix(q)
-        agree("centroidal_momentum_matrix", robot.centroidal_momentum_matrix(q), A)
-        agree("centroidal_momentum", robot.centroidal_momentum(q, v), twin.centroidal_momentum(q, v))
-        rate = twin.centroidal_momentum_rate(q, v, a)
-        agree("centroidal_momentum_rate", robot.centroidal_momentum_rate(q, v, a), rate)
-        F = robot.reaction_wrenches(q, v, a)
+        A, p, rate, F, Y = compute(q, v, a) if compute else ours(robot, q, v, a).values()
+        agree("centroidal_momentum_matrix", A, twin.centroidal_momentum_matrix(q))
+        agree("centroidal_momentum", p, twin.centroidal_momentum(q, v))
+        agree("centroidal_momentum_rate", rate, twin.centroidal_momentum_rate(q, v, a))
         agree("reaction_wrenches", F[twin.moving], twin.reaction_wrenches(q, v, a))
-        Y = robot.regressor(q, v, a)
         agree("regressor", Y, twin.regressor(q, v, a))
         tau = twin.inverse_dynamics(q, v, a)
         agree("torque from the regressor", Y @ pi, tau, size=np.max(np.abs(Y * pi), initial=0.0))
@@ -49,13 +61,15 @@ def agree_on_momentum(robot: Robot, twin: Twin) -> None:
 @pytest.mark.parametrize("file", FILES)
 def test_momentum_reactions_and_regressor(file, base):
     robot = bare(folder() / file, base=base)
-    agree_on_momentum(robot, Twin((folder() / file).read_text(), robot, floating=base == "free"))
+    twin = Twin((folder() / file).read_text(), robot, floating=base == "free")
+    agree_on_momentum(robot, twin, together=base == "free")
 
 
 @pytest.mark.parametrize("base", ["fixed", "free"])
 def test_planar_continuous_and_floating_joints(base):
     robot = bare(FREE_AND_PLANAR, base=base)
-    agree_on_momentum(robot, Twin(FREE_AND_PLANAR, robot, floating=base == "free"))
+    for together in (False, True):
+        agree_on_momentum(robot, Twin(FREE_AND_PLANAR, robot, floating=base == "free"), together)
 
 
 def test_the_files_are_there():

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import time
 
 import numpy as np
 import pytest
@@ -152,7 +151,5 @@ def test_deep_expressions_need_no_recursion():
             a = a * x[1] + 1.0
         return a
 
-    start = time.perf_counter()
     function = trace(deep, {"x": 2})
     assert sum(function.operations().values()) == 100_000
-    assert time.perf_counter() - start < 5

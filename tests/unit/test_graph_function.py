@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+
 import numpy as np
 import pytest
 
@@ -15,6 +17,25 @@ def test_outputs_keep_names_shapes_and_order():
     assert isinstance(function, Function) and function.name == "f"
     assert function.inputs == (Input("q", 2), Input("v", 3))
     assert [(o.name, o.shape, len(o.nodes)) for o in function.outputs] == [("M", (2, 3), 6), ("e", (), 1), ("c", (), 1)]
+
+
+def test_collection_of_garbage_goes_on_after_a_trace():
+    states = []
+
+    def fails(q):
+        states.append(gc.isenabled())
+        raise ZeroDivisionError
+
+    for wanted in (True, False):
+        (gc.enable if wanted else gc.disable)()
+        try:
+            trace(lambda q: q, {"q": 1})
+            with pytest.raises(ZeroDivisionError):
+                trace(fails, {"q": 1})
+            assert gc.isenabled() == wanted
+        finally:
+            gc.enable()
+    assert states == [False, False]
 
 
 def test_one_result_is_named_like_the_function():

@@ -11,7 +11,10 @@ from dalembert.errors import DalembertError
 
 def known(x: Any) -> np.ndarray:
     """The numbers of x, NaN where one is traced and depends on the inputs."""
-    return np.vectorize(_number, otypes=[float])(x)
+    array = np.asarray(x)
+    if array.dtype != object:
+        return array.astype(float)
+    return np.array([_number(y) for y in array.ravel()], float).reshape(array.shape)
 
 
 def _number(x: Any) -> float:

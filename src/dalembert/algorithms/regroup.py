@@ -43,5 +43,7 @@ def _rest(S: np.ndarray) -> np.ndarray:
 
 def _within(Pi: np.ndarray, mass: Mass) -> Mass:
     """The part Π Λ Π of the second moments Λ."""
-    inside = Pi @ np.block([[mass.P, mass.h[:, None]], [mass.h[None, :], np.array([[mass.m]])]]) @ Pi
+    moments = np.empty((4, 4), np.result_type(mass.P, mass.h, np.asarray(mass.m)))
+    moments[:3, :3], moments[:3, 3], moments[3, :3], moments[3, 3] = mass.P, mass.h, mass.h, mass.m
+    inside = Pi @ moments @ Pi
     return Mass(inside[3, 3], inside[:3, 3], inside[:3, :3])

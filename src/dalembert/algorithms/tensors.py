@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import cache
+
 import numpy as np
 
 from .known import known
@@ -10,15 +12,21 @@ from .known import known
 def mirror(T: np.ndarray) -> np.ndarray:
     """A symmetric matrix with its lower triangle taken from the upper one, so that no entry is computed twice."""
     T = T.copy()
-    lower = np.tril_indices(len(T), -1)
+    lower = _below_diagonal(len(T))
     T[lower] = T.T[lower]
     return T
 
 
+@cache
+def _below_diagonal(n: int) -> tuple[np.ndarray, np.ndarray]:
+    return np.tril_indices(n, -1)
+
+
 def rotate(R: np.ndarray, T: np.ndarray) -> np.ndarray:
     """R T Rᵀ (3, 3). About a coordinate axis, as most joints turn, it takes half the operations of the products."""
+    numbers = known(R)
     for k, axis in enumerate(np.eye(3)):
-        if np.array_equal(known(R[k]), axis) and np.array_equal(known(R[:, k]), axis):
+        if (numbers[k] == axis).all() and (numbers[:, k] == axis).all():
             return _rotate_about(k, R, T)
     return R @ T @ R.T
 

@@ -3,6 +3,7 @@
 `trace` turns a Python function into a `Function`; a backend turns that into something that runs.
 """
 
+from .collection import uncollected
 from .differentiate import gradient, jacobian, jvp, vjp
 from .function import Function, Input, Loop, Output, trace
 from .scalar import Graph, Scalar
@@ -23,5 +24,6 @@ __all__ = [
     "pullback",
     "substitute",
     "trace",
+    "uncollected",
     "vjp",
 ]

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
+from .collection import uncollected
 from .scalar import NUMBERS, Graph, Scalar
 from .schedule import fewest_alive
 
@@ -156,18 +157,19 @@ def trace(
     """
     graph = Graph()
     arguments = [graph.input(n, size) for n, size in inputs.items()]
-    try:
-        result = function(*arguments)
-    except TypeError as error:
-        if "ufunc" not in str(error):
-            raise
-        raise DalembertError(
-            f"{name}: a NumPy function does not take traced values ({error}): use arithmetic, dalembert.math and "
-            "methods of robots, such as inverse_mass_matrix in the place of np.linalg"
-        ) from None
-    named = result if isinstance(result, Mapping) else {name: result}
-    outputs = tuple(_output(graph, n, value) for n, value in named.items())
-    conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
+    with uncollected():
+        try:
+            result = function(*arguments)
+        except TypeError as error:
+            if "ufunc" not in str(error):
+                raise
+            raise DalembertError(
+                f"{name}: a NumPy function does not take traced values ({error}): use arithmetic, dalembert.math and "
+                "methods of robots, such as inverse_mass_matrix in the place of np.linalg"
+            ) from None
+        named = result if isinstance(result, Mapping) else {name: result}
+        outputs = tuple(_output(graph, n, value) for n, value in named.items())
+        conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
     return Function(name, tuple(Input(n, size) for n, size in inputs.items()), outputs, conditions)
 
 

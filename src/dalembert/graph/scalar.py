@@ -20,6 +20,7 @@ from .operations import BOOLEAN, COMMUTATIVE, evaluate
 from .product import product
 
 NUMBERS = (int, float, bool, np.floating, np.integer, np.bool_)
+CHOOSY = frozenset({"and", "or", "not", "where"})  # operations that take conditions
 
 
 class Graph:
@@ -35,7 +36,8 @@ class Graph:
         """The node of a constant. Every NaN is one constant; -0.0 becomes 0.0."""
         value = float(value) + 0.0  # makes 0.0 of -0.0
         key = ("const", value if value == value else None)
-        return self.make(key, "const", (), value)
+        node = self._memo.get(key)
+        return self._new(key, "const", (), value) if node is None else node
 
     def input(self, name: str, size: int) -> np.ndarray:
         """The `size` elements of a named vector input, as an object array."""
@@ -51,7 +53,8 @@ class Graph:
         key = (op, *[a.id for a in args])
         node = self._memo.get(key)
         if node is None:
-            _check_kinds(op, args)
+            if op in CHOOSY or not BOOLEAN.isdisjoint([a.op for a in args]):
+                _check_kinds(op, args)
             node = self._new(key, op, args, None)
         return node
 
@@ -340,6 +343,8 @@ DERIVED: dict[str, Callable[..., Scalar]] = {
 
 def _lift_or_defer(a: Scalar, b: Any) -> Any:
     """`b` as a node beside `a`; arrays are left to NumPy, which works element by element."""
+    if b.__class__ is float:  # by far the most frequent
+        return a.graph.constant(b)
     return NotImplemented if isinstance(b, np.ndarray) else a.lift(b)
 
 
@@ -352,7 +357,7 @@ def _condition(op: str, a: Scalar, b: Any, swap: bool = False) -> Any:
 def _check_kinds(op: str, nodes: tuple[Scalar, ...]) -> None:
     """Logic needs conditions, `where` one condition and two numbers, everything else numbers."""
     for position, node in enumerate(nodes):
-        wants_boolean = op in ("and", "or", "not") or (op == "where" and position == 0)
+        wants_boolean = op in CHOOSY and (op != "where" or position == 0)
         if wants_boolean and not node.boolean and node.op != "const":
             raise DalembertError(
                 f"{op}: expected a condition such as x < 0, got a number: compare it with something first"

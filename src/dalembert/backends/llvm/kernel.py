@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.backends import cache
 from dalembert.backends.progress import announced
-from dalembert.graph import Function, Loop
+from dalembert.graph import Function, Loop, uncollected
 
 from . import batch, fastcall, target
 
@@ -90,7 +90,7 @@ class Kernel:
         name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
         entry = cache.read(name)
         if entry is None:
-            with announced(f"compiling {self.name}"):
+            with announced(f"compiling {self.name}"), uncollected():
                 from . import emit  # not needed for what comes from the disk
 
                 function = self.function()
