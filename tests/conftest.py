@@ -1,4 +1,7 @@
-"""Tests use a compile cache of their own, empty at the start, so that no earlier run or version can help or harm."""
+"""Tests use a compile cache of their own, empty at the start, so that no earlier run or version can help or harm.
+
+Array libraries that not every machine has: `torch`, `jax`.
+"""
 
 from __future__ import annotations
 
@@ -27,3 +30,17 @@ def pytest_collection_finish() -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     if OWNED in config.stash:
         shutil.rmtree(config.stash[OWNED], ignore_errors=True)
+
+
+@pytest.fixture(scope="session")
+def torch():
+    return pytest.importorskip("torch")
+
+
+@pytest.fixture
+def jax():
+    """With 64-bit numbers."""
+    library = pytest.importorskip("jax")
+    library.config.update("jax_enable_x64", True)
+    yield library
+    library.config.update("jax_enable_x64", False)

@@ -15,19 +15,6 @@ from tolerances import RECURSION, SOLVE, assert_close
 STEPS, STEP = 6, 0.01
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
-@pytest.fixture
-def jax():
-    library = pytest.importorskip("jax")
-    library.config.update("jax_enable_x64", True)
-    yield library
-    library.config.update("jax_enable_x64", False)
-
-
 def states(robot, count=3):
     """q, v and a torque for every step."""
     rng = np.random.default_rng(0)

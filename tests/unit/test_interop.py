@@ -13,19 +13,6 @@ from dalembert import math as dmath
 from tolerances import RECURSION, RECURSION32, SOLVE, assert_close
 
 
-@pytest.fixture(scope="module")
-def torch():
-    return pytest.importorskip("torch")
-
-
-@pytest.fixture
-def jax():
-    library = pytest.importorskip("jax")
-    library.config.update("jax_enable_x64", True)
-    yield library
-    library.config.update("jax_enable_x64", False)
-
-
 def states(robot, count=3):
     rng = np.random.default_rng(0)
     return robot.random(rng, count), *rng.normal(size=(2, count, robot.nv))

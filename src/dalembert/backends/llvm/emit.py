@@ -13,18 +13,15 @@ from __future__ import annotations
 
 from math import nan
 
-from dalembert.graph import Function, Loop, Output, Scalar
+from dalembert.graph import Function, Loop, Output
 
-from . import elementary
 from .ir import Builder, Module
-from .plan import Plan, Product
-from .product import write_product
+from .parts import call_parts, is_zero, store_leaves, write_parts
+from .plan import Plan
 from .rows import CACHED, settle, write_rows
-from .steps import Looped, Step
-from .tiles import copy_runs, each_block, read_rows, table_entry
+from .tiles import copy_runs, each_block, read_rows
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
-PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
 
 
@@ -32,20 +29,20 @@ def one_kernel(function: Function, element: str, width: int) -> str:
     """IR of the kernel for one state; `width` lanes serve its transcendentals."""
     module = Module()
     plan = Plan(function, group=width, keep_outputs=False)
-    parts = _parts(module, plan, element, 1, scatter=True)
+    parts = write_parts(module, plan, element, 1, scatter=True)
     b = Builder(module, element, 1)
     memory, block = _allocate(b, plan.size)
     _store_constants(b, plan, memory)
     not_finite = _copy_inputs(b, plan, memory)
     outputs = [b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}") for k in range(len(function.outputs))]
     for pointer, output in zip(outputs, function.outputs, strict=True):
-        if any(_is_zero(node) for node in output.nodes):
+        if any(is_zero(node) for node in output.nodes):
             size = len(output.nodes) * b.size
             b.do(f"call void @llvm.memset.p0.i64(ptr {pointer}, i8 0, i64 {size}, i1 false)")
             module.declare("llvm.memset.p0.i64", "void", ["ptr", "i8", "i64", "i1"])
-    _call_parts(b, plan, parts, memory)
+    call_parts(b, plan, parts, memory)
     for k, (pointer, output) in enumerate(zip(outputs, function.outputs, strict=True)):
-        _store_leaves(b, plan, memory, pointer, output.nodes, f"leaves{k}")
+        store_leaves(b, plan, memory, pointer, output.nodes, f"leaves{k}")
     status = _status(b, plan, memory, not_finite)
     _release(b, block)
     b.do(f"ret i64 {status}")
@@ -61,7 +58,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
     module = Module()
     function = program.step if isinstance(program, Loop) else program
     plan = Plan(function, group=vector if width == 1 else 1, keep_outputs=True)
-    parts = _parts(module, plan, element, width, scatter=False)
+    parts = write_parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
     memory, block = _allocate(b, plan.size)
     _store_constants(b, plan, memory)
@@ -99,7 +96,7 @@ class _Group:
         b, plan = self.b, self.plan
         if isinstance(program, Function):
             checks = [self.read(k) for k in range(len(program.inputs))]
-            _call_parts(b, plan, self.parts, self.memory)
+            call_parts(b, plan, self.parts, self.memory)
             for k, output in enumerate(program.outputs):
                 self.store(k, output, self.slots(output))
             return _status(b, plan, self.memory, _not_finite(b, checks))
@@ -114,7 +111,7 @@ class _Group:
             at = [index] * b.width if program.index is None else self.rows_asked(program.index)
             for name in program.sequence:
                 check = b.add(check, self.read(names.index(name), at))
-            _call_parts(b, plan, self.parts, self.memory)
+            call_parts(b, plan, self.parts, self.memory)
             for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
                 failed = b.compare("oeq", b.load(self.memory, plan.slots[guard.id]), b.const(0.0))
                 check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))
@@ -171,7 +168,7 @@ class _Group:
         if b.width == 1:
             copy_runs(b, [(slot, k) for k, slot in enumerate(slots)], self.memory, pointers[0], 4, f"slots{k}")
             return
-        zero = [_is_zero(node) for node in output.nodes]
+        zero = [is_zero(node) for node in output.nodes]
         write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
 
     def carry(self, loop: Loop) -> None:
@@ -253,161 +250,3 @@ def _status(b: Builder, plan: Plan, memory: str, not_finite: str) -> str:
         failed = b.op(f"or i1 {failed}, {broken}")
     flag = b.op(f"select i1 {failed}, i64 {GUARD_FAILED}, i64 0")
     return b.op(f"or i64 {flag}, {b.op(f'zext i1 {not_finite} to i64')}")
-
-
-# ---- the computation itself
-
-
-def _parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) -> list[str]:
-    """An LLVM function for each part but loops; returns the names of all."""
-    targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
-    if scatter:
-        for k, output in enumerate(plan.function.outputs):
-            for position, node in enumerate(output.nodes):
-                targets.setdefault(node.id, []).append((k, position))
-    names = []
-    for index, part in enumerate(plan.parts):
-        name = f"part{index}"
-        names.append(name)
-        b = Builder(module, element, width)
-        if isinstance(part, Looped):
-            continue
-        constants: dict[float, int] = {}
-        if isinstance(part, Product):
-            write_product(b, plan, part, name)
-        else:
-            _write_part(b, plan, part, targets, constants)
-        module.numbers(f"{name}.constants", constants, element)
-        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
-        module.define(b, f"define internal void @{name}({arguments})")
-    return names
-
-
-def _write_part(
-    b: Builder,
-    plan: Plan,
-    steps: list[Step],
-    targets: dict[int, list[tuple[int, int]]],
-    constants: dict[float, int],
-) -> None:
-    """constants: gets the numbers that the part reads from its table, each with its place there.
-
-    A number in the code itself would need an instruction of its own for its address.
-    """
-    values: dict[int, str] = {}
-    pointers: dict[int, str] = {}
-
-    def value(node: Scalar) -> str:
-        if node.op == "const" and (node.value == 0 or node.boolean):
-            return b.const(node.value)
-        if node.op == "const" and node.id not in values:
-            place = constants.setdefault(node.value, len(constants))
-            number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
-            values[node.id] = b.splat(number)
-        if node.id not in values:
-            loaded = b.load("%memory", plan.slots[node.id])
-            values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
-        return values[node.id]
-
-    for step in steps:
-        arguments = [value(a) for a in step.args]
-        result = values[step.node.id] = operation(b, step.op, arguments)
-        if step.node.id in plan.slots:
-            number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
-            b.store(number, "%memory", plan.slots[step.node.id])
-        for k, position in targets.get(step.node.id, ()):
-            if k not in pointers:
-                pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
-            b.do(f"store {b.element} {result}, ptr {b.address(pointers[k], position * b.size)}, align {b.size}")
-    b.do("ret void")
-
-
-def operation(b: Builder, op: str, x: list[str]) -> str:
-    """The instructions of one operation."""
-    match op:
-        case "add" | "sub" | "mul" | "div":
-            return b.binary("f" + op, *x)
-        case "neg":
-            return b.neg(*x)
-        case "fma":
-            return b.fma(*x)
-        case "fms":
-            return b.fma(x[0], x[1], b.neg(x[2]))
-        case "fnma":
-            return b.fma(b.neg(x[0]), x[1], x[2])
-        case "sqrt":
-            return b.intrinsic("sqrt", *x)
-        case "abs":
-            return b.intrinsic("fabs", *x)
-        case "min" | "max":
-            return b.intrinsic(op + "imum", *x)
-        case "sign":
-            negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
-            return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
-        case "lt" | "le" | "eq" | "ne":
-            return b.compare(PREDICATE[op], *x)
-        case "and" | "or":
-            return b.op(f"{op} {b.bool_type} {x[0]}, {x[1]}")
-        case "not":
-            return b.op(f"xor {b.bool_type} {x[0]}, {'true' if b.width == 1 else 'splat (i1 true)'}")
-        case "where":
-            return b.select(*x)
-        case "exp" | "log" | "tanh" | "atan2":
-            return b.call(elementary.function(b.module, op, b.element, b.width), b.type, *[(b.type, a) for a in x])
-    raise AssertionError(op)
-
-
-def _call_parts(b: Builder, plan: Plan, parts: list[str], memory: str) -> None:
-    """The parts in order; loops are written here."""
-    for part, name in zip(plan.parts, parts, strict=True):
-        if isinstance(part, Looped):
-            (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
-        else:
-            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"), ("ptr", f"@{name}.constants"))
-
-
-def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
-    """Lanes are states; one argument after the other."""
-    table = b.module.table(f"{name}.arguments", [plan.slots[a.id] for a in loop.arguments])
-    results = 2 if loop.kind == "sincos" else 1
-
-    def body(index: str, carried: list[str]) -> list[str]:
-        slot = table_entry(b, table, index)
-        x = b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0)
-        offset = b.op(f"add i64 {b.op(f'mul i64 {index}, {results * b.stride}')}, {loop.base * b.stride}")
-        _apply(b, loop.kind, x, b.address(memory, offset))
-        return carried
-
-    b.repeat(f"{name}.each", str(len(loop.arguments)), body)
-
-
-def _loop_over_arguments(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
-    """One state: lanes are arguments."""
-    lanes, arguments = loop.lanes(plan.group), loop.arguments
-    wide = b.wide(lanes)
-    for start in range(0, len(arguments), lanes):
-        x = wide.const(0.0)
-        for lane, argument in enumerate(arguments[start : start + lanes]):
-            element = b.load(memory, plan.slots[argument.id])
-            x = b.op(f"insertelement {wide.type} {x}, {b.element} {element}, i32 {lane}") if lanes > 1 else element
-        _apply(wide, loop.kind, x, b.address(memory, loop.slot(start, 0, plan.group) * b.size))
-
-
-def _apply(b: Builder, kind: str, x: str, place: str) -> None:
-    if kind == "sincos":
-        b.call(elementary.sincos(b.module, b.element, b.width), "void", (b.type, x), ("ptr", place))
-    else:
-        b.store(operation(b, kind, [x]), place, 0)
-
-
-def _store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...], name: str) -> None:
-    """Outputs of one state that no step computes: constants but 0, inputs, results of loops, entries of products."""
-    done = {s.node.id for part in plan.parts if isinstance(part, list) for s in part} | {
-        n.id for n in nodes if _is_zero(n)
-    }
-    leaves = [(plan.slots[n.id], position) for position, n in enumerate(nodes) if n.id not in done]
-    copy_runs(b, leaves, memory, pointer, plan.group, name)
-
-
-def _is_zero(node: Scalar) -> bool:
-    return node.op == "const" and node.value == 0

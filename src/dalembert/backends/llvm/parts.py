@@ -1,0 +1,169 @@
+"""The computation of a plan as LLVM IR: a function for each part, called one after the other, and the loops between."""
+
+from __future__ import annotations
+
+from dalembert.graph import Scalar
+
+from . import elementary
+from .ir import Builder, Module
+from .plan import Plan, Product
+from .product import write_product
+from .steps import Looped, Step
+from .tiles import copy_runs, table_entry
+
+PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
+
+
+def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) -> list[str]:
+    """An LLVM function for each part but loops; returns the names of all."""
+    targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
+    if scatter:
+        for k, output in enumerate(plan.function.outputs):
+            for position, node in enumerate(output.nodes):
+                targets.setdefault(node.id, []).append((k, position))
+    names = []
+    for index, part in enumerate(plan.parts):
+        name = f"part{index}"
+        names.append(name)
+        b = Builder(module, element, width)
+        if isinstance(part, Looped):
+            continue
+        constants: dict[float, int] = {}
+        if isinstance(part, Product):
+            write_product(b, plan, part, name)
+        else:
+            _write_part(b, plan, part, targets, constants)
+        module.numbers(f"{name}.constants", constants, element)
+        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
+        module.define(b, f"define internal void @{name}({arguments})")
+    return names
+
+
+def _write_part(
+    b: Builder,
+    plan: Plan,
+    steps: list[Step],
+    targets: dict[int, list[tuple[int, int]]],
+    constants: dict[float, int],
+) -> None:
+    """constants: gets the numbers that the part reads from its table, each with its place there.
+
+    A number in the code itself would need an instruction of its own for its address.
+    """
+    values: dict[int, str] = {}
+    pointers: dict[int, str] = {}
+
+    def value(node: Scalar) -> str:
+        if node.op == "const" and (node.value == 0 or node.boolean):
+            return b.const(node.value)
+        if node.op == "const" and node.id not in values:
+            place = constants.setdefault(node.value, len(constants))
+            number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
+            values[node.id] = b.splat(number)
+        if node.id not in values:
+            loaded = b.load("%memory", plan.slots[node.id])
+            values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
+        return values[node.id]
+
+    for step in steps:
+        arguments = [value(a) for a in step.args]
+        result = values[step.node.id] = operation(b, step.op, arguments)
+        if step.node.id in plan.slots:
+            number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
+            b.store(number, "%memory", plan.slots[step.node.id])
+        for k, position in targets.get(step.node.id, ()):
+            if k not in pointers:
+                pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
+            b.do(f"store {b.element} {result}, ptr {b.address(pointers[k], position * b.size)}, align {b.size}")
+    b.do("ret void")
+
+
+def operation(b: Builder, op: str, x: list[str]) -> str:
+    """The instructions of one operation."""
+    match op:
+        case "add" | "sub" | "mul" | "div":
+            return b.binary("f" + op, *x)
+        case "neg":
+            return b.neg(*x)
+        case "fma":
+            return b.fma(*x)
+        case "fms":
+            return b.fma(x[0], x[1], b.neg(x[2]))
+        case "fnma":
+            return b.fma(b.neg(x[0]), x[1], x[2])
+        case "sqrt":
+            return b.intrinsic("sqrt", *x)
+        case "abs":
+            return b.intrinsic("fabs", *x)
+        case "min" | "max":
+            return b.intrinsic(op + "imum", *x)
+        case "sign":
+            negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
+            return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
+        case "lt" | "le" | "eq" | "ne":
+            return b.compare(PREDICATE[op], *x)
+        case "and" | "or":
+            return b.op(f"{op} {b.bool_type} {x[0]}, {x[1]}")
+        case "not":
+            return b.op(f"xor {b.bool_type} {x[0]}, {'true' if b.width == 1 else 'splat (i1 true)'}")
+        case "where":
+            return b.select(*x)
+        case "exp" | "log" | "tanh" | "atan2":
+            return b.call(elementary.function(b.module, op, b.element, b.width), b.type, *[(b.type, a) for a in x])
+    raise AssertionError(op)
+
+
+def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str) -> None:
+    """The parts in order; loops are written here."""
+    for part, name in zip(plan.parts, parts, strict=True):
+        if isinstance(part, Looped):
+            (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
+        else:
+            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"), ("ptr", f"@{name}.constants"))
+
+
+def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
+    """Lanes are states; one argument after the other."""
+    table = b.module.table(f"{name}.arguments", [plan.slots[a.id] for a in loop.arguments])
+    results = 2 if loop.kind == "sincos" else 1
+
+    def body(index: str, carried: list[str]) -> list[str]:
+        slot = table_entry(b, table, index)
+        x = b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0)
+        offset = b.op(f"add i64 {b.op(f'mul i64 {index}, {results * b.stride}')}, {loop.base * b.stride}")
+        _apply(b, loop.kind, x, b.address(memory, offset))
+        return carried
+
+    b.repeat(f"{name}.each", str(len(loop.arguments)), body)
+
+
+def _loop_over_arguments(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
+    """One state: lanes are arguments."""
+    lanes, arguments = loop.lanes(plan.group), loop.arguments
+    wide = b.wide(lanes)
+    for start in range(0, len(arguments), lanes):
+        x = wide.const(0.0)
+        for lane, argument in enumerate(arguments[start : start + lanes]):
+            element = b.load(memory, plan.slots[argument.id])
+            x = b.op(f"insertelement {wide.type} {x}, {b.element} {element}, i32 {lane}") if lanes > 1 else element
+        _apply(wide, loop.kind, x, b.address(memory, loop.slot(start, 0, plan.group) * b.size))
+
+
+def _apply(b: Builder, kind: str, x: str, place: str) -> None:
+    if kind == "sincos":
+        b.call(elementary.sincos(b.module, b.element, b.width), "void", (b.type, x), ("ptr", place))
+    else:
+        b.store(operation(b, kind, [x]), place, 0)
+
+
+def store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...], name: str) -> None:
+    """Outputs of one state that no step computes: constants but 0, inputs, results of loops, entries of products."""
+    done = {s.node.id for part in plan.parts if isinstance(part, list) for s in part} | {
+        n.id for n in nodes if is_zero(n)
+    }
+    leaves = [(plan.slots[n.id], position) for position, n in enumerate(nodes) if n.id not in done]
+    copy_runs(b, leaves, memory, pointer, plan.group, name)
+
+
+def is_zero(node: Scalar) -> bool:
+    return node.op == "const" and node.value == 0

@@ -1,0 +1,92 @@
+"""What all engines share: states, chunks of steps, trouble, the sizes of chunks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import numpy as np
+
+LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
+WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
+
+
+class State(NamedTuple):
+    """Time t [s], configuration q (nq,), and e = [v, element states, accounts]."""
+
+    t: float
+    q: np.ndarray
+    e: np.ndarray
+
+
+@dataclass
+class Chunk:
+    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne). dense: a state can be had anywhere between nodes.
+
+    polynomials (n, degree, nv + ne): of the steps between the nodes, where they cannot be found again from the nodes.
+    """
+
+    t: np.ndarray
+    q: np.ndarray
+    e: np.ndarray
+    dense: bool = False
+    polynomials: np.ndarray | None = None
+    u: np.ndarray | None = None  # (n, nu): what drove the steps to the nodes, where it is not the same for all
+    steps: int = 0  # taken from the first node to the last
+
+    @property
+    def end(self) -> State:
+        """The last node."""
+        return State(float(self.t[-1]), self.q[-1], self.e[-1])
+
+    def cut(self, steps: int) -> Chunk:
+        """The first so many steps."""
+        end = steps + 1
+        return Chunk(self.t[:end], self.q[:end], self.e[:end], self.dense, self.polynomials, self.u, steps)
+
+
+class Trouble(Exception):
+    """A step that cannot be taken: at which state, why in words, and the steps that were."""
+
+    def __init__(self, state: State, why: str, chunk: Chunk | None = None) -> None:
+        super().__init__(why)
+        self.state, self.why, self.chunk = state, why, chunk
+
+
+class Engine(Protocol):
+    """What all engines have."""
+
+    lands: bool  # whether recording times must be ends of steps
+    adaptive: bool  # whether it chooses its steps
+
+    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None, every: bool) -> Iterator[Chunk]:
+        """Chunks of steps from a state until `stop`, with so many nodes equally far apart, or one for every step.
+
+        every: steps end at those nodes, but each step is a node.
+        """
+
+    def once(self, state: State, h: float, u: np.ndarray) -> State:
+        """The state after one step of size h, however large its error."""
+
+
+def steps_between(begin: float, stop: float, step: float) -> int:
+    """How many steps of at most `step` lead from one time to the other."""
+    return max(1, int(np.ceil((stop - begin) / step * (1.0 - 1e-9))))
+
+
+def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[int, int]:
+    """Steps from node to node, and in all."""
+    if nodes is None:
+        return 1, steps_between(begin, stop, step)
+    stride = steps_between(0.0, (stop - begin) / nodes, step)
+    return stride, stride * nodes
+
+
+def finite(chunk: Chunk) -> Chunk:
+    """The chunk, if its numbers are numbers; else trouble at the last good node."""
+    bad = ~(np.isfinite(chunk.q).all(axis=1) & np.isfinite(chunk.e).all(axis=1))
+    if bad.any():
+        good = chunk.cut(max(int(np.argmax(bad)) - 1, 0))
+        raise Trouble(good.end, "the motion grew beyond all numbers", good)
+    return chunk
