@@ -1,4 +1,4 @@
-"""Rollouts beside mujoco.rollout, and adaptive runs beside SciPy on Pinocchio's dynamics, in one run.
+"""Rollouts and single steps beside MuJoCo, and adaptive runs beside SciPy on Pinocchio's dynamics, in one run.
 
 `python benchmarks/simulation.py [--quick]`; needs the peers of `make bench`. Rollouts: semi-implicit Euler, one thread
 each, no contacts, constant torques; the joints' speeds at the end are compared. Adaptive runs: a swing of a UR5 over
@@ -84,6 +84,27 @@ def rollouts(case: cases.Case, batch: int, rounds: int) -> dict[str, float]:
     return {**found, "ratio": found["dalembert"] / found["MuJoCo"], "difference": float(difference)}
 
 
+def single_steps(case: cases.Case, rounds: int) -> dict[str, float]:
+    """Steps per second of a loop in Python that gives a torque for each step."""
+    import mujoco
+
+    robot = case.load()
+    model = twin(robot)
+    rng = np.random.default_rng(0)
+    q, v, tau = robot.random(rng), np.zeros(robot.nv), 0.01 * rng.normal(size=robot.nv)
+    data = mujoco.MjData(model)
+    data.qpos[:] = q
+    theirs = {"model": model, "data": data, "tau": tau, "mj_step": mujoco.mj_step}
+    ours = {"step": robot.stepper(STEP), "q": q, "v": v, "tau": tau}
+    jobs = {
+        "MuJoCo": Job("data.qfrc_applied[:] = tau; mj_step(model, data)", theirs),
+        "dalembert": Job("y = step(q, v, tau)", ours),
+    }
+    times = race(jobs, rounds=rounds, round_time=0.1)
+    found = {name: 1.0 / sample.median for name, sample in times.items()}
+    return {**found, "ratio": found["dalembert"] / found["MuJoCo"]}
+
+
 def swings(rounds: int) -> dict[str, dict[str, float]]:
     """Seconds of both for the UR5's swing."""
     import pinocchio as pin
@@ -122,14 +143,21 @@ def main() -> None:
     quick = parser.parse_args().quick
     labels = [label for label in ("panda", "quadruped", "Panda", "ANYmal") if label in cases.available()]
     runs = {case.label: rollouts(case, 128 if quick else 1024, 3 if quick else 9) for case in cases.select(labels)}
+    steps = {case.label: single_steps(case, 3 if quick else 9) for case in cases.select(labels)}
     result = {
         "rollouts": runs,
+        "single steps": steps,
         "swings": swings(3 if quick else 9),
     }
     for label, row in result["rollouts"].items():
         print(
             f"{label:8} rollout, steps/s on one core: MuJoCo {row['MuJoCo']:.3g}, dalembert {row['dalembert']:.3g}, "
             f"ratio {row['ratio']:.1f}; ends differ by {row['difference']:.1e}"
+        )
+    for label, row in result["single steps"].items():
+        print(
+            f"{label:8} single steps from Python, steps/s: MuJoCo {row['MuJoCo']:.3g}, dalembert {row['dalembert']:.3g}, "
+            f"ratio {row['ratio']:.1f}"
         )
     for label, row in result["swings"].items():
         print(

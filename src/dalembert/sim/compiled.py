@@ -130,7 +130,7 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
         text = _identity(model, elements, True) if plain else None
         called = CalledSystem(model, elements, None, driven=True, called=True, function=drive.function, identity=text)
         return Programs(called, integrator, text)
-    law = None if drive.called else drive.function
+    law = None if drive.called or drive.sampled else drive.function
     if not plain:  # what a function inside an element computes may have changed since the last run
         return Programs(System(model, elements, law, driven), integrator, None)
     made = _kept(model, elements, law, driven, integrator)

@@ -53,7 +53,7 @@ def rollout(
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     _check(integrator, step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    _check_elements(elements)
+    check_elements("rollout", elements)
     for element in elements:
         model = element.prepared(model)
     live = checked(groups)
@@ -131,13 +131,13 @@ def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
         raise DalembertError(f"rollout: record is {record}, expected at most the number of steps, {steps}")
 
 
-def _check_elements(elements: tuple[Element, ...]) -> None:
+def check_elements(where: str, elements: tuple[Element, ...]) -> None:
     """Refuse what needs events."""
     for element in elements:
         if not isinstance(element, Element):
-            raise DalembertError(f"rollout: elements: expected force elements, got {type(element).__name__}")
+            raise DalembertError(f"{where}: elements: expected force elements, got {type(element).__name__}")
         if type(element).gaps is not Element.gaps:
-            raise DalembertError(f"rollout: {element.label()} needs events, which only `simulate` has: use SoftLimit")
+            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has: use SoftLimit")
 
 
 def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:

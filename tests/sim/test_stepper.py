@@ -1,0 +1,69 @@
+"""Steps one at a time: the same as those of rollouts."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, elements, load
+from dalembert.sim.stepping import INTEGRATORS
+
+
+@pytest.mark.parametrize("integrator", INTEGRATORS)
+def test_a_step_is_that_of_a_rollout(integrator) -> None:
+    robot = load("2r")
+    q, v, tau = np.random.default_rng(0).normal(size=(3, 5, 2))
+    stepper = robot.stepper(1e-3, integrator)
+    q1, v1 = stepper(q, v, tau)
+    wanted = robot.rollout(q, v, tau, 1e-3, 1, integrator)
+    np.testing.assert_allclose(q1, wanted.q, rtol=0, atol=1e-15)
+    np.testing.assert_allclose(v1, wanted.v, rtol=0, atol=1e-14)
+    one = stepper(q[0], v[0], tau[0])
+    np.testing.assert_array_equal(np.concatenate(one), np.concatenate([q1[0], v1[0]]))
+
+
+def test_many_steps_with_quaternions_friction_and_no_torque() -> None:
+    robot = load("quadruped")
+    rng = np.random.default_rng(1)
+    q, v = robot.random(rng), rng.normal(size=robot.nv)
+    parts = [elements.Damper(robot.joints[-1].name, 0.3), elements.PointSpring(robot.frames[-1].name, "world", 5.0)]
+    stepper = robot.stepper(2e-3, "rk4", elements=parts)
+    wanted = robot.rollout(q, v, None, 2e-3, 50, "rk4", elements=parts)
+    for _ in range(50):
+        q, v = stepper(q, v)
+    np.testing.assert_allclose(q, wanted.q, atol=1e-12)
+    np.testing.assert_allclose(v, wanted.v, atol=1e-10)
+    same = pickle.loads(pickle.dumps(stepper))
+    np.testing.assert_array_equal(same(q, v)[1], stepper(q, v)[1])
+    assert "rk4, 0.002 s" in repr(stepper)
+
+
+def test_loops_stay_closed() -> None:
+    robot = load("four_bar")
+    q, v = robot.close_loops(robot.neutral() + 0.05, np.full(robot.nv, 0.3))
+    stepper = robot.stepper(1e-3)
+    for _ in range(200):
+        q, v = stepper(q, v)
+    closed = robot.close_loops(q, v)
+    np.testing.assert_allclose(q, closed[0], atol=1e-9)
+    np.testing.assert_allclose(v, closed[1], atol=1e-8)
+
+
+def test_what_a_step_cannot_do_is_told() -> None:
+    robot, name = load("2r"), load("2r").joints[0].name
+    for arguments, said in (
+        ({"step": 0.0}, "stepper: step is 0.0"),
+        ({"integrator": "rk5"}, "unknown integrator 'rk5'"),
+        ({"elements": [1]}, "expected force elements, got int"),
+        ({"elements": [elements.HardStop(name, 0.5, lower=-1.0, upper=1.0)]}, "needs events"),
+        ({"elements": [elements.Friction(name, 0.1)]}, "keeps a state of its own"),
+        ({"elements": [elements.Thruster("tool", lambda t: 3.0 * t)]}, "depend on time"),
+    ):
+        with pytest.raises(DalembertError, match=said):
+            robot.stepper(**arguments)
+    with pytest.raises(DalembertError, match=r"tau has shape \(3,\)"):
+        robot.stepper()(np.zeros(2), np.zeros(2), np.zeros(3))
+    with pytest.raises(DalembertError, match="q"):
+        robot.stepper()(np.array([np.nan, 0.0]), np.zeros(2))
