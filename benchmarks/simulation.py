@@ -156,8 +156,8 @@ def main() -> None:
         )
     for label, row in result["single steps"].items():
         print(
-            f"{label:8} single steps from Python, steps/s: MuJoCo {row['MuJoCo']:.3g}, dalembert {row['dalembert']:.3g}, "
-            f"ratio {row['ratio']:.1f}"
+            f"{label:8} single steps from Python, steps/s: MuJoCo {row['MuJoCo']:.3g}, "
+            f"dalembert {row['dalembert']:.3g}, ratio {row['ratio']:.1f}"
         )
     for label, row in result["swings"].items():
         print(

@@ -55,7 +55,8 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     """Trace and compile a function of one state; the result takes one state or batches, like the methods of `Robot`.
 
     Arguments named q, q0, q1 have nq elements, v, a, tau have nv; the sizes of others are given by keyword, as in
-    function(lambda q, k: …, robot, k=3). The function uses arithmetic, dalembert.math and methods of robots.
+    function(lambda q, k: …, robot, k=3). The function uses arithmetic, dalembert.math and methods of robots; it is
+    called twice, and must say the same both times.
     """
     known = {"q": robot.nq, "q0": robot.nq, "q1": robot.nq, "v": robot.nv, "a": robot.nv, "tau": robot.nv, **sizes}
     names = list(inspect.signature(compute).parameters)
@@ -66,5 +67,11 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
         )
     title = getattr(compute, "__name__", "function")
     title = title if title.isidentifier() else "function"
-    call = function_call(robot.model, title, {n: known[n] for n in names}, compute)
+    taken = {n: known[n] for n in names}
+    call = function_call(robot.model, title, taken, compute)
+    if function_call(robot.model, title, taken, compute).kernel.identity != call.kernel.identity:
+        raise DalembertError(
+            f"function: {title} gives another expression each time it is asked (random numbers, a counter, a state?), "
+            "and only one of them would be compiled: make what changes an argument"
+        )
     return call.builtin(title, f"({', '.join(names)})\n--\n\n{compute.__doc__ or ''}", call)

@@ -206,6 +206,12 @@ def test_wrong_arguments(arm):
     assert np.array_equal(arm.bias(Q, v=Q), arm.bias(v=Q, q=Q))
 
 
+def test_functions_that_change_are_refused(arm):
+    rng = np.random.default_rng(0)
+    with pytest.raises(DalembertError, match="gives another expression each time"):
+        function(lambda q: q + rng.normal(), arm)
+
+
 def test_functions_of_one_s_own(arm):
     f = function(lambda q, v: {"twice": 2.0 * q, "more": v + 1.0}, arm)
     with raises("takes 2 arguments (q, v), got 1", kind=TypeError):
