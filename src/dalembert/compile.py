@@ -123,7 +123,7 @@ class Call:
         made = self.kernel.builtin(name, doc, short, owner)
         return slow if made is short else made
 
-    def _short(self, slow: Callable[..., Any], *inputs: Any, **keywords: Any) -> Any:
+    def _short(self, slow: Callable[..., Any], /, *inputs: Any, **keywords: Any) -> Any:
         """All arguments and nothing else, the first of another library: nothing is left to find out."""
         if not keywords and len(inputs) == len(self.sizes) and is_foreign(inputs[0]):
             from .interop.calls import evaluate
