@@ -60,7 +60,7 @@ def test_switches_draw_more(page) -> None:
             box.check(force=k > 0)  # without waiting for the picture to be drawn several times
             wait_until(
                 lambda k=k: len(scene._extras) > k
-            )  # the page drops all but the last of changes that come together
+            )  # of changes at once the page tells only the last
         assert set(scene._extras) == {"frames", "com", "inertia", "reactions", "names", "collision"}
         assert len(scene._extras["frames"]) == len(robot.frames)
         assert leaving(page, viewer) == [] and page.errors == []
