@@ -58,9 +58,7 @@ def test_switches_draw_more(page) -> None:
         scene, boxes = viewer.scenes[0], page.get_by_role("checkbox").all()[:6]
         for k, box in enumerate(boxes):
             box.check(force=k > 0)  # without waiting for the picture to be drawn several times
-            wait_until(
-                lambda k=k: len(scene._extras) > k
-            )  # of changes at once the page tells only the last
+            wait_until(lambda k=k: len(scene._extras) > k)  # of changes at once the page tells only the last
         assert set(scene._extras) == {"frames", "com", "inertia", "reactions", "names", "collision"}
         assert len(scene._extras["frames"]) == len(robot.frames)
         assert leaving(page, viewer) == [] and page.errors == []

@@ -36,7 +36,9 @@ class Library:
 
 def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
     """As `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
-    step = program.in_order("an array library").step if isinstance(program, Loop) else program
+    step = (program.in_order("an array library").step if isinstance(program, Loop) else program).without_calls(
+        "an array library"
+    )
     sequence = program.sequence if isinstance(program, Loop) else ()
     missing = [i.name for i in step.inputs if i.name not in inputs]
     if missing:

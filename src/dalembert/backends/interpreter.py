@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.graph import Function, Loop, Scalar
+from dalembert.graph.calls import Called
 from dalembert.graph.operations import MEANING
 from dalembert.graph.schedule import depth_first
 
@@ -72,6 +73,7 @@ def _row(rows: np.ndarray, at: Any) -> np.ndarray:
 def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any) -> dict[int, Any]:
     """Value of every node, by its id."""
     values: dict[int, Any] = {}
+    calls: dict[int, list[Any]] = {}  # results, by the id of a call
     with np.errstate(all="ignore"):
         for node in order:
             if node.op == "const":
@@ -79,9 +81,23 @@ def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any
             elif node.op == "input":
                 name, index = node.value
                 values[node.id] = given[name][..., index]
+            elif node.op == "result":
+                called, k = node.value
+                if id(called) not in calls:
+                    calls[id(called)] = _called(called, [values[a.id] for a in called.args], dtype)
+                values[node.id] = calls[id(called)][k]
             else:
                 values[node.id] = MEANING[node.op](*[values[argument.id] for argument in node.args])
     return values
+
+
+def _called(called: Called, args: list[Any], dtype: Any) -> list[Any]:
+    """The results of a call, one after the other."""
+    function, flat = called.function, np.stack(np.broadcast_arrays(*args), axis=-1)
+    ends = np.cumsum([i.size for i in function.inputs])
+    given = {i.name: flat[..., end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
+    values = _values(function.schedule(), given, dtype)
+    return [values[node.id] for output in function.outputs for node in output.nodes]
 
 
 def _outputs(function: Function, values: Mapping[int, Any], batch: tuple[int, ...], dtype: Any) -> Arrays:

@@ -3,6 +3,7 @@
 `trace` turns a Python function into a `Function`; a backend turns that into something that runs.
 """
 
+from .calls import call
 from .collection import uncollected
 from .differentiate import gradient, jacobian, jvp, vjp
 from .function import Function, Input, Loop, Output, trace
@@ -17,6 +18,7 @@ __all__ = [
     "Loop",
     "Output",
     "Scalar",
+    "call",
     "gradient",
     "jacobian",
     "jvp",

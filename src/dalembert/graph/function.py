@@ -61,7 +61,16 @@ class Function:
         terms = sum(len(node.args) // 2 for node in order if node.op == "dot")
         if counts.pop("dot", 0):
             counts += Counter(add=terms, mul=terms)
+        if counts.pop("result", 0):
+            for called in {id(node.value[0]): node.value[0] for node in order if node.op == "result"}.values():
+                counts += Counter(called.function.operations())
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
+
+    def without_calls(self, backend: str) -> Function:
+        """Itself, for a backend that cannot call other functions."""
+        if any(node.op == "result" for node in self.schedule()):
+            raise DalembertError(f"function '{self.name}' calls others, which {backend} cannot")
+        return self
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything the function computes."""
@@ -141,6 +150,9 @@ class Loop:
 
 def _plain(node: Scalar) -> Any:
     """The value of a node as text that does not depend on where objects lie."""
+    if node.op == "result":
+        called, k = node.value
+        return called.fingerprint, k
     return node.value[1:] if node.op == "dot" else node.value
 
 

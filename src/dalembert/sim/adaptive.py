@@ -19,6 +19,7 @@ from dalembert.math import exp, log, logical_and, logical_not, logical_or, maxim
 from .dense import polynomial
 from .explicit import stages, weighted
 from .program import Program
+from .shared import shared
 from .system import System
 from .tableaux import Tableau
 
@@ -150,7 +151,8 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
     model = system.model
 
     def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, row: Any, stop: Any, u: Any) -> dict[str, Any]:
-        return attempt(system, method, q, e, k, Clock(*clock), Limits(*limits), row[0], stop[0], u)
+        used = system if system.called else shared(system, method.end)
+        return attempt(used, method, q, e, k, Clock(*clock), Limits(*limits), row[0], stop[0], u)
 
     shapes: dict[str, tuple[int, ...]] = {
         "q_next": (model.nq,),

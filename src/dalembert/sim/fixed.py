@@ -10,9 +10,11 @@ import numpy as np
 from .explicit import runge_kutta, semi_implicit
 from .implicit import implicit_velocity
 from .program import Program
+from .shared import shared
 from .system import System
 from .tableaux import TABLEAUX
 
+MANY = 4  # stages from which on they may share their code
 Step = Callable[..., tuple[np.ndarray, np.ndarray]]  # (system, t, h, q, e, u) → (q, e)
 
 
@@ -32,11 +34,12 @@ STEPS: dict[str, Step] = {
 
 def program(system: System, name: str, identity: str | None, recorded: bool, rows: bool = False) -> Program:
     """The loop of steps: carried q, e and their number; timing is (begin [s], step [s]); recorded (q, e) of each."""
-    model, step = system.model, STEPS[name]
+    model, step, stages = system.model, STEPS[name], len(TABLEAUX[name].c) if name in TABLEAUX else 1
 
     def compute(q: Any, e: Any, number: Any, timing: Any, u: Any) -> dict[str, Any]:
         t0, h = timing
-        q1, e1 = step(system, t0 + number[0] * h, h, q, e, u)
+        used = system if system.called or stages < MANY else shared(system, stages)
+        q1, e1 = step(used, t0 + number[0] * h, h, q, e, u)
         return {"q_next": q1, "e_next": e1, "number_next": number + 1.0}
 
     return Program(

@@ -50,7 +50,7 @@ def emit(
     """
     if dtype not in TOLERANCE:
         raise unknown("dtype", dtype, TOLERANCE, "C source")
-    step = function.in_order("C").step if isinstance(function, Loop) else function
+    step = (function.in_order("C").step if isinstance(function, Loop) else function).without_calls("C")
     name = function_identifier(step.name if name is None else name)
     inputs, outputs = parameters(function, name)
     every = [*inputs.values(), *outputs.values()]

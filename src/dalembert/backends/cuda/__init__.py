@@ -52,7 +52,7 @@ def emit(program: Function | Loop, name: str | None = None, dtype: str = "double
     """
     if dtype not in REALS:
         raise unknown("dtype", dtype, REALS, "CUDA source")
-    step = program.in_order("CUDA").step if isinstance(program, Loop) else program
+    step = (program.in_order("CUDA").step if isinstance(program, Loop) else program).without_calls("CUDA")
     name = function_identifier(step.name if name is None else name)
     name += "_kernel" if name in DEVICE_FUNCTIONS else ""
     inputs, outputs = map(_renamed, parameters(program, name))

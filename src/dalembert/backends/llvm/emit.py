@@ -209,6 +209,8 @@ def _store_constants(b: Builder, plan: Plan, memory: str) -> None:
     """Constants that are read from memory: outputs, entries of products."""
     for node in plan.constants:
         b.store(b.const(node.value), memory, plan.slots[node.id])
+    for subroutine in plan.subroutines.values():
+        _store_constants(b, subroutine.plan, b.address(memory, subroutine.base * b.stride))
 
 
 def _release(b: Builder, block: str | None) -> None:

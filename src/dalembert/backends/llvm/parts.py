@@ -6,7 +6,7 @@ from dalembert.graph import Scalar
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Plan, Product
+from .plan import Calling, Plan, Product, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, table_entry
@@ -14,8 +14,10 @@ from .tiles import copy_runs, table_entry
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
-def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: bool) -> list[str]:
-    """An LLVM function for each part but loops; returns the names of all."""
+def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
+    """An LLVM function for each part but loops and calls, and for each subroutine; returns the names of the parts."""
+    for subroutine in plan.subroutines.values():
+        _write_subroutine(module, subroutine, element, width)
     targets: dict[int, list[tuple[int, int]]] = {}  # node → places in the outputs, when they are stored at once
     if scatter:
         for k, output in enumerate(plan.function.outputs):
@@ -23,10 +25,10 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
                 targets.setdefault(node.id, []).append((k, position))
     names = []
     for index, part in enumerate(plan.parts):
-        name = f"part{index}"
+        name = f"{prefix}part{index}"
         names.append(name)
         b = Builder(module, element, width)
-        if isinstance(part, Looped):
+        if isinstance(part, (Looped, Calling)):
             continue
         constants: dict[float, int] = {}
         if isinstance(part, Product):
@@ -37,6 +39,15 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
         module.define(b, f"define internal void @{name}({arguments})")
     return names
+
+
+def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
+    """void @sub(ptr memory): its parts, on a memory of its own."""
+    names = write_parts(module, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
+    b = Builder(module, element, width)
+    call_parts(b, subroutine.plan, names, "%memory", outputs="null")
+    b.do("ret void")
+    module.define(b, f"define internal void @{subroutine.name}(ptr %memory)")
 
 
 def _write_part(
@@ -113,13 +124,26 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
     raise AssertionError(op)
 
 
-def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str) -> None:
+def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs") -> None:
     """The parts in order; loops are written here."""
     for part, name in zip(plan.parts, parts, strict=True):
         if isinstance(part, Looped):
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
+        elif isinstance(part, Calling):
+            _call(b, part, memory)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", "%outputs"), ("ptr", f"@{name}.constants"))
+            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"))
+
+
+def _call(b: Builder, calling: Calling, memory: str) -> None:
+    """Arguments to the subroutine's memory, the call, and its results back."""
+    subroutine = calling.subroutine
+    own = b.address(memory, subroutine.base * b.stride)
+    for slot, place in zip(calling.arguments, subroutine.inputs, strict=True):
+        b.store(b.load(memory, slot), own, place)
+    b.call(subroutine.name, "void", ("ptr", own))
+    for k, place in enumerate(subroutine.results):
+        b.store(b.load(own, place), memory, calling.base + k)
 
 
 def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:

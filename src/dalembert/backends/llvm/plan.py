@@ -7,10 +7,12 @@ which are computed in loops, values that pass from one part to another, and outp
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 
 from dalembert.graph import Function, Scalar
+from dalembert.graph.calls import Called
 from dalembert.graph.product import Block
 
 from .steps import Looped, Step, fuse, waves
@@ -54,7 +56,27 @@ class Product:
                 yield node, self.base + self.B + t * self.width + j
 
 
-Part = list[Step] | Looped | Product
+class Subroutine:
+    """A function that is called: its own plan, and where its memory begins in that of the caller."""
+
+    def __init__(self, function: Function, group: int, number: int) -> None:
+        self.plan, self.name, self.base = Plan(function, group, keep_outputs=True), f"sub{number}", 0
+        self.inputs = [
+            self.plan.input_base[i.name] + k for i in function.inputs for k in range(i.size)
+        ]  # slots in its own memory
+        self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
+
+
+@dataclass(frozen=True)
+class Calling:
+    """A call of a subroutine: slots of its arguments, and the first one of its results, in the caller's memory."""
+
+    subroutine: Subroutine
+    arguments: list[int]
+    base: int
+
+
+Part = list[Step] | Looped | Product | Calling
 
 
 class Plan:
@@ -71,6 +93,8 @@ class Plan:
         self.size = 0
         self.input_base: dict[str, int] = {}
         self._products: dict[int, Product] = {}  # by the id of their block
+        self.subroutines: dict[int, Subroutine] = {}  # by the id of their function
+        self._calls: dict[int, Calling] = {}  # by the id of the call
         for i in function.inputs:
             self.input_base[i.name] = self._take(i.size)
         order = function.schedule()
@@ -106,7 +130,7 @@ class Plan:
             self.slots[node.id] = loop.slot(index, which, self.group)
 
     def _cut(self, steps: list[Step]) -> None:
-        """Parts of at most PART steps, and between them the products of matrices, each where its first entry is due."""
+        """Parts of at most PART steps; between them products and calls, each where the first of its results is due."""
         current: list[Step] = []
         for step in steps:
             if step.op == "dot":
@@ -116,6 +140,14 @@ class Plan:
                     current = []
                     self._place_product(block)
                 self.slots[step.node.id] = self._products[id(block)].slot(i, j)
+                continue
+            if step.op == "result":
+                called, k = step.node.value
+                if id(called) not in self._calls:
+                    self._finish(current)
+                    current = []
+                    self._place_call(called)
+                self.slots[step.node.id] = self._calls[id(called)].base + k
                 continue
             current.append(step)
             if len(current) == PART:
@@ -134,6 +166,20 @@ class Plan:
                 self.slots[node.id] = self._take(1)
         made.base = self._take(made.size, align=self.group)
         self.parts.append(made)
+
+    def _place_call(self, called: Called) -> None:
+        function = called.function
+        if id(function) not in self.subroutines:
+            made = self.subroutines[id(function)] = Subroutine(function, self.group, len(self.subroutines))
+            made.base = self._take(made.plan.size, align=self.group)
+        for node in called.args:
+            if node.id not in self.slots:
+                self.slots[node.id] = self._take(1)
+        subroutine = self.subroutines[id(function)]
+        base = self._take(len(subroutine.results))
+        calling = Calling(subroutine, [self.slots[node.id] for node in called.args], base)
+        self._calls[id(called)] = calling
+        self.parts.append(calling)
 
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""
