@@ -48,5 +48,5 @@ def _line(
     row, k = np.argwhere(over)[0]
     limit = high[k] if x[row, k] > high[k] else low[k]
     others = int(over.any(axis=0).sum()) - 1
-    more = f" ({others} more {'joint' if others == 1 else 'joints'} exceed theirs)" if others else ""
+    more = f" ({others} more {'joint exceeds its' if others == 1 else 'joints exceed theirs'})" if others else ""
     return f"{what} of {names[k]!r} exceeded at t = {t[row]:.4g} s: {x[row, k]:.4g}, limit {limit:.4g}{more}; {note}"
