@@ -50,6 +50,21 @@ def test_a_slider_moves_the_robot(page) -> None:
         assert leaving(page, viewer) == [] and page.errors == []
 
 
+def test_a_slider_keeps_loops_closed(page) -> None:
+    robot = load("four_bar")
+    with robot.view() as viewer:
+        page.goto(viewer.url)
+        page.get_by_text(f"{robot.joints[0].name} [°]").wait_for()
+        scene = viewer.scenes[0]
+        np.testing.assert_allclose(robot.close_loops(scene.q).q, scene.q, atol=1e-9)
+        field = page.locator("input[type=text], input[inputmode]").first
+        field.fill("65")
+        field.press("Enter")
+        wait_until(lambda: abs(scene.q[0] - np.radians(65)) < 1e-3)
+        np.testing.assert_allclose(robot.close_loops(scene.q).q, scene.q, atol=1e-9)
+        assert page.errors == []
+
+
 def test_switches_draw_more(page) -> None:
     robot = load("quadruped")
     with robot.view() as viewer:

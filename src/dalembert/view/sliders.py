@@ -7,8 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.model import Body
 
+TRIES, NEAR = 30, 1e-4  # to close loops about a joint that is held, and how far it may be off [rad, m]
 TURN, REACH = 180.0, 2.0  # degrees and metres of a coordinate without limits
 AXES = {"ball": ("rx", "ry", "rz"), "free": ("rx", "ry", "rz", "x", "y", "z")}
 
@@ -16,7 +18,8 @@ AXES = {"ball": ("rx", "ry", "rz"), "free": ("rx", "ry", "rz", "x", "y", "z")}
 class Sliders:
     """The sliders of a robot in a folder of the panel; `changed(q)` is called when one moves.
 
-    Joints with a quaternion get the rotation vector and the position of what moves them from the neutral pose.
+    Joints with a quaternion get the rotation vector and the position of what moves them from the neutral pose. Where
+    the robot has loops, the other joints follow so that they stay closed.
     """
 
     def __init__(self, gui: Any, robot: Any, changed: Callable[[np.ndarray], None]) -> None:
@@ -25,8 +28,11 @@ class Sliders:
         for body in robot.model.independent:
             for index in range(body.joint.nv):
                 self._handles.append((body, index, *self._slider(gui, body, index)))
+        self._last = robot.neutral()
         reset = gui.add_button("Neutral")
-        reset.on_click(lambda _: self._take(robot.neutral()))
+        reset.on_click(lambda _: self._take(self._closed(robot.neutral())))
+        if robot.model.closures:
+            self._take(self._closed(robot.neutral()))
 
     def set(self, q: np.ndarray) -> None:
         """Move the sliders without calling back."""
@@ -43,6 +49,31 @@ class Sliders:
         self.set(q)
         self._changed(q)
 
+    def _moved(self, place: int) -> None:
+        """A slider was moved by hand; place: of its coordinate in q."""
+        if self._quiet:
+            return
+        if self._robot.model.closures:
+            self._take(self._closed(self._configuration(), place))
+        else:
+            self._changed(self._configuration())
+
+    def _closed(self, q: np.ndarray, place: int | None = None) -> np.ndarray:
+        """The loops closed, coordinate `place` kept if they allow; where they cannot be, the last that was shown."""
+        if not self._robot.model.closures:
+            return q
+        held = None if place is None else q[place]
+        try:
+            for _ in range(TRIES):
+                q = self._robot.close_loops(q).q
+                if held is None or abs(q[place] - held) < NEAR:
+                    break
+                q = np.where(np.arange(len(q)) == place, held, q)
+            self._last = self._robot.close_loops(q).q
+        except DalembertError:
+            pass
+        return self._last
+
     def _slider(self, gui: Any, body: Body, index: int) -> tuple[float, Any]:
         joint = body.joint
         turns = joint.units[index] == "rad"
@@ -57,7 +88,7 @@ class Sliders:
         label = f"{joint.name} {part}".strip() + (" [°]" if turns else " [m]")
         start = float(np.clip(0.0, low, high))
         handle = gui.add_slider(label, float(low), float(high), step, start)
-        handle.on_update(lambda _: None if self._quiet else self._changed(self._configuration()))
+        handle.on_update(lambda _: self._moved(body.q.start + index))
         return scale, handle
 
     def _configuration(self) -> np.ndarray:
