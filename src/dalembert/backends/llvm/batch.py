@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from . import threads
-from .fastcall import FAST_WORK
+from .fastcall import FAST_WORK, address
 
 CONVERTED = 4096  # rows converted at a time when an input cannot be read in place
 CHUNKS_PER_THREAD = 4  # so that a thread that was held up leaves its share to the others
@@ -48,10 +48,10 @@ class Rows:
     def read(self, begin: int, end: int) -> tuple[int, int, np.ndarray]:
         """(address of row 0 as the kernel counts, stride, owner) that are valid for rows begin…end−1."""
         if self.stride is not None:
-            return self.array.ctypes.data, self.stride, self.array
+            return address(self.array), self.stride, self.array
         rows = np.empty((end - begin, self.array.shape[-1]), self.dtype)
         rows[...] = self.array[_index(self.batch, begin, end)]
-        return rows.ctypes.data - begin * self.row_bytes, self.row_bytes, rows
+        return address(rows) - begin * self.row_bytes, self.row_bytes, rows
 
 
 class Results:
@@ -64,9 +64,9 @@ class Results:
     def place(self, begin: int, end: int) -> tuple[int, np.ndarray]:
         """(address of row 0 as the kernel counts, where it writes) for rows begin…end−1."""
         if self.dense:
-            return self.array.ctypes.data, self.array
+            return address(self.array), self.array
         rows = np.empty((end - begin, *self.shape), self.array.dtype)
-        return rows.ctypes.data - begin * prod(self.shape) * rows.itemsize, rows
+        return address(rows) - begin * prod(self.shape) * rows.itemsize, rows
 
     def keep(self, rows: np.ndarray, begin: int, end: int) -> None:
         """Take over what was written."""

@@ -25,6 +25,7 @@ from dalembert.errors import DalembertError
 from . import builtin_ir
 
 MAX_INPUTS, MAX_DIMS = 16, 4
+_Word = ctypes.c_size_t
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
 
 # words of the table
@@ -187,6 +188,11 @@ def symbols() -> dict[str, int] | None:
     except (ImportError, AttributeError, ValueError):
         return None
     return found if api[2] == id(np.ndarray) and _layout_is_known() else None
+
+
+def address(a: np.ndarray) -> int:
+    """Where the numbers of an array lie: what a.ctypes.data tells, in a tenth of its time."""
+    return a.ctypes.data if symbols() is None else _Word.from_address(id(a) + 16).value
 
 
 def _switched_on() -> bool:

@@ -109,7 +109,7 @@ class Kernel:
     def run_one(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> int:
         """One state: dense inputs (size,) and outputs of one float type. Returns the status."""
         code = self.executable("one", ELEMENT[outs[0].dtype])
-        inputs, outputs = ((_ADDRESS * len(x))(*[a.ctypes.data for a in x]) for x in (arrays, outs))
+        inputs, outputs = ((_ADDRESS * len(x))(*map(fastcall.address, x)) for x in (arrays, outs))
         return code.call(inputs, outputs)
 
     def run_row(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray], passes: int = 1) -> int:
@@ -117,7 +117,7 @@ class Kernel:
         dtype = outs[0].dtype
         code = self.executable("batch", ELEMENT[dtype])
         rows = [np.ascontiguousarray(a, dtype) for a in arrays]
-        inputs, outputs = ((_ADDRESS * len(x))(*[a.ctypes.data for a in x]) for x in (rows, outs))
+        inputs, outputs = ((_ADDRESS * len(x))(*map(fastcall.address, x)) for x in (rows, outs))
         return code.call(inputs, (ctypes.c_int64 * len(rows))(), outputs, 0, 1, passes)
 
     def run_batch(

@@ -33,20 +33,27 @@ class Fixed:
             if u.ndim == 2:
                 inputs["u"] = u[number : number + passes].reshape(1, -1)
             made = self.programs.steps(not thin, u.ndim == 2)(inputs, passes=passes)
-            begin = State(t0 + number * h, q, e)
-            number += passes
-            if thin:
-                ends, q_all, e_all = np.array([number]), made["q_next"], made["e_next"]
-            else:
-                keep = np.unique(np.append(np.arange(stride - 1, passes, stride), passes - 1))
-                ends, q_all, e_all = number - passes + 1 + keep, made["q_next"][0, keep], made["e_next"][0, keep]
+            keep = np.arange(0 if thin else stride - 1, 1 if thin else passes, stride)  # of the rows that were made
+            if not thin and (not len(keep) or keep[-1] != passes - 1):
+                keep = np.append(keep, passes - 1)
+            ends = number + (passes if thin else 1) + keep
             t = np.where(ends == count, stop, t0 + ends * h)
-            made_t, made_q, made_e = np.append(begin.t, t), np.append(q[None], q_all, 0), np.append(e[None], e_all, 0)
+            rows_q, rows_e = (made[n] if thin else made[n][0] for n in ("q_next", "e_next"))
+            nodes_q, nodes_e = _after(q, rows_q, keep), _after(e, rows_e, keep)
             given = u[ends - 1] if u.ndim == 2 else None
-            yield finite(Chunk(made_t, made_q, made_e, u=given, steps=passes))
-            q, e = q_all[-1], e_all[-1]
+            yield finite(Chunk(_after(t0 + number * h, t), nodes_q, nodes_e, u=given, steps=passes))
+            number += passes
+            q, e = nodes_q[-1], nodes_e[-1]
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": u}
         made = self.programs.steps(False, False)(inputs)
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
+
+
+def _after(first: np.ndarray | float, rows: np.ndarray, keep: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """`first`, and below it some of the rows."""
+    chosen = rows[keep]
+    made = np.empty((len(chosen) + 1, *chosen.shape[1:]))
+    made[0], made[1:] = first, chosen
+    return made
