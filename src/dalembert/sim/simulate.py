@@ -284,14 +284,9 @@ def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:
 
 
 def _check_settings(duration: Any, step: Any, rtol: Any, atol: Any, record: Any) -> None:
-    for name, value, least in (
-        ("duration", duration, 0.0),
-        ("step", step, 0.0),
-        ("rtol", rtol, 0.0),
-        ("atol", atol, 0.0),
-        ("record", record, 0.0),
-    ):
+    given = {"duration": duration, "step": step, "rtol": rtol, "atol": atol, "record": record}
+    for name, value in given.items():
         if value is None and name in ("step", "record"):
             continue
-        if not (isinstance(value, (int, float, np.number)) and least < float(value) < np.inf):
+        if not (isinstance(value, (int, float, np.number)) and 0.0 < float(value) < np.inf):
             raise DalembertError(f"simulate: {name} is {value!r}, expected a number above 0")

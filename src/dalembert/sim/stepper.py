@@ -22,7 +22,8 @@ class Stepper:
     """q, v = stepper(q, v, tau): the state after one step of `step` [s], tau (…, nv) held [N·m, N], 0 if left out.
 
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
-    check. `call` is the function behind it, whose result is [q; v] in one array.
+    check. Where the Newton iteration of an implicit integrator does not settle, as always in float32, the state is NaN.
+    `call` is the function behind it, whose result is [q; v] in one array.
     """
 
     def __init__(self, model: Model, step: float, integrator: str, elements: Sequence[Element]) -> None:

@@ -143,7 +143,7 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
         b.store(b.load(memory, slot), own, place)
     b.call(subroutine.name, "void", ("ptr", own))
     for k, place in enumerate(subroutine.results):
-        b.store(b.load(own, place), memory, calling.base + k)
+        b.store(b.load(own, place), memory, calling.slot(k))
 
 
 def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:

@@ -6,7 +6,7 @@ which are computed in loops, values that pass from one part to another, and outp
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -61,9 +61,7 @@ class Subroutine:
 
     def __init__(self, function: Function, group: int, number: int) -> None:
         self.plan, self.name, self.base = Plan(function, group, keep_outputs=True), f"sub{number}", 0
-        self.inputs = [
-            self.plan.input_base[i.name] + k for i in function.inputs for k in range(i.size)
-        ]  # slots in its own memory
+        self.inputs = [self.plan.input_base[i.name] + k for i in function.inputs for k in range(i.size)]  # own slots
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
 
 
@@ -74,6 +72,10 @@ class Calling:
     subroutine: Subroutine
     arguments: list[int]
     base: int
+
+    def slot(self, k: int) -> int:
+        """Of a result."""
+        return self.base + k
 
 
 Part = list[Step] | Looped | Product | Calling
@@ -92,9 +94,8 @@ class Plan:
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
         self.size = 0
         self.input_base: dict[str, int] = {}
-        self._products: dict[int, Product] = {}  # by the id of their block
         self.subroutines: dict[int, Subroutine] = {}  # by the id of their function
-        self._calls: dict[int, Calling] = {}  # by the id of the call
+        self._wholes: dict[int, Product | Calling] = {}  # by the id of what they compute at once
         for i in function.inputs:
             self.input_base[i.name] = self._take(i.size)
         order = function.schedule()
@@ -110,9 +111,7 @@ class Plan:
             else:
                 self._cut(part)
         kept = [n for o in function.outputs for n in o.nodes if keep_outputs or n.op == "const"]
-        for node in (*kept, *function.guards):
-            if node.id not in self.slots:
-                self.slots[node.id] = self._take(1)
+        self._in_memory((*kept, *function.guards))
         self.constants = [n for n in order if n.op == "const" and n.id in self.slots]
         self._place_shared_values()
 
@@ -122,9 +121,7 @@ class Plan:
         return start
 
     def _place_loop(self, loop: Looped) -> None:
-        for argument in loop.arguments:
-            if argument.id not in self.slots:
-                self.slots[argument.id] = self._take(1)
+        self._in_memory(loop.arguments)
         loop.base = self._take(loop.size(self.group), align=self.group)
         for node, index, which in loop.results:
             self.slots[node.id] = loop.slot(index, which, self.group)
@@ -133,21 +130,15 @@ class Plan:
         """Parts of at most PART steps; between them products and calls, each where the first of its results is due."""
         current: list[Step] = []
         for step in steps:
-            if step.op == "dot":
-                block, i, j = step.node.value
-                if id(block) not in self._products:
+            if step.op in ("dot", "result"):
+                whole, *place = step.node.value
+                if id(whole) not in self._wholes:
                     self._finish(current)
                     current = []
-                    self._place_product(block)
-                self.slots[step.node.id] = self._products[id(block)].slot(i, j)
-                continue
-            if step.op == "result":
-                called, k = step.node.value
-                if id(called) not in self._calls:
-                    self._finish(current)
-                    current = []
-                    self._place_call(called)
-                self.slots[step.node.id] = self._calls[id(called)].base + k
+                    made = self._product(whole) if step.op == "dot" else self._calling(whole)
+                    self._wholes[id(whole)] = made
+                    self.parts.append(made)
+                self.slots[step.node.id] = self._wholes[id(whole)].slot(*place)
                 continue
             current.append(step)
             if len(current) == PART:
@@ -159,27 +150,27 @@ class Plan:
         if part:
             self.parts.append(part)
 
-    def _place_product(self, block: Block) -> None:
-        made = self._products[id(block)] = Product(block, self.group)
-        for node in block.nodes:  # its entries are read from memory
+    def _in_memory(self, nodes: Iterable[Scalar]) -> None:
+        """Give slots to what is read from memory."""
+        for node in nodes:
             if node.id not in self.slots:
                 self.slots[node.id] = self._take(1)
-        made.base = self._take(made.size, align=self.group)
-        self.parts.append(made)
 
-    def _place_call(self, called: Called) -> None:
+    def _product(self, block: Block) -> Product:
+        made = Product(block, self.group)
+        self._in_memory(block.nodes)
+        made.base = self._take(made.size, align=self.group)
+        return made
+
+    def _calling(self, called: Called) -> Calling:
         function = called.function
         if id(function) not in self.subroutines:
             made = self.subroutines[id(function)] = Subroutine(function, self.group, len(self.subroutines))
             made.base = self._take(made.plan.size, align=self.group)
-        for node in called.args:
-            if node.id not in self.slots:
-                self.slots[node.id] = self._take(1)
+        self._in_memory(called.args)
         subroutine = self.subroutines[id(function)]
-        base = self._take(len(subroutine.results))
-        calling = Calling(subroutine, [self.slots[node.id] for node in called.args], base)
-        self._calls[id(called)] = calling
-        self.parts.append(calling)
+        arguments = [self.slots[node.id] for node in called.args]
+        return Calling(subroutine, arguments, self._take(len(subroutine.results)))
 
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""

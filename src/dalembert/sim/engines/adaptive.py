@@ -31,20 +31,22 @@ class Adaptive:
     ) -> Iterator[Chunk]:
         ends, rows = (np.array([stop]), u[None]) if u.ndim == 1 else (u[:, -1], u[:, :-1])
         h = min(self.h or FIRST_STEP, ends[0] - state.t, self.most)
-        clock = np.array(adaptive.Clock(state.t, h, fresh=1.0), float)
+        clock = adaptive.Clock(state.t, h, fresh=1.0)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
         passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
-        carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
-        while clock[0] < stop:
-            clock[5] = 0.0
+        carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "row": np.zeros(1)}
+        carried["clock"] = np.array(clock, float)
+        while clock.t < stop:
             given = {"limits": limits, "stop": ends, "u": rows.ravel()}
             made = self.programs.attempts(carried | given, passes=passes)
             carried = {n: made[f"{n}_next"][0] for n in carried}
-            clock, start = carried["clock"], made["start"][0, : int(carried["clock"][5])]
+            clock = adaptive.Clock(*carried["clock"])
+            carried["clock"] = np.array(clock._replace(tries=0.0))
+            start = made["start"][0, : int(clock.tries)]
             taken = np.flatnonzero(start[:, 1] > 0.5)
             chunk = Chunk(
-                _with_end(start[:, 0], taken, clock[0]),
+                _with_end(start[:, 0], taken, clock.t),
                 _with_end(made["q_start"][0], taken, carried["q"]),
                 _with_end(made["e_start"][0], taken, carried["e"]),
                 dense=not self.lands,
@@ -53,11 +55,11 @@ class Adaptive:
                 steps=len(taken),
             )
             yield chunk
-            if clock[4] > 0.5:
+            if clock.failed > 0.5:
                 finite = np.all(np.isfinite(carried["k"]))
                 why = f"the step became smaller than {least:.1e} s" if finite else "the acceleration is not finite"
                 raise Trouble(chunk.end, why)
-        self.h = clock[1]
+        self.h = float(clock.h)
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         clock, stop = np.array(adaptive.Clock(state.t, h, fresh=1.0), float), np.array([state.t + h])

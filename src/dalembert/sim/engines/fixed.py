@@ -33,13 +33,13 @@ class Fixed:
             if u.ndim == 2:
                 inputs["u"] = u[number : number + passes].reshape(1, -1)
             made = self.programs.steps(not thin, u.ndim == 2)(inputs, passes=passes)
-            keep = np.arange(0 if thin else stride - 1, 1 if thin else passes, stride)  # of the rows that were made
-            if not thin and (not len(keep) or keep[-1] != passes - 1):
-                keep = np.append(keep, passes - 1)
-            ends = number + (passes if thin else 1) + keep
+            kept = np.arange(stride, passes + 1, stride)  # the steps of this chunk that end at a node
+            if not len(kept) or kept[-1] != passes:
+                kept = np.append(kept, passes)
+            ends = number + kept
             t = np.where(ends == count, stop, t0 + ends * h)
-            rows_q, rows_e = (made[n] if thin else made[n][0] for n in ("q_next", "e_next"))
-            nodes_q, nodes_e = _after(q, rows_q, keep), _after(e, rows_e, keep)
+            q_all, e_all = (made[n] if thin else made[n][0, kept - 1] for n in ("q_next", "e_next"))
+            nodes_q, nodes_e = _after(q, q_all), _after(e, e_all)
             given = u[ends - 1] if u.ndim == 2 else None
             yield finite(Chunk(_after(t0 + number * h, t), nodes_q, nodes_e, u=given, steps=passes))
             number += passes
@@ -51,9 +51,8 @@ class Fixed:
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 
-def _after(first: np.ndarray | float, rows: np.ndarray, keep: np.ndarray | slice = slice(None)) -> np.ndarray:
-    """`first`, and below it some of the rows."""
-    chosen = rows[keep]
-    made = np.empty((len(chosen) + 1, *chosen.shape[1:]))
-    made[0], made[1:] = first, chosen
+def _after(first: np.ndarray | float, rows: np.ndarray) -> np.ndarray:
+    """`first`, and the rows below it."""
+    made = np.empty((len(rows) + 1, *rows.shape[1:]))
+    made[0], made[1:] = first, rows
     return made

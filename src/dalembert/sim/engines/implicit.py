@@ -33,20 +33,21 @@ class Implicit:
         stride = 1 if every else stride
         h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
         passes = WATCHED_CHUNK if every else LONGEST_CHUNK
-        clock = np.array(implicit.Clock())
-        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock}
+        clock = implicit.Clock()
+        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": np.array(clock)}
         begin, first = state, 0.0
         while first < count:
-            before, clock[4] = clock[0], 0.0
+            before = clock.steps
             goal = min(first + stride, count) if thin else count
             given = {"timing": np.array([state.t, h, goal]), "u": u}
             made = self.programs.newton(not thin)(carried | given, passes=passes)
             carried = {n: made[f"{n}_next"][0] for n in carried}
-            clock = carried["clock"]
+            clock = implicit.Clock(*carried["clock"])
+            carried["clock"] = np.array(clock._replace(passes=0.0))
             if thin:
-                q_all, e_all, done = carried["q"][None], carried["e"][None], clock[:1]
+                q_all, e_all, done = carried["q"][None], carried["e"][None], np.array([clock.steps])
             else:
-                q_all, e_all, done = (made[n][0, : int(clock[4])] for n in ("q_made", "e_made", "done"))
+                q_all, e_all, done = (made[n][0, : int(clock.passes)] for n in ("q_made", "e_made", "done"))
                 done = done[:, 0]
             taken = np.flatnonzero(np.diff(done, prepend=before) > 0.5)
             kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
@@ -56,9 +57,9 @@ class Implicit:
                 chunk = finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)))
                 begin, first = chunk.end, done[kept[-1]]
                 yield chunk
-            if clock[3] > 0.5:
-                where = State(state.t + clock[0] * h, carried["q"], carried["e"])
-                raise Trouble(where, f"Newton's iteration did not settle (last change {clock[2]:.1e})")
+            if clock.failed > 0.5:
+                where = State(state.t + clock.steps * h, carried["q"], carried["e"])
+                raise Trouble(where, f"Newton's iteration did not settle (last change {clock.change:.1e})")
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
