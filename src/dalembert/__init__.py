@@ -23,11 +23,11 @@ from .version import __version__
 if TYPE_CHECKING:
     from .formats.ledger import Finding
     from .sim import elements
-    from .sim.events import Event
-    from .sim.laws import Sampled
-    from .sim.rollout import Rollout
-    from .sim.run import Run
-    from .sim.save import load_run
+    from .sim.rollout.rollout import Rollout
+    from .sim.run.events import Event
+    from .sim.run.run import Run
+    from .sim.run.save import load_run
+    from .sim.system.laws import Sampled
     from .trajectories import Trajectory, read_trajectory, write_trajectory
 
 __all__ = [
@@ -66,14 +66,14 @@ __all__ = [
 
 # rooms that take time to load: files need an XML library, runs the compiler
 _LATER = {
-    "Event": "sim.events",
+    "Event": "sim.run.events",
     "Finding": "formats.ledger",
-    "Rollout": "sim.rollout",
-    "Run": "sim.run",
-    "Sampled": "sim.laws",
+    "Rollout": "sim.rollout.rollout",
+    "Run": "sim.run.run",
+    "Sampled": "sim.system.laws",
     "Trajectory": "trajectories",
     "elements": "sim.elements",
-    "load_run": "sim.save",
+    "load_run": "sim.run.save",
     "read_trajectory": "trajectories",
     "write_trajectory": "trajectories",
 }

@@ -44,10 +44,10 @@ class Loops(Evaluation):
 
         Newton's method, each step as small as it can be. None found is an error that names the loop.
         """
-        from dalembert.sim.compiled import programs
-        from dalembert.sim.engines import State
-        from dalembert.sim.initial import closed_start
-        from dalembert.sim.laws import drive
+        from dalembert.sim.run.compiled import programs
+        from dalembert.sim.run.engines import State
+        from dalembert.sim.run.initial import closed_start
+        from dalembert.sim.system.laws import drive
 
         q = np.asarray(q, float)
         v = np.zeros(self.model.nv) if v is None else np.asarray(v, float)

@@ -12,12 +12,12 @@ import numpy as np
 from dalembert.evaluation import Evaluation
 
 if TYPE_CHECKING:
-    from dalembert.sim.advice import StepAdvice
     from dalembert.sim.elements import Element
-    from dalembert.sim.events import Event
-    from dalembert.sim.rollout import Rollout
-    from dalembert.sim.run import Run
-    from dalembert.sim.stepper import Stepper
+    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.stepper import Stepper
+    from dalembert.sim.run.advice import StepAdvice
+    from dalembert.sim.run.events import Event
+    from dalembert.sim.run.run import Run
 
 
 class Simulation(Evaluation):
@@ -52,7 +52,7 @@ class Simulation(Evaluation):
         the processor; the run is NumPy's.
         A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
         """
-        from dalembert.sim.simulate import simulate
+        from dalembert.sim.run.simulate import simulate
 
         run = simulate(
             self.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, events, progress
@@ -67,7 +67,7 @@ class Simulation(Evaluation):
         step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
         without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes.
         """
-        from dalembert.sim.stepper import Stepper
+        from dalembert.sim.rollout.stepper import Stepper
 
         return Stepper(self.model, step, integrator, elements)
 
@@ -96,7 +96,7 @@ class Simulation(Evaluation):
         Arrays of CuPy, PyTorch and JAX come back as their own kind, computed where they lie, with gradients in q, v,
         torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
         """
-        from dalembert.sim.rollout import rollout
+        from dalembert.sim.rollout.rollout import rollout
 
         return rollout(self.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check)
 
@@ -108,7 +108,7 @@ class Simulation(Evaluation):
         From the eigenvalues λ of the equations of motion: stable while |λ| step stays within the integrator's bounds,
         for an oscillation and "semi-implicit" step ≤ 2/ω.
         """
-        from dalembert.sim.advice import advise
+        from dalembert.sim.run.advice import advise
 
         return advise(self.model, q, np.zeros(self.model.nv) if v is None else v, integrator, tuple(elements))
 

@@ -14,11 +14,11 @@ from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 from dalembert.quantities import GROUPS, checked
 
-from .elements.base import Element
-from .laws import Sampled, drive
+from ..elements.base import Element
+from ..system.laws import Sampled, drive
+from ..system.system import Law
 from .motions import Motions
 from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
-from .system import Law
 
 KEPT = 64  # motions of one stepping
 

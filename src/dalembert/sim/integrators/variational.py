@@ -28,9 +28,9 @@ from dalembert.model import Model
 from dalembert.quantities import Options
 from dalembert.quantities.tangent import differentiated, pulled
 
+from ..system.system import System
 from .implicit import Attempt
 from .linear import solve
-from .system import System
 
 
 @differentiated

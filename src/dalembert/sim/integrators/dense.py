@@ -12,9 +12,9 @@ import numpy as np
 
 from dalembert.algorithms import displacement_rate, integrate
 
+from ..program import Program
+from ..system.system import System
 from .explicit import Stages, weighted
-from .program import Program
-from .system import System
 from .tableaux import Tableau
 
 

@@ -11,10 +11,10 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError
 
+from ..elements.limits import HardStop, limits
+from ..system.system import System, labels
 from .compiled import Programs
-from .elements.limits import HardStop, limits
 from .engines import Chunk, Engine, State
-from .system import System, labels
 
 
 @dataclass(frozen=True)

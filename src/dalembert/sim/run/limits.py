@@ -8,9 +8,9 @@ import numpy as np
 
 from dalembert.model import Model
 
-from .elements.base import Element
-from .elements.drive import Motor
-from .elements.limits import HardStop, SoftLimit
+from ..elements.base import Element
+from ..elements.drive import Motor
+from ..elements.limits import HardStop, SoftLimit
 
 SLACK = 1e-9  # relative: a joint that starts on its limit is within it
 

@@ -16,7 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.graph import trace
 from dalembert.model import Model
 
-from .failure import SimulationError
+from ..failure import SimulationError
 from .system import Law
 
 

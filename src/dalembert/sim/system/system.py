@@ -15,7 +15,7 @@ from dalembert.algorithms.passive import spring_energy
 from dalembert.math import tanh
 from dalembert.model import Joint, Model
 
-from .elements.base import Action, Element, Situation
+from ..elements.base import Action, Element, Situation
 from .holding import Rows, active_forces, closing_rows, held_rows, joined
 
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau

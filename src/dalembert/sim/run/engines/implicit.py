@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from .. import implicit
+from ...integrators import implicit
 from ..compiled import Programs
 from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble, finite, strides
 

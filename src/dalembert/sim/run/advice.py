@@ -9,11 +9,11 @@ import numpy as np
 from dalembert.algorithms import integrate
 from dalembert.model import Model
 
+from ..elements.base import Element
+from ..system.laws import drive
+from ..system.system import System
 from .compiled import ADAPTIVE, IMPLICIT, Programs, programs
-from .elements.base import Element
 from .engines import State, Trouble
-from .laws import drive
-from .system import System
 
 # |λ| h up to which an integrator is stable on the axes of the complex plane: (oscillation, decay)
 STABLE = {

@@ -7,11 +7,11 @@ from typing import Any
 
 import numpy as np
 
+from ..program import Program
+from ..system.shared import shared
+from ..system.system import System
 from .explicit import runge_kutta, semi_implicit
 from .implicit import implicit_velocity
-from .program import Program
-from .shared import shared
-from .system import System
 from .tableaux import TABLEAUX
 
 MANY = 4  # stages from which on they may share their code

@@ -13,7 +13,7 @@ import numpy as np
 
 from dalembert.algorithms import displacement_rate, integrate
 
-from .system import System
+from ..system.system import System
 from .tableaux import Tableau
 
 

@@ -6,9 +6,9 @@ import numpy as np
 
 from dalembert import algorithms
 
+from ..failure import SimulationError
 from .compiled import Programs
 from .engines import State
-from .failure import SimulationError
 
 CLOSED = 1e-10  # residual [m or rad] of a loop that is closed
 SAID = 1e-6  # displacement above which the log tells of it

@@ -12,10 +12,10 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.graph import trace
 from dalembert.model import Model
 
-from .elements.base import Element
+from ..elements.base import Element
+from ..system.system import System
 from .rollout import check_elements
 from .stepping import INTEGRATORS
-from .system import System
 
 
 class Stepper:

@@ -9,14 +9,14 @@ from typing import Any
 from dalembert.errors import unknown
 from dalembert.model import Model
 
-from . import adaptive, dense, fixed, implicit
-from .called import CalledSystem
-from .elements.base import Element
-from .laws import Drive
-from .program import Program
-from .system import System
-from .tableaux import TABLEAUX, Tableau
-from .variational import variational
+from ..elements.base import Element
+from ..integrators import adaptive, dense, fixed, implicit
+from ..integrators.tableaux import TABLEAUX, Tableau
+from ..integrators.variational import variational
+from ..program import Program
+from ..system.called import CalledSystem
+from ..system.laws import Drive
+from ..system.system import System
 
 IMPLICIT = {"implicit-midpoint": implicit.midpoint, "variational": variational}
 ADAPTIVE = tuple(name for name, method in TABLEAUX.items() if method.adaptive)

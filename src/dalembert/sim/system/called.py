@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .program import Program
+from ..program import Program
 from .system import Law, System
 
 

@@ -13,7 +13,7 @@ from dalembert.backends.cuda.kernel import Array
 from dalembert.compile import check_quaternions, is_single
 from dalembert.errors import DalembertError
 
-from .failure import SimulationError
+from ..failure import SimulationError
 from .stepping import Stepping
 
 # Places among the numbers that a device keeps. DUMP is written and not read; from NUMBERS on, for every record, the

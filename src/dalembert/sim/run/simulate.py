@@ -13,15 +13,15 @@ from dalembert.errors import DalembertError
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
+from ..elements.base import Element
+from ..elements.limits import HardStop
+from ..failure import SimulationError
+from ..system.laws import Checked, Drive, drive
 from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
-from .elements.base import Element
-from .elements.limits import HardStop
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
 from .events import Event, Watch
-from .failure import SimulationError
 from .initial import closed_start
-from .laws import Checked, Drive, drive
 from .ledger import Ledger
 from .limits import beyond_limits
 from .progress import Progress

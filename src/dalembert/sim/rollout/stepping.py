@@ -21,11 +21,11 @@ from dalembert.math import logical_and, where
 from dalembert.model import Model
 from dalembert.quantities import GROUPS
 
-from .elements.base import Element
-from .fixed import STEPS
-from .implicit import midpoint, solved
-from .system import Law, System
-from .variational import variational
+from ..elements.base import Element
+from ..integrators.fixed import STEPS
+from ..integrators.implicit import midpoint, solved
+from ..integrators.variational import variational
+from ..system.system import Law, System
 
 NEWTON = {
     "implicit-midpoint": partial(solved, method=midpoint),

@@ -16,11 +16,11 @@ from dalembert.algorithms import integrate
 from dalembert.math import abs as absolute
 from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
 
+from ..program import Program
+from ..system.shared import shared
+from ..system.system import System
 from .dense import polynomial
 from .explicit import stages, weighted
-from .program import Program
-from .shared import shared
-from .system import System
 from .tableaux import Tableau
 
 SHRINK, GROW, SAFETY = 0.2, 8.0, 0.9

@@ -23,10 +23,10 @@ from dalembert.graph import Scalar, jacobian, substitute
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
-from .holding import active_forces
+from ..program import Program
+from ..system.holding import active_forces
+from ..system.system import System
 from .linear import solve_saddle
-from .program import Program
-from .system import System
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from ..integrators.dense import interpolated, on_polynomials
 from .compiled import Programs
-from .dense import interpolated, on_polynomials
 from .engines import Chunk, Engine, State
 
 
