@@ -21,17 +21,18 @@ class CalledSystem(System):
 
     @cached_property
     def _rates(self) -> Program:
-        twin = System(self.model, self.elements, None, driven=True, ledger=self.ledger)
+        twin = System(self.model, self.elements, None, driven=True, ledger=self.ledger, holding=self.holding)
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
             return {"rates": twin.rates(t[0], q, e, u)}
 
         sizes = {"t": 1, "q": self.model.nq, "e": self.ne, "u": self.nu}
-        return Program("rates", self.identity, sizes, {"rates": (self.ne,)}, compute, lanes=1)
+        identity = None if self.identity is None else f"{self.identity} {self.holding}"
+        return Program("rates", identity, sizes, {"rates": (self.ne,)}, compute, lanes=1)
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ė (ne,) of numbers."""
         assert self.function is not None
-        tau = self.function(t, q, e[: self.model.nv])
+        tau = self.function(t, q, self.layout.velocity(e))
         given = np.concatenate([tau, np.zeros(self.model.nv + 1)])
         return self._rates({"t": np.array([float(t)]), "q": q, "e": e, "u": given})["rates"][0]
