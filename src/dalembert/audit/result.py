@@ -13,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.robot import Robot
 
 from . import inertia, laws, motors, structure  # noqa: F401  (their rules enter the list)
 from .rule import RULES, SEVERITIES, Found, Rule, Severity
@@ -95,7 +96,7 @@ class Audit:
 
 
 def run_audit(
-    robot: Any,
+    robot: Robot,
     *,
     payload: float = 0.0,
     frame: str | None = None,

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.model import Body, Model, Part
+from dalembert.robot import Robot
 
 from .shapes import Measured, measure
 
@@ -21,7 +22,7 @@ EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 class Subject:
     """A robot under audit. payload [kg] is held at `frame` (default: the last one) when motors are asked."""
 
-    robot: Any  # a Robot; that class lies above this room
+    robot: Robot
     payload: float = 0.0
     frame: str | None = None
     log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
@@ -32,12 +33,12 @@ class Subject:
         return self.robot.model
 
     @cached_property
-    def tree(self) -> Any:
+    def tree(self) -> Robot:
         """The robot without what closes its loops: laws of the tree are asked of it."""
         return self.robot.without("loops") if self.model.closures else self.robot
 
     @cached_property
-    def bare(self) -> Any:
+    def bare(self) -> Robot:
         """The rigid tree alone, whose energy is kept."""
         return self.robot.without(*EFFECTS)
 

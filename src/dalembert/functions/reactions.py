@@ -9,10 +9,11 @@ from typing import Any, NamedTuple, Unpack
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.evaluation import Evaluation, Keywords
 from dalembert.interop import on_host
-from dalembert.quantities import Options
-from dalembert.structure import Wrench
+
+from .catalogue import Options
+from .evaluation import Evaluation, Keywords
+from .structure import Wrench
 
 
 class Peak(NamedTuple):

@@ -7,8 +7,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.evaluation import Evaluation, Keywords
-from dalembert.structure import Wrench
+from .evaluation import Evaluation, Keywords
+from .structure import Wrench
 
 
 class Dynamics(Evaluation):

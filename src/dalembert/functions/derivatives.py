@@ -7,8 +7,8 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.evaluation import Evaluation, Keywords
-from dalembert.structure import ORIGIN, Wrench
+from .evaluation import Evaluation, Keywords
+from .structure import ORIGIN, Wrench
 
 
 class InverseDynamicsDerivatives(NamedTuple):

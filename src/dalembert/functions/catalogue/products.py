@@ -12,8 +12,8 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, generalized, loaded, open_tree
-from .tangent import differentiated, pulled, pushed
+from ..quantity import Options, Quantity, generalized, loaded, open_tree
+from ..tangent import differentiated, pulled, pushed
 
 torque, acceleration = loaded(algorithms.rnea), loaded(algorithms.forward_dynamics)
 

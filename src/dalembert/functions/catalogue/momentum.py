@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, fixed, loaded, open_tree, plain
+from ..quantity import Options, Quantity, fixed, loaded, open_tree, plain
 
 
 def _reactions(model: Model, options: Options, *inputs: np.ndarray) -> Any:

@@ -10,11 +10,13 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from .compile import Call, catalogued, is_single, is_traced, quantity_call, real_array
-from .errors import DalembertError, unknown
-from .interop import is_foreign
-from .model import Model
-from .quantities import CATALOGUE, LOAD, METHOD, LoadPlace, Options, checked
+from dalembert.compile import Call, is_single, is_traced, real_array
+from dalembert.errors import DalembertError, unknown
+from dalembert.interop import is_foreign
+from dalembert.model import Model
+
+from .calls import catalogued, quantity_call
+from .catalogue import CATALOGUE, LOAD, METHOD, LoadPlace, Options, checked
 from .structure import ORIGIN, Wrench
 
 # words of another library, and what is asked for with them here
@@ -73,7 +75,7 @@ class Evaluation:
 
     def _is_ours(self, name: str) -> bool:
         """Whether the method is our own: a subclass that overrides it stays in charge."""
-        return getattr(type(self), name).__module__.startswith(f"{__package__}.")
+        return getattr(type(self), name).__module__.startswith("dalembert.")
 
     def _framed(self, name: str, inputs: tuple[Any, ...], frame: str, point: Any, axes: str, keywords: Keywords) -> Any:
         """A quantity of a frame; at the frame's origin through its fast call once there is one."""

@@ -8,18 +8,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.compile import Call, function_call
+from dalembert.compile import Call
 from dalembert.errors import DalembertError
-from dalembert.evaluation import Evaluation
+
+from .calls import function_call
+from .evaluation import Evaluation
 
 CONSISTENT = 1e-6  # share of the forces, or of the accelerations, that may be left over
-
-
-class LoopState(NamedTuple):
-    """q (nq,) and v (nv,) with all loops closed."""
-
-    q: np.ndarray
-    v: np.ndarray
 
 
 class LoopDynamics(NamedTuple):
@@ -38,27 +33,6 @@ class LoopForces(NamedTuple):
 
 class Loops(Evaluation):
     """Dynamics of robots with closed loops."""
-
-    def close_loops(self, q: Any, v: Any = None) -> LoopState:
-        """The configuration near q (nq,) in which all loops are closed, and the velocity nearest to v that keeps them.
-
-        Newton's method, each step as small as it can be. None found is an error that names the loop.
-        """
-        from dalembert.sim.run.compiled import programs
-        from dalembert.sim.run.engines import State
-        from dalembert.sim.run.initial import closed_start
-        from dalembert.sim.system.laws import drive
-
-        q = np.asarray(q, float)
-        v = np.zeros(self.model.nv) if v is None else np.asarray(v, float)
-        if q.shape != (self.model.nq,) or v.shape != (self.model.nv,):
-            raise DalembertError(
-                f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({self.model.nq},) and "
-                f"({self.model.nv},) for robot {self.model.name!r}"
-            )
-        made = programs(self.model, (), drive(self.model, None, 1.0), "rk45")
-        state, _ = closed_start(made, State(0.0, q, v))
-        return LoopState(state.q, state.e[: self.model.nv])
 
     def loop_dynamics(
         self, q: Any, v: Any, tau: Any, *, threads: int | None = None, check: bool = True

@@ -15,10 +15,10 @@ from dalembert.graph import jacobian
 from dalembert.math import product
 from dalembert.model import Model
 
+from ..quantity import Options, Quantity, open_tree
+from ..tangent import differentiated, pulled, spread
 from .derivatives import forward_derivatives
 from .products import acceleration, torque
-from .quantity import Options, Quantity, open_tree
-from .tangent import differentiated, pulled, spread
 
 LARGEST = 40  # degrees of freedom, a humanoid without hands: the code grows with their square
 

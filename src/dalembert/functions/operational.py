@@ -11,10 +11,11 @@ import numpy as np
 
 from dalembert.compile import is_single, is_traced
 from dalembert.errors import DalembertError
-from dalembert.evaluation import Evaluation, Keywords, column
 from dalembert.interop import is_foreign
-from dalembert.quantities import LoadPlace, Options
-from dalembert.structure import ORIGIN, Wrench
+
+from .catalogue import LoadPlace, Options
+from .evaluation import Evaluation, Keywords, column
+from .structure import ORIGIN, Wrench
 
 PARTS = {"orientation": (0, 1, 2), "position": (3, 4, 5)}  # rows of a frame
 

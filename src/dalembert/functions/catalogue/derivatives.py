@@ -13,8 +13,8 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
 
-from .quantity import Options, Quantity, external_loads, framed, open_tree, plain, square
-from .tangent import differentiated, pulled, pushed, spread
+from ..quantity import Options, Quantity, external_loads, framed, open_tree, plain, square
+from ..tangent import differentiated, pulled, pushed, spread
 
 SMALL_ARM = 12  # degrees of freedom up to which Christoffel symbols are given: nv³ numbers
 

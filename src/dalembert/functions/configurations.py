@@ -8,7 +8,8 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
-from dalembert.evaluation import Evaluation, Keywords, column
+
+from .evaluation import Evaluation, Keywords, column
 
 
 class Configurations(Evaluation):

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Frame, Model
 
-from .quantity import Options, Quantity, loaded, open_tree, square
+from ..quantity import Options, Quantity, loaded, open_tree, square
 
 
 def tasked(algorithm: Callable[..., Any]) -> Callable[..., Any]:

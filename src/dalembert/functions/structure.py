@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .model import Coupled, Frame, Model
+from dalembert.model import Coupled, Frame, Model
 
 ORIGIN = (0.0, 0.0, 0.0)
 

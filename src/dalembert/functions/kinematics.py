@@ -6,8 +6,8 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.evaluation import Evaluation, Keywords
-from dalembert.structure import ORIGIN
+from .evaluation import Evaluation, Keywords
+from .structure import ORIGIN
 
 
 class Kinematics(Evaluation):

@@ -9,8 +9,8 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Model
 
-from . import lagrange
-from .quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, open_tree, plain, square
+from .. import lagrange
+from ..quantity import Options, Quantity, configuration, fixed, framed, generalized, loaded, open_tree, plain, square
 
 
 def _poses(model: Model, options: Options, q: np.ndarray) -> np.ndarray:

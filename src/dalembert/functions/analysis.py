@@ -10,14 +10,14 @@ import numpy as np
 from dalembert.algorithms import matrix_exponential
 from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
-from dalembert.evaluation import wrenches
 from dalembert.interop import on_host
-from dalembert.quantities import LOAD, open_tree
-from dalembert.structure import Wrench
 
+from .catalogue import LOAD, open_tree
 from .configurations import Configurations
 from .derivatives import Derivatives
 from .dynamics import Dynamics
+from .evaluation import wrenches
+from .structure import Wrench
 
 ZERO = float(np.finfo(float).eps) ** 0.5  # |λ| relative to the largest, below which λ is a double zero's round-off
 BALANCED = 1e-6  # relative error of a torque that is still said to hold the robot

@@ -11,9 +11,9 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
-from dalembert.evaluation import Evaluation
-from dalembert.quantities import Options, open_tree
 
+from .catalogue import Options, open_tree
+from .evaluation import Evaluation
 from .operational import chosen_rows
 
 ROTATION = 1e-6  # by how much RᵀR of a target may miss 1

@@ -7,10 +7,9 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.evaluation import Evaluation, Keywords
-from dalembert.structure import Wrench
-
 from .derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
+from .evaluation import Evaluation, Keywords
+from .structure import Wrench
 
 
 class Products(Evaluation):

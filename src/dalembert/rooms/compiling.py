@@ -13,17 +13,17 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
-from dalembert.evaluation import wrenches
-from dalembert.quantities import CATALOGUE, Options, checked
-from dalembert.quantities import group as find_group
-from dalembert.structure import Wrench
+from dalembert.functions.catalogue import CATALOGUE, Options, checked
+from dalembert.functions.catalogue import group as find_group
+from dalembert.functions.evaluation import Evaluation, wrenches
+from dalembert.functions.structure import Wrench
 
-from .equations import Equations
+from .equations import equations
 
 PAPER: dict[str, Callable[[Any], str]] = {"latex": lambda made: made.latex(), "sympy": lambda made: made.python()}
 
 
-class Compiling(Equations):
+class Compiling(Evaluation):
     """Compilation on demand, operation counts, source text."""
 
     @overload
@@ -149,7 +149,7 @@ class Compiling(Equations):
         `live`, `external`: see `compile`; in an equation these constants are symbols, see `equations`.
         """
         if language in PAPER:
-            return PAPER[language](self.equations(name, symbols=live, frame=frame, axes=axes, external=external))
+            return PAPER[language](equations(self, name, symbols=live, frame=frame, axes=axes, external=external))  # type: ignore[arg-type]
         options = self._named(name, frame, axes, live, external=external)
         if language == "cuda":
             from dalembert.backends import cuda

@@ -6,7 +6,7 @@ from typing import Any, Unpack
 
 import numpy as np
 
-from dalembert.evaluation import Evaluation, Keywords
+from .evaluation import Evaluation, Keywords
 
 
 class Momentum(Evaluation):
