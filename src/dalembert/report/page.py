@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.files import write_text
+from dalembert.logs import Trajectory
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 from . import figures
 from .motion import caveats, standard_motion
@@ -50,7 +51,7 @@ def write_report(
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     content = _content(robot, motion or standard_motion(robot), payload, frame or robot.frames[-1].name, source, scene)
-    path.write_text(environment.from_string(TEMPLATE.read_text("utf-8")).render(content), "utf-8")
+    write_text(path, environment.from_string(TEMPLATE.read_text("utf-8")).render(content))
     return path
 
 
