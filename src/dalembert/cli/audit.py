@@ -24,7 +24,9 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame when the motors are asked.")] = 0.0,
-    frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+    ] = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
@@ -56,6 +58,8 @@ def run(
 def show(audit: Audit) -> None:
     """The findings, the headroom of the motors, and the score."""
     out = console()
+    if load := audit.facts["payload"]:
+        out.print(f"payload: {load:g} kg at frame {escape(repr(audit.facts['frame']))}")
     for k, finding in enumerate(audit.findings, 1):
         color = "dim" if finding.accepted else COLORS[finding.severity]
         out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
