@@ -21,7 +21,8 @@ def audit(
 ) -> Audit:
     """Try every rule of `dalembert.audit.RULES` (or those named in `rules`); print the result to read it.
 
-    payload [kg] hangs at `frame` (default: the last one) when the motors are asked what they can hold.
+    payload [kg] hangs at `frame` when the motors are asked what they can hold; default: the tool at the end of the
+    longest chain of joints, which the result names.
     accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
     """
     from dalembert.audit import run_audit  # its rules are loaded when they are asked for

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
+from dalembert.logs import Trajectory, read_trajectory, write_trajectory
 from dalembert.tables import FORMATS, read_table, write_table
-from dalembert.trajectories import Trajectory, read_trajectory, write_trajectory
 
 ARM = load("2r")
 LIBRARY = {".parquet": "pyarrow", ".h5": "h5py", ".mcap": "mcap"}

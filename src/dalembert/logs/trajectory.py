@@ -8,9 +8,9 @@ from pathlib import Path
 
 import numpy as np
 
-from .errors import DalembertError
-from .robot import Robot
-from .tables import Table, read_table, write_table
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+from dalembert.tables import Table, read_table, write_table
 
 SLACK = 1e-3  # rad or m by which a measured position may miss a limit
 TIMES = ("t", "time", "timestamp", "stamp", "seconds")

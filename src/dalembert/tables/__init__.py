@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import os
 from collections.abc import Callable, Iterator
@@ -12,7 +13,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from .errors import DalembertError, unknown
+from dalembert.errors import DalembertError, unknown
+from dalembert.files import replacing
 
 Table = dict[str, np.ndarray]  # column name → numbers (n,), all of one length
 NOTES = "dalembert"  # name of the text that goes with a table
@@ -29,7 +31,9 @@ class Format(NamedTuple):
 
 def write_table(path: str | os.PathLike[str], table: Table, notes: str = "") -> None:
     """Write columns, and a text that goes with them; the ending of the name says how."""
-    _format(path).write(Path(path), table, notes)
+    form = _format(path)
+    with replacing(path) as temporary:
+        form.write(temporary, table, notes)
 
 
 def read_table(path: str | os.PathLike[str]) -> tuple[Table, str]:
@@ -125,10 +129,12 @@ def _read_parquet(path: Path) -> tuple[Table, str]:
 
 
 def _write_h5(path: Path, table: Table, notes: str) -> None:
-    with _library("h5py", ".h5").File(path, "w", track_order=True) as file:
+    content = io.BytesIO()  # a disk that fills up under the library would leave its handles open
+    with _library("h5py", ".h5").File(content, "w", track_order=True) as file:
         file.attrs[NOTES] = notes
         for name, values in table.items():
             file.create_dataset(name.replace("/", SLASH), data=values)
+    path.write_bytes(content.getvalue())
 
 
 def _read_h5(path: Path) -> tuple[Table, str]:
