@@ -10,7 +10,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import Model
 
 from .crba import mass_matrix
-from .factor import factor
+from dalembert.linear import factor
 from .known import known as constants
 from .rnea import rnea
 

@@ -11,7 +11,7 @@ from dalembert.model import Body, Frame, Model
 from dalembert.spatial import so3
 
 from .configuration import integrate
-from .factor import factor
+from dalembert.linear import factor
 from .jacobian import jacobian
 from .kinematics import chain, frame_pose
 

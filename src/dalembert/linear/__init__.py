@@ -7,7 +7,7 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 from .factor import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .general import solve, solve_saddle
 from .order import elimination_order
-from .zeros import is_zero, nonzeros
+from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
     "Factor",
@@ -20,4 +20,5 @@ __all__ = [
     "solve",
     "solve_saddle",
     "solve_semidefinite",
+    "sparse_product",
 ]

@@ -99,7 +99,7 @@ def factor(A: np.ndarray, order: Sequence[int] | None = None, pivot: Pivot = _re
     D = list(np.diag(A))
     rows: list[dict[int, Any]] = [{} for _ in range(n)]
     columns: list[dict[int, Any]] = [{} for _ in range(n)]
-    r = np.ones(n, A.dtype)
+    r = np.ones(n, np.result_type(A, np.float32))  # whole numbers become floats
     for j in order:
         r[j] = pivot(j, D[j])
         later = sorted(left[j], key=place.__getitem__)

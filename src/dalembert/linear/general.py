@@ -12,7 +12,7 @@ from dalembert.math import maximum, where
 
 from .factor import DEPENDENT, EMPTY, Pivot
 from .order import elimination_order
-from .zeros import is_zero, nonzeros
+from .zeros import is_zero, nonzeros, sparse_product
 
 
 def solve(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -33,7 +33,7 @@ def solve_saddle(G: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
     C = G[n:, :n]
     both = solve(G[:n, :n], np.concatenate([G[:n, n:], b[:n, None]], axis=1))
     response, free = both[:, :-1], both[:, -1]
-    S = G[n:, n:] - _product(C, response)
+    S = G[n:, n:] - sparse_product(C, response)
     diagonal = [absolute(S[k, k]) for k in range(len(S))]
     largest = reduce(maximum, diagonal)
 
@@ -43,19 +43,6 @@ def solve_saddle(G: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
 
     forces = _eliminated(S, b[n:] - C @ free, reciprocal)
     return np.concatenate([free - response @ forces, forces])
-
-
-def _product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
-    """A B, without the products that are 0."""
-    if np.result_type(A, B) != object:
-        return A @ B
-    C = np.zeros((len(A), B.shape[1]), object)
-    columns = [np.flatnonzero(row) for row in nonzeros(B)]
-    for i, row in enumerate(nonzeros(A)):
-        for k in np.flatnonzero(row):
-            for j in columns[k]:
-                C[i, j] = C[i, j] + A[i, k] * B[k, j]
-    return C
 
 
 def _eliminated(A: np.ndarray, b: np.ndarray, pivot: Pivot) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""Which entries of an array are the constant 0, and so take part in nothing."""
+"""Entries of arrays that are the constant 0, and products without them."""
 
 from __future__ import annotations
 
@@ -24,3 +24,18 @@ def nonzeros(A: np.ndarray) -> np.ndarray:
     if A.dtype != object:
         return A != 0.0
     return np.array([not is_zero(x) for x in A.ravel()], bool).reshape(A.shape)
+
+
+def sparse_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
+    """A B for A (n, k) and B (k,) or (k, m), without the products that are 0."""
+    if np.result_type(A, B) != object:
+        return A @ B
+    if B.ndim == 1:
+        return sparse_product(A, B[:, None])[:, 0]
+    C = np.zeros((len(A), B.shape[1]), object)
+    columns = [np.flatnonzero(row) for row in nonzeros(B)]
+    for i, row in enumerate(nonzeros(A)):
+        for k in np.flatnonzero(row):
+            for j in columns[k]:
+                C[i, j] = C[i, j] + A[i, k] * B[k, j]
+    return C

@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.math import sqrt
-from dalembert.spatial import Pose
+from dalembert.spatial import Pose, so3
 from dalembert.spatial.vectors import cross
 
 from .frame import Frame
@@ -47,6 +47,10 @@ class Closure(ABC):
     def rate(self, X: Pose, V: Any) -> np.ndarray:
         """(count,) d residual/dt, linear in V."""
 
+    def rate_along_b(self, X: Pose, V: Any) -> np.ndarray:
+        """`rate` of a motion V that is given along L's axes."""
+        return self.rate(X, np.concatenate([X.R @ V[:3], X.R @ V[3:]]))
+
     @abstractmethod
     def acceleration(self, X: Pose, V: Any, A: Any) -> np.ndarray:
         """(count,) d² residual/dt²."""
@@ -62,6 +66,9 @@ class _Linear(Closure):
 
     def rate(self, X: Pose, V: Any) -> np.ndarray:
         return self.rows(V[3:], _turned(V[:3], X.R))
+
+    def rate_along_b(self, X: Pose, V: Any) -> np.ndarray:
+        return self.rows(X.R @ V[3:], X.R @ so3.skew(V[:3]))
 
     def acceleration(self, X: Pose, V: Any, A: Any) -> np.ndarray:
         w = V[:3]
