@@ -32,8 +32,8 @@ from .rnea import bias, gravity, rnea
 from .zero_moment_point import zero_moment_point
 
 __all__ = [
-    "ConstrainedMass",
     "Bounds",
+    "ConstrainedMass",
     "Constraints",
     "Load",
     "Task",

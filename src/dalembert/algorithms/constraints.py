@@ -15,7 +15,11 @@ from .motion import Motion, across_joint, without_rotation
 
 
 class Constraints(NamedTuple):
-    """φ(q) = 0: residual φ (nc,), rows J (nc, nv) with φ̇ = J v, bias γ (nc,) with φ̈ = J a + γ."""
+    """φ(q) = 0: residual φ (nc,), rows J (nc, nv) with φ̇ = J v, bias γ (nc,) with φ̈ = J a + γ.
+
+    Where a closure holds two points together, the rates of the vector between them are those seen from the world,
+    written along the axes of frame a: at φ = 0 they are the rates of its components, and they take fewer operations.
+    """
 
     residual: np.ndarray
     J: np.ndarray
@@ -36,7 +40,7 @@ def constraint_count(model: Model) -> int:
 
 
 def _closure(model: Model, closure: Closure, q: np.ndarray, v: np.ndarray) -> Constraints:
-    """Only joints between the two frames matter: their common ancestor may be taken to rest."""
+    """Only joints between the two frames matter: the body that carries both may be taken to rest."""
     K, L = closure.a, closure.b
     behind_K, behind_L = _sides(model, K, L)
     X_CK, X_CL = _pose(behind_K, q, K), _pose(behind_L, q, L)
@@ -48,14 +52,16 @@ def _closure(model: Model, closure: Closure, q: np.ndarray, v: np.ndarray) -> Co
         rows[:, k] = rows[:, k] + closure.rate_along_b(X, twist)
         V = V + v[k] * np.concatenate([R @ twist[:3], R @ twist[3:]])
     for k, twist in _twists(behind_K, q, K):  # along K's axes: K turns, and L seems to turn the other way
-        seen = -np.concatenate([twist[:3], twist[3:] + cross(twist[:3], r)])
+        seen = -np.concatenate([twist[:3], twist[3:] if closure.coincident else twist[3:] + cross(twist[:3], r)])
         rows[:, k] = rows[:, k] + closure.rate(X, seen)
         V = V + v[k] * seen
     moving_K, moving_L = _motion(behind_K, q, v), _motion(behind_L, q, v)
     w, dw = _along(K, moving_K.w), _along(K, moving_K.alpha)
     a_K, a_L = (_along(f, m.acceleration(f.placement.p)) for f, m in ((K, moving_K), (L, moving_L)))
     turning = R @ _along(L, moving_L.alpha) - dw - cross(w, V[:3])
-    moving = R @ a_L - a_K - cross(dw, r) - cross(w, cross(w, r)) - 2.0 * cross(w, V[3:])
+    moving = R @ a_L - a_K
+    if not closure.coincident:
+        moving = moving - cross(dw, r) - cross(w, cross(w, r)) - 2.0 * cross(w, V[3:])
     return Constraints(closure.residual(X), rows, closure.acceleration(X, V, np.concatenate([turning, moving])))
 
 

@@ -4,9 +4,9 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
-from .factor import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .general import solve, solve_saddle
 from .order import elimination_order
+from .symmetric import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [

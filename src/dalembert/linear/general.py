@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from functools import reduce
 from typing import Any
 
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import maximum, where
+from dalembert.math import where
 
-from .factor import DEPENDENT, EMPTY, Pivot
 from .order import elimination_order
+from .symmetric import Pivot, least_pivots
 from .zeros import is_zero, nonzeros, sparse_product
 
 
@@ -34,11 +33,10 @@ def solve_saddle(G: np.ndarray, b: np.ndarray, n: int) -> np.ndarray:
     both = solve(G[:n, :n], np.concatenate([G[:n, n:], b[:n, None]], axis=1))
     response, free = both[:, :-1], both[:, -1]
     S = G[n:, n:] - sparse_product(C, response)
-    diagonal = [absolute(S[k, k]) for k in range(len(S))]
-    largest = reduce(maximum, diagonal)
+    least = least_pivots([absolute(S[k, k]) for k in range(len(S))])
 
     def reciprocal(k: int, pivot: Any) -> Any:
-        independent = absolute(pivot) > maximum(DEPENDENT * diagonal[k], EMPTY * largest)
+        independent = absolute(pivot) > least[k]
         return where(independent, 1.0 / where(independent, pivot, 1.0), 0.0)
 
     forces = _eliminated(S, b[n:] - C @ free, reciprocal)

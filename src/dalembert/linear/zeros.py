@@ -21,14 +21,14 @@ def is_zero(x: Any) -> bool:
 
 def nonzeros(A: np.ndarray) -> np.ndarray:
     """The pattern of A: True where an entry is not the constant 0."""
-    if A.dtype != object:
+    if A.dtype.kind != "O":
         return A != 0.0
     return np.array([not is_zero(x) for x in A.ravel()], bool).reshape(A.shape)
 
 
 def sparse_product(A: np.ndarray, B: np.ndarray) -> np.ndarray:
     """A B for A (n, k) and B (k,) or (k, m), without the products that are 0."""
-    if np.result_type(A, B) != object:
+    if np.result_type(A, B).kind != "O":
         return A @ B
     if B.ndim == 1:
         return sparse_product(A, B[:, None])[:, 0]

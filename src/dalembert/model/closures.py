@@ -38,6 +38,7 @@ class Closure(ABC):
     b: Frame
     kind: ClassVar[str]
     count: ClassVar[int]  # number of equations
+    coincident: ClassVar[bool] = False  # whether the origins of K and L are together when it is closed
 
     @abstractmethod
     def residual(self, X: Pose) -> np.ndarray:
@@ -96,6 +97,7 @@ class Weld(_Linear):
     """L is held on K altogether."""
 
     kind, count = "weld", 6
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.concatenate([_sines(R), p])
@@ -105,6 +107,7 @@ class Point(_Linear):
     """L's origin is held on K's: a ball joint."""
 
     kind, count = "point", 3
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.array([*p])
@@ -125,6 +128,7 @@ class Hinge(_Axial):
     """A revolute joint: origins together, axes along each other."""
 
     kind, count = "revolute", 5
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.concatenate([self._aligned(R), p])
@@ -182,6 +186,7 @@ class Cross(_Linear):
     axis: np.ndarray  # (3,) unit, in K
     axis2: np.ndarray  # (3,) unit, in L
     kind, count = "universal", 4
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.concatenate([[self.axis @ (R @ self.axis2)], p])

@@ -20,12 +20,12 @@ from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.graph import Scalar, jacobian, substitute
+from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
 from ..program import Program
 from ..system.system import System
-from dalembert.linear import solve_saddle, sparse_product
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed

@@ -7,7 +7,6 @@ last, and the next pivot waits for one division, one product and one subtraction
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -19,6 +18,7 @@ from .zeros import is_zero, nonzeros
 
 DEPENDENT = 1e-10  # a pivot this small beside its own diagonal entry: the row says what others say already
 EMPTY = 1e-20  # a diagonal entry this small beside the largest one: the square of round-off
+TINY = 1e-150  # [any unit]: the square of its reciprocal is still a number
 
 Pivot = Callable[[int, Any], Any]  # (unknown, pivot) → 1 / pivot, or what replaces it
 
@@ -52,7 +52,7 @@ class Factor:
     def _each(self, substitute: Callable[[list[Any]], None], b: np.ndarray) -> np.ndarray:
         """Traced right-hand sides one by one, since their zeros differ; numbers all at once."""
         kind = np.result_type(self.r, b)
-        if b.ndim == 1 or kind != object:
+        if b.ndim == 1 or kind.kind != "O":
             entries = list(b)
             substitute(entries)
             return np.array(entries, kind) if entries else np.array(b, kind)
@@ -106,7 +106,7 @@ def factor(A: np.ndarray, order: Sequence[int] | None = None, pivot: Pivot = _re
         for number, i in enumerate(later):
             a = left[j][i]
             entry = rows[i][j] = columns[j][i] = a * r[j]
-            D[i] = D[i] - ((a * a) * r[j] if number == 0 else entry * a)
+            D[i] = D[i] - ((a * a) * r[j] if place[i] == place[j] + 1 else entry * a)
             for k in later[:number]:
                 left[k][i] = left[k].get(i, 0.0) - entry * left[j][k]
     return Factor(order, rows, columns, r)
@@ -118,14 +118,25 @@ def factor_semidefinite(A: np.ndarray, order: Sequence[int] | None = None) -> Fa
     A pivot that vanishes beside its diagonal entry marks a dependent row, and a diagonal entry that vanishes beside the
     largest one an empty row: they are left out. order: by default one that keeps the factor sparse.
     """
-    diagonal = list(np.diag(A))
-    largest = reduce(maximum, diagonal, 0.0)
+    least = least_pivots(list(np.diag(A)))
 
     def pivot(k: int, left: Any) -> Any:
-        independent = left > maximum(DEPENDENT * diagonal[k], EMPTY * largest)
-        return where(independent, 1.0 / where(independent, left, 1.0), 0.0)
+        return where(left > least[k], 1.0 / maximum(left, least[k]), 0.0)
 
     return factor(A, elimination_order(nonzeros(A)) if order is None else order, pivot)
+
+
+def least_pivots(diagonal: list[Any]) -> list[Any]:
+    """For each row, the size above which its pivot is more than round-off, from the diagonal entries, all ≥ 0."""
+    least = EMPTY * _largest(diagonal) + TINY if diagonal else 0.0
+    return [maximum(DEPENDENT * x, least) for x in diagonal]
+
+
+def _largest(x: list[Any]) -> Any:
+    """In pairs, so that no comparison waits for all others."""
+    while len(x) > 1:
+        x = [maximum(*pair) if len(pair) == 2 else pair[0] for pair in (x[k : k + 2] for k in range(0, len(x), 2))]
+    return x[0]
 
 
 def solve_semidefinite(A: np.ndarray, b: np.ndarray) -> np.ndarray:
@@ -135,7 +146,7 @@ def solve_semidefinite(A: np.ndarray, b: np.ndarray) -> np.ndarray:
 
 def gram(Y: np.ndarray, r: np.ndarray) -> np.ndarray:
     """Yᵀ diag(r) Y (n, n), symmetric, for Y (m, n) and r (m,): products of columns that share no entry are 0."""
-    if np.result_type(Y, r) != object:
+    if np.result_type(Y, r).kind != "O":
         return (Y.T * r) @ Y
     G = np.zeros((Y.shape[1],) * 2, object)
     for row, weight, present in zip(Y, r, nonzeros(Y), strict=True):
