@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, Part, tool_frame
+from dalembert.robot import Robot
 
 from .shapes import Measured, measure
 
@@ -22,7 +23,7 @@ EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 class Subject:
     """A robot under audit. payload [kg] is held at `frame` when motors are asked."""
 
-    robot: Any  # a Robot; that class lies above this room
+    robot: Robot
     payload: float = 0.0
     frame: str | None = None
     log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
@@ -44,17 +45,17 @@ class Subject:
         _ = self.tool, self.loaded
 
     @cached_property
-    def loaded(self) -> Any:
+    def loaded(self) -> Robot:
         """The robot with the payload as a point mass at the tool frame."""
         return self.robot.edit().payload(self.payload, frame=self.tool).done() if self.payload else self.robot
 
     @cached_property
-    def tree(self) -> Any:
+    def tree(self) -> Robot:
         """The robot without what closes its loops: laws of the tree are asked of it."""
         return self.robot.without("loops") if self.model.closures else self.robot
 
     @cached_property
-    def bare(self) -> Any:
+    def bare(self) -> Robot:
         """The rigid tree alone, whose energy is kept."""
         return self.robot.without(*EFFECTS)
 

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from dalembert.audit import Audit, read_suppressions
 from dalembert.errors import unknown
+from dalembert.files import write_text
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
 
@@ -45,7 +46,7 @@ def run(
         audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
     if sarif:
         file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
-        sarif.write_text(audit.sarif(file if Path(file).is_file() else ""), "utf-8")
+        write_text(sarif, audit.sarif(file if Path(file).is_file() else ""))
     if as_json:
         print(audit.json())
     else:

@@ -9,9 +9,9 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from dalembert.logs import read_trajectory, write_trajectory
 from dalembert.report.motion import caveats, standard_motion
 from dalembert.tables import FORMATS
-from dalembert.trajectories import read_trajectory, write_trajectory
 
 from .common import (
     Arguments,

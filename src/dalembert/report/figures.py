@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.logs import Trajectory
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 SAMPLES = 4000
 GRID = 61

@@ -12,9 +12,10 @@ import numpy as np
 
 from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError
+from dalembert.files import write_text
+from dalembert.logs import Trajectory
 from dalembert.model import tips
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 from . import figures
 from .motion import caveats, standard_motion
@@ -52,7 +53,7 @@ def write_report(
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     content = _content(robot, motion or standard_motion(robot), payload, frame, source, scene)
-    path.write_text(environment.from_string(TEMPLATE.read_text("utf-8")).render(content), "utf-8")
+    write_text(path, environment.from_string(TEMPLATE.read_text("utf-8")).render(content))
     return path
 
 

@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.audit.motors import MARGIN, headroom
 from dalembert.audit.subject import Subject
+from dalembert.logs import Trajectory
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 
 class Sizing(NamedTuple):

@@ -10,8 +10,9 @@ import numpy as np
 
 from dalembert.backends.cuda.constants import Constants, part
 from dalembert.backends.cuda.kernel import Array
-from dalembert.compile import check_quaternions, is_single
+from dalembert.compile import is_single
 from dalembert.errors import DalembertError
+from dalembert.functions.calls import check_quaternions
 
 from ..failure import SimulationError
 from .stepping import Stepping

@@ -9,10 +9,10 @@ import numpy as np
 
 from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError, unknown
+from dalembert.functions.catalogue import GROUPS, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
-from dalembert.quantities import GROUPS, checked
 
 from ..elements.base import Element
 from ..system.laws import Sampled, drive

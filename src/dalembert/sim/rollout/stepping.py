@@ -14,12 +14,13 @@ import numpy as np
 
 from dalembert.backends.cuda.kernel import Kernel as DeviceKernel
 from dalembert.backends.llvm.kernel import Kernel as HostKernel
-from dalembert.compile import UNIT_TOLERANCE, Call, function_call, quaternions, sources
+from dalembert.compile import Call, sources
+from dalembert.functions.calls import UNIT_TOLERANCE, function_call, quaternions
+from dalembert.functions.catalogue import GROUPS
 from dalembert.graph import Function, Input, Loop, Output, Scalar, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, where
 from dalembert.model import Model
-from dalembert.quantities import GROUPS
 
 from ..elements.base import Element
 from ..integrators.fixed import STEPS
