@@ -1,7 +1,7 @@
 """The largest torque or force that holding a robot still can ask of each motor, over all its configurations.
 
-Open trees: coordinate ascent from many starts. Along one revolute coordinate the load is C + A cos θ + B sin θ, so three
-evaluations give its exact maximum within the joint's limits; other coordinates are searched on two nested grids.
+Open trees: coordinate ascent from many starts. Along one revolute coordinate the load is C + A cos θ + B sin θ, so that
+three evaluations give its exact maximum within the joint's limits; other coordinates are searched on two nested grids.
 Robots with loops: configurations with all loops closed, refined by steps along the closed manifold.
 """
 

@@ -11,7 +11,7 @@ from urllib.parse import quote
 
 import numpy as np
 
-from .motors import Headroom
+from .headroom import Headroom
 from .rule import SEVERITIES, Rule, Severity
 from .steps import STEPS
 
@@ -133,7 +133,9 @@ class Audit:
                 f"  tightest motor: joint '{least.joint}' holds {least.gravity:.4g} against gravity at its worst, "
                 f"{least.limit:.4g} is its limit ({least.ratio:.2f} times)"
             )
-        lines += [f"  step {verdict}" for verdict in self.steps if verdict.because != ("none of its rules was asked for",)]
+        lines += [
+            f"  step {verdict}" for verdict in self.steps if verdict.because != ("none of its rules was asked for",)
+        ]
         return "\n".join(lines)
 
     def json(self) -> str:
@@ -155,7 +157,7 @@ class Audit:
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def sarif(self, file: str = "") -> str:
-        """The findings as SARIF 2.1.0, which code hosts show beside the robot's file; blocked rules as notifications."""
+        """The findings as SARIF 2.1.0, which code hosts show beside the file; notifications: what did not run."""
         rules = [
             {"id": r.name, "shortDescription": {"text": r.reason}, "help": {"text": r.cure}}
             for r in self.rules.values()

@@ -26,15 +26,16 @@ class Found(NamedTuple):
     severity: Severity | None = None
 
 
-class NotRun(NamedTuple):
-    """A rule, or part of it, could not run: why.
+class NotRun(Exception):
+    """Why a rule, or part of it, could not run: raised, or yielded beside what the rest of it found.
 
     blocked: it should have run, and the model or the question is what stops it; the audit is then not ok. Otherwise it
     was not asked for, or does not apply.
     """
 
-    because: str
-    blocked: bool = False
+    def __init__(self, because: str, *, blocked: bool = False) -> None:
+        super().__init__(because)
+        self.because, self.blocked = because, blocked
 
 
 Look = Callable[["Subject"], Iterable[Found | NotRun]]

@@ -7,7 +7,7 @@ from typing import Any
 
 from dalembert.errors import unknown
 
-from . import gravity, inertia, laws, motors, structure  # noqa: F401  (their rules enter the list)
+from . import gravity, inertia, integrator, laws, structure  # noqa: F401  (their rules enter the list)
 from .result import Audit, AuditFinding, Skipped
 from .rule import RULES, SEVERITIES, Found, NotRun, Rule
 from .subject import Subject
@@ -38,7 +38,7 @@ def run_audit(
         passed += [] if items else [rule.name]
     order = {severity: k for k, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (bool(f.accepted), order[f.severity]))
-    table = tuple(subject.headroom) if rules is None or "headroom" in passed + [f.rule for f in findings] else ()
+    table = subject.motors.rows if "motors" in vars(subject) else ()  # worked out when a rule asked for it
     used = {rule.name: rule for rule in chosen}
     return Audit(robot.name, tuple(findings), tuple(passed), _facts(subject), table, tuple(skipped), used)
 
@@ -66,10 +66,12 @@ class _Looks:
                     return [item]
         items = []
         try:
-            items.extend(rule.look(self.subject))
+            for item in rule.look(self.subject):
+                items.append(item)
+        except NotRun as reason:
+            items.append(reason)
         except Exception as error:  # a rule may be anyone's: what it raises is part of the result
-            kind = type(error).__name__
-            return [*items, NotRun(f"it ended with {kind}: {error}", blocked=True)]
+            items.append(NotRun(f"it ended with {type(error).__name__}: {error}", blocked=True))
         return items
 
 
