@@ -320,11 +320,10 @@ def _some_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list
 def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray]]:
     """(joint name, quaternion (…, 4)) of every configuration among the inputs."""
     return [
-        (body.joint.name, q[..., body.q][..., -4:])
+        (joint, q[..., places])
         for argument, q in named.items()
         if argument in ("q", "q0", "q1")
-        for body in model.bodies
-        if body.joint.nq > body.joint.nv
+        for joint, places in model.quaternions
     ]
 
 

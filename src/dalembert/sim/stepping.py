@@ -120,7 +120,7 @@ class Stepping:
         guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
         every step. states: those from which each step set out are kept, as rows q_start and e_start.
         """
-        guarded = guarded and self.model.nq > self.model.nv
+        guarded = guarded and bool(self.model.quaternions)
 
         def build() -> Loop:
             step = _guarded(self.model, self.step) if guarded else self.step
