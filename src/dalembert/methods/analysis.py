@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import matrix_exponential
-from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
 from dalembert.evaluation import wrenches
+from dalembert.execute import is_single, real_array
 from dalembert.interop import on_host
 from dalembert.quantities import LOAD, open_tree
 from dalembert.structure import Wrench

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
 from dalembert.evaluation import Evaluation
+from dalembert.execute import is_single, real_array
 from dalembert.quantities import Options, open_tree
 
 from .operational import chosen_rows

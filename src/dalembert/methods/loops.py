@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.compile import Call, function_call
+from dalembert.compile import function_call
 from dalembert.errors import DalembertError
 from dalembert.evaluation import Evaluation
+from dalembert.execute import Call
 
 CONSISTENT = 1e-6  # share of the forces, or of the accelerations, that may be left over
 

@@ -9,9 +9,9 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.compile import is_single, is_traced
 from dalembert.errors import DalembertError
 from dalembert.evaluation import Evaluation, Keywords, column
+from dalembert.execute import is_single, is_traced
 from dalembert.interop import is_foreign
 from dalembert.quantities import LoadPlace, Options
 from dalembert.structure import ORIGIN, Wrench
