@@ -6,7 +6,17 @@ program as people call it: any array, any batch, checked. Dividing a batch among
 other libraries (`foreign`) and the key of the disk cache (`identity`) live here and nowhere else.
 """
 
-from .arguments import FLOATS, batch_shape, described, is_maskable, is_single, is_traced, place, real_array, states
+from .arguments import (
+    FLOATS,
+    batch_shape,
+    described,
+    is_maskable,
+    is_single,
+    is_traced,
+    real_array,
+    state_place,
+    states,
+)
 from .call import Call
 from .program import Program, Repetition
 from .registry import backends, register_backend
@@ -22,8 +32,8 @@ __all__ = [
     "is_maskable",
     "is_single",
     "is_traced",
-    "place",
     "real_array",
     "register_backend",
+    "state_place",
     "states",
 ]

@@ -1,4 +1,4 @@
-"""Arguments of numeric calls: which are arrays of real numbers, of which precision, and words for those that are not."""
+"""Arguments of numeric calls: which are arrays of real numbers, of which precision, words for those that are not."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def states(a: np.ndarray, dtype: np.dtype) -> Iterator[tuple[int, np.ndarray]]:
             yield begin, a.flat[begin * size : end * size].reshape(end - begin, size).astype(dtype)
 
 
-def place(number: int, a: np.ndarray) -> str:
+def state_place(number: int, a: np.ndarray) -> str:
     """Words for the state of this number among those of an argument."""
     index = tuple(int(k) for k in np.unravel_index(number, a.shape[:-1])) if a.ndim > 1 else ()
     return f" of state {index if len(index) > 1 else index[0]}" if index else ""

@@ -14,7 +14,7 @@ from dalembert.errors import DalembertError
 from dalembert.graph import Function, poisoned, pullback
 from dalembert.interop import is_foreign
 
-from .arguments import FLOATS, batch_shape, described, is_maskable, is_single, place, real_array, states
+from .arguments import FLOATS, batch_shape, described, is_maskable, is_single, real_array, state_place, states
 from .program import Program
 from .registry import NOT_FINITE
 from .threads import limit
@@ -193,8 +193,8 @@ class Call:
                 if len(bad):
                     row, index = bad[0]
                     raise DalembertError(
-                        f"{self.name}: {name}[{index}]{place(begin + row, a)} is {rows[row, index]}, expected finite "
-                        f"numbers for {self.owner}; pass check=False to let NaN and inf through"
+                        f"{self.name}: {name}[{index}]{state_place(begin + row, a)} is {rows[row, index]}, expected "
+                        f"finite numbers for {self.owner}; pass check=False to let NaN and inf through"
                     )
         self.explain(dict(zip(self.sizes, arrays, strict=True)))
 

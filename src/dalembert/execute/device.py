@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from dalembert.backends.cuda import emit
 from dalembert.backends.cuda.constants import Constants, part
 from dalembert.backends.cuda.kernel import Array, Kernel, cupy, on_device
 from dalembert.errors import DalembertError
@@ -23,7 +24,7 @@ from .registry import status_of, with_rows
 if TYPE_CHECKING:
     from .program import Program
 
-__all__ = ["Array", "Constants", "DeviceProgram", "Kernel", "Plan", "known", "part", "run"]
+__all__ = ["Array", "Constants", "DeviceProgram", "Kernel", "Plan", "emit", "known", "part", "run"]
 
 LONG = 30  # numbers of a result above which the batch comes last in memory: rows that long are slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}

@@ -44,9 +44,7 @@ def evaluate(
 ) -> Any:
     """The results of a call with at least one foreign array, as a tuple or, if it is one, by itself."""
     if backend is not None:
-        raise DalembertError(
-            f"{call.name}: backend={backend!r} computes with NumPy arrays: convert the arguments first"
-        )
+        raise DalembertError(f"{call.name}: backend={backend!r} takes NumPy arrays only: convert the arguments first")
     if out is None and arguments:
         from .device import known
 
