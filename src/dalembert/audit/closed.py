@@ -11,6 +11,7 @@ from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.functions.calls import function_call
 from dalembert.model import Body, Model
+from dalembert.robot import Robot
 
 ITERATIONS = 40
 CLOSED = 1e-9  # residual of a closed loop [m or rad]
@@ -31,7 +32,7 @@ def motors(model: Model) -> tuple[Body, ...]:
 class ClosedManifold:
     """The configurations of a robot in which all loops are closed, and the torques of its motors there."""
 
-    def __init__(self, robot: Any, driven: Sequence[Body]) -> None:
+    def __init__(self, robot: Robot, driven: Sequence[Body]) -> None:
         self.robot, self.model, self.nv = robot, robot.model, robot.nv
         model, n = self.model, self.model.nv
         self.rows = [body.v.start for body in driven]
@@ -177,7 +178,7 @@ class ClosedManifold:
         inside = np.ones(len(q), bool)
         for body in self.model.bodies:
             joint = body.joint
-            if joint.nq == joint.nv and joint.nv:
-                x = q[:, body.q]
-                inside &= np.all((x >= joint.lower - SLACK) & (x <= joint.upper + SLACK), axis=1)
+            for line in joint.lines:
+                x = q[:, body.q.start + line.q]
+                inside &= (x >= joint.lower[line.q] - SLACK) & (x <= joint.upper[line.q] + SLACK)
         return inside

@@ -41,7 +41,7 @@ def headroom_table(robot: Robot) -> HeadroomTable:
     driven = motors(model)
     if not robot.nv:
         return HeadroomTable((), "no joint moves")
-    if model.bodies[0].joint.kind != "fixed":
+    if model.floating:
         return HeadroomTable((), "the base is free: what its motors hold depends on where it stands")
     if not driven:
         return HeadroomTable((), "no joint has a motor: every effort limit is 0")

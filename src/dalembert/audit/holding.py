@@ -8,11 +8,12 @@ Robots with loops: configurations with all loops closed, refined by steps along 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.model import Body, Coupled, Model
+from dalembert.model import Body, Model
+from dalembert.robot import Robot
 
 from .closed import ClosedManifold
 
@@ -22,6 +23,8 @@ HOPS = 3  # rounds of noise on the best configurations, each followed by another
 SETTLED = 1e-10  # relative gain of a sweep that ends the ascent
 GRID = 33
 KEPT = 32  # closed configurations that are refined
+TRIED = 12  # configurations at which the law along an axis is tried
+EXACT = 1e-9
 THIRD = 2.0 * np.pi / 3.0
 
 
@@ -32,23 +35,26 @@ class Peak(NamedTuple):
     q: np.ndarray
 
 
+Law = Literal["turn", "slide", "other"]  # how loads vary along an axis: C + A cos θ + B sin θ, C + A x, or anyhow
+
+
 class Axis(NamedTuple):
-    """A freedom along which the ascent moves; `coordinate` is its place in q, None for joints with quaternions."""
+    """A freedom along which the ascent moves; `coordinate` is its place in q, None for one of a rotation."""
 
     freedom: int
     coordinate: int | None
     lower: float
     upper: float
-    law: Literal["turn", "slide", "other"]  # the load along it: C + A cos θ + B sin θ, C + A x, or anything
+    law: Law = "other"
 
 
-def worst_loads(robot: Any, bodies: Sequence[Body]) -> list[Peak]:
+def worst_loads(robot: Robot, bodies: Sequence[Body]) -> list[Peak]:
     """For the joint of one freedom that moves each of the bodies, the peak of what holds the open tree still."""
-    model, rng = robot.model, np.random.default_rng(11)
+    rng = np.random.default_rng(11)
     freedoms = np.array([body.v.start for body in bodies], int)
     q = robot.random(rng, STARTS * len(bodies))
     target = np.repeat(freedoms, STARTS)
-    axes = _axes(model)
+    axes = _axes(robot)
     for hop in range(HOPS + 1):
         if hop:
             q = _scattered(robot, q, _loads(robot, q, target), len(bodies), 0.3 / hop, rng)
@@ -59,26 +65,47 @@ def worst_loads(robot: Any, bodies: Sequence[Body]) -> list[Peak]:
     return [Peak(float(size[k, best[k]]), rows[k, best[k]]) for k in range(len(bodies))]
 
 
-def _axes(model: Model) -> list[Axis]:
-    leaders = {body.joint.leader for body in model.bodies if isinstance(body.joint, Coupled)}
+def _axes(robot: Robot) -> list[Axis]:
     axes = []
-    for body in model.independent:
-        joint = body.joint
-        if joint.nq != joint.nv:  # rotations: a full turn about each body axis
-            axes += [Axis(body.v.start + k, None, -np.pi, np.pi, "other") for k in range(joint.nv)]
-            continue
-        lower, upper = limits(model, body)
-        for k in range(joint.nv):
-            alone = joint.name not in leaders and not joint.stiffness[k]
-            turn, slide = alone and k in joint.turns, alone and joint.kind == "prismatic"
-            law: Literal["turn", "slide", "other"] = "turn" if turn else "slide" if slide else "other"
-            axes.append(Axis(body.v.start + k, body.q.start + k, lower[k], upper[k], law))
-    return axes
+    for body in robot.model.independent:
+        bounded = {line.v: line.q for line in body.joint.lines}
+        lower, upper = limits(robot.model, body)
+        for k in range(body.joint.nv):
+            if k in bounded:
+                q = bounded[k]
+                axes.append(Axis(body.v.start + k, body.q.start + q, float(lower[q]), float(upper[q])))
+            else:
+                reach = np.pi if body.joint.units[k] == "rad" else 1.0
+                axes.append(Axis(body.v.start + k, None, -reach, reach))
+    return [axis._replace(law=_law(robot, axis)) for axis in axes]
+
+
+def _law(robot: Robot, axis: Axis) -> Law:
+    """How the loads vary along an axis, tried at random configurations."""
+    q = robot.random(np.random.default_rng(3), TRIED)
+
+    def at(step: float) -> np.ndarray:
+        return robot.gravity(_moved(robot, axis, q, np.full(TRIED, step)))
+
+    f = [at(angle) for angle in (0.0, THIRD, -THIRD)]
+    C, A, B = _harmonic(f)
+    small = EXACT * max(np.max(np.abs(f)), 1e-300)
+    if all(np.max(np.abs(C + A * np.cos(x) + B * np.sin(x) - at(x))) <= small for x in (0.7, 2.5)):
+        return "turn"
+    slope = at(1.0) - f[0]
+    if all(np.max(np.abs(f[0] + x * slope - at(x))) <= small for x in (0.35, -1.6)):
+        return "slide"
+    return "other"
+
+
+def _harmonic(f: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """C, A, B of C + A cos θ + B sin θ from its values at 0, 2π/3 and −2π/3."""
+    return (f[0] + f[1] + f[2]) / 3.0, (2.0 * f[0] - f[1] - f[2]) / 3.0, (f[1] - f[2]) / np.sqrt(3.0)
 
 
 def limits(model: Model, body: Body) -> tuple[np.ndarray, np.ndarray]:
     """Lower and upper limits (nq,) of a joint and its followers; beside a missing limit, over the usual reach."""
-    alike = [body.joint, *(b.joint for b in model.bodies if isinstance(b.joint, Coupled) and b.q == body.q)]
+    alike = [body.joint, *(b.joint for b in model.bodies if b.joint.mimic is not None and b.q == body.q)]
     lower = np.max([joint.lower for joint in alike], axis=0)
     upper = np.min([joint.upper for joint in alike], axis=0)
     reach = np.array(body.joint.reach)
@@ -89,12 +116,12 @@ def limits(model: Model, body: Body) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _loads(robot: Any, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _loads(robot: Robot, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """The load of row r's own freedom, target[r]."""
     return robot.gravity(q)[np.arange(len(q)), target]
 
 
-def _ascent(robot: Any, axes: list[Axis], q: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _ascent(robot: Robot, axes: list[Axis], q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Every row moved uphill along one axis after the other until a sweep gains nothing."""
     size = np.abs(_loads(robot, q, target))
     for _ in range(SWEEPS):
@@ -107,7 +134,7 @@ def _ascent(robot: Any, axes: list[Axis], q: np.ndarray, target: np.ndarray) -> 
     return q
 
 
-def _moved(robot: Any, axis: Axis, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+def _moved(robot: Robot, axis: Axis, q: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Rows of q moved by `step` (rows,) along an axis."""
     if axis.coordinate is not None:
         there = q.copy()
@@ -125,10 +152,10 @@ def _room(axis: Axis, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return axis.lower - q[:, axis.coordinate], axis.upper - q[:, axis.coordinate]
 
 
-def _best_turn(robot: Any, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _best_turn(robot: Robot, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Each row at the exact maximum of |C + A cos θ + B sin θ| within the limits."""
     f = [_loads(robot, _moved(robot, axis, q, np.full(len(q), angle)), target) for angle in (0.0, THIRD, -THIRD)]
-    C, A, B = (f[0] + f[1] + f[2]) / 3.0, (2.0 * f[0] - f[1] - f[2]) / 3.0, (f[1] - f[2]) / np.sqrt(3.0)
+    C, A, B = _harmonic(f)
     lower, upper = _room(axis, q)
     steps = [np.zeros(len(q)), lower, upper]
     for extremum in (np.arctan2(B, A), np.arctan2(-B, -A)):
@@ -139,7 +166,7 @@ def _best_turn(robot: Any, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.
     return _moved(robot, axis, q, np.take_along_axis(theta, np.argmax(size, axis=0)[None], axis=0)[0])
 
 
-def _best_place(robot: Any, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+def _best_place(robot: Robot, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
     """Each row at the best of a grid over the limits, then of a grid between its neighbours; a slide at an end."""
     lower, upper = _room(axis, q)
     best = np.zeros(len(q))
@@ -155,7 +182,7 @@ def _best_place(robot: Any, axis: Axis, q: np.ndarray, target: np.ndarray) -> np
 
 
 def _scattered(
-    robot: Any, q: np.ndarray, loads: np.ndarray, count: int, width: float, rng: np.random.Generator
+    robot: Robot, q: np.ndarray, loads: np.ndarray, count: int, width: float, rng: np.random.Generator
 ) -> np.ndarray:
     """For each of `count` targets its best configurations, first as they are, then with noise on every freedom."""
     rows, size = q.reshape(count, STARTS, -1), np.abs(loads).reshape(count, STARTS)
@@ -168,8 +195,10 @@ def _scattered(
 
 def _within(model: Model, q: np.ndarray) -> np.ndarray:
     for body in model.independent:
-        if body.joint.nq == body.joint.nv:
-            q[:, body.q] = np.clip(q[:, body.q], *limits(model, body))
+        lower, upper = limits(model, body)
+        for line in body.joint.lines:
+            place = body.q.start + line.q
+            q[:, place] = np.clip(q[:, place], lower[line.q], upper[line.q])
     return q
 
 
