@@ -9,7 +9,9 @@ from dalembert import DalembertError, load, math
 from dalembert.backends import c, cuda, interpreter, sympy
 from dalembert.backends.llvm.kernel import Kernel
 from dalembert.graph import call, gradient, jacobian, trace
-from dalembert.sim import shared
+from dalembert.execute.host import NativeKernel as Kernel
+from dalembert.graph import call, trace
+from dalembert.sim.system import shared
 from tolerances import PRODUCT, assert_close
 
 

@@ -1,0 +1,162 @@
+"""Gradients of a rollout: all steps once more with their states kept, then their slopes from the last to the first.
+
+Memory: the states of all steps. The slopes of a step are those of its traced code, in coordinates: the gradient in q
+has four numbers for a quaternion.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.execute import Program, is_single
+from dalembert.execute.device import Array, part
+
+from .motions import DUMP, NUMBERS, T0, ZERO, Motions, batch_of
+
+
+class Adjoint:
+    """(inputs of the motions, weights of the recorded q, of the recorded e) → the gradient in each input.
+
+    The gradient of the sum of all recorded numbers, each times its weight; as `execute.foreign.Call` asks.
+    """
+
+    name = "rollout gradient"
+
+    def __init__(self, motions: Motions) -> None:
+        self.motions, self.owner = motions, motions.owner
+        weights = {f"{name} weight": prod(s) for name, s in zip(("q", "e"), motions.shapes, strict=True)}
+        self.sizes, self.names = motions.sizes | weights, [*motions.lengths, *weights]
+        self.shapes: list[tuple[int, ...]] = [(size,) for size in motions.lengths.values()]
+        self.operators: dict[str, Any] = {}
+        stepping = motions.stepping
+        self.shared = [name for name in stepping.given if name not in ("q", "e") and not self._by_row(name)]
+        states = [motions.steps * motions.lengths[name] for name in ("q", "e")]
+        self.scratch = (*states, *(motions.lengths[name] for name in ("q", "e", *self.shared)))
+
+    def _by_row(self, name: str) -> bool:
+        return name == "u" and self.motions.stepping.varying
+
+    @property
+    def each(self) -> bool:
+        """Whether every step is recorded."""
+        return self.motions.every == 1
+
+    def chunks(self) -> list[tuple[int, int]]:
+        """(first step, number of steps) of each launch of the steps backwards, the last one first."""
+        m = self.motions
+        return [(0, m.steps)] if self.each else [(k * m.every, m.every) for k in reversed(range(m.count))]
+
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any:
+        """NumPy arrays, on the processor."""
+        m, stepping = self.motions, self.motions.stepping
+        dtype = np.float32 if all(map(is_single, arrays)) else np.float64
+        own = batch_of(list(self.sizes), arrays)
+        batch = own or (1,)
+        if not prod(batch):
+            return tuple(np.empty((*own, *shape), dtype) for shape in self.shapes)
+        given = dict(zip(self.names, arrays, strict=True)) | {"timing": np.array([0.0, m.step])}
+        ways = {f"{name}_start": np.empty((*batch, m.steps, m.lengths[name]), dtype) for name in ("q", "e")}
+        ends = {f"{n}_next": np.empty((*batch, stepping.sizes[n]), dtype) for n in ("q", "e", "number")}
+        stepping.onwards(states=True).run(given | {"number": np.zeros(1)}, ends | ways, batch, m.steps, threads)
+
+        slopes: dict[str, np.ndarray] = {
+            f"{name} slope": np.zeros(m.lengths[name]) for name in ("q", "e", *self.shared)
+        }
+        rows = np.zeros((*batch, m.steps, stepping.model.nv), dtype)
+        loop = stepping.backwards(self.each)
+        for begin, steps in self.chunks():
+            now = given | slopes | {"number": np.array([begin + steps - 1.0])}
+            now |= {"last": now["number"]}
+            now |= {name: _backwards(ways[f"{name}_start"], begin, steps) for name in ("q", "e")}
+            if stepping.varying:
+                u = given["u"].reshape(*given["u"].shape[:-1], m.steps, stepping.model.nv)
+                now["u"] = _backwards(u, begin, steps)
+            for name, (_, size) in zip(("q", "e"), m.shapes, strict=True):
+                weight = given[f"{name} weight"].reshape(*given[f"{name} weight"].shape[:-1], m.count, size)
+                now[f"{name} seed"] = _backwards(weight, begin // m.every, steps // m.every)
+            made = {f"{name} next": np.empty((*batch, x.shape[-1]), dtype) for name, x in slopes.items()}
+            made["number_next"] = ends["number_next"]
+            if stepping.varying:
+                made["u slope next"] = np.empty((*batch, steps, stepping.model.nv), dtype)
+            loop.run(now, made, batch, steps, threads)
+            slopes = {name: made[f"{name} next"] for name in slopes}
+            if stepping.varying:
+                rows[..., begin : begin + steps, :] = made["u slope next"][..., ::-1, :]
+        found = slopes | {"u slope": rows.reshape(*batch, -1)} if stepping.varying else slopes
+        return tuple(found[f"{name} slope"].reshape(*own, size) for name, size in m.lengths.items())
+
+    def pullback(self) -> Any:
+        """There is none."""
+        raise DalembertError(
+            "rollout: gradients of gradients do not go through a rollout: differentiate once, or write the loop over "
+            "robot.forward_dynamics and robot.integrate, which can be differentiated any number of times"
+        )
+
+    def device_kernel(self, check: bool) -> DeviceAdjoint:
+        """The same on a graphics processor."""
+        return self.operators.setdefault("cuda", DeviceAdjoint(self))
+
+
+def _backwards(x: np.ndarray, begin: int, rows: int) -> np.ndarray:
+    """Rows begin … begin + rows − 1 of x (…, n, size), the last one first and flat."""
+    part = x[..., begin : begin + rows, :][..., ::-1, :]
+    return part.reshape(*part.shape[:-2], -1)
+
+
+class DeviceAdjoint:
+    """The gradient on a graphics processor: one launch onwards, then one for every record (one for all, if `each`)."""
+
+    def __init__(self, adjoint: Adjoint) -> None:
+        self.adjoint = adjoint
+
+    def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
+        """arrays: those of the inputs, of the gradients, and of what lies between."""
+        adjoint, m, stepping = self.adjoint, self.adjoint.motions, self.adjoint.motions.stepping
+        constant = m.numbers.placed(element)
+        inputs, gradients = len(adjoint.names), len(m.lengths)
+        given = dict(zip(adjoint.names, arrays[:inputs], strict=True)) | {"timing": constant(T0)}
+        found = dict(zip(m.lengths, arrays[inputs : inputs + gradients], strict=True))
+        q_way, e_way, *others = arrays[inputs + gradients :]
+        spare = dict(zip(("q", "e", *adjoint.shared), others, strict=True))
+        ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
+        nv = stepping.model.nv
+
+        def run(loop: Program, named: dict[str, Array], made: list[Array], steps: int) -> None:
+            loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
+
+        first = given | {"number": constant(NUMBERS)}
+        if stepping.varying:
+            first["u"] = part(given["u"], element, 0, nv)
+        kept = [part(ways[name], element, 0, sizes[name]) for name in ("q", "e")]
+        run(stepping.onwards(states=True), first, [spare["q"], spare["e"], constant(DUMP), *kept], m.steps)
+
+        nothing = constant(ZERO)._replace(item=0)
+        slopes = {f"{name} slope": nothing for name in spare}
+        loop, chunks = stepping.backwards(adjoint.each), adjoint.chunks()
+        for k, (begin, steps) in enumerate(chunks):
+            end = begin + steps - 1  # the step that comes first
+            number = constant(NUMBERS + m.count + end // m.every)
+            now = given | slopes | {"number": number, "last": number}
+            now |= {name: part(ways[name], element, end * sizes[name], -sizes[name]) for name in ("q", "e")}
+            for name in ("q", "e"):
+                weight, row = given[f"{name} weight"], begin // m.every
+                now[f"{name} seed"] = (
+                    part(weight, element, end * sizes[name], -sizes[name])
+                    if adjoint.each
+                    else part(weight, element, row * sizes[name])
+                )
+            if stepping.varying:
+                now["u"] = part(given["u"], element, end * nv, -nv)
+            # the last launch writes the gradients themselves; those before take turns, as none writes what it reads
+            target = found if (len(chunks) - 1 - k) % 2 == 0 else spare
+            made = [
+                part(found["u"], element, end * nv, -nv) if adjoint._by_row(name) else target[name]
+                for name in stepping.given
+            ]
+            run(loop, now, [*made, constant(DUMP)], steps)
+            slopes = {f"{name} slope": target[name] for name in spare}
