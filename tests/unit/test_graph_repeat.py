@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, math
 from dalembert.backends import interpreter, sympy
-from dalembert.backends.llvm.kernel import Kernel
+from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Function, gradient, jacobian, jvp, pullback, substitute, trace
 from tolerances import DIFFERENCE, PRODUCT, STEP, assert_close
 
