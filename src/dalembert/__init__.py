@@ -13,22 +13,23 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
+from .execute import register_backend
+from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
-from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
+    from .logs import Trajectory, read_trajectory, write_trajectory
     from .sim import elements
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
     from .sim.run.run import Run
     from .sim.run.save import load_run
     from .sim.system.laws import Sampled
-    from .trajectories import Trajectory, read_trajectory, write_trajectory
 
 __all__ = [
     "BodyInfo",
@@ -58,6 +59,7 @@ __all__ = [
     "mass_properties",
     "math",
     "read_trajectory",
+    "register_backend",
     "robots",
     "write_trajectory",
     "zero_moment_point",
@@ -71,11 +73,11 @@ _LATER = {
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
-    "Trajectory": "trajectories",
+    "Trajectory": "logs",
     "elements": "sim.elements",
     "load_run": "sim.run.save",
-    "read_trajectory": "trajectories",
-    "write_trajectory": "trajectories",
+    "read_trajectory": "logs",
+    "write_trajectory": "logs",
 }
 
 

@@ -80,7 +80,7 @@ def run(function: Function | Loop, inputs: Values | None = None, n: int | None =
             raise DalembertError(f"loop over '{function.step.name}': give its inputs and the number of passes n")
         return _run_loop(function, inputs, n)
     given = symbols(function) if inputs is None else inputs
-    values = _values(function.without_calls("SymPy").schedule(), given)
+    values = _values(function.without_compounds("SymPy").schedule(), given)
     return {o.name: _shaped([values[node.id] for node in o.nodes], o.shape) for o in function.outputs}
 
 

@@ -37,6 +37,13 @@ def _library() -> Library:
             records.append(made)
         return state, {name: torch.stack([made[name] for made in records]) for name in records[0]}
 
+    def repeat(step: Any, state: Any, n: int, going: Any) -> Any:
+        for _ in range(n):
+            if not going(state):
+                break
+            state = step(state)
+        return state
+
     return Library(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
@@ -56,4 +63,5 @@ def _library() -> Library:
         empty=lambda shape, like: torch.empty(shape, dtype=like.dtype, device=like.device),
         moveaxis=torch.moveaxis,
         scan=scan,
+        repeat=repeat,
     )

@@ -5,15 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 
-from dalembert.audit import Audit, read_suppressions
+from dalembert.audit import Audit, Headroom, read_suppressions
 from dalembert.errors import unknown
+from dalembert.files import write_text
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
+STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
 FAIL = ("error", "warning", "never")
 
 
@@ -23,11 +26,15 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame when the motors are asked.")] = 0.0,
-    frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+    ] = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
-    fail_on: Annotated[str, typer.Option(help="Exit with 1 on: error, warning, never.")] = "error",
+    fail_on: Annotated[
+        str, typer.Option(help="Exit with 1 on: error (or a rule that could not run), warning, never.")
+    ] = "error",
     as_json: Json = False,
 ) -> int:
     """Check structure, limits, inertia, laws and motors; exit code 1 when something is wrong.
@@ -43,18 +50,20 @@ def run(
         audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
     if sarif:
         file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
-        sarif.write_text(audit.sarif(file if Path(file).is_file() else ""), "utf-8")
+        write_text(sarif, audit.sarif(file if Path(file).is_file() else ""))
     if as_json:
         print(audit.json())
     else:
         show(audit)
-    failed = audit.count("error") + (audit.count("warning") if fail_on == "warning" else 0)
-    return int(fail_on != "never" and failed > 0)
+    failed = not audit.ok or (fail_on == "warning" and audit.count("warning") > 0)
+    return int(fail_on != "never" and failed)
 
 
 def show(audit: Audit) -> None:
     """The findings, the headroom of the motors, and the score."""
     out = console()
+    if load := audit.facts["payload"]:
+        out.print(f"payload: {load:g} kg at frame {escape(repr(audit.facts['frame']))}")
     for k, finding in enumerate(audit.findings, 1):
         color = "dim" if finding.accepted else COLORS[finding.severity]
         out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
@@ -63,9 +72,18 @@ def show(audit: Audit) -> None:
         note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:
-        rows = [(row.joint, row.gravity, row.limit, f"{row.ratio:.2f}") for row in audit.headroom if row.gravity > 1e-9]
+        rows = [(row.joint, row.gravity, *_limit(row)) for row in audit.headroom if row.gravity > 1e-9]
         out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
-    counts = ", ".join(f"{audit.count(s)} {s if s == 'info' else s + 's'}" for s in COLORS)
-    out.print(
-        f"\n[bold]{escape(audit.robot)}: score {audit.score} of 100[/bold], {counts}, {len(audit.passed)} rules passed"
-    )
+    if len(audit.rules) > 1:
+        out.print("\n[italic]The twelve steps[/italic]")
+        for verdict in audit.steps:
+            color = STATUS[verdict.status]
+            number, _, text = str(verdict).partition(f"{verdict.title}: {verdict.status}")
+            out.print(f"{number}{verdict.title}: [{color}]{verdict.status}[/{color}]{escape(text)}")
+    for item in audit.blocked:
+        out.print(f"[red]not run[/red] {escape(item.rule)}, because {escape(item.because)}")
+    out.print(f"\n[bold]{escape(audit.robot)}[/bold]: {audit.summary()}")
+
+
+def _limit(row: Headroom) -> tuple[str, str]:
+    return (f"{row.limit:.4g}", f"{row.ratio:.2f}") if np.isfinite(row.limit) else ("not stated", "")

@@ -313,6 +313,12 @@ class Scalar:
         """The matrix product A B."""
         return product(self.graph, A, B)
 
+    def __repeat__(self, *arguments: Any) -> dict[str, Any]:
+        """A repetition in this graph: see `dalembert.math.repeat`."""
+        from .repeat import repeat
+
+        return repeat(self.graph, *arguments)
+
     def __abs__(a) -> Scalar:
         return a.__traced__("abs", a)
 

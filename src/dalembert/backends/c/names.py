@@ -70,7 +70,9 @@ def identifier(name: str, taken: Iterable[str] = (), suffix: str = "_", function
     if not re.match(r"[A-Za-z]", word):
         word = "x" + word
     blocked = {*taken, *RESERVED.split()}
-    while word in blocked or re.fullmatch(rf"t\d+p?|{function}_(step_?)?(min|max|sign|part\d+)?", word):
+    while word in blocked or re.fullmatch(
+        rf"t\d+([a-z]+\d*)?|{function}_(step_?)?(t\d+_?)*(min|max|sign|part\d+)?", word
+    ):
         word += suffix
     return word
 

@@ -142,6 +142,20 @@ class Builder:
         self.label(f"{name}.done")
         return result
 
+    def branch(
+        self, condition: str, name: str, then: Callable[[], None], otherwise: Callable[[], None] | None = None
+    ) -> None:
+        """Write `then`, run where the condition (i1) holds, and `otherwise`, run elsewhere."""
+        self.do(f"br i1 {condition}, label %{name}.then, label %{name}.{'else' if otherwise else 'next'}")
+        self.label(f"{name}.then")
+        then()
+        self.do(f"br label %{name}.next")
+        if otherwise:
+            self.label(f"{name}.else")
+            otherwise()
+            self.do(f"br label %{name}.next")
+        self.label(f"{name}.next")
+
     # ---- constants
 
     def const(self, value: float) -> str:

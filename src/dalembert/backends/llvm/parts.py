@@ -6,7 +6,7 @@ from dalembert.graph import Scalar
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Calling, Plan, Product, Subroutine
+from .plan import Calling, Plan, Product, Repeating, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, table_entry
@@ -28,7 +28,7 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         name = f"{prefix}part{index}"
         names.append(name)
         b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling)):
+        if isinstance(part, (Looped, Calling, Repeating)):
             continue
         constants: dict[float, int] = {}
         if isinstance(part, Product):
@@ -131,6 +131,8 @@ def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: s
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
         elif isinstance(part, Calling):
             _call(b, part, memory)
+        elif isinstance(part, Repeating):
+            _repeat(b, part, memory)
         else:
             b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"))
 
@@ -144,6 +146,42 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
     b.call(subroutine.name, "void", ("ptr", own))
     for k, place in enumerate(subroutine.results):
         b.store(b.load(own, place), memory, calling.slot(k))
+
+
+def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
+    """Passes until every lane has settled; a lane that has keeps its state."""
+    repeated, step = repeating.repeated, repeating.subroutine
+    own = b.address(memory, step.base * b.stride)
+    for slot, place in zip(repeating.start, step.inputs, strict=True):
+        b.store(b.load(memory, slot), own, place)
+    b.store(b.const(0.0), memory, repeating.passes)
+    moves = [(result, place) for result, place in zip(step.results, step.inputs, strict=True) if result != place]
+
+    def going() -> str:
+        assert repeated.settled is not None
+        return b.compare("oeq", b.load(own, step.inputs[repeated.settled]), b.const(0.0))
+
+    def one_pass(index: str, carried: list[str]) -> list[str]:
+        b.call(step.name, "void", ("ptr", own))
+        following = [(b.load(own, result), place) for result, place in moves]
+        more = b.const(1.0)
+        if repeated.settled is not None and b.width > 1:
+            moving = going()
+            more = b.select(moving, more, b.const(0.0))
+            following = [(b.select(moving, x, b.load(own, place)), place) for x, place in following]
+        for x, place in following:
+            b.store(x, own, place)
+        b.store(b.add(b.load(memory, repeating.passes), more), memory, repeating.passes)
+        return carried
+
+    def passes() -> None:
+        again = None if repeated.settled is None else lambda: b.any(going())
+        b.repeat(f"{step.name}.passes", str(repeated.times), one_pass, [], again)
+
+    if repeated.settled is None:
+        passes()
+    else:
+        b.branch(b.any(going()), step.name, passes)
 
 
 def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, NamedTuple, get_type_hints
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Body, Coupled, Model
+from dalembert.model import Body, Model
 
 from ..system.constraints import Constraint
 
@@ -48,7 +48,6 @@ class Element:
     loses: ClassVar[bool] = False  # whether it can turn energy into heat
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
     enforces: ClassVar[tuple[str, ...]] = ()  # limits of its `joint` that it makes act: "range", "effort"
-    plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
 
     def __post_init__(self) -> None:
         """Checks numbers; NumPy scalars become plain numbers, lists and arrays tuples: equal elements compare equal."""
@@ -130,8 +129,8 @@ def single(model: Model, joint: str, what: str) -> Body:
 def own(model: Model, joint: str, what: str) -> Body:
     """The body of a joint that follows no other one."""
     body = model.joint(joint)
-    if isinstance(body.joint, Coupled):
-        raise DalembertError(f"{what}: joint {joint!r} follows {body.joint.leader!r}: act on that one")
+    if (mimic := body.joint.mimic) is not None:
+        raise DalembertError(f"{what}: joint {joint!r} follows {mimic.leader!r}: act on that one")
     return body
 
 

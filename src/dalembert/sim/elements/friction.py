@@ -88,7 +88,7 @@ class Friction(Element):
         freedom = model.joint(self.joint).v.start
 
         def rows(s: Situation) -> Rows:
-            return joint_rows(s.model.nv, freedom, drift=self.surface_speed)
+            return joint_rows(s.model.nv, freedom, surface=self.surface_speed)
 
         static = self.coulomb if self.static is None else self.static
         return (Constraint(self.label(), 1, rows, Interval(static, self._level)),)

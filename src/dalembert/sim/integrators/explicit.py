@@ -75,8 +75,10 @@ def semi_implicit(
     The accounts take the powers at the mean velocity, which is what changes the kinetic energy.
     """
     layout = system.layout
-    after = e + h * system.rates(t, q, e, u)
-    v, z = layout.velocity(after), layout.states(after)
-    mean = layout.replaced(e, 0.5 * (layout.velocity(e) + v), 0.5 * (layout.states(e) + z))
+    d, after = system.kicked(t, h, q, e, u)
+    q1 = integrate(system.model, q, d)
+    if not layout.nw:
+        return q1, after
+    mean = layout.replaced(e, *(0.5 * (part(e) + part(after)) for part in (layout.velocity, layout.states)))
     accounts = layout.accounts(e) + h * layout.accounts(system.rates(t, q, mean, u))
-    return system.projected(integrate(system.model, q, h * v), layout.replaced(e, v, z, accounts=accounts))
+    return q1, layout.replaced(after, accounts=accounts)

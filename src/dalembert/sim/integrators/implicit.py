@@ -20,13 +20,12 @@ from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.graph import Scalar, jacobian, substitute
+from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
 from ..program import Program
-from ..system.multipliers import active_forces
 from ..system.system import System
-from .linear import solve_saddle
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
@@ -92,14 +91,15 @@ def held(
     step = method(system, t, h, q, layout.replaced(e, begin), u, x[:m])
     end = system.solved_rows(system.held_rows(t + h, step.q, layout.replaced(step.e, v)))
     assert end is not None
-    slid = end.J @ layout.velocity(x) - h * end.drift
+    slid = sparse_product(end.J, layout.velocity(x)) - h * end.surface
     missed = [p if holds else s for holds, p, s in zip(rows.positional, end.deviation, slid, strict=True)]
     missed = [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, impulses, strict=True)]
     v1 = layout.velocity(step.e)
-    change, last = active_forces(model, step.q, end, end.drift - end.J @ v1)
-    e1 = layout.replaced(step.e, v1 + change)
+    solver = end.solver(model, step.q)
+    last = solver.forces(end.surface - sparse_product(end.J, v1))
+    e1 = layout.replaced(step.e, v1 + solver.response(last))
     if system.ledger:
-        given = system.drift_work(end, rows.on * impulses + last)
+        given = system.surface_work(end, rows.on * impulses + last)
         e1 = layout.replaced(e1, accounts=layout.accounts(e1) + given)
     return Attempt(np.concatenate([step.residual, np.array(missed)]), step.q, e1)
 

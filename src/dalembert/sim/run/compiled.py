@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import unknown
+from dalembert.execute import Recent, code, content
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -19,7 +20,7 @@ from ..integrators.variational import variational
 from ..program import Program
 from ..system.called import CalledSystem
 from ..system.laws import Drive
-from ..system.system import System
+from ..system.system import Law, System
 
 IMPLICIT = {"implicit-midpoint": implicit.midpoint, "variational": variational}
 ADAPTIVE = tuple(name for name, method in TABLEAUX.items() if method.adaptive)
@@ -40,6 +41,12 @@ class Programs:
     def open(self) -> Programs:
         """Those of the system while none of the constraints that come and go holds: smaller and faster steps."""
         return Programs(replace(self.system, holding=False), self.integrator, self._plain_identity)
+
+    def renew(self, elements: tuple[Element, ...], law: Law | None) -> None:
+        """What is not compiled yet is traced from the functions and classes as they are now."""
+        self.system = replace(self.system, elements=elements, law=law)
+        if "open" in vars(self):
+            self.open.system = replace(self.open.system, elements=elements, law=law)
 
     def at(self, e: np.ndarray) -> Programs:
         """The programs for the modes of e: those that hold rows only where one is held."""
@@ -122,7 +129,7 @@ class Programs:
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "a": (n,), "force_scale": (), "J": (count, n)}
-        shapes |= dict.fromkeys(("coordinate", "bias", "drift"), (count,))
+        shapes |= dict.fromkeys(("coordinate", "bias", "surface"), (count,))
         return Program("constrained", self.identity, sizes, shapes, compute, lanes=1)
 
     @cached_property
@@ -173,25 +180,21 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    plain = all(element.plain for element in elements)
+    identity = content(model, elements, driven)
     if drive.called and integrator not in HELD:
-        text = _identity(model, elements, True) if plain else None
-        called = CalledSystem(model, elements, None, driven=True, called=True, function=drive.function, identity=text)
-        return Programs(called, integrator, text)
+        called = CalledSystem(
+            model, elements, None, driven=True, called=True, function=drive.function, identity=identity
+        )
+        return Programs(called, integrator, identity)
     law = None if drive.called or drive.sampled else drive.function
-    if not plain:  # what a function inside an element computes may have changed since the last run
-        return Programs(System(model, elements, law, driven), integrator, None)
-    made = _kept(model, elements, law, driven, integrator)
-    if law is not None:
-        made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
-    return made
+
+    def prepare() -> Programs:
+        return Programs(System(model, elements, law, driven), integrator, identity if law is None else None)
+
+    recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
+    if recent.identity is None:
+        recent.renew(elements, law)
+    return recent
 
 
-@lru_cache(maxsize=64)
-def _kept(model: Model, elements: tuple[Element, ...], law: Any, driven: bool, integrator: str) -> Programs:
-    identity = _identity(model, elements, driven) if law is None else None
-    return Programs(System(model, elements, law, driven), integrator, identity)
-
-
-def _identity(model: Model, elements: tuple[Element, ...], driven: bool) -> str:
-    return f"{model.fingerprint} {elements!r} {driven}"
+_recent = Recent(64)

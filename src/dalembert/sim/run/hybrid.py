@@ -42,14 +42,14 @@ class Assembly(NamedTuple):
     J: np.ndarray
     coordinate: np.ndarray
     bias: np.ndarray
-    drift: np.ndarray
+    surface: np.ndarray
     force_scale: np.ndarray
     response: np.ndarray
     A: np.ndarray
 
     def rate(self, v: np.ndarray) -> np.ndarray:
         """φ̇ (nr,)."""
-        return self.J @ v - self.drift
+        return self.J @ v - self.surface
 
 
 class Outcome(NamedTuple):
@@ -143,7 +143,7 @@ class Hybrid:
                 ((1.0 + bounce) * rate)[R],
                 np.where(at_upper | ~self.switches, -np.inf, 0.0)[R],
                 np.where(at_lower | ~self.switches, np.inf, 0.0)[R],
-                (np.abs(assembly.J) @ np.abs(v) + np.abs(assembly.drift))[R],
+                (np.abs(assembly.J) @ np.abs(v) + np.abs(assembly.surface))[R],
             )
             v = v + assembly.response @ impulses
             lost = -0.5 * impulses * (rate + assembly.rate(v))

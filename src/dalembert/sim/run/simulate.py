@@ -9,8 +9,9 @@ import numpy as np
 
 from dalembert.algorithms import normalize
 from dalembert.algorithms.gather import gathered
-from dalembert.compile import check_quaternions, real_array
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import real_array
+from dalembert.functions.calls import check_quaternions
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
@@ -150,7 +151,8 @@ class _Simulation:
         self.layout = compiled.system.layout
         self.held = torques.called and compiled.integrator in HELD
         elements = compiled.system.elements
-        sudden = bool(events) or torques.timed or bool(self.layout.nm) or any(not e.plain for e in elements)
+        functions = any(callable(x) for element in elements for x in vars(element).values())
+        sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
         most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
         self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
         self.instants = Instants(compiled, self.engine, events, self._driven)

@@ -1,6 +1,6 @@
 """What a constraint is: rows of conditions on the motion, the forces that may keep them, and what an impact does.
 
-A row has a coordinate φ(q) with rate φ̇ = J v − drift and acceleration φ̈ = J a + bias, and a force λ along it, which
+A row has a coordinate φ(q) with rate φ̇ = J v − surface and acceleration φ̈ = J a + bias, and a force λ along it, which
 acts on the robot as Jᵀ λ. Which (φ, λ) go together is said by the set:
 
 | set | coordinate | force | examples |
@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.linear import sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, minimum, where
 
@@ -35,19 +36,19 @@ IDLE = 2.0  # mode of a row of friction whose rows are kept at rest by others: n
 
 
 class Rows(NamedTuple):
-    """Of k rows at one state: φ (k,), J (k, nv), bias (k,) and drift (k,), with φ̇ = J v − drift, φ̈ = J a + bias.
+    """Of k rows at one state: φ (k,), J (k, nv), bias (k,) and surface (k,), with φ̇ = J v − surface, φ̈ = J a + bias.
 
-    drift: the speed of a surface that moves by itself, such as a belt.
+    surface: the speed of a surface that moves by itself, such as a belt.
     """
 
     coordinate: np.ndarray
     J: np.ndarray
     bias: np.ndarray
-    drift: np.ndarray
+    surface: np.ndarray
 
     def rate(self, v: np.ndarray) -> np.ndarray:
         """φ̇ (k,)."""
-        return self.J @ v - self.drift
+        return sparse_product(self.J, v) - self.surface
 
 
 def joined(parts: list[Rows], nv: int) -> Rows:
@@ -57,9 +58,9 @@ def joined(parts: list[Rows], nv: int) -> Rows:
     return Rows(*(np.concatenate(x) for x in zip(*parts, strict=True)))
 
 
-def joint_rows(nv: int, freedom: int, coordinate: Any = 0.0, drift: Any = 0.0) -> Rows:
+def joint_rows(nv: int, freedom: int, coordinate: Any = 0.0, surface: Any = 0.0) -> Rows:
     """The row of one freedom: φ is its coordinate."""
-    return Rows(np.array([coordinate]), np.eye(nv)[[freedom]], np.zeros(1), np.array([drift]))
+    return Rows(np.array([coordinate]), np.eye(nv)[[freedom]], np.zeros(1), np.array([surface]))
 
 
 class Admissible(Protocol):

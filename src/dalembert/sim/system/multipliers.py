@@ -7,8 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms import solve_semidefinite
-from dalembert.algorithms.coupled import MassSolver
+from dalembert.algorithms import ConstrainedMass
 from dalembert.math import where
 from dalembert.model import Model
 
@@ -20,16 +19,17 @@ STABILIZED = 10.0  # [1/s]: rate at which errors of position and velocity die ou
 class HeldRows(NamedTuple):
     """Rows with what they ask for at a state: J a = goal where active, else the force `sliding`.
 
-    J (nr, nv), goal, sliding, deviation and drift (nr,), active (nr,) conditions. deviation: how far the coordinate is
-    from where an active row holds it; positional: whether it holds a coordinate, or only a speed (friction).
+    J (nr, nv), goal, sliding, deviation, rate, bias and surface (nr,), active (nr,) conditions. deviation: how far the
+    coordinate is from where an active row holds it; positional: whether it holds a coordinate, or only a speed.
     """
 
     J: np.ndarray
     goal: np.ndarray
     active: list[Any]
     deviation: np.ndarray
-    drift: np.ndarray
     rate: np.ndarray
+    bias: np.ndarray
+    surface: np.ndarray
     sliding: np.ndarray
     positional: list[bool]
 
@@ -43,6 +43,10 @@ class HeldRows(NamedTuple):
         parts: list[Any] = [part[:count] for part in self]
         return HeldRows(*parts)
 
+    def solver(self, model: Model, q: np.ndarray) -> ConstrainedMass:
+        """What gives the forces of the active rows at q (nq,); redundant ones are left out."""
+        return ConstrainedMass(model, q, self.J, None if all(x is True for x in self.active) else self.on)
+
 
 def held_rows(rows: Rows, sets: Sequence[Admissible], modes: Sequence[Any], v: np.ndarray) -> HeldRows:
     """What rows ask for: φ̈ = −2 α φ̇ − α² deviation where they are active."""
@@ -53,14 +57,4 @@ def held_rows(rows: Rows, sets: Sequence[Admissible], modes: Sequence[Any], v: n
     goal = -rows.bias - 2.0 * STABILIZED * rate - STABILIZED**2 * deviation
     active = [s.active(m) for s, m, _ in triples]
     positional = [bool(np.isfinite(s.lower) or np.isfinite(s.upper)) for s in sets]
-    return HeldRows(rows.J, goal, active, deviation, rows.drift, rate, sliding, positional)
-
-
-def active_forces(model: Model, q: np.ndarray, rows: HeldRows, wanted: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """(M⁻¹ Jᵀ λ (nv,), λ (nr,)) with J M⁻¹ Jᵀ λ = wanted for the active rows; redundant ones are left out."""
-    response = MassSolver(model, q).solve(rows.J.T)
-    A = rows.J @ response
-    on = rows.on
-    A = A * np.outer(on, on) + np.diag(1.0 - on)
-    forces = on * solve_semidefinite(A, on * wanted)
-    return response @ forces, forces
+    return HeldRows(rows.J, goal, active, deviation, rate, rows.bias, rows.surface, sliding, positional)
