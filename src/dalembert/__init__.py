@@ -8,16 +8,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import math
+from . import math, spatial
 from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-from .loading import ModelBuilder, function, load, robots
+from .loading import ModelBuilder, function, load, register_reader, robots
+from .model import AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
+from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "AxisJoint",
     "BodyInfo",
     "Comparison",
     "DalembertError",
@@ -38,10 +41,14 @@ __all__ = [
     "Event",
     "Finding",
     "FrameInfo",
+    "Inertia",
+    "Joint",
     "JointInfo",
     "MassProperties",
+    "Model",
     "ModelBuilder",
     "ModelEditor",
+    "Pose",
     "Robot",
     "Rollout",
     "Run",
@@ -50,6 +57,7 @@ __all__ = [
     "Trajectory",
     "Wrench",
     "__version__",
+    "charts",
     "compare",
     "elements",
     "function",
@@ -58,7 +66,9 @@ __all__ = [
     "mass_properties",
     "math",
     "read_trajectory",
+    "register_reader",
     "robots",
+    "spatial",
     "write_trajectory",
     "zero_moment_point",
 ]

@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.code import code_identity, is_own
+
 PLAIN = (str, float, int, slice, type(None))  # what most leaves are
 SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and moves nothing
 
@@ -17,10 +19,11 @@ SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and
 def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
     """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure.
 
+    A class from outside the package, such as a joint type of a user, is marked by the identity of its code.
     shown: whether also what is only looked at.
     """
     if is_dataclass(x):
-        yield type(x).__name__
+        yield type(x).__name__ if is_own(type(x)) else code_identity(type(x))
         for name in _names(x.__class__, shown):
             yield from leaves(getattr(x, name), shown=shown)
     elif isinstance(x, tuple):
