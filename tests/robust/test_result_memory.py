@@ -148,8 +148,7 @@ def test_pickled_and_copied():
     del x
     result(1)
     for copy in copies:
-        assert (np.array_equal(copy, right(0)) and copy.base is None) or copy.flags.owndata or copy.base is not None
-        assert not isinstance(copy.base, memory.Lease)
+        assert np.array_equal(copy, right(0)) and not isinstance(copy.base, memory.Lease)
 
 
 def test_cycles():
@@ -250,7 +249,8 @@ if not child:
     os._exit(0 if good and not memory._store.lock.locked() else 1)
 memory._store.lock.release()
 z = result(2)
-print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), np.array_equal(x, expected[0]), np.array_equal(z, expected[1]))
+status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+print(status, np.array_equal(x, expected[0]), np.array_equal(z, expected[1]))
 """
     assert processes.run(code.replace("TESTS", str(processes.TESTS)))[0] == "0 True True"
 

@@ -1,10 +1,9 @@
 """Memory of large results, used again once nobody holds the result or a view of it.
 
-Fresh memory costs a page fault for every 4 kB, which takes longer than many a kernel. An array of at least LARGE_RESULT bytes
-gets its memory from here; its `base` is a `Lease`, which every view, export and copy of the reference keeps alive. When
-the last of them is gone, the memory waits for the next result of about that size. At most `limit()` bytes wait; what
-comes on top is given back to the system, the longest unused first. DALEMBERT_KEEP sets the limit in MiB; 0 switches
-this off.
+Fresh memory costs a page fault for every 4 kB, which takes longer than many a kernel. An array of LARGE_RESULT bytes or
+more gets its memory from here; its `base` is a `Lease`, which every view and export keeps alive. When the last of them
+is gone, the memory waits for the next result of about that size. At most `limit()` bytes wait; beyond that the longest
+unused is given back to the system. DALEMBERT_KEEP sets the limit in MiB; 0 switches this off.
 """
 
 from __future__ import annotations
