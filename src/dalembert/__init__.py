@@ -13,11 +13,12 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
+from .execute import register_backend
+from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
-from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -60,6 +61,7 @@ __all__ = [
     "math",
     "read_log",
     "read_trajectory",
+    "register_backend",
     "robots",
     "write_trajectory",
     "zero_moment_point",

@@ -11,7 +11,10 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, Part, tool_frame
+from dalembert.robot import Robot
 
+from .headroom import HeadroomTable, headroom_table
+from .rule import NotRun
 from .shapes import Measured, measure
 
 SAMPLES = 100
@@ -22,7 +25,7 @@ EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 class Subject:
     """A robot under audit. payload [kg] is held at `frame` when motors are asked."""
 
-    robot: Any  # a Robot; that class lies above this room
+    robot: Robot
     payload: float = 0.0
     frame: str | None = None
     log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
@@ -44,23 +47,25 @@ class Subject:
         _ = self.tool, self.loaded
 
     @cached_property
-    def loaded(self) -> Any:
+    def loaded(self) -> Robot:
         """The robot with the payload as a point mass at the tool frame."""
         return self.robot.edit().payload(self.payload, frame=self.tool).done() if self.payload else self.robot
 
     @cached_property
-    def tree(self) -> Any:
+    def tree(self) -> Robot:
         """The robot without what closes its loops: laws of the tree are asked of it."""
         return self.robot.without("loops") if self.model.closures else self.robot
 
     @cached_property
-    def bare(self) -> Any:
+    def bare(self) -> Robot:
         """The rigid tree alone, whose energy is kept."""
         return self.robot.without(*EFFECTS)
 
     @cached_property
     def q(self) -> np.ndarray:
         """(samples, nq): configurations within the limits, the same in every audit."""
+        if not self.model.nv:
+            raise NotRun("no joint moves")
         return self.robot.random(np.random.default_rng(2024), self.samples)
 
     @cached_property
@@ -76,10 +81,10 @@ class Subject:
         """(samples, nv, nv) at q."""
         return self.robot.mass_matrix(self.q)
 
-    @property
-    def carried(self) -> bool:
-        """Whether gravity loads each joint by itself: not where feet stand or loops share the load."""
-        return self.model.bodies[0].joint.kind == "fixed" and not self.model.closures
+    @cached_property
+    def motors(self) -> HeadroomTable:
+        """What gravity, with the payload, asks of each motor at its worst."""
+        return headroom_table(self.loaded)
 
     @property
     def moving(self) -> tuple[Body, ...]:

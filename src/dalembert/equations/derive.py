@@ -10,9 +10,9 @@ import numpy as np
 from dalembert.backends import sympy as symbolic
 from dalembert.backends.sympy import sympy
 from dalembert.errors import DalembertError, unknown
+from dalembert.functions.catalogue import Options, Quantity
 from dalembert.graph import Function, trace
 from dalembert.model import Model
-from dalembert.quantities import Options, Quantity
 
 from . import cramer
 from .arrange import Arranger, rounded
@@ -67,7 +67,7 @@ def _check(rename: Mapping[str, str], known: list[str]) -> None:
 
 def _coordinates(model: Model, sizes: Mapping[str, int]) -> dict[tuple[str, int], str]:
     """Input (name, index) → the usual name of its symbol; those of motion always, others as the quantity has them."""
-    flat, made = model.nq == model.nv, {}
+    flat, made = model.flat, {}
     for name, size in ({"q": model.nq, "v": model.nv, "a": model.nv} | dict(sizes)).items():
         for k in range(size):
             if name in RATES and flat:

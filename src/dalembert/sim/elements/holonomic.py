@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
 from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
+from dalembert.functions.catalogue import Options
+from dalembert.functions.tangent import differentiated, pushed, spread
 from dalembert.model import Model
-from dalembert.quantities import Options
-from dalembert.quantities.tangent import differentiated, pushed, spread
 
 from .base import Action, Element, Situation
 
@@ -23,8 +23,6 @@ class Holonomic(Element):
 
     A rope, a cam, a path that a tool must follow: anything that arithmetic, dalembert.math and methods of robots say.
     """
-
-    plain: ClassVar[bool] = False
 
     name: str
     function: Callable[[np.ndarray], Any]
