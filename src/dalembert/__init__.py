@@ -25,7 +25,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
-    from .logs import Trajectory, read_trajectory, write_trajectory
+    from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -45,6 +45,7 @@ __all__ = [
     "Inertia",
     "Joint",
     "JointInfo",
+    "Log",
     "MassProperties",
     "Model",
     "ModelBuilder",
@@ -66,6 +67,7 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "read_log",
     "read_trajectory",
     "register_backend",
     "register_reader",
@@ -80,12 +82,14 @@ __all__ = [
 _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
+    "Log": "logs",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
     "load_run": "sim.run.save",
+    "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
 }
