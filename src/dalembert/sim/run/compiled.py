@@ -36,6 +36,8 @@ class Programs:
         self.identity = None if identity is None else f"{identity} {integrator} {system.holding}"
         self._steps: dict[tuple[bool, bool], Program] = {}
         self._plain_identity = identity
+        self._watched = Recent(8)
+        self._switching = bool(system.layout.nm) and system.holding
 
     @cached_property
     def open(self) -> Programs:
@@ -50,12 +52,15 @@ class Programs:
 
     def at(self, e: np.ndarray) -> Programs:
         """The programs for the modes of e: those that hold rows only where one is held."""
-        modes = self.system.layout.modes(e)
-        if not len(modes) or not self.system.holding:
+        if not self._switching:
             return self
+        return self if self.held(e).any() else self.open
+
+    def held(self, e: np.ndarray) -> np.ndarray:
+        """Whether each row that comes and goes is held (nm,)."""
         owners = self.system.row_owners[self.system.permanent_count :]
-        held = any(owner.constraint.admissible.active(mode) for owner, mode in zip(owners, modes, strict=True))
-        return self if held else self.open
+        modes = self.system.layout.modes(e).tolist()
+        return np.array([bool(o.constraint.admissible.active(m)) for o, m in zip(owners, modes, strict=True)], bool)
 
     @property
     def method(self) -> Tableau:
@@ -100,7 +105,7 @@ class Programs:
         )
 
     def watched(self, events: tuple[Any, ...]) -> Program:
-        """Numbers that change sign at events: guards of the system, then those of the user. Made anew for every run."""
+        """Numbers that change sign at events: guards of the system, then those of the user, traced for every run."""
         system = self.system
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
@@ -109,7 +114,8 @@ class Programs:
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         count = system.layout.nm + sum(gap_counts(system)) + len(events)
-        return Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        program = Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        return self._watched.get(program.identity, lambda: program)  # ready to run, if there was one like it
 
     @cached_property
     def constrained(self) -> Program:

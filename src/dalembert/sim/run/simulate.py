@@ -155,7 +155,9 @@ class _Simulation:
         sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
         most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
         self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
-        self.instants = Instants(compiled, self.engine, events, self._driven)
+        self.instants = Instants(
+            compiled, self.engine, events, self._called if torques.called and not self.held else None
+        )
         self.log, self.steps = list(torques.log), 0
         if self.held:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
@@ -270,16 +272,16 @@ class _Simulation:
         tau = self.drive.function(state.t, state.q, self.layout.velocity(state.e))
         return np.concatenate([tau, np.zeros(n + 1)])
 
-    def _driven(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """What drives states (k, …): u, or what a function called back says about each."""
-        if not self.drive.called or self.held:
-            return u
+    def _called(self, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+        """What a function called back says about states (k, …)."""
         return np.array([self._asked(State(*row)) for row in zip(t, q, e, strict=True)])
 
     def _result(self, recorder: Recorder) -> Run:
         system = self.compiled.system
         t, q, e, u = recorder.arrays()
-        observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": self._driven(t, q, e, u)}, (len(t),))
+        if self.drive.called and not self.held:
+            u = self._called(t, q, e)
+        observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
         accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
         for entry, amount in zip(system.entries, self.layout.accounts(e).T, strict=True):
             accounts[entry.kind][entry.name] = amount

@@ -8,7 +8,7 @@ import numpy as np
 
 from ...integrators import adaptive
 from ..compiled import Programs
-from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble
+from .base import Chunk, State, Trouble, chunk_sizes
 
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
 FIRST_STEP = 1e-6  # [s]: eight times as much if it was too careful, and again
@@ -33,14 +33,14 @@ class Adaptive:
         h = min(self.h or FIRST_STEP, ends[0] - state.t, self.most)
         clock = adaptive.Clock(state.t, h, fresh=1.0)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
-        passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
+        sizes = chunk_sizes(every)
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
         carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "row": np.zeros(1)}
         carried["clock"] = np.array(clock, float)
         attempts = self.programs.at(state.e).attempts
         while clock.t < stop:
             given = {"limits": limits, "stop": ends, "u": rows.ravel()}
-            made = attempts(carried | given, passes=passes)
+            made = attempts(carried | given, passes=CALLED_CHUNK if self.system.called else next(sizes))
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = adaptive.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(tries=0.0))

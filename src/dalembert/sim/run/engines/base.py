@@ -9,7 +9,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
-WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
+WATCHED_CHUNKS = (16, 1024)  # the first and the longest, where an event may make the rest of the chunk void
 
 
 class State(NamedTuple):
@@ -68,6 +68,14 @@ class Engine(Protocol):
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         """The state after one step of size h, however large its error."""
+
+
+def chunk_sizes(watched: bool) -> Iterator[int]:
+    """Passes of one chunk after the other: short ones first where something may happen, as it just did."""
+    size, longest = WATCHED_CHUNKS if watched else (LONGEST_CHUNK, LONGEST_CHUNK)
+    while True:
+        yield size
+        size = min(2 * size, longest)
 
 
 def steps_between(begin: float, stop: float, step: float) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ..compiled import Programs
-from .base import LONGEST_CHUNK, Chunk, State, finite, strides
+from .base import Chunk, State, chunk_sizes, finite, strides
 
 
 class Fixed:
@@ -28,8 +28,9 @@ class Fixed:
         programs = self.programs.at(state.e)
         called = programs.system.called
         thin = stride > 64 and not called  # few nodes: leave the steps between them in registers
+        sizes = chunk_sizes(every)
         while number < count:
-            passes = min(stride if thin or called else max(LONGEST_CHUNK // stride, 1) * stride, count - number)
+            passes = min(stride if thin or called else max(next(sizes) // stride, 1) * stride, count - number)
             inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": np.array([t0, h]), "u": u}
             if u.ndim == 2:
                 inputs["u"] = u[number : number + passes].reshape(1, -1)

@@ -9,7 +9,7 @@ import numpy as np
 from ...integrators import implicit
 from ...system.system import System
 from ..compiled import Programs
-from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble, finite, strides
+from .base import Chunk, State, Trouble, chunk_sizes, finite, strides
 
 
 class Implicit:
@@ -33,7 +33,7 @@ class Implicit:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
         h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
-        passes = WATCHED_CHUNK if every else LONGEST_CHUNK
+        sizes = chunk_sizes(every)
         clock, programs = implicit.Clock(), self.programs.at(state.e)
         guess = self.guess(programs.system, state, h)
         carried = {"q": state.q, "e": state.e, "x": guess, "clock": np.array(clock)}
@@ -42,7 +42,7 @@ class Implicit:
             before = clock.steps
             goal = min(first + stride, count) if thin else count
             given = {"timing": np.array([state.t, h, goal]), "u": u}
-            made = programs.newton(not thin)(carried | given, passes=passes)
+            made = programs.newton(not thin)(carried | given, passes=next(sizes))
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = implicit.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(passes=0.0))
@@ -69,4 +69,6 @@ class Implicit:
         guess = self.guess(programs.system, state, h)
         inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": u}
         made = programs.newton(False)(inputs, passes=implicit.ITERATIONS)
+        if not implicit.Clock(*made["clock_next"][0]).steps > 0.5:
+            raise Trouble(state, f"Newton's iteration did not settle in a step of {h:.1e} s")
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
