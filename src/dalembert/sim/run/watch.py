@@ -156,7 +156,8 @@ class Watch:
         self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], np.ndarray]
     ) -> float:
         """The first time after a step's begin [s] at which a guard fires: secants (Illinois), bisection where slow."""
-        low, high, f_low, f_high = 0.0, h, before, float(numbers(h)[guard])
+        level = 0.0 if guard >= self.rows or self._armed[guard] else -float(self._tolerance[guard])
+        low, high, f_low, f_high = 0.0, h, before - level, float(numbers(h)[guard]) - level
         width, side = h, 0
         for k in range(200):
             if high - low <= within:
@@ -167,12 +168,14 @@ class Watch:
                 guess = min(max(secant, low + 0.5 * within), high - 0.5 * within)
             if k % 4 == 3:
                 width = high - low
-            f = float(numbers(guess)[guard])
-            if self._beyond(guard, f):
-                high, f_high, f_low = guess, f, 0.5 * f_low if side > 0 else f_low
+            number = float(numbers(guess)[guard])
+            if self._beyond(guard, number):
+                high, f_high, f_low = guess, number - level, 0.5 * f_low if side > 0 else f_low
                 side = 1
+                if number == level:
+                    break
             else:
-                low, f_low, f_high = guess, f, 0.5 * f_high if side < 0 else f_high
+                low, f_low, f_high = guess, number - level, 0.5 * f_high if side < 0 else f_high
                 side = -1
         return high
 
