@@ -26,11 +26,12 @@ from .version import __version__
 if TYPE_CHECKING:
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
-    from .sim import elements
+    from .sim import elements, integrators
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
     from .sim.run.run import Run
     from .sim.run.save import load_run
+    from .sim.system import constraints
     from .sim.system.laws import Sampled
 
 __all__ = [
@@ -61,8 +62,10 @@ __all__ = [
     "__version__",
     "charts",
     "compare",
+    "constraints",
     "elements",
     "function",
+    "integrators",
     "load",
     "load_run",
     "mass_properties",
@@ -87,7 +90,9 @@ _LATER = {
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
+    "constraints": "sim.system.constraints",
     "elements": "sim.elements",
+    "integrators": "sim.integrators",
     "load_run": "sim.run.save",
     "read_log": "logs",
     "read_trajectory": "logs",
@@ -101,7 +106,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name == "elements" else getattr(room, name)
+    return room if name in ("constraints", "elements", "integrators") else getattr(room, name)
 
 
 def __dir__() -> list[str]:

@@ -14,6 +14,7 @@ from dalembert import ModelBuilder, load
 from dalembert.backends.cuda import constants
 from dalembert.execute import device
 from dalembert.execute.device import Array
+from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.stepping import Stepping
 from tolerances import SOLVE, assert_close
@@ -59,7 +60,7 @@ def on_stand_in(name, make_folder):
     """(stepping on the stand-in for a device, inputs for a number of steps)."""
     robot_name, law, live, driven, varying = CASES[name]
     robot = tumbler() if robot_name == "tumbler" else load(robot_name)
-    stepping = Stepping(robot.model, (), law, "semi-implicit", live, driven, varying)
+    stepping = Stepping(robot.model, (), law, INTEGRATORS["semi-implicit"], live, driven, varying)
     loops = [stepping.onwards(True, each) for each in (True, False)] + [stepping.onwards(states=True)]
     loops += [stepping.backwards(each) for each in (True, False)]
     for k, loop in enumerate(loops):

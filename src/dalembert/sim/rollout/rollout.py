@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.execute import is_single, real_array
 from dalembert.functions.catalogue import GROUPS, checked
 from dalembert.interop import is_foreign
@@ -15,10 +15,12 @@ from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..integrators.catalogue import INTEGRATORS
+from ..integrators.record import Integrator, chosen
 from ..system.laws import Sampled, drive
 from ..system.system import Law
 from .motions import Motions
-from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
+from .stepping import Stepping, stepping
 
 KEPT = 64  # motions of one stepping
 
@@ -33,6 +35,18 @@ class Rollout(NamedTuple):
     q: Any
     v: Any
 
+    def beyond_limits(self, robot: Any) -> list[str]:
+        """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
+
+        Limits do not act in rollouts, and a rollout does not look at them by itself. For NumPy arrays.
+        """
+        from ..run.limits import beyond_limits
+
+        model = robot.model
+        q, v = (np.asarray(x, float).reshape(-1, x.shape[-1]) for x in (self.q, self.v))
+        t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
+        return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
+
 
 def rollout(
     model: Model,
@@ -41,7 +55,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str = "semi-implicit",
+    integrator: str | Integrator = "semi-implicit",
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
@@ -51,7 +65,8 @@ def rollout(
     """See `Robot.rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    _check(integrator, step, steps, record)
+    method = chosen(integrator, INTEGRATORS, "rollout")
+    _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
     check_elements("rollout", model, elements)
     for element in elements:
@@ -71,8 +86,8 @@ def rollout(
     if varying:  # flat; steps after the last record leave no trace
         rows = arrays["torque"][..., : every * count, :]
         arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
-    made = stepping(model, elements, law, integrator, live, "torque" in arrays, varying)
-    _check_precision(arrays, integrator, made)
+    made = stepping(model, elements, law, method, live, "torque" in arrays, varying)
+    _check_precision(arrays, method, made)
     state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"])}
     inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
     return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
@@ -117,9 +132,7 @@ def _law(model: Model, torque: Any) -> Law:
     return made.function
 
 
-def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
-    if integrator not in INTEGRATORS:
-        raise unknown("integrator", integrator, INTEGRATORS, "rollout")
+def _check(step: Any, steps: Any, record: Any) -> None:
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"rollout: step is {step!r}, expected a time above 0 [s]")
     for name, value in (("steps", steps), ("record", record)):
@@ -147,9 +160,11 @@ def _needs_events(element: Element, model: Model) -> bool:
     return gaps or any(constraint.admissible.switches for constraint in element.constraints(model))
 
 
-def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
+def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, made: Stepping) -> None:
     """Refuse in float32 what needs more digits."""
-    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.row_count else None
+    what = "a closed loop" if made.system.row_count else None
+    if not integrator.single_precision:
+        what = f"integrator {integrator.name!r}"
     if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
@@ -158,6 +173,13 @@ def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
     """Whether the torque has a row for every step."""
     torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
     if torque.ndim < 2 or torque.shape[-2] != steps:
+        motions = {x.shape[-2] for x in (arrays["q"], arrays["v"]) if x.ndim > 1} - {1}
+        if torque.ndim > 1 and torque.shape[-2] > 1 and not motions:
+            raise DalembertError(
+                f"rollout: torque has shape {tuple(torque.shape)}: {torque.shape[-2]} rows are neither one for each of "
+                f"the {steps} steps nor one for each state, of which there is one: for {torque.shape[-2]} motions give "
+                "as many states"
+            )
         return False
     if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
         raise DalembertError(

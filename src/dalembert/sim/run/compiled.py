@@ -9,31 +9,25 @@ from typing import Any
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.errors import unknown
 from dalembert.execute import Recent, code, content
 from dalembert.model import Model
 
 from ..elements.base import Element
 from ..integrators import adaptive, dense, fixed, implicit
-from ..integrators.tableaux import TABLEAUX, Tableau
-from ..integrators.variational import variational
+from ..integrators.record import Integrator
+from ..integrators.tableaux import Tableau
 from ..program import Program
 from ..system.called import CalledSystem
 from ..system.laws import Drive
 from ..system.system import Law, System
 
-IMPLICIT = {"implicit-midpoint": implicit.midpoint, "variational": variational}
-ADAPTIVE = tuple(name for name, method in TABLEAUX.items() if method.adaptive)
-INTEGRATORS = (*fixed.STEPS, *IMPLICIT)
-HELD = ("implicit-velocity", *IMPLICIT)  # with these a law that cannot be traced is asked once per step
-
 
 class Programs:
     """What a run needs of a system, compiled when first used. identity: text that determines all of it, or None."""
 
-    def __init__(self, system: System, integrator: str, identity: str | None) -> None:
+    def __init__(self, system: System, integrator: Integrator, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
-        self.identity = None if identity is None else f"{identity} {integrator} {system.holding}"
+        self.identity = None if identity is None else f"{identity} {system.holding}"
         self._steps: dict[tuple[bool, bool], Program] = {}
         self._plain_identity = identity
         self._watched = Recent(8)
@@ -65,7 +59,8 @@ class Programs:
     @property
     def method(self) -> Tableau:
         """The tableau of an adaptive integrator."""
-        return TABLEAUX[self.integrator]
+        assert self.integrator.tableau is not None
+        return self.integrator.tableau
 
     @cached_property
     def attempts(self) -> Program:
@@ -87,7 +82,10 @@ class Programs:
     def newton(self, recorded: bool) -> Program:
         """Implicit steps, with the state after every iteration kept or the last one."""
         if (recorded, False) not in self._steps:
-            made = implicit.program(self.system, IMPLICIT[self.integrator], self.identity, recorded)
+            assert self.integrator.residual is not None
+            made = implicit.program(
+                self.system, self.integrator.name, self.integrator.residual, self.identity, recorded
+            )
             self._steps[recorded, False] = made
         return self._steps[recorded, False]
 
@@ -181,13 +179,11 @@ def gap_counts(system: System) -> tuple[int, ...]:
     return tuple(len(element.gaps(s)) for element, s in zip(system.elements, seen, strict=True))
 
 
-def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: str) -> Programs:
+def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: Integrator) -> Programs:
     """The programs of a run; those of an earlier one like it if there was one."""
-    if integrator not in INTEGRATORS:
-        raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    identity = content(model, elements, driven)
-    if drive.called and integrator not in HELD:
+    identity = content(model, elements, driven, integrator)
+    if drive.called and not integrator.holds_control:
         called = CalledSystem(
             model, elements, None, driven=True, called=True, function=drive.function, identity=identity
         )

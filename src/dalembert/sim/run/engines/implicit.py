@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...integrators import implicit
+from ...system.drive import Leg
 from ...system.system import System
 from ..compiled import Programs
 from .base import Chunk, State, Trouble, chunk_sizes, finite, strides
@@ -28,7 +29,7 @@ class Implicit:
         return np.concatenate([h * layout.velocity(state.e), layout.states(state.e), impulses])
 
     def advance(
-        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+        self, state: State, stop: float, leg: Leg, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
@@ -41,7 +42,7 @@ class Implicit:
         while first < count:
             before = clock.steps
             goal = min(first + stride, count) if thin else count
-            given = {"timing": np.array([state.t, h, goal]), "u": u}
+            given = {"timing": np.array([state.t, h, goal]), "u": leg.command}
             made = programs.newton(not thin)(carried | given, passes=next(sizes))
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = implicit.Clock(*carried["clock"])
@@ -63,11 +64,11 @@ class Implicit:
                 where = State(state.t + clock.steps * h, carried["q"], carried["e"])
                 raise Trouble(where, f"Newton's iteration did not settle (last change {clock.change:.1e})")
 
-    def once(self, state: State, h: float, u: np.ndarray) -> State:
+    def once(self, state: State, h: float, command: np.ndarray) -> State:
         clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
         programs = self.programs.at(state.e)
         guess = self.guess(programs.system, state, h)
-        inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": u}
+        inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": command}
         made = programs.newton(False)(inputs, passes=implicit.ITERATIONS)
         if not implicit.Clock(*made["clock_next"][0]).steps > 0.5:
             raise Trouble(state, f"Newton's iteration did not settle in a step of {h:.1e} s")
