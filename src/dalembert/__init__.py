@@ -13,7 +13,7 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
-from .execute import register_backend
+from .execute import Interrupted, register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
 from .model import AxisJoint, Joint, Model, charts
@@ -43,6 +43,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "Inertia",
+    "Interrupted",
     "Joint",
     "JointInfo",
     "Log",

@@ -98,7 +98,9 @@ def rollout(
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
     be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
-    any of those of `simulate`, with fixed steps. The same bits with any threads and any split.
+    any of those of `simulate`, with fixed steps. The same bits with any threads and any split. Ctrl-C raises
+    `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that all motions have
+    reached, or their states after the last steps that all have taken.
 
     Arrays of CuPy, PyTorch and JAX come back as their own kind, computed where they lie, with gradients in q, v,
     torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.

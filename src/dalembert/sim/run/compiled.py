@@ -126,8 +126,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    identity = content(model, elements, driven)
     if drive.called and integrator not in HELD:
+        identity = content(model, elements, driven)
         called = CalledSystem(
             model, elements, None, driven=True, called=True, function=drive.function, identity=identity
         )
@@ -135,7 +135,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     law = None if drive.called or drive.sampled else drive.function
 
     def prepare() -> Programs:
-        return Programs(System(model, elements, law, driven), integrator, identity if law is None else None)
+        identity = content(model, elements, driven) if law is None else None
+        return Programs(System(model, elements, law, driven), integrator, identity)
 
     found: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
     if found.identity is None:  # what is not compiled yet is traced from the functions and classes as they are now
