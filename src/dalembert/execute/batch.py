@@ -19,6 +19,7 @@ from .interruption import ANSWER
 
 CONVERTED = 4096  # rows converted at a time when an input cannot be read in place
 OPERATION = 0.5e-9  # [s], an upper bound on most processors; a vector of any width takes as long
+BYTE = 0.5e-9  # [s] to read or write one that is not in a cache, page faults included
 CHUNKS_PER_THREAD = 4  # so that a thread that was held up leaves its share to the others
 
 
@@ -113,7 +114,9 @@ def run(
     step = max(lanes, -(-count // (pieces * lanes)) * lanes)
     if any(r.stride is None for r in rows) or not all(r.dense for r in results):
         step = min(step, CONVERTED)
-    step = min(step, lanes * max(1, int(ANSWER / (seconds(operations) * passes))))
+    size = sum(r.array.nbytes for r in results) / count + sum(r.row_bytes for r in rows)
+    group = seconds(operations) * passes + lanes * size * BYTE
+    step = min(step, lanes * max(1, int(ANSWER / group)))
     starts = iter(range(0, count, step))  # its next() is atomic: every chunk goes to one thread
     statuses: list[int] = []
     stopped: list[bool] = []

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .program import Program
     from .registry import Executable
 
-ANSWER = 0.05  # [s] that one call of compiled code should take at most
+ANSWER = 0.02  # [s] that one call of compiled code should take at most
 PIECE = 0.2  # [s] that all rows of a batch should take for the passes of a piece
 FEWEST = 64  # passes of a piece of a large batch: fewer would spend its time on loading and storing states
 
