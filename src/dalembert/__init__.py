@@ -13,22 +13,22 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
+from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
-from .structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
+    from .logs import Trajectory, read_trajectory, write_trajectory
     from .sim import elements
-    from .sim.events import Event
-    from .sim.laws import Sampled
-    from .sim.rollout import Rollout
-    from .sim.run import Run
-    from .sim.save import load_run
-    from .trajectories import Trajectory, read_trajectory, write_trajectory
+    from .sim.rollout.rollout import Rollout
+    from .sim.run.events import Event
+    from .sim.run.run import Run
+    from .sim.run.save import load_run
+    from .sim.system.laws import Sampled
 
 __all__ = [
     "BodyInfo",
@@ -66,16 +66,16 @@ __all__ = [
 
 # rooms that take time to load: files need an XML library, runs the compiler
 _LATER = {
-    "Event": "sim.events",
+    "Event": "sim.run.events",
     "Finding": "formats.ledger",
-    "Rollout": "sim.rollout",
-    "Run": "sim.run",
-    "Sampled": "sim.laws",
-    "Trajectory": "trajectories",
+    "Rollout": "sim.rollout.rollout",
+    "Run": "sim.run.run",
+    "Sampled": "sim.system.laws",
+    "Trajectory": "logs",
     "elements": "sim.elements",
-    "load_run": "sim.save",
-    "read_trajectory": "trajectories",
-    "write_trajectory": "trajectories",
+    "load_run": "sim.run.save",
+    "read_trajectory": "logs",
+    "write_trajectory": "logs",
 }
 
 

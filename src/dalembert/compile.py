@@ -1,4 +1,4 @@
-"""(quantity, model) → callable: conversion of arguments, batches, precision, checks, and the kernel behind them."""
+"""A compiled function as a callable: conversion of arguments, batches, precision, checks, and its kernel."""
 
 from __future__ import annotations
 
@@ -14,13 +14,9 @@ from typing import Any
 import numpy as np
 
 from .errors import DalembertError
-from .graph import Function, Scalar, poisoned, pullback, trace
+from .graph import Function, Scalar, poisoned, pullback
 from .interop import is_foreign
-from .math import abs as absolute
-from .model import Model
-from .quantities import CATALOGUE, Options, Quantity
 
-UNIT_TOLERANCE = 1e-6  # by how much the length of a quaternion may miss 1
 NOT_FINITE = 1  # bit of a kernel's status
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 MAX_DIMS = 64  # of NumPy: deeper lists, such as one that holds itself, are no arrays
@@ -196,8 +192,8 @@ class Call:
                 if len(bad):
                     row, index = bad[0]
                     raise DalembertError(
-                        f"{self.name}: {name}[{index}]{_place(begin + row, a)} is {rows[row, index]}, expected finite "
-                        f"numbers for {self.owner}; pass check=False to let NaN and inf through"
+                        f"{self.name}: {name}[{index}]{state_place(begin + row, a)} is {rows[row, index]}, expected "
+                        f"finite numbers for {self.owner}; pass check=False to let NaN and inf through"
                     )
         self.explain(dict(zip(self.sizes, arrays, strict=True)))
 
@@ -245,7 +241,7 @@ def states(a: np.ndarray, dtype: np.dtype) -> Iterator[tuple[int, np.ndarray]]:
             yield begin, a.flat[begin * size : end * size].reshape(end - begin, size).astype(dtype)
 
 
-def _place(number: int, a: np.ndarray) -> str:
+def state_place(number: int, a: np.ndarray) -> str:
     """Words for the state of this number among those of an argument."""
     index = tuple(int(k) for k in np.unravel_index(number, a.shape[:-1])) if a.ndim > 1 else ()
     return f" of state {index if len(index) > 1 else index[0]}" if index else ""
@@ -256,91 +252,6 @@ def _kind(x: Any) -> str:
     if not isinstance(x, np.ndarray):
         return f"of type {type(x).__name__}"
     return f"a {'' if x.flags.writeable else 'read-only '}{x.dtype} array of shape {np.asarray(x).shape}"
-
-
-def catalogued(name: str, model: Model) -> Quantity:
-    """A quantity of the catalogue, if the model can have it."""
-    quantity = CATALOGUE[name]
-    if reason := quantity.refuses(model):
-        raise DalembertError(f"{name}: {reason}")
-    return quantity
-
-
-def quantity_call(model: Model, name: str, options: Options) -> Call:
-    """The compiled form of a quantity of the catalogue for one model."""
-    quantity = catalogued(name, model)
-    sizes = quantity.arguments(model, options)
-
-    def compute(*inputs: np.ndarray) -> Any:
-        return quantity.evaluate(model, options, *inputs)
-
-    def build() -> Function:
-        guards = _unit_quaternions if quantity.normalized else _some_quaternions
-        return trace(compute, sizes, name, guards(model, sizes))
-
-    def explain(named: dict[str, np.ndarray]) -> None:
-        check_quaternions(model, name, named, unit=quantity.normalized)
-
-    identity = f"{sources()} {model.fingerprint} {name} {options!r}"
-    return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.shape(model, options)], build, explain)
-
-
-def function_call(model: Model, name: str, sizes: dict[str, int], compute: Callable[..., Any]) -> Call:
-    """The compiled form of a user's own function."""
-    traced = trace(compute, sizes, name, _unit_quaternions(model, sizes))
-
-    def explain(named: dict[str, np.ndarray]) -> None:
-        check_quaternions(model, name, named)
-
-    identity = f"{sources()} {traced.fingerprint()}"
-    shapes = [o.shape for o in traced.outputs]
-    return Call(name, f"robot {model.name!r}", identity, sizes, shapes, lambda: traced, explain)
-
-
-def _unit_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list[Any]]:
-    """The guards of a function whose configurations must have unit quaternions."""
-
-    def guards(*inputs: np.ndarray) -> list[Any]:
-        found = quaternions(model, dict(zip(sizes, inputs, strict=True)))
-        return [absolute(quaternion @ quaternion - 1.0) <= 2.0 * UNIT_TOLERANCE for _, quaternion in found]
-
-    return guards
-
-
-def _some_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list[Any]]:
-    """The guards of a function that brings quaternions to unit length: they must have one."""
-
-    def guards(*inputs: np.ndarray) -> list[Any]:
-        found = quaternions(model, dict(zip(sizes, inputs, strict=True)))
-        return [quaternion @ quaternion > 0.0 for _, quaternion in found]
-
-    return guards
-
-
-def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray]]:
-    """(joint name, quaternion (…, 4)) of every configuration among the inputs."""
-    return [
-        (body.joint.name, q[..., body.q][..., -4:])
-        for argument, q in named.items()
-        if argument in ("q", "q0", "q1")
-        for body in model.bodies
-        if body.joint.nq > body.joint.nv
-    ]
-
-
-def check_quaternions(model: Model, name: str, named: dict[str, np.ndarray], unit: bool = True) -> None:
-    """Raise the error for the first quaternion that is not of unit length; unit=False: that has no length."""
-    for argument, a in named.items():
-        for begin, rows in states(a, FLOATS[0]):
-            for joint, quaternion in quaternions(model, {argument: rows}):
-                lengths = np.linalg.norm(quaternion, axis=-1)
-                bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE if unit else lengths**2 == 0.0)
-                if len(bad):
-                    cure = f"1 to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
-                    raise DalembertError(
-                        f"{name}: the quaternion of joint {joint!r}{_place(begin + bad[0], a)} has length "
-                        f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is no rotation'}"
-                    )
 
 
 def is_traced(*arguments: Any) -> bool:
@@ -369,7 +280,7 @@ def sources() -> str:
         "spatial",
         "model",
         "algorithms",
-        "quantities",
+        "functions",
         "sim",
     )
     files = [p for folder in folders for p in (root / folder).rglob("*.py")]

@@ -10,6 +10,7 @@ from timeit import Timer
 import numpy as np
 
 from dalembert import Robot, Trajectory, load
+from dalembert.files import replacing
 from dalembert.report import write_report
 
 START = np.array([0.0, -np.pi / 2, np.pi / 2, 0.0, np.pi / 2, 0.0])  # rad
@@ -118,5 +119,6 @@ def save_plot(robot: Robot, t: np.ndarray, tau: np.ndarray, out: Path) -> Path |
     axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
     out.mkdir(parents=True, exist_ok=True)
     path = out / "ur5_torques.png"
-    figure.savefig(path, dpi=130)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=130)
     return path

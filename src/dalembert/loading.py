@@ -7,8 +7,8 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .compile import function_call
 from .errors import DalembertError
+from .functions.calls import function_call
 from .model import ModelBuilder as _ModelBuilder
 from .robot import Robot
 from .robots import names as bundled_names

@@ -8,24 +8,22 @@ from html import escape
 from typing import TYPE_CHECKING, Any
 
 from .editing import ModelEditor
-from .methods.analysis import Analysis
-from .methods.auditing import Auditing
-from .methods.compiling import Compiling
-from .methods.configurations import Configurations
-from .methods.derivatives import Derivatives
-from .methods.dynamics import Dynamics
-from .methods.inverse_kinematics import InverseKinematics
-from .methods.kinematics import Kinematics
-from .methods.loops import Loops
-from .methods.momentum import Momentum
-from .methods.operational import Operational
-from .methods.products import Products
-from .methods.reactions import Reactions
-from .methods.regressor import Regressors
-from .methods.simulation import Simulation
-from .methods.viewing import Viewing
+from .functions.analysis import Analysis
+from .functions.configurations import Configurations
+from .functions.derivatives import Derivatives
+from .functions.dynamics import Dynamics
+from .functions.inverse_kinematics import InverseKinematics
+from .functions.kinematics import Kinematics
+from .functions.loops import Loops
+from .functions.momentum import Momentum
+from .functions.operational import Operational
+from .functions.products import Products
+from .functions.reactions import Reactions
+from .functions.regressor import Regressors
+from .functions.structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
 from .model import Model
-from .structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
+from .rooms import auditing, equations, simulation, viewing
+from .rooms.compiling import Compiling
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -34,7 +32,6 @@ if TYPE_CHECKING:
 
 class Robot(
     Analysis,
-    Auditing,
     Configurations,
     Dynamics,
     Kinematics,
@@ -46,8 +43,6 @@ class Robot(
     Operational,
     InverseKinematics,
     Loops,
-    Simulation,
-    Viewing,
     Compiling,
 ):
     """A robot and its dynamics.
@@ -171,3 +166,15 @@ class Robot(
     def problems(self) -> tuple[str, ...]:
         """What no rigid body can have (negative mass, impossible inertia), body by body; empty for a possible robot."""
         return tuple(f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems())
+
+    # ---- rooms above, loaded when they are used
+
+    audit = auditing.audit
+    check_inertia = auditing.check_inertia
+    equations = equations.equations
+    simulate = simulation.simulate
+    stepper = simulation.stepper
+    rollout = simulation.rollout
+    step_advice = simulation.step_advice
+    close_loops = simulation.close_loops
+    view = viewing.view

@@ -9,7 +9,7 @@ from dalembert import DalembertError, load, math
 from dalembert.backends import c, cuda, interpreter, sympy
 from dalembert.backends.llvm.kernel import Kernel
 from dalembert.graph import call, trace
-from dalembert.sim import shared
+from dalembert.sim.system import shared
 
 
 @pytest.fixture(autouse=True)

@@ -14,8 +14,8 @@ from dalembert import ModelBuilder, load
 from dalembert.backends.cuda import constants
 from dalembert.backends.cuda.kernel import Array
 from dalembert.interop import device
-from dalembert.sim.motions import Motions
-from dalembert.sim.stepping import Stepping
+from dalembert.sim.rollout.motions import Motions
+from dalembert.sim.rollout.stepping import Stepping
 from tolerances import SOLVE, assert_close
 
 __all__ = ["no_gpu"]

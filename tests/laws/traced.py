@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.backends.interpreter import run
+from dalembert.functions.catalogue import CATALOGUE, METHOD, Options
 from dalembert.graph import Function, trace
 from dalembert.model import Model
-from dalembert.quantities import CATALOGUE, METHOD, Options
 
 
 def traced(model: Model, name: str, method: str = METHOD, **options: Any) -> Function:

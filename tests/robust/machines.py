@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert import ModelBuilder, Robot, load
 from dalembert.backends import interpreter
-from dalembert.quantities import Options
+from dalembert.functions.catalogue import Options
 from tolerances import RECURSION, RECURSION32, assert_close
 
 STATES = 4  # per pool and argument

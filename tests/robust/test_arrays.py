@@ -7,7 +7,7 @@ import pytest
 
 import dalembert
 from dalembert import Wrench, load
-from dalembert.quantities import CATALOGUE, Options
+from dalembert.functions.catalogue import CATALOGUE, Options
 from robust.machines import tree
 
 RNG = np.random.default_rng(11)

@@ -114,7 +114,7 @@ def test_compiling_every_function_of_talos():
         pytest.skip("example-robot-data is not installed")
     code = f"""
 from dalembert import load
-from dalembert.quantities import CATALOGUE
+from dalembert.functions.catalogue import CATALOGUE
 r = load({str(talos)!r}, base="free", mimic="free")
 assert r.nv >= 38
 names = [name for name, quantity in CATALOGUE.items() if not quantity.refuses(r.model)]

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import ModelBuilder, Robot, SimulationError, algorithms, elements
-from dalembert.sim.audit import ORDERS
+from dalembert.sim.run.audit import ORDERS
 from linkages import at, crossed, four_bar
 
 NEWTON = ("implicit-midpoint", "variational")

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert import Robot, algorithms
-from dalembert.sim.audit import ORDERS
-from dalembert.sim.compiled import INTEGRATORS
-from dalembert.sim.tableaux import TABLEAUX
+from dalembert.sim.integrators.tableaux import TABLEAUX
+from dalembert.sim.run.audit import ORDERS
+from dalembert.sim.run.compiled import INTEGRATORS
 from trees import random_model
 
 DURATION = 0.4

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Sampled, SimulationError, elements, load
-from dalembert.sim.motions import Motions
-from dalembert.sim.stepping import Stepping
+from dalembert.sim.rollout.motions import Motions
+from dalembert.sim.rollout.stepping import Stepping
 
 STEPS, STEP = 60, 1e-3
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Robot, Wrench, function, load
+from dalembert.functions.catalogue import CATALOGUE, GROUPS
 from dalembert.graph import gradient, trace
 from dalembert.model import Coupled
-from dalembert.quantities import CATALOGUE, GROUPS
 from dalembert.spatial import Inertia, Pose, so3
 from tolerances import DIFFERENCE, RECURSION, RECURSION32, SOLVE, STEP, assert_close
 from trees import random_mass, random_model, random_state

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 
 from .rule import Found, rule
-from .subject import Subject
+from .subject import EFFECTS, Subject
 
 MARGIN = 1.3  # for payload variance, model error and friction
 ROUNDS = 12
@@ -30,7 +30,7 @@ class Headroom(NamedTuple):
 
 def headroom(subject: Subject) -> list[Headroom]:
     """Gravity's worst case for each joint with an effort limit: random configurations, the best of them refined."""
-    robot = _loaded(subject)
+    robot = subject.loaded.without(*EFFECTS)
     rng = np.random.default_rng(11)
     rows = []
     for body in subject.model.independent:
@@ -95,14 +95,6 @@ def step(subject: Subject) -> Iterator[Found]:
             f"stiffest mode {omega:.3g} rad/s, fastest decay {decay:.3g} 1/s: explicit steps stay below "
             f"{limit:.2g} s, or integrator='{integrator}'",
         )
-
-
-def _loaded(subject: Subject):
-    """The robot with the payload as a point mass at the tool frame."""
-    if not subject.payload:
-        return subject.bare
-    frame = subject.frame or subject.model.frames[-1].name
-    return subject.bare.edit().payload(subject.payload, frame=frame).done()
 
 
 def _within(subject: Subject, q: np.ndarray) -> np.ndarray:

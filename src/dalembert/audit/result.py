@@ -13,6 +13,7 @@ from urllib.parse import quote
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.robot import Robot
 
 from . import inertia, laws, motors, structure  # noqa: F401  (their rules enter the list)
 from .rule import RULES, SEVERITIES, Found, Rule, Severity
@@ -66,7 +67,9 @@ class Audit:
     def __str__(self) -> str:
         counts = ", ".join(f"{self.count(s)} {s if s == 'info' else s + 's'}" for s in SEVERITIES)
         head = f"audit of {self.robot}: score {self.score} of 100, {counts}, {len(self.passed)} rules passed"
-        lines = [head, *(f"  {finding}" for finding in self.findings)]
+        load = self.facts.get("payload")
+        held = [f"  payload: {load:g} kg at frame '{self.facts['frame']}'"] if load else []
+        lines = [head, *held, *(f"  {finding}" for finding in self.findings)]
         if rows := [row for row in self.headroom if np.isfinite(row.ratio)]:
             least = min(rows, key=lambda row: row.ratio)
             lines.append(
@@ -95,7 +98,7 @@ class Audit:
 
 
 def run_audit(
-    robot: Any,
+    robot: Robot,
     *,
     payload: float = 0.0,
     frame: str | None = None,
@@ -104,6 +107,8 @@ def run_audit(
 ) -> Audit:
     """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
     subject = Subject(robot, payload, frame, robot.import_log)
+    if payload or frame is not None:
+        subject.check_load()
     names = list(RULES if rules is None else rules)
     for name in names:
         if name not in RULES:
@@ -149,6 +154,8 @@ def _facts(subject: Subject) -> dict[str, Any]:
         "joints": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
         "loops": len(model.closures),
         "mass": subject.mass,
+        "payload": subject.payload,
+        "frame": subject.tool if subject.payload else None,
     }
 
 

@@ -9,7 +9,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.model import Body, Model, Part
+from dalembert.errors import DalembertError
+from dalembert.model import Body, Model, Part, tool_frame
+from dalembert.robot import Robot
 
 from .shapes import Measured, measure
 
@@ -19,9 +21,9 @@ EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 
 @dataclass
 class Subject:
-    """A robot under audit. payload [kg] is held at `frame` (default: the last one) when motors are asked."""
+    """A robot under audit. payload [kg] is held at `frame` when motors are asked."""
 
-    robot: Any  # a Robot; that class lies above this room
+    robot: Robot
     payload: float = 0.0
     frame: str | None = None
     log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
@@ -32,12 +34,28 @@ class Subject:
         return self.robot.model
 
     @cached_property
-    def tree(self) -> Any:
+    def tool(self) -> str:
+        """The frame that carries the payload."""
+        return tool_frame(self.model, self.frame).name
+
+    def check_load(self) -> None:
+        """Refuse a frame that is unknown or cannot move, and a payload that is no mass."""
+        if not (isinstance(self.payload, int | float) and 0.0 <= self.payload < np.inf):
+            raise DalembertError(f"payload is {self.payload!r}, expected a mass of 0 kg or more")
+        _ = self.tool, self.loaded
+
+    @cached_property
+    def loaded(self) -> Robot:
+        """The robot with the payload as a point mass at the tool frame."""
+        return self.robot.edit().payload(self.payload, frame=self.tool).done() if self.payload else self.robot
+
+    @cached_property
+    def tree(self) -> Robot:
         """The robot without what closes its loops: laws of the tree are asked of it."""
         return self.robot.without("loops") if self.model.closures else self.robot
 
     @cached_property
-    def bare(self) -> Any:
+    def bare(self) -> Robot:
         """The rigid tree alone, whose energy is kept."""
         return self.robot.without(*EFFECTS)
 

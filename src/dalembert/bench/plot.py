@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from dalembert.files import replacing
+
 from .report import BATCH, Document, Timings, distinct
 from .study import OURS
 
@@ -34,4 +36,5 @@ def save(document: Document, path: Path) -> None:
         panel.grid(axis="y", which="both", alpha=0.25)
     handles, labels = panels[0].get_legend_handles_labels()
     figure.legend(handles, labels, ncols=len(series), fontsize="small", loc="outside upper center")
-    figure.savefig(path, dpi=130)
+    with replacing(path) as temporary:
+        figure.savefig(temporary, dpi=130)

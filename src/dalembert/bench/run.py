@@ -12,6 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from dalembert.errors import unknown
+from dalembert.files import write_text
 
 from . import cases, peers, plot, report, startup
 from .report import Document
@@ -72,8 +73,8 @@ def main(
     print(json.dumps(document, indent=1) if as_json else shown)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)
-        (out / "bench.json").write_text(json.dumps(document, indent=1) + "\n")
-        (out / "bench.txt").write_text(shown + "\n")
+        write_text(out / "bench.json", json.dumps(document, indent=1) + "\n")
+        write_text(out / "bench.txt", shown + "\n")
         if find_spec("matplotlib"):
             plot.save(document, out / "bench.png")
         else:

@@ -10,6 +10,7 @@ from rich.markup import escape
 
 from dalembert.audit import Audit, read_suppressions
 from dalembert.errors import unknown
+from dalembert.files import write_text
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
 
@@ -23,7 +24,9 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame when the motors are asked.")] = 0.0,
-    frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+    ] = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
@@ -43,7 +46,7 @@ def run(
         audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
     if sarif:
         file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
-        sarif.write_text(audit.sarif(file if Path(file).is_file() else ""), "utf-8")
+        write_text(sarif, audit.sarif(file if Path(file).is_file() else ""))
     if as_json:
         print(audit.json())
     else:
@@ -55,6 +58,8 @@ def run(
 def show(audit: Audit) -> None:
     """The findings, the headroom of the motors, and the score."""
     out = console()
+    if load := audit.facts["payload"]:
+        out.print(f"payload: {load:g} kg at frame {escape(repr(audit.facts['frame']))}")
     for k, finding in enumerate(audit.findings, 1):
         color = "dim" if finding.accepted else COLORS[finding.severity]
         out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")

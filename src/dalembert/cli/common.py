@@ -18,6 +18,7 @@ from rich.text import Text
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.loading import load
+from dalembert.model import tool_frame
 from dalembert.robot import Robot
 
 WIDTH = 80
@@ -50,6 +51,16 @@ def open_robots(sources: Sequence[str], base: str | None, *, mimic: str, arg: Se
     macros = [source.lower().endswith(".xacro") for source in sources]
     given = [arg if macro or not any(macros) else None for macro in macros]
     return [open_robot(source, base, mimic=mimic, arg=own) for source, own in zip(sources, given, strict=True)]
+
+
+def with_payload(robot: Robot, payload: float, frame: str | None) -> tuple[Robot, str | None]:
+    """The robot with a point mass [kg] at the frame, or at its tool, and that frame's name; None without a load."""
+    if frame is not None:
+        tool_frame(robot.model, frame)  # refuses a frame that cannot move
+    if not payload:
+        return robot, frame
+    carrier = tool_frame(robot.model, frame).name
+    return robot.edit().payload(payload, frame=carrier).done(), carrier
 
 
 def _argument(text: str) -> tuple[str, str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.model import tool_frame
 from dalembert.robot import Robot
 
 from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
@@ -26,7 +27,7 @@ def run(
     attach: Annotated[str | None, typer.Option(metavar="ROBOT", help="Another robot, to be put on --frame.")] = None,
     prefix: Annotated[str, typer.Option(help="Before the names of what --attach brings.")] = "",
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
-    frame: Annotated[str | None, typer.Option(help="Where --attach and --payload go; default: the last one.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Where --attach and --payload go; default: the tool.")] = None,
     gravity: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Another gravity [m/s²].")] = None,
     base: Base = None,
     mimic: Mimic = "couple",
@@ -52,11 +53,12 @@ def run(
         editor.reroot(reroot)
     if scale is not None:
         editor.scale(scale)
-    seat = frame or editor.model.frames[-1].name
-    if attach is not None:
-        editor.attach(open_robot(attach, mimic=mimic), frame=seat, prefix=prefix)
-    if payload:
-        editor.payload(payload, frame=seat)
+    if attach is not None or payload:
+        seat = frame if frame and not payload else tool_frame(editor.model, frame).name
+        if attach is not None:
+            editor.attach(open_robot(attach, mimic=mimic), frame=seat, prefix=prefix)
+        if payload:
+            editor.payload(payload, frame=seat)
     if gravity is not None:
         editor.gravity(_numbers(gravity, "--gravity"))
     return _write(made, editor.done(), out, approximate, as_json)

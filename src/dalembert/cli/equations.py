@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.files import write_text
 
 from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
 
@@ -42,7 +43,7 @@ def run(
     found = [made.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]
     if out:
         text = document(found, out.suffix.removeprefix("."), digits=digits, short=short)
-        out.write_text(text, "utf-8")
+        write_text(out, text)
         print(out)
         return 0
     used = symbols_used(found)

@@ -9,8 +9,8 @@ import numpy as np
 from rich.console import Console
 from rich.markup import escape
 
+from dalembert.functions.structure import JointInfo
 from dalembert.robot import Robot
-from dalembert.structure import JointInfo
 
 from .common import Arguments, Base, Json, Mimic, Source, Strict, console, number, open_robot, print_json, table
 

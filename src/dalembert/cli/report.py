@@ -17,7 +17,7 @@ def run(
     arg: Arguments = None,
     out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
-    frame: Annotated[str | None, typer.Option(help="Tool frame; default: the last one.")] = None,
+    frame: Annotated[str | None, typer.Option(help="Tool frame; default: the end of the longest chain.")] = None,
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion for torques and sizing; default: a quintic.")
     ] = None,

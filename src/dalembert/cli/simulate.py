@@ -9,6 +9,7 @@ import numpy as np
 import typer
 
 from dalembert.errors import DalembertError
+from dalembert.files import replacing
 from dalembert.tables import FORMATS
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json
@@ -51,7 +52,8 @@ def run(
     if out is not None:
         result.save(out)
     if plot is not None:
-        result.plot().savefig(plot)
+        with replacing(plot) as temporary:
+            result.plot().savefig(temporary)
     if as_json:
         print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
         return 0

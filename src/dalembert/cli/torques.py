@@ -9,11 +9,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
+from dalembert.logs import read_trajectory, write_trajectory
 from dalembert.report.motion import caveats, standard_motion
 from dalembert.tables import FORMATS
-from dalembert.trajectories import read_trajectory, write_trajectory
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    check_target,
+    console,
+    open_robot,
+    print_json,
+    table,
+    with_payload,
+)
 
 
 def run(
@@ -25,7 +37,9 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
-    frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the last one.")] = None,
+    frame: Annotated[
+        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -35,7 +49,7 @@ def run(
     """
     check_target(out, "--out", tuple(FORMATS))
     made = open_robot(robot, base, mimic=mimic, arg=arg)
-    loaded = made.edit().payload(payload, frame=frame or made.frames[-1].name).done() if payload else made
+    loaded, carrier = with_payload(made, payload, frame)
     motion = read_trajectory(trajectory, made) if trajectory else standard_motion(made)
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
     held = loaded.gravity(motion.q)
@@ -43,10 +57,12 @@ def run(
     if out is not None:
         write_trajectory(out, made, replace(motion, tau=tau))
     if as_json:
-        print_json({"robot": made.name, "log": [*motion.log, *caveats(made)], "joints": rows})
+        load = {"payload": payload, "frame": carrier}
+        print_json({"robot": made.name, **load, "log": [*motion.log, *caveats(made)], "joints": rows})
         return 0
     screen = console()
-    for note in (motion.title, *motion.log, *caveats(made)):
+    held_load = (f"{payload:g} kg at frame '{carrier}'",) if payload else ()
+    for note in (motion.title, *held_load, *motion.log, *caveats(made)):
         screen.print(f"note: {note}", markup=False)
     heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
     title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.functions.catalogue import CATALOGUE, METHOD, Options
 from dalembert.model import Model
-from dalembert.quantities import CATALOGUE, METHOD, Options
 
 from .laurent import Polynomial, Ring
 

@@ -10,9 +10,9 @@ import numpy as np
 from dalembert.backends import sympy as symbolic
 from dalembert.backends.sympy import sympy
 from dalembert.errors import DalembertError, unknown
+from dalembert.functions.catalogue import Options, Quantity
 from dalembert.graph import Function, trace
 from dalembert.model import Model
-from dalembert.quantities import Options, Quantity
 
 from . import cramer
 from .arrange import Arranger, rounded

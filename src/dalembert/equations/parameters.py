@@ -16,9 +16,9 @@ import numpy as np
 
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
+from dalembert.functions.catalogue import CATALOGUE, GROUPS, Options, checked
 from dalembert.graph import trace
 from dalembert.model import Body, Coupled, Frame, Model
-from dalembert.quantities import CATALOGUE, GROUPS, Options, checked
 from dalembert.spatial import Inertia, Pose
 
 ROUND_OFF = 1e-12  # of the largest entry: what is smaller was meant to be 0

@@ -10,6 +10,7 @@ from .frame import Frame
 from .geometry import Geometry
 from .joints import KINDS, Coupled, Joint
 from .model import Body, Model, Part
+from .tool import chain, tips, tool_frame
 
 __all__ = [
     "KINDS",
@@ -24,6 +25,9 @@ __all__ = [
     "ModelBuilder",
     "Part",
     "Plan",
+    "chain",
     "disassemble",
     "plan",
+    "tips",
+    "tool_frame",
 ]

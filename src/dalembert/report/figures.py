@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.logs import Trajectory
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 SAMPLES = 4000
 GRID = 61
@@ -44,8 +44,11 @@ def names(robot: Robot) -> list[tuple[str, int]]:
 
 
 def workspace(robot: Robot, frame: str) -> str:
-    """Where the frame gets to: side view and top view of random configurations."""
-    points = robot.pose(robot.random(np.random.default_rng(5), SAMPLES), frame)[:, :3, 3]
+    """Where the frame gets to: side view and top view of random configurations, a floating base held."""
+    q = robot.random(np.random.default_rng(5), SAMPLES)
+    root = robot.model.bodies[0]
+    q[:, root.q] = robot.neutral()[root.q]
+    points = robot.pose(q, frame)[:, :3, 3]
     made, axes = figure(9, 4.2, ncols=2)
     for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=True):
         axis.scatter(points[:, i], points[:, j], s=2, alpha=0.35, color="#3b6fb0", rasterized=True)

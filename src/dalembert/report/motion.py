@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.logs import Trajectory
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 MOVE = 0.5  # rad, or m/5 for slides
 DURATION = 1.0  # s

@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError
+from dalembert.files import write_text
+from dalembert.logs import Trajectory
+from dalembert.model import tips
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 from . import figures
 from .motion import caveats, standard_motion
@@ -35,8 +38,8 @@ def write_report(
     """Write the report of a robot to `path` (.html) and return it.
 
     motion: what torques, reactions and sizing refer to; default a quintic move of every joint. payload [kg] hangs at
-    `frame` (default: the last one). source: what the robot was loaded from, for "how to reproduce". scene: whether the
-    robot in 3-D, which needs viser, is part of the page.
+    `frame` (default: the tool at the end of the longest chain), whose reach is drawn. source: what the robot was loaded
+    from, for "how to reproduce". scene: whether the robot in 3-D, which needs viser, is part of the page.
     """
     try:
         import jinja2
@@ -49,8 +52,8 @@ def write_report(
         raise DalembertError(f"report: robot {robot.name!r} has no joint that moves, so that nothing is left to report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
-    content = _content(robot, motion or standard_motion(robot), payload, frame or robot.frames[-1].name, source, scene)
-    path.write_text(environment.from_string(TEMPLATE.read_text("utf-8")).render(content), "utf-8")
+    content = _content(robot, motion or standard_motion(robot), payload, frame, source, scene)
+    write_text(path, environment.from_string(TEMPLATE.read_text("utf-8")).render(content))
     return path
 
 
@@ -62,8 +65,13 @@ def number(x: float, digits: int = 4) -> str:
     return f"{rounded:.{digits}g}".replace("-", "−")
 
 
-def _content(robot: Robot, motion: Trajectory, payload: float, frame: str, source: str, scene: bool) -> dict[str, Any]:
-    loaded = robot.edit().payload(payload, frame=frame).done() if payload else robot
+def _content(
+    robot: Robot, motion: Trajectory, payload: float, frame: str | None, source: str, scene: bool
+) -> dict[str, Any]:
+    subject = Subject(robot, payload, frame)
+    loaded = subject.loaded
+    carrier = subject.tool if payload or frame else None
+    seen = carrier or tips(robot.model)[0].name
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
     from markupsafe import Markup  # comes with jinja2
 
@@ -75,14 +83,14 @@ def _content(robot: Robot, motion: Trajectory, payload: float, frame: str, sourc
         "bodies": robot.bodies,
         "joints": [_joint_row(joint) for joint in robot.joints],
         "mass": sum(body.mass for body in robot.bodies),
-        "audit": robot.audit(payload=payload, frame=frame),
-        "frame": frame,
+        "audit": robot.audit(payload=payload, frame=carrier),
+        "frame": carrier,
         "payload": payload,
         "motion": motion,
         "notes": (*motion.log, *caveats(robot)),
-        "sizing": size_actuators(robot, motion, payload, frame),
+        "sizing": size_actuators(robot, motion, payload, carrier),
         "peaks": None if robot.model.closures else loaded.peak_reactions(motion.q, motion.v, motion.a),
-        "workspace": safe(figures.workspace(robot, frame)),
+        "workspace": safe(figures.workspace(robot, seen)),
         "gravity_map": safe(figures.gravity_map(robot)),
         "curves": safe(figures.curves(robot, motion, tau)),
         "speeds": speeds(robot),

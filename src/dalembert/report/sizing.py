@@ -8,8 +8,8 @@ import numpy as np
 
 from dalembert.audit.motors import MARGIN, headroom
 from dalembert.audit.subject import Subject
+from dalembert.logs import Trajectory
 from dalembert.robot import Robot
-from dalembert.trajectories import Trajectory
 
 
 class Sizing(NamedTuple):
@@ -38,7 +38,7 @@ class Sizing(NamedTuple):
 def size_actuators(robot: Robot, motion: Trajectory, payload: float = 0.0, frame: str | None = None) -> list[Sizing]:
     """A row for every joint of one coordinate. With a free base or loops gravity is that of the motion alone."""
     subject = Subject(robot, payload, frame)
-    loaded = robot.edit().payload(payload, frame=frame or robot.frames[-1].name).done() if payload else robot
+    loaded = subject.loaded
     tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
     held = loaded.gravity(motion.q)
     diagonal = np.diagonal(loaded.mass_matrix(subject.q), axis1=1, axis2=2)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from dalembert.errors import DalembertError
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .run.run import Run
 
 
 class SimulationError(DalembertError):

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
+
+from dalembert.robot import Robot
 
 from .viewer import Viewer
 
 RATE = 25.0  # frames per second
 
 
-def recording(robot: Any, t: np.ndarray, q: np.ndarray) -> str:
+def recording(robot: Robot, t: np.ndarray, q: np.ndarray) -> str:
     """HTML text that plays q (n, nq) at the times t (n,) [s] over and over; everything it needs is inside."""
     with Viewer(robot) as viewer:
         server = viewer.server

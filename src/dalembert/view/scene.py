@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.model import Closure
 from dalembert.model.geometry import Geometry, Sphere
+from dalembert.robot import Robot
 from dalembert.spatial import so3
 
 from .surfaces import surface
@@ -23,7 +25,7 @@ class RobotScene:
     `notes` tells what could not be drawn.
     """
 
-    def __init__(self, server: Any, robot: Any, root: str, placement: Any = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, server: Any, robot: Robot, root: str, placement: Any = (0.0, 0.0, 0.0)) -> None:
         self.robot, self.root, self.notes = robot, root, list[str]()
         self.placement = np.asarray(placement, float)
         self._scene = server.scene
@@ -93,7 +95,7 @@ class RobotScene:
             p = frame.placement.p
             return p if frame.body < 0 else poses[frame.body][:3, :3] @ p + poses[frame.body][:3, 3]
 
-        closures = [closure for closure in self.robot.model.closures if closure.kind == "distance"]
+        closures = [c for c in self.robot.model.closures if isinstance(c, Closure) and c.kind == "distance"]
         return np.array([[place(closure.a), place(closure.b)] for closure in closures], np.float32)
 
     def _add_shapes(self, body: Any) -> None:
@@ -210,7 +212,7 @@ class RobotScene:
         return self.robot.reaction_wrenches(self.q, still, still, axes="world")
 
 
-def _size(robot: Any) -> float:
+def _size(robot: Robot) -> float:
     """About how far the robot reaches [m], for the size of what is drawn beside it."""
     points = robot.poses(robot.neutral())[:, :3, 3]
     return float(np.clip(np.linalg.norm(np.ptp(points, axis=0)), 0.1, 5.0))

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Body
+from dalembert.robot import Robot
 
 TRIES, NEAR = 30, 1e-4  # to close loops about a joint that is held, and how far it may be off [rad, m]
 TURN, REACH = 180.0, 2.0  # degrees and metres of a coordinate without limits
@@ -22,7 +23,7 @@ class Sliders:
     the robot has loops, the other joints follow so that they stay closed.
     """
 
-    def __init__(self, gui: Any, robot: Any, changed: Callable[[np.ndarray], None]) -> None:
+    def __init__(self, gui: Any, robot: Robot, changed: Callable[[np.ndarray], None]) -> None:
         self._robot, self._changed, self._quiet = robot, changed, False
         self._handles: list[tuple[Body, int, float, Any]] = []
         for body in robot.model.independent:

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.robot import Robot
 from dalembert.spatial import so3
 
 from .playback import Playback
@@ -35,7 +36,9 @@ class Viewer:
     served at; only this machine can open the default. port: 0 takes a free one.
     """
 
-    def __init__(self, robots: Any, *, run: Any = None, host: str = "127.0.0.1", port: int = 0) -> None:
+    def __init__(
+        self, robots: Robot | Sequence[Robot], *, run: Any = None, host: str = "127.0.0.1", port: int = 0
+    ) -> None:
         viser = _viser()
         robots = list(robots) if isinstance(robots, Sequence) else [robots]
         with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner of its own
@@ -115,7 +118,7 @@ class Viewer:
         """In a notebook: the page itself."""
         return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
 
-    def _add(self, robot: Any, placement: Any, root: str, *, alone: bool) -> None:
+    def _add(self, robot: Robot, placement: Any, root: str, *, alone: bool) -> None:
         gui = self.server.gui
         scene = RobotScene(self.server, robot, root, placement)
         self.scenes.append(scene)
@@ -133,7 +136,7 @@ class Viewer:
             if scene.notes:
                 gui.add_markdown("**Not drawn**\n\n" + "\n".join(f"- {note}" for note in scene.notes[:8]))
 
-    def _add_target(self, robot: Any, scene: RobotScene, root: str) -> None:
+    def _add_target(self, robot: Robot, scene: RobotScene, root: str) -> None:
         """A frame to drag: the joints follow by inverse kinematics, and the panel says what they could not reach."""
         gui = self.server.gui
         names = [frame.name for frame in robot.frames]

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from dalembert.errors import unknown
+from dalembert.files import write_text
 from dalembert.graph import Function, Loop
 
 from .body import PART, Body, block, declaration
@@ -74,7 +75,7 @@ def write(source: CSource, folder: str | PathLike[str]) -> tuple[Path, Path, Pat
     target.mkdir(parents=True, exist_ok=True)
     texts = {f"{source.name}.h": source.header, f"{source.name}.c": source.source, f"{source.name}_test.c": source.test}
     for file, text in texts.items():
-        (target / file).write_text(text, encoding="ascii", newline="\n")
+        write_text(target / file, text)
     header, code, test = (target / file for file in texts)
     return header, code, test
 

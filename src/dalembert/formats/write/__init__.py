@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from dalembert.errors import DalembertError
+from dalembert.files import write_text
 from dalembert.model import Model
 
 from ..ledger import Finding
@@ -16,7 +16,7 @@ from .losses import Losses
 from .mjcf import to_mjcf
 from .sdf import to_sdf
 from .shapes import Package
-from .text import document, store
+from .text import document
 from .urdf import to_urdf
 
 Writer = Callable[[Model, Losses, Package, bool], Any]
@@ -61,7 +61,7 @@ def write(
         rows = to_dh(model, losses, geometry)
         findings = losses.close()
         whole = "\n".join([*comment([head, *map(_line, findings)]), "", *rows, ""])
-    store(Path(text), whole)
+    write_text(text, whole)
     return findings
 
 

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import os
-import secrets
 import textwrap
 from collections.abc import Iterable
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -59,23 +56,3 @@ def document(root: Element, comment: list[str]) -> str:
     lines = "\n".join(wrapped).replace("--", "- -")
     body = etree.tostring(root, encoding="unicode")
     return f'<?xml version="1.0" encoding="utf-8"?>\n<!--\n{lines}\n-->\n{body}\n'
-
-
-def store(path: Path, text: str) -> None:
-    """Write the file in one step: it is there whole, or it is as it was before."""
-    target = Path(os.path.realpath(path))
-    if not target.parent.is_dir():
-        raise DalembertError(f"{path}: there is no folder {str(path.parent)!r}: make it first, or give another path")
-    if target.is_dir():
-        raise DalembertError(f"{path}: is a folder: give the path of a file")
-    temporary = target.with_name(f".{target.name}.{secrets.token_hex(8)}")
-    try:
-        with open(temporary, "x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-        if target.exists():
-            temporary.chmod(target.stat().st_mode & 0o777)
-        os.replace(temporary, target)
-    except OSError as error:
-        raise DalembertError(f"{path}: cannot be written: {error.strerror or error}") from None
-    finally:
-        temporary.unlink(missing_ok=True)

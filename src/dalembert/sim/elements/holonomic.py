@@ -10,9 +10,9 @@ import numpy as np
 
 from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
+from dalembert.functions.catalogue import Options
+from dalembert.functions.tangent import differentiated, pushed, spread
 from dalembert.model import Model
-from dalembert.quantities import Options
-from dalembert.quantities.tangent import differentiated, pushed, spread
 
 from .base import Action, Element, Situation
 

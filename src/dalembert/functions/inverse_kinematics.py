@@ -1,0 +1,259 @@
+"""Inverse kinematics: configurations that bring a frame to a target."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.compile import is_single, real_array
+from dalembert.errors import DalembertError
+
+from .catalogue import Options, open_tree
+from .evaluation import Evaluation
+from .operational import chosen_rows
+
+ROTATION = 1e-6  # by how much RᵀR of a target may miss 1
+DAMPING, LEAST, MOST = 0.01, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
+FASTER, SLOWER = 0.5, 3.0  # what the damping is multiplied with after a step downhill, or a refused one
+STALLED = 1e-10  # relative gain of a step that counts as none
+
+
+class InverseKinematicsResult(NamedTuple):
+    """One configuration per target, and how near it comes.
+
+    q (…, nq); success (…): whether both errors are within the tolerance; position_error (…) [m], orientation_error (…)
+    [rad] of what was asked for, 0 for what was not; iterations (…) of the start that led there; limit_distance (…):
+    least distance of a coordinate to its limits [rad or m], inf without limits.
+    """
+
+    q: np.ndarray
+    success: Any
+    position_error: Any
+    orientation_error: Any
+    iterations: Any
+    limit_distance: Any
+
+
+class InverseKinematics(Evaluation):
+    """Inverse kinematics."""
+
+    def inverse_kinematics(
+        self,
+        target: Any,
+        frame: str,
+        *,
+        rows: str | Sequence[int] | None = None,
+        start: Any = None,
+        joints: Sequence[str] | None = None,
+        limits: bool = True,
+        starts: int = 32,
+        tolerance: float = 1e-8,
+        max_iterations: int = 100,
+        rng: np.random.Generator | int = 0,
+        check: bool = True,
+    ) -> InverseKinematicsResult:
+        """Configurations q (…, nq) in which the frame has the pose `target` (…, 4, 4) in the world [m].
+
+        target: or positions (…, 3), the orientation left free. rows: the part of the pose that matters, in world axes:
+        "position", "orientation" or numbers of rows of [rotation; displacement]. start (…, nq): where to begin, default
+        a random configuration. joints: names of those that may move, default all; the others stay as in `start`.
+        limits: keep within the joint limits. starts: how many beginnings are tried in all, further ones random, drawn
+        with `rng` (a generator, or a seed: same result every time) and only for targets not yet reached. tolerance:
+        [m] and [rad]. Damped Gauss-Newton (Levenberg-Marquardt) on the manifold, all targets at once.
+
+        A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
+        `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
+        """
+        if reason := open_tree(self.model):
+            raise DalembertError(
+                f"inverse_kinematics: {reason}, and robot.close_loops(q) finds the nearest closed state"
+            )
+        T, points = self._targets(target)
+        if points and rows is None:
+            rows = "position"
+        chosen = chosen_rows("inverse_kinematics", rows)
+        if points and not set(chosen or (0,)) <= {3, 4, 5}:
+            raise DalembertError(f"inverse_kinematics: rows={rows!r} needs a target (…, 4, 4), got positions (…, 3)")
+        batch = T.shape[:-1]
+        first = self._first_start(start, joints, batch)
+        if first is not None:
+            batch = np.broadcast_shapes(batch, first.shape[:-1])
+            first = np.broadcast_to(first, (*batch, self.model.nq)).reshape(-1, self.model.nq)
+        T = np.broadcast_to(T, (*batch, 12)).reshape(-1, 12)
+        search = _Search(self, frame, chosen, joints, limits, tolerance, max_iterations)
+        found = search.run(T, first, starts, rng)
+        single = is_single(target) and (start is None or is_single(start))
+        result = self._result(found, batch, search, single)
+        if check and not batch and not result.success:
+            raise DalembertError(self._unreached(frame, result, starts, limits))
+        return result
+
+    def _targets(self, target: Any) -> tuple[np.ndarray, bool]:
+        """Targets (…, 12), rotation by rows and position; and whether only positions were given."""
+        what = "expected poses (…, 4, 4) or positions (…, 3)"
+        x = real_array("inverse_kinematics: target", target, what).astype(float)
+        if not np.all(np.isfinite(x)):
+            raise DalembertError("inverse_kinematics: target has entries that are not finite")
+        if x.ndim >= 1 and x.shape[-1] == 3:
+            return np.concatenate([np.broadcast_to(np.eye(3).ravel(), (*x.shape[:-1], 9)), x], axis=-1), True
+        if x.ndim < 2 or x.shape[-2:] != (4, 4):
+            raise DalembertError(f"inverse_kinematics: target has shape {x.shape}, {what}")
+        R = x[..., :3, :3]
+        off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+        slack = 100 * ROTATION if is_single(target) else ROTATION
+        if off > slack or np.any(np.linalg.det(R) < 0.0) or np.any(x[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
+            raise DalembertError(
+                "inverse_kinematics: target is no pose: expected a rotation matrix (orthonormal to "
+                f"{slack:g}, right-handed), a position, and the last row 0 0 0 1"
+            )
+        return np.concatenate([R.reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False
+
+    def _first_start(self, start: Any, joints: Sequence[str] | None, batch: tuple[int, ...]) -> np.ndarray | None:
+        if start is None:
+            if joints is not None:
+                raise DalembertError("inverse_kinematics: with joints=… pass start=…, in which the others stay")
+            return None
+        q = self._compute("normalize", Options(), start)
+        self._compute("difference", Options(), q, q)  # refuses NaN
+        try:
+            np.broadcast_shapes(batch, q.shape[:-1])
+        except ValueError:
+            raise DalembertError(
+                f"inverse_kinematics: batch shapes do not broadcast: target {batch}, start {q.shape[:-1]}"
+            ) from None
+        return q.astype(float)
+
+    def _result(self, found: _Found, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
+        q = found.q.astype(np.float32 if single else float).reshape(*batch, self.model.nq)
+        position, orientation = search.errors(found.error)
+        numbers = (search.reached(found.error), position, orientation, found.iterations, search.slack(found.q))
+        shaped = [x.reshape(batch) if batch else x[0].item() for x in numbers]
+        return InverseKinematicsResult(q, *shaped)
+
+    def _unreached(self, frame: str, result: InverseKinematicsResult, starts: int, limits: bool) -> str:
+        return (
+            f"inverse_kinematics: no configuration of robot {self.model.name!r}{' within limits' if limits else ''} "
+            f"found that brings frame {frame!r} to the target: the nearest is off by {result.position_error:.6g} m "
+            f"and {result.orientation_error:.6g} rad (best of {starts} starts); pass check=False to get it, rows=… to "
+            "ask for less"
+        )
+
+
+class _Found(NamedTuple):
+    """Configurations (n, nq), what is left of the way to their targets (n, 6), its weighted size (n,), iterations."""
+
+    q: np.ndarray
+    error: np.ndarray
+    cost: np.ndarray
+    iterations: np.ndarray
+
+
+class _Search:
+    """The search of one call: what moves, what counts, when it is over."""
+
+    def __init__(
+        self,
+        robot: Evaluation,
+        frame: str,
+        rows: tuple[int, ...] | None,
+        joints: Sequence[str] | None,
+        limits: bool,
+        tolerance: float,
+        max_iterations: int,
+    ) -> None:
+        self.model, self.tolerance, self.max_iterations = robot.model, tolerance, max_iterations
+        self.lower, self.upper = _limits(robot.model)
+        self.mobile = np.ones(robot.model.nv)
+        if joints is not None:
+            self.mobile = np.zeros(robot.model.nv)
+            for name in joints:
+                self.mobile[robot.model.joint(name).v] = 1.0
+        bounds = (
+            (self.lower, self.upper) if limits else (np.full(robot.model.nv, -np.inf), np.full(robot.model.nv, np.inf))
+        )
+        weight = np.repeat([1.0, 1.0 / algorithms.reach(robot.model, robot.model.frame(frame))], 3)
+        self.weight = weight if rows is None else np.where(np.isin(np.arange(6), rows), weight, 0.0)
+        options = Options(frame=frame, rows=rows)
+        self.step: Callable[..., np.ndarray] = partial(
+            self._step, robot._call("inverse_kinematics_step", options), bounds
+        )
+        self.integrate = partial(robot._compute, "integrate", Options())
+        self.difference = partial(robot._compute, "difference", Options())
+
+    def _step(self, call: Any, bounds: Any, q: np.ndarray, target: np.ndarray, damping: np.ndarray) -> np.ndarray:
+        return call(q, target, damping[:, None], *bounds, self.mobile, check=False)
+
+    def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Position [m] and orientation [rad] error (n,) of what was asked for."""
+        asked = np.where(self.weight > 0.0, error, 0.0)
+        return np.linalg.norm(asked[:, 3:], axis=-1), np.linalg.norm(asked[:, :3], axis=-1)
+
+    def reached(self, error: np.ndarray) -> np.ndarray:
+        """Whether (n,) both errors are within the tolerance."""
+        return np.maximum(*self.errors(error)) <= self.tolerance
+
+    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Found:
+        """The best of several starts for each target (n, 12), in waves of 1, 2, 4 …, until it is reached."""
+        rng, n, nq = np.random.default_rng(rng), len(target), self.model.nq
+        best = _Found(np.zeros((n, nq)), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
+        open_, tried = np.arange(n), 0
+        while tried < max(starts, 1) and len(open_):
+            count = min(max(1, tried), max(starts, 1) - tried)
+            drawn = np.broadcast_to(algorithms.random(self.model, rng, count), (len(open_), count, nq))
+            if first is not None:
+                drawn = first[open_][:, None] if tried == 0 else self._moved(first[open_], drawn)
+            wave = self._descend(drawn.reshape(-1, nq), np.repeat(target[open_], count, axis=0))
+            least = np.argmin(wave.cost.reshape(-1, count), axis=1) + count * np.arange(len(open_))
+            better = wave.cost[least] < best.cost[open_]
+            for mine, theirs in zip(best, wave, strict=True):
+                mine[open_[better]] = theirs[least[better]]
+            tried += count
+            open_ = open_[~self.reached(best.error[open_])]
+        return best
+
+    def _moved(self, first: np.ndarray, drawn: np.ndarray) -> np.ndarray:
+        """Random configurations (n, k, nq) in which the joints that may not move stay as in `first` (n, nq)."""
+        return self.integrate(first[:, None], self.mobile * self.difference(first[:, None], drawn), np.ones(1))
+
+    def _descend(self, q: np.ndarray, target: np.ndarray) -> _Found:
+        """Levenberg-Marquardt from every q (n, nq) to its target (n, 12)."""
+        n, nq = q.shape
+        best = _Found(q.copy(), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
+        damping, active = np.full(n, DAMPING), np.arange(n)
+        for k in range(1, self.max_iterations + 1):
+            if not len(active):
+                break
+            made = self.step(best.q[active], target[active], damping[active])
+            cost = np.square(self.weight * made[:, nq:]).sum(axis=-1)
+            before = best.cost[active]
+            better = cost < before
+            taken = active[better]
+            best.q[taken], best.error[taken], best.cost[taken] = made[better, :nq], made[better, nq:], cost[better]
+            best.iterations[active] = k
+            damping[active] = np.maximum(damping[active] * np.where(better, FASTER, SLOWER), LEAST)
+            gained = ~better | (cost < (1.0 - STALLED) * before)
+            active = active[gained & (damping[active] < MOST) & ~self.reached(best.error[active])]
+        return best
+
+    def slack(self, q: np.ndarray) -> np.ndarray:
+        """Least distance (n,) of the coordinates of q (n, nq) to their limits, inf without."""
+        rooms = [np.full((len(q), 1), np.inf)]
+        for body in self.model.bodies:
+            if body.joint.nq == body.joint.nv:
+                x = q[:, body.q]
+                rooms += [x - self.lower[body.v], self.upper[body.v] - x]
+        return np.min(np.concatenate(rooms, axis=1), axis=1)
+
+
+def _limits(model: Any) -> tuple[np.ndarray, np.ndarray]:
+    """Limits (nv,) of the coordinates, infinite for quaternion joints."""
+    lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
+    for body in model.bodies:
+        if body.joint.nq == body.joint.nv:
+            lower[body.v] = np.maximum(lower[body.v], body.joint.lower)
+            upper[body.v] = np.minimum(upper[body.v], body.joint.upper)
+    return lower, upper

@@ -1,0 +1,127 @@
+"""What passes through the joints, and the largest of it over a trajectory."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Unpack
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.interop import on_host
+
+from .catalogue import Options
+from .evaluation import Evaluation, Keywords
+from .structure import Wrench
+
+
+class Peak(NamedTuple):
+    """The largest reaction through the joint onto a body over a trajectory.
+
+    joint: None for what the ground gives a fixed base. force [N] and moment [N·m]: largest magnitudes; *_sample: where
+    in the trajectory; *_wrench (6,): the whole wrench [τ; f] at that sample.
+    """
+
+    body: str
+    joint: str | None
+    force: float
+    force_sample: int
+    force_wrench: np.ndarray
+    moment: float
+    moment_sample: int
+    moment_wrench: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class PeakReactions(Sequence):
+    """The peaks of every joint, in the order of `robot.bodies`; by number, or by the name of a joint or a body.
+
+    axes: along which the wrenches are written. Printed, it is a table.
+    """
+
+    peaks: tuple[Peak, ...]
+    axes: str
+
+    def __len__(self) -> int:
+        return len(self.peaks)
+
+    def __iter__(self) -> Iterator[Peak]:
+        return iter(self.peaks)
+
+    def __getitem__(self, key: Any) -> Any:
+        if not isinstance(key, str):
+            return self.peaks[key]
+        named = {peak.body: peak for peak in self.peaks} | {peak.joint: peak for peak in self.peaks if peak.joint}
+        if key not in named:
+            raise unknown("joint or body", key, named, "peak_reactions")
+        return named[key]
+
+    def __str__(self) -> str:
+        names = [peak.joint or f"ground on {peak.body}" for peak in self.peaks]
+        width = max(map(len, ["joint", *names]))
+        lines = [f"{'joint':{width}}  peak force [N]  sample  peak moment [N·m]  sample"]
+        for name, peak in zip(names, self.peaks, strict=True):
+            force = f"{peak.force:14.4g}  {peak.force_sample:6d}"
+            lines.append(f"{name:{width}}  {force}  {peak.moment:17.4g}  {peak.moment_sample:6d}")
+        return "\n".join(lines)
+
+
+class Reactions(Evaluation):
+    """Reaction wrenches and their peaks."""
+
+    def reaction_wrenches(
+        self,
+        q: Any,
+        v: Any,
+        a: Any,
+        *,
+        external: Sequence[Wrench] = (),
+        axes: str = "body",
+        **keywords: Unpack[Keywords],
+    ) -> np.ndarray:
+        """[τ; f] (…, nb, 6) through each joint onto its body, at the joint's origin (the body's frame) [N·m, N].
+
+        In the order of `robot.bodies`; row 0 is what the ground gives the base (for a free base: what it takes beside
+        the external wrenches). axes: "body" (each body's own), "world" or the name of a frame. Static loads: v = a = 0.
+        Motors, friction, damping, springs and rotors act between the two bodies of a joint and are part of the wrench;
+        what they are does not change it.
+        """
+        return self._evaluate("reaction_wrenches", (q, v, a), keywords, external, Options(axes=self._axes(axes)))
+
+    def peak_reactions(
+        self,
+        q: Any,
+        v: Any = None,
+        a: Any = None,
+        *,
+        external: Sequence[Wrench] = (),
+        axes: str = "body",
+        **keywords: Unpack[Keywords],
+    ) -> PeakReactions:
+        """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv).
+
+        Or of one object that has these as q, v and a, such as a `Trajectory`.
+        """
+        if v is None and a is None:
+            try:
+                q, v, a = q.q, q.v, q.a
+            except AttributeError:
+                raise DalembertError("peak_reactions: expected q, v and a, or a trajectory that has them") from None
+        if keywords.get("out") is not None:
+            raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
+        q, v, a = on_host("peak_reactions", q, v, a)
+        F = self.reaction_wrenches(q, v, a, external=external, axes=axes, **keywords)
+        if F.ndim != 3 or not len(F):
+            raise DalembertError(
+                f"peak_reactions: the states have the batch shape {F.shape[:-2]}, expected (T,): "
+                f"q (T, {self.model.nq}), v and a (T, {self.model.nv}) over T ≥ 1 samples"
+            )
+        moments, forces = (np.linalg.norm(part, axis=-1) for part in (F[..., :3], F[..., 3:]))
+        peaks = []
+        for i, body in enumerate(self.model.bodies):
+            at_force, at_moment = int(np.argmax(forces[:, i])), int(np.argmax(moments[:, i]))
+            force = float(forces[at_force, i]), at_force, F[at_force, i].copy()
+            moment = float(moments[at_moment, i]), at_moment, F[at_moment, i].copy()
+            peaks.append(Peak(body.name, body.joint.name if body.joint.nv else None, *force, *moment))
+        return PeakReactions(tuple(peaks), axes)

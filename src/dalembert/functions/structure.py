@@ -1,0 +1,134 @@
+"""What people see of a robot's structure: joints, bodies, frames; and the external wrenches they apply."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from html import escape
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.model import Coupled, Frame, Model
+
+ORIGIN = (0.0, 0.0, 0.0)
+
+
+class JointInfo(NamedTuple):
+    """A joint: its bodies, where its coordinates lie in q and v, its limits (arrays over its coordinates).
+
+    A joint that follows another one (a mimic joint) names its `leader`, whose q and v it shares: its own coordinate,
+    which limits and the other fields refer to, is ratio · q[joint.q] + offset.
+    """
+
+    name: str
+    kind: str
+    parent: str
+    child: str
+    q: slice
+    v: slice
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity_limit: np.ndarray
+    effort_limit: np.ndarray
+    armature: np.ndarray
+    damping: np.ndarray
+    friction: np.ndarray
+    stiffness: np.ndarray
+    leader: str | None = None
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+class BodyInfo(NamedTuple):
+    """A body: the joint that moves it (None for a fixed base), joint frame in the parent, mass properties.
+
+    placement (4, 4) of the joint frame in the parent body [m]; com (3,) [m]; inertia (3, 3) [kg·m²] about the com, in
+    body axes; parts: names of the links merged into it.
+    """
+
+    name: str
+    parent: str | None
+    joint: str | None
+    placement: np.ndarray
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+    parts: tuple[str, ...]
+
+
+class FrameInfo(NamedTuple):
+    """A frame: the body it is fixed to and its placement (4, 4) in that body [m]."""
+
+    name: str
+    body: str
+    placement: np.ndarray
+
+
+@dataclass(frozen=True)
+class Wrench:
+    """A force [N] and a torque [N·m] of the surroundings on a frame, each (3,) or (…, 3) for a batch.
+
+    The force acts at `point` [m], given in the frame's own axes. `axes`: along which force and torque are written:
+    "frame" (the frame's own), "world", or the name of another frame.
+    """
+
+    force: Any = ORIGIN
+    torque: Any = ORIGIN
+    frame: str = ""
+    point: Any = ORIGIN
+    axes: str = "frame"
+
+
+def joint_info(model: Model, index: int) -> JointInfo:
+    """The joint that moves body `index`."""
+    body = model.bodies[index]
+    parent = model.bodies[body.parent].name if body.parent >= 0 else "world"
+    joint, own = body.joint, body.joint.joint if isinstance(body.joint, Coupled) else body.joint
+    values = {field: getattr(own, field) for field in JointInfo._fields[6:-3]}
+    if isinstance(joint, Coupled):
+        values |= {"leader": joint.leader, "ratio": joint.ratio, "offset": joint.offset}
+    return JointInfo(joint.name, joint.kind, parent, body.name, body.q, body.v, **values)
+
+
+def body_info(model: Model, index: int) -> BodyInfo:
+    """Body `index`."""
+    body = model.bodies[index]
+    return BodyInfo(
+        body.name,
+        model.bodies[body.parent].name if body.parent >= 0 else None,
+        body.joint.name if body.joint.nv else None,
+        body.placement.matrix(),
+        float(body.inertia.mass),
+        body.inertia.com,
+        body.inertia.about_com(),
+        tuple(part.name for part in body.parts),
+    )
+
+
+def frame_info(model: Model, frame: Frame) -> FrameInfo:
+    """A frame of the model."""
+    return FrameInfo(frame.name, model.bodies[frame.body].name, frame.placement.matrix())
+
+
+def html_table(model: Model) -> str:
+    """The joints of a model as an HTML table, for notebooks: names are escaped, angles are in degrees."""
+    rows = []
+    for index, body in enumerate(model.bodies):
+        if body.joint.nv:
+            joint = joint_info(model, index)
+            cells = [joint.name, _kind(joint), joint.parent, joint.child, _range(joint), f"{body.inertia.mass:.4g}"]
+            rows.append("".join(f"<td>{escape(cell)}</td>" for cell in cells))
+    heads = "".join(f"<th>{head}</th>" for head in ("joint", "kind", "parent", "child", "range", "mass [kg]"))
+    return f"<table><tr>{heads}</tr>{''.join(f'<tr>{row}</tr>' for row in rows)}</table>"
+
+
+def _kind(joint: JointInfo) -> str:
+    return f"{joint.kind}, follows {joint.leader}" if joint.leader else joint.kind
+
+
+def _range(joint: JointInfo) -> str:
+    if joint.lower.size != 1 or not np.isfinite([joint.lower[0], joint.upper[0]]).any():
+        return ""
+    turns = joint.kind in ("revolute", "continuous", "screw")
+    low, high = np.degrees([joint.lower[0], joint.upper[0]]) if turns else (joint.lower[0], joint.upper[0])
+    return f"{low:.4g} … {high:.4g}{'°' if turns else ' m'}"

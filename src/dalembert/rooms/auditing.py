@@ -1,0 +1,41 @@
+"""The audit of a robot: is this model to be trusted?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from dalembert.audit import Audit, Suppression
+    from dalembert.formats import Finding
+    from dalembert.robot import Robot
+
+
+def audit(
+    robot: Robot,
+    *,
+    payload: float = 0.0,
+    frame: str | None = None,
+    rules: Iterable[str] | None = None,
+    accept: Sequence[Suppression] = (),
+) -> Audit:
+    """Try every rule of `dalembert.audit.RULES` (or those named in `rules`); print the result to read it.
+
+    payload [kg] hangs at `frame` when the motors are asked what they can hold; default: the tool at the end of the
+    longest chain of joints, which the result names.
+    accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
+    """
+    from dalembert.audit import run_audit  # its rules are loaded when they are asked for
+
+    return run_audit(robot, payload=payload, frame=frame, rules=rules, accept=accept)
+
+
+def check_inertia(robot: Robot, *, tolerance: float = 0.3) -> tuple[Finding, ...]:
+    """Findings about links whose stated mass, centre of mass or inertia their shapes do not explain.
+
+    A uniform solid of the link's shapes and mass is compared: density, centre of mass within the shapes, principal
+    moments within `tolerance` of the solid's. Each warning names the slip that would explain it.
+    """
+    from dalembert.audit.shapes import check_inertia
+
+    return check_inertia(robot.model, tolerance=tolerance)

@@ -1,0 +1,149 @@
+"""Motion in time: simulation and rollouts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+    from dalembert.sim.elements import Element
+    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.stepper import Stepper
+    from dalembert.sim.run.advice import StepAdvice
+    from dalembert.sim.run.events import Event
+    from dalembert.sim.run.run import Run
+
+
+class LoopState(NamedTuple):
+    """q (nq,) and v (nv,) with all loops closed."""
+
+    q: np.ndarray
+    v: np.ndarray
+
+
+def simulate(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    duration: float,
+    torque: Any = None,
+    integrator: str = "rk45",
+    step: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    record: float | None = 0.01,
+    *,
+    elements: Sequence[Element] = (),
+    events: Sequence[Event] = (),
+    progress: bool | None = None,
+) -> Run:
+    """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
+
+    torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
+    a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
+    a controller that runs at a rate and may keep a state. integrator: adaptive
+    "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
+    "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
+    this far apart; None: every step. With events, hard stops or functions of time no step is longer than that.
+    elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
+    the model are kept closed by multipliers and projection. Arrays of other libraries are taken from the memory of
+    the processor; the run is NumPy's.
+    A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
+    """
+    from dalembert.sim.run.simulate import simulate
+
+    run = simulate(
+        robot.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, events, progress
+    )
+    return replace(run, viewer=partial(_view, robot))
+
+
+def stepper(
+    robot: Robot, step: float = 1e-3, integrator: str = "semi-implicit", *, elements: Sequence[Element] = ()
+) -> Stepper:
+    """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
+
+    step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
+    without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes.
+    """
+    from dalembert.sim.rollout.stepper import Stepper
+
+    return Stepper(robot.model, step, integrator, elements)
+
+
+def rollout(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    torque: Any = None,
+    step: float = 1e-3,
+    steps: int = 1000,
+    integrator: str = "semi-implicit",
+    *,
+    record: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    elements: Sequence[Element] = (),
+    threads: int | None = None,
+    check: bool = True,
+) -> Rollout:
+    """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
+
+    torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
+    be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
+    any of those of `simulate`, with fixed steps. The same bits with any threads and any split.
+
+    Arrays of CuPy, PyTorch and JAX come back as their own kind, computed where they lie, with gradients in q, v,
+    torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
+    """
+    from dalembert.sim.rollout.rollout import rollout
+
+    return rollout(robot.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check)
+
+
+def step_advice(
+    robot: Robot, q: Any, v: Any = None, integrator: str = "semi-implicit", *, elements: Sequence[Element] = ()
+) -> StepAdvice:
+    """The fastest motion about the state q (nq,), v (nv,), and the step that the integrator needs for it.
+
+    From the eigenvalues λ of the equations of motion: stable while |λ| step stays within the integrator's bounds,
+    for an oscillation and "semi-implicit" step ≤ 2/ω.
+    """
+    from dalembert.sim.run.advice import advise
+
+    return advise(robot.model, q, np.zeros(robot.model.nv) if v is None else v, integrator, tuple(elements))
+
+
+def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
+    """The configuration near q (nq,) in which all loops are closed, and the velocity nearest to v that keeps them.
+
+    Newton's method, each step as small as it can be. None found is an error that names the loop.
+    """
+    from dalembert.sim.run.compiled import programs
+    from dalembert.sim.run.engines import State
+    from dalembert.sim.run.initial import closed_start
+    from dalembert.sim.system.laws import drive
+
+    q = np.asarray(q, float)
+    v = np.zeros(robot.model.nv) if v is None else np.asarray(v, float)
+    if q.shape != (robot.model.nq,) or v.shape != (robot.model.nv,):
+        raise DalembertError(
+            f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
+            f"({robot.model.nv},) for robot {robot.model.name!r}"
+        )
+    made = programs(robot.model, (), drive(robot.model, None, 1.0), "rk45")
+    state, _ = closed_start(made, State(0.0, q, v))
+    return LoopState(state.q, state.e[: robot.model.nv])
+
+
+def _view(robot: Robot, run: Run, **options: Any) -> Any:
+    from dalembert.view import Viewer
+
+    return Viewer(robot, run=run, **options)

@@ -1,0 +1,1 @@
+"""How time advances: one step of each method, and the compiled loops that repeat it."""

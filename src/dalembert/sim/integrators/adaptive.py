@@ -1,0 +1,186 @@
+"""One attempted step of an adaptive method, as the body of a compiled loop: try, estimate, accept or repeat smaller.
+
+Step control is proportional-integral (Gustafsson 1991; Hairer, Wanner 1996, §IV.2): h ← h · 0.9 · err^(−0.85/k) ·
+err_before^(0.2/k), k the order of the error estimate plus one. The error is the root mean square over displacements,
+velocities and element states, each in units of atol + rtol · size; the accounts of the ledger do not count. A freedom
+of a joint with a quaternion has size 1.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import integrate
+from dalembert.math import abs as absolute
+from dalembert.math import exp, log, logical_and, logical_not, logical_or, maximum, minimum, where
+
+from ..program import Program
+from ..system.shared import shared
+from ..system.system import System
+from .dense import polynomial
+from .explicit import stages, weighted
+from .tableaux import Tableau
+
+SHRINK, GROW, SAFETY = 0.2, 8.0, 0.9
+LEAST = float(np.log(1e-4))  # log of the smallest error that step control remembers
+LARGE = 1e300  # above every error that is a number
+
+
+class Clock(NamedTuple):
+    """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up.
+
+    tries: how many passes have been made; fresh: whether the slope is still to be found, by a pass that does not move.
+    """
+
+    t: Any
+    h: Any
+    before: Any = LEAST
+    rejected: Any = 0.0
+    failed: Any = 0.0
+    tries: Any = 0.0
+    fresh: Any = 0.0
+
+
+class Limits(NamedTuple):
+    """Where to end [s], tolerances, the smallest and largest step [s]."""
+
+    end: Any
+    rtol: Any
+    atol: Any
+    least: Any
+    most: Any
+
+
+def attempt(
+    system: System,
+    method: Tableau,
+    q: np.ndarray,
+    e: np.ndarray,
+    k: np.ndarray,
+    clock: Clock,
+    limits: Limits,
+    row: Any,
+    stop: Any,
+    u: np.ndarray,
+) -> dict[str, Any]:
+    """Everything a pass makes; see `program`."""
+    model, m = system.model, system.measured
+    dense = system.called and method.dense is not None
+    fresh, unfinished = clock.fresh > 0.5, logical_and(clock.t < limits.end, clock.failed < 0.5)
+    active = logical_and(unfinished, logical_not(fresh))
+    last = clock.t + 1.0000001 * clock.h >= stop  # no sliver of a step is left over
+    h = where(active, where(last, stop - clock.t, clock.h), 0.0)
+    slopes = stages(system, method, clock.t, h, q, e, u, k, dense)
+    d = h * weighted(method.b, slopes.d)
+    q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
+    sizes = np.concatenate([_sizes(system, q, q1), _larger(e[:m], e1[:m])])
+    square = _square(method, h, slopes.d, slopes.e, m, limits.atol + limits.rtol * sizes)
+    fits = square <= 1.0
+    accepted = logical_and(active, fits)
+    power = 1.0 / (method.error_order + 1)
+    size = 0.5 * log(maximum(where(square <= LARGE, square, LARGE), 1e-20))
+    change = SAFETY * exp(power * where(fits, 0.2 * clock.before - 0.85 * size, -size))
+    factor = minimum(maximum(change, SHRINK), where(clock.rejected > 0.5, 1.0, GROW))
+    cut = logical_and(last, fits)  # cut short to land: the step before says more about what is possible
+    h_next = minimum(where(cut, maximum(clock.h, h * factor), h * factor), limits.most)
+    failed = logical_and(active, logical_and(logical_not(accepted), h_next < limits.least))
+    landed = logical_and(accepted, last)
+    new = Clock(
+        where(accepted, where(last, stop, clock.t + h), clock.t),
+        where(active, h_next, clock.h),
+        where(accepted, maximum(size, LEAST), clock.before),
+        where(accepted, 0.0, where(active, 1.0, clock.rejected)),
+        where(failed, 1.0, clock.failed),
+        clock.tries + where(unfinished, 1.0, 0.0),
+        where(landed, 1.0, where(unfinished, 0.0, clock.fresh)),
+    )
+    made = {
+        "q_next": where(accepted, q1, q),
+        "e_next": where(accepted, e1, e),
+        "k_next": where(logical_or(accepted, fresh), slopes.e[method.end], k),
+        "clock_next": np.array(new),
+        "row_next": [row + where(landed, 1.0, 0.0)],
+        "settled": [where(logical_and(new.t < limits.end, new.failed < 0.5), 0.0, 1.0)],
+        "start": np.array([clock.t, where(accepted, 1.0, 0.0), row]),
+        "q_start": q,
+        "e_start": e,
+    }
+    if dense:
+        made["dense"] = polynomial(method, slopes)
+    return made
+
+
+def _sizes(system: System, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """The size of each freedom's coordinate (nv,)."""
+    parts = []
+    for body in system.model.independent:
+        own = body.joint.nq == body.joint.nv
+        parts.append(_larger(q0[body.q], q1[body.q]) if own else np.ones(body.joint.nv))
+    return np.concatenate(parts)
+
+
+def _larger(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return maximum(absolute(x), absolute(y))
+
+
+def _square(method: Tableau, h: Any, d: list, e: list, m: int, scale: np.ndarray) -> Any:
+    """Mean square of the error in units of the tolerance."""
+    found = []
+    for row in method.errors:
+        x = (h * np.concatenate([weighted(row, d), weighted(row, e)[:m]])) * (1.0 / scale)
+        found.append(_sum(x * x) / len(x))
+    if len(found) == 1:
+        return found[0]
+    five, three = found  # the estimate of DOP853: order 7 from one of order 5 and one of order 3
+    return five * five / maximum(five + 0.01 * three, 1e-300)
+
+
+def _sum(x: np.ndarray) -> Any:
+    """In pairs, so that no addition waits for all others."""
+    return x[0] if len(x) == 1 else _sum(np.append(x[:-1:2] + x[1::2], x[len(x) // 2 * 2 :]))
+
+
+def program(system: System, method: Tableau, identity: str | None) -> Program:
+    """The loop of attempts: carried q, e, slope k, clock and row; recorded where each began.
+
+    u and stop [s] have a row for every leg of the way, which the motion enters with a new slope. Where stages are calls
+    of Python, the polynomial of each step is recorded too: it cannot be had again for nothing.
+    """
+    model = system.model
+
+    def compute(q: Any, e: Any, k: Any, clock: Any, limits: Any, row: Any, stop: Any, u: Any) -> dict[str, Any]:
+        used = system if system.called else shared(system, method.end)
+        return attempt(used, method, q, e, k, Clock(*clock), Limits(*limits), row[0], stop[0], u)
+
+    shapes: dict[str, tuple[int, ...]] = {
+        "q_next": (model.nq,),
+        "e_next": (system.ne,),
+        "k_next": (system.ne,),
+        "clock_next": (len(Clock._fields),),
+        "row_next": (1,),
+        "settled": (1,),
+        "start": (3,),
+        "q_start": (model.nq,),
+        "e_start": (system.ne,),
+    }
+    record: tuple[str, ...] = ("start", "q_start", "e_start")
+    if system.called and method.dense is not None:
+        shapes["dense"], record = (method.dense.shape[1], model.nv + system.ne), (*record, "dense")
+    sizes = {"q": model.nq, "e": system.ne, "k": system.ne, "clock": len(Clock._fields), "limits": 5, "row": 1}
+    sizes |= {"stop": 1, "u": system.nu}
+    return Program(
+        f"adaptive {method.name}",
+        identity,
+        sizes,
+        shapes,
+        compute,
+        carry={"q_next": "q", "e_next": "e", "k_next": "k", "clock_next": "clock", "row_next": "row"},
+        sequence=("stop", "u") if system.nu else ("stop",),
+        lanes=1,
+        interpreted=system.called,
+        record=record,
+        settled="settled",
+        index="row",
+    )

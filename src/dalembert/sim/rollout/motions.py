@@ -1,0 +1,148 @@
+"""The motions of a rollout as one function of states, torques and parameters, on the processor and on GPUs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.backends.cuda.constants import Constants, part
+from dalembert.backends.cuda.kernel import Array
+from dalembert.compile import is_single
+from dalembert.errors import DalembertError
+from dalembert.functions.calls import check_quaternions
+
+from ..failure import SimulationError
+from .stepping import Stepping
+
+# Places among the numbers that a device keeps. DUMP is written and not read; from NUMBERS on, for every record, the
+# number of the first step that leads to it, and then that of the last one.
+T0, H, ZERO, DUMP, NUMBERS = range(5)
+WORDS = {"e": "v", "u": "torque"}  # what people call them
+
+
+class Motions:
+    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `interop.calls.Call` asks.
+
+    e = [v, z]: velocities and states of elements. u, if there is one, is flat where it has a row for every step.
+    """
+
+    name = "rollout"
+    scratch: tuple[int, ...] = ()
+
+    def __init__(self, stepping: Stepping, step: float, every: int, count: int) -> None:
+        self.stepping, self.step, self.every, self.count = stepping, step, every, count
+        self.owner = f"robot {stepping.model.name!r}"
+        self.lengths = dict(stepping.given)
+        if stepping.varying:
+            self.lengths["u"] *= self.steps
+        self.sizes = {WORDS.get(name, name): size for name, size in self.lengths.items()}
+        self.shapes: list[tuple[int, ...]] = [(count, self.lengths["q"]), (count, self.lengths["e"])]
+        self.operators: dict[str, Any] = {}
+
+    @property
+    def steps(self) -> int:
+        """How many in all."""
+        return self.every * self.count
+
+    @property
+    def each(self) -> bool:
+        """Whether every step is recorded: by one loop then, else by one for every record."""
+        return self.every == 1
+
+    @cached_property
+    def numbers(self) -> Constants:
+        """What a device keeps: 0, the step [s], a zero, a place to write to, and numbers of steps."""
+        first = [float(k * self.every) for k in range(self.count)]
+        return Constants([0.0, self.step, 0.0, 0.0, *first, *(x + self.every - 1.0 for x in first)])
+
+    def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any:
+        """NumPy arrays, on the processor."""
+        batch = batch_of(list(self.sizes), arrays)
+        dtype = np.float32 if all(map(is_single, arrays)) else np.float64
+        given = dict(zip(self.lengths, arrays, strict=True)) | {"timing": np.array([0.0, self.step])}
+        q, e = (np.empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
+        if check:
+            check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
+        loop, nv = self.stepping.onwards(each=self.each), self.stepping.model.nv
+        number = np.empty((*q.shape[:-2], 1), dtype)
+        for k in range((1 if self.each else self.count) if q.size else 0):
+            rows, steps = (slice(None), self.steps) if self.each else (slice(k, k + 1), self.every)
+            inputs = given | {"number": np.array([float(k * self.every)])}
+            if self.stepping.varying:
+                inputs["u"] = given["u"][..., k * steps * nv : (k + 1) * steps * nv]
+            made = {"q_next": q[..., rows, :], "e_next": e[..., rows, :]}
+            loop.run(inputs, made | {"number_next": number}, batch or (1,), steps, threads)
+            given |= {"q": q[..., k, :], "e": e[..., k, :]}
+            if check and not (np.isfinite(made["q_next"]).all() and np.isfinite(made["e_next"]).all()):
+                raise self._trouble(arrays, made["q_next"], made["e_next"], k)
+        return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
+
+    def pullback(self) -> Any:
+        """Gradients: see `Adjoint`."""
+        from .adjoint import Adjoint
+
+        if "vjp" not in self.operators:
+            self.operators["vjp"] = Adjoint(self)
+        return self.operators["vjp"]
+
+    def device_kernel(self, check: bool) -> DeviceMotions:
+        """The same on a graphics processor; check: quaternions that are not of unit length give NaN."""
+        return self.operators.setdefault(f"cuda {check}", DeviceMotions(self, check))
+
+    def _trouble(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, first: int) -> DalembertError:
+        """What is wrong with the records from `first` on, not all of which are numbers, or with the inputs."""
+        for name, x in zip(self.sizes, arrays, strict=True):
+            if not np.isfinite(x).all():
+                what = {"u": "torque", "e": "v"}.get(name, name)
+                return DalembertError(
+                    f"rollout: {what} has NaN or inf, expected finite numbers (check=False takes all)"
+                )
+        model = self.stepping.model
+        good = np.isfinite(q).all(axis=-1) & np.isfinite(e).all(axis=-1)
+        good, speeds = good.reshape(-1, good.shape[-1]), e.reshape(-1, *e.shape[-2:])[..., : model.nv]
+        record = int(np.argmin(good.all(axis=0)))
+        number = int(np.argmin(good[:, record]))
+        row = np.isfinite(speeds[number, record])
+        joint = model.freedom_names[0 if row.all() else int(np.argmin(row))]
+        begin, end = ((first + record + k) * self.every * self.step for k in (0, 1))
+        return SimulationError(
+            f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
+            f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
+        )
+
+
+def batch_of(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
+    """The batch shape that the arguments share."""
+    try:
+        return np.broadcast_shapes(*[a.shape[:-1] for a in arrays])
+    except ValueError:
+        found = ", ".join(f"{name} {a.shape[:-1]}" for name, a in zip(names, arrays, strict=True))
+        raise DalembertError(f"rollout: batch shapes do not broadcast: {found}") from None
+
+
+class DeviceMotions:
+    """The motions on a graphics processor: one launch for every record, or for all if each step is one."""
+
+    def __init__(self, motions: Motions, check: bool) -> None:
+        self.motions, self.check = motions, check
+
+    def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
+        """arrays: those of the inputs, then q and e of the records."""
+        motions, stepping = self.motions, self.motions.stepping
+        constant = motions.numbers.placed(element)
+        *inputs, q_made, e_made = arrays
+        given = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
+        kernel, nv, each = stepping.onwards(self.check, motions.each), stepping.model.nv, motions.each
+        for k in range(1 if each else motions.count):
+            given["number"] = constant(NUMBERS + k)
+            now = dict(given)
+            if stepping.varying:
+                now["u"] = part(given["u"], element, k * motions.every * nv, nv)
+            made = zip((q_made, e_made), motions.shapes, strict=True)
+            q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in made)
+            places = [*(now[name] for name in kernel.sizes), q, e, constant(DUMP)]
+            kernel.device.launch(element, count, places, stream, motions.steps if each else motions.every)
+            given |= {"q": q, "e": e}

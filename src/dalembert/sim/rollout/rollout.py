@@ -1,0 +1,196 @@
+"""Rollouts: a batch of motions with fixed steps, as one compiled loop on SIMD lanes and threads, or on a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.compile import is_single, real_array
+from dalembert.errors import DalembertError, unknown
+from dalembert.functions.catalogue import GROUPS, checked
+from dalembert.interop import is_foreign
+from dalembert.interop.kinds import is_float32, library
+from dalembert.model import Model
+
+from ..elements.base import Element
+from ..system.laws import Sampled, drive
+from ..system.system import Law
+from .motions import Motions
+from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
+
+KEPT = 64  # motions of one stepping
+
+
+class Rollout(NamedTuple):
+    """t (n,) [s], q (…, n, nq), v (…, n, nv) at the recorded steps; without records t, q (…, nq), v (…, nv) at the end.
+
+    Arrays of the kind that was given, on its device.
+    """
+
+    t: Any
+    q: Any
+    v: Any
+
+
+def rollout(
+    model: Model,
+    q: Any,
+    v: Any,
+    torque: Any = None,
+    step: float = 1e-3,
+    steps: int = 1000,
+    integrator: str = "semi-implicit",
+    record: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    elements: Sequence[Element] = (),
+    threads: int | None = None,
+    check: bool = True,
+) -> Rollout:
+    """See `Robot.rollout`."""
+    if not model.nv:
+        raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
+    _check(integrator, step, steps, record)
+    elements, groups = tuple(elements), dict(parameters or {})
+    check_elements("rollout", elements)
+    for element in elements:
+        model = element.prepared(model)
+    live = checked(groups)
+    if isinstance(torque, Sampled):
+        raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
+    law = _law(model, torque) if callable(torque) else None
+    sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live}
+    given = {"q": q, "v": v, **groups}
+    if law is None and torque is not None:
+        sizes["torque"], given["torque"] = model.nv, torque
+    arrays = _arrays(model, given, sizes)
+    every = int(record or steps)
+    count = int(steps) // every
+    varying = "torque" in arrays and _has_rows(arrays, int(steps))
+    if varying:  # flat; steps after the last record leave no trace
+        rows = arrays["torque"][..., : every * count, :]
+        arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
+    made = stepping(model, elements, law, integrator, live, "torque" in arrays, varying)
+    _check_precision(arrays, integrator, made)
+    state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"])}
+    inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
+    return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
+
+
+def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
+    """Kept with the stepping, and gone with it."""
+    key = step, every, count
+    if key not in made.motions:
+        if len(made.motions) >= KEPT:
+            made.motions.clear()
+        made.motions[key] = Motions(made, step, every, count)
+    return made.motions[key]
+
+
+def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
+    """The motions, computed where the inputs lie."""
+    foreign = any(map(is_foreign, inputs))
+    if foreign:
+        from dalembert.interop.calls import evaluate
+
+        q, e = evaluate(motions, inputs, None, threads, check)
+    else:
+        q, e = motions(*inputs, threads=threads, check=check)
+    n = motions.stepping.model.nv
+    if last:
+        return Rollout(motions.steps * motions.step, q[..., 0, :], e[..., 0, :n])
+    count, apart = motions.count, motions.every * motions.step
+    t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
+    return Rollout(t, q, e[..., :n])
+
+
+def _law(model: Model, torque: Any) -> Law:
+    """A function of the user's, if it can be traced."""
+    made = drive(model, torque, 1.0)
+    if made.called:
+        raise DalembertError(
+            f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods, or roll "
+            "out one step at a time with the torques of each; only `simulate` calls functions back"
+        )
+    assert made.function is not None
+    return made.function
+
+
+def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
+    if integrator not in INTEGRATORS:
+        raise unknown("integrator", integrator, INTEGRATORS, "rollout")
+    if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
+        raise DalembertError(f"rollout: step is {step!r}, expected a time above 0 [s]")
+    for name, value in (("steps", steps), ("record", record)):
+        if name == "record" and value is None:
+            continue
+        if not isinstance(value, (int, np.integer)) or isinstance(value, bool) or value < 1:
+            raise DalembertError(f"rollout: {name} is {value!r}, expected a whole number ≥ 1")
+    if record is not None and record > steps:
+        raise DalembertError(f"rollout: record is {record}, expected at most the number of steps, {steps}")
+
+
+def check_elements(where: str, elements: tuple[Element, ...]) -> None:
+    """Refuse what needs events."""
+    for element in elements:
+        if not isinstance(element, Element):
+            raise DalembertError(f"{where}: elements: expected force elements, got {type(element).__name__}")
+        if type(element).gaps is not Element.gaps:
+            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has: use SoftLimit")
+
+
+def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
+    """Refuse in float32 what needs more digits."""
+    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.held else None
+    if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
+        raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
+
+
+def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
+    """Whether the torque has a row for every step."""
+    torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
+    if torque.ndim < 2 or torque.shape[-2] != steps:
+        return False
+    if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
+        raise DalembertError(
+            f"rollout: torque has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
+            "be one per motion or one per step; write torque[None] for one per step, or "
+            "broadcast_to(torque[:, None], (…, steps, nv)) for one per motion"
+        )
+    return True
+
+
+def _arrays(model: Model, given: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Everything as arrays with the right last axes; Python's own numbers take the precision of the arrays."""
+    arrays = [x for x in given.values() if is_foreign(x) or isinstance(x, np.ndarray)]
+    single = bool(arrays) and all(is_single(x) or is_float32(x) for x in arrays)
+    found = {}
+    for name, x in given.items():
+        expected = f"expected (…, {sizes[name]}) for robot {model.name!r}"
+        if not is_foreign(x):
+            a = real_array(f"rollout: {name}", x, expected)
+            x = a.astype(np.float32 if is_single(a) or (single and a is not x) else np.float64, copy=False)
+        if not x.ndim or x.shape[-1] != sizes[name]:
+            raise DalembertError(f"rollout: {name} has shape {tuple(x.shape)}, {expected}")
+        found[name] = x
+    return found
+
+
+def _with_states(made: Stepping, q: Any, v: Any) -> Any:
+    """e = [v, z] (…, nv + nz) at the beginning."""
+    if not made.system.nz:
+        return v
+    try:
+        start = made.start
+    except Exception as error:  # whatever the user's code raises when it meets a traced number
+        names = ", ".join(element.label() for element in made.elements if element.size(made.model))
+        raise DalembertError(
+            f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
+        ) from None
+    z = start(q, v, check=False)
+    namespace = np
+    if is_foreign(z):
+        kind = library("rollout", [z])
+        namespace, v = kind.namespace, kind.asarray(v, kind.dtype(z))
+    return namespace.concatenate([namespace.broadcast_to(v, (*z.shape[:-1], v.shape[-1])), z], -1)

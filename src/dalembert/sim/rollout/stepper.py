@@ -1,0 +1,73 @@
+"""One step at a time, for loops that are written in Python: a compiled step that is called like any other function."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.compile import Call
+from dalembert.errors import DalembertError, unknown
+from dalembert.functions.calls import function_call
+from dalembert.graph import trace
+from dalembert.model import Model
+
+from ..elements.base import Element
+from ..system.system import System
+from .rollout import check_elements
+from .stepping import INTEGRATORS
+
+
+class Stepper:
+    """q, v = stepper(q, v, tau): the state after one step of `step` [s], tau (…, nv) held [N·m, N], 0 if left out.
+
+    One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
+    check. Where the Newton iteration of an implicit integrator does not settle, as always in float32, the state is NaN.
+    `call` is the function behind it, whose result is [q; v] in one array.
+    """
+
+    def __init__(self, model: Model, step: float, integrator: str, elements: Sequence[Element]) -> None:
+        self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
+        self.call = _compiled(model, step, integrator, self.elements)
+        self._fast = self.call.builtin("stepper", "(q, v, tau)\n--\n\n", self.call)
+        self._nothing = np.zeros(model.nv)
+
+    def __call__(self, q: Any, v: Any, tau: Any = None, **keywords: Any) -> tuple[Any, Any]:
+        x = self._fast(q, v, self._nothing if tau is None else tau, **keywords)
+        n = self.model.nq
+        return x[..., :n], x[..., n:]
+
+    def __repr__(self) -> str:
+        return f"<Stepper of robot {self.model.name!r}: {self.integrator}, {self.step:g} s>"
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Stepper, (self.model, self.step, self.integrator, self.elements)
+
+
+def _compiled(model: Model, step: float, integrator: str, elements: tuple[Element, ...]) -> Call:
+    if integrator not in INTEGRATORS:
+        raise unknown("integrator", integrator, INTEGRATORS, "stepper")
+    if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
+        raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
+    if not model.nv:
+        raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
+    check_elements("stepper", elements)
+    for element in elements:
+        if element.size(model):
+            raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
+        model = element.prepared(model)
+    system = System(model, elements, None, driven=True, ledger=False)
+    rest, take = np.zeros(model.nv + 1), INTEGRATORS[integrator]
+
+    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return np.concatenate(take(system, t[0], t[0].lift(step), q, v, np.concatenate([tau, rest])))
+
+    sizes = {"q": model.nq, "v": model.nv, "tau": model.nv}
+    if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):
+        raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
+
+    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        return compute(tau[:1], q, v, tau)
+
+    return function_call(model, "stepper", sizes, at_any_time)

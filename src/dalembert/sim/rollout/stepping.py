@@ -1,0 +1,231 @@
+"""The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
+
+A step takes q, e = [v, z], its number, timing = (0, step [s]), u (nv,) if it is driven, and live groups.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cached_property, lru_cache, partial, reduce
+from typing import Any
+
+import numpy as np
+
+from dalembert.backends.cuda.kernel import Kernel as DeviceKernel
+from dalembert.backends.llvm.kernel import Kernel as HostKernel
+from dalembert.compile import Call, sources
+from dalembert.functions.calls import UNIT_TOLERANCE, function_call, quaternions
+from dalembert.functions.catalogue import GROUPS
+from dalembert.graph import Function, Input, Loop, Output, Scalar, substitute, trace, vjp
+from dalembert.math import abs as absolute
+from dalembert.math import logical_and, where
+from dalembert.model import Model
+
+from ..elements.base import Element
+from ..integrators.fixed import STEPS
+from ..integrators.implicit import midpoint, solved
+from ..integrators.variational import variational
+from ..system.system import Law, System
+
+NEWTON = {
+    "implicit-midpoint": partial(solved, method=midpoint),
+    "variational": partial(solved, method=variational),
+}
+INTEGRATORS = STEPS | NEWTON
+CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
+
+
+class Repeated:
+    """A loop, compiled for the processor and for graphics processors when first run there.
+
+    sizes: of the inputs; results: of the outputs that come back, in their order.
+    """
+
+    def __init__(
+        self, name: str, identity: str, sizes: Mapping[str, int], results: Mapping[str, int], build: Callable[[], Loop]
+    ) -> None:
+        self.sizes, self.results = dict(sizes), dict(results)
+        text = f"{sources()} {name} {identity}"
+        self.host = HostKernel(name, text, list(sizes.values()), [(n,) for n in results.values()], build)
+        self.device = DeviceKernel(name, text, self.host.function)
+
+    def run(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        outputs: Mapping[str, np.ndarray],
+        batch: tuple[int, ...],
+        passes: int,
+        threads: int | None,
+    ) -> None:
+        """On the processor: inputs (*batch, size) or, with rows, (*batch, passes · size); outputs are written."""
+        arrays = [inputs[name] for name in self.sizes]
+        self.host.run_batch(arrays, [outputs[name] for name in self.results], batch, threads, passes)
+
+
+class Stepping:
+    """One step of an integrator, and its loops. varying: u has a row for every step."""
+
+    def __init__(
+        self,
+        model: Model,
+        elements: tuple[Element, ...],
+        law: Law | None,
+        integrator: str,
+        live: tuple[str, ...],
+        driven: bool,
+        varying: bool,
+    ) -> None:
+        self.model, self.elements, self.varying = model, elements, varying
+        self.name, self._take = f"rollout {integrator}", INTEGRATORS[integrator]
+        self.system = System(model, elements, law, driven, ledger=False)
+        self.constants = {name: len(GROUPS[name].values(model)) for name in live}
+        self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
+        self.sizes = {"q": model.nq, "e": self.system.ne, "number": 1, "timing": 2, **self.given}
+        if law is None and all(element.plain for element in elements):
+            self.identity = f"{model.fingerprint} {elements!r} {integrator} {live} {driven}"
+        else:  # functions may change with what they refer to: they are traced now, and not again
+            self.identity = self.step.fingerprint()
+        self._loops: dict[tuple[Any, ...], Repeated] = {}
+        self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
+
+    @cached_property
+    def step(self) -> Function:
+        """One step, traced."""
+        rest = np.zeros(self.model.nv + 1)
+
+        def compute(*inputs: np.ndarray) -> dict[str, Any]:
+            named = dict(zip(self.sizes, inputs, strict=True))
+            system = self.system
+            for name in self.constants:
+                system = replace(system, model=GROUPS[name].put(system.model, named[name]))
+            (t0, h), (number,) = named["timing"], named["number"]
+            u = np.concatenate([named["u"], rest]) if "u" in named else np.zeros(0)
+            q, e = self._take(system, t0 + number * h, h, named["q"], named["e"], u)
+            return {"q_next": q, "e_next": e, "number_next": named["number"] + 1.0}
+
+        return trace(compute, self.sizes, self.name)
+
+    @cached_property
+    def start(self) -> Call:
+        """(q, v) → the elements' own states at the beginning, compiled."""
+
+        def compute(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.concatenate([element.start(self.model, q, v) for element in self.elements])
+
+        return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
+
+    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False) -> Repeated:
+        """Step after step.
+
+        guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
+        every step. states: those from which each step set out are kept, as rows q_start and e_start.
+        """
+        guarded = guarded and self.model.nq > self.model.nv
+
+        def build() -> Loop:
+            step = _guarded(self.model, self.step) if guarded else self.step
+            outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
+            record = (*(("q_next", "e_next") if each else ()), *(("q_start", "e_start") if states else ()))
+            return Loop(Function(step.name, step.inputs, outputs), CARRY, ("u",) if self.varying else (), record)
+
+        results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
+        if states:
+            results |= {"q_start": self.sizes["q"], "e_start": self.sizes["e"]}
+        return self._loop(("onwards", guarded, each, states, self.varying), self.sizes, results, build)
+
+    def backwards(self, each: bool) -> Repeated:
+        """From the last step to the first, the states q, e from which they set out given as rows.
+
+        Carried: the slopes of some number in what a step sets out from ("q slope", "e slope"), and the sums of its
+        slopes in what all steps share ("u slope", or a row of it for every step; live groups). "q seed", "e seed": what
+        that number directly takes from the states after step `last`, or, if `each`, from those after every step.
+        """
+        slopes = {f"{name} slope": size for name, size in self.given.items()}
+        carried = {name: size for name, size in slopes.items() if not (self.varying and name == "u slope")}
+        seeds = {"q seed": self.sizes["q"], "e seed": self.sizes["e"]}
+        sizes = {**self.sizes, **carried, **seeds, "last": 1}
+        rows = ("q", "e", *(["u"] if self.varying else []), *(seeds if each else []))
+        record = ("u slope next",) if self.varying and "u slope" in slopes else ()
+        carry = (*((f"{name} next", name) for name in carried), ("number_next", "number"))
+
+        def build() -> Loop:
+            step = _pulled(self.step, list(self.given), carried, each)
+            return Loop(Function(self.name, tuple(Input(*each) for each in sizes.items()), step), carry, rows, record)
+
+        results = {f"{name} next": size for name, size in slopes.items()} | {"number_next": 1}
+        return self._loop(("backwards", each, self.varying), sizes, results, build)
+
+    def _loop(
+        self, kind: tuple[Any, ...], sizes: Mapping[str, int], results: Mapping[str, int], build: Callable[[], Loop]
+    ) -> Repeated:
+        if kind not in self._loops:
+            self._loops[kind] = Repeated(self.name, f"{self.identity} {kind}", sizes, results, build)
+        return self._loops[kind]
+
+
+def _inputs(step: Function) -> dict[str, np.ndarray]:
+    graph = step.outputs[-1].nodes[0].graph
+    return {i.name: graph.input(i.name, i.size) for i in step.inputs}
+
+
+def _output(name: str, values: np.ndarray, like: Scalar) -> Output:
+    return Output(name, values.shape, tuple(like.lift(x) for x in values))
+
+
+def _kept(step: Function, name: str) -> Output:
+    nodes = _inputs(step)[name]
+    return Output(f"{name}_start", nodes.shape, tuple(nodes))
+
+
+def _guarded(model: Model, step: Function) -> Function:
+    """The step with NaN in the place of quaternions that are not of unit length before the first one."""
+    inputs = _inputs(step)
+    found = [x for _, x in quaternions(model, {"q": inputs["q"]})]
+    unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in found])
+    good = unit | (inputs["number"][0] > 0.5)
+    instead = {node: where(good, node, np.nan) for x in found for node in x}
+    outputs = [Output(o.name, o.shape, tuple(substitute(o.nodes, instead))) for o in step.outputs]
+    return Function(step.name, step.inputs, tuple(outputs))
+
+
+def _pulled(step: Function, names: list[str], carried: Mapping[str, int], each: bool) -> tuple[Output, ...]:
+    """What a step backwards makes; see `Stepping.backwards`."""
+    inputs = _inputs(step)
+    number = inputs["number"][0]
+    graph = number.graph
+    after = {o.name: o.nodes for o in step.outputs}
+    last = graph.input("last", 1)[0]
+    weights = []
+    for name in ("q", "e"):
+        size = len(inputs[name])
+        slope, seed = graph.input(f"{name} slope", size), graph.input(f"{name} seed", size)
+        weights.append(slope + (seed if each else where(absolute(number - last) < 0.5, seed, 0.0)))
+    wanted = np.concatenate([inputs[name] for name in names])
+    found = vjp([*after["q_next"], *after["e_next"]], np.concatenate(weights), wanted)
+    made, begin = [], 0
+    for name in names:
+        part = found[begin : begin + len(inputs[name])]
+        begin += len(part)
+        key = f"{name} slope"
+        if name not in ("q", "e") and key in carried:
+            part = graph.input(key, len(part)) + part
+        made.append(_output(f"{key} next", part, number))
+    return (*made, _output("number_next", np.array([number - 1.0]), number))
+
+
+def stepping(
+    model: Model,
+    elements: tuple[Element, ...],
+    law: Law | None,
+    integrator: str,
+    live: tuple[str, ...],
+    driven: bool,
+    varying: bool,
+) -> Stepping:
+    """The step of a rollout; that of an earlier one like it if there was one."""
+    plain = all(element.plain for element in elements)  # else functions in them may have changed: trace again
+    return (_stepping if plain else Stepping)(model, elements, law, integrator, live, driven, varying)
+
+
+_stepping = lru_cache(maxsize=64)(Stepping)

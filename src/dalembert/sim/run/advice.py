@@ -1,0 +1,133 @@
+"""Which step would do: the fastest motion near a state, and what to say when a run has stopped."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import integrate
+from dalembert.model import Model
+
+from ..elements.base import Element
+from ..system.laws import drive
+from ..system.system import System
+from .compiled import ADAPTIVE, IMPLICIT, Programs, programs
+from .engines import State, Trouble
+
+# |λ| h up to which an integrator is stable on the axes of the complex plane: (oscillation, decay)
+STABLE = {
+    "euler": (0.0, 2.0),
+    "semi-implicit": (2.0, 2.0),
+    "heun": (0.0, 2.0),
+    "rk4": (2.83, 2.79),
+    "merson": (3.15, 3.55),
+    "rk23": (1.73, 2.51),
+    "rk45": (0.99, 3.31),
+    "rk8": (1.5, 5.0),
+    "implicit-velocity": (2.0, np.inf),
+    "implicit-midpoint": (np.inf, np.inf),
+    "variational": (np.inf, np.inf),
+}
+NUDGE = 1e-6
+
+
+class StepAdvice(NamedTuple):
+    """The fastest motion near a state, and the largest step that resolves it.
+
+    frequency: |λ| of it [rad/s]; joint: whose freedom moves most in it; stable: the largest stable step of the
+    integrator asked for [s] (for an undamped oscillation, 2/ω with "semi-implicit"); accurate: a twentieth of its
+    period [s]; text: the same in words.
+    """
+
+    frequency: float
+    joint: str
+    stable: float
+    accurate: float
+    text: str
+
+
+def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
+    """From the eigenvalues of the system's equations, linearised at the state by differences."""
+    system, integrator = compiled.system, compiled.integrator
+    values, vectors = np.linalg.eig(_linearized(compiled, state, u))
+    fastest = int(np.argmax(np.abs(values)))
+    w = float(np.abs(values[fastest]))
+    n = system.model.nv
+    moved = np.abs(vectors[n : 2 * n, fastest])
+    joint = system.model.freedom_names[int(np.argmax(moved))]
+    oscillating, decaying = STABLE[integrator]
+    share = abs(values[fastest].imag) / w if w else 0.0
+    limit = oscillating if share > 0.5 else decaying
+    stable = limit / w if w else np.inf
+    accurate = 2.0 * np.pi / (20.0 * w) if w else np.inf
+    words = "unstable at every step, slowly" if limit == 0.0 else f"stable up to {stable:.3g} s"
+    text = (
+        f"the fastest motion is at {w:.4g} rad/s (joint {joint!r}): {integrator} is {words}; "
+        f"a step of {accurate:.2g} s resolves it"
+    )
+    return StepAdvice(w, joint, stable, accurate, text)
+
+
+def _linearized(compiled: Programs, state: State, u: np.ndarray) -> np.ndarray:
+    """A (nv + m, nv + m) of δ = [δq, δv, δz]."""
+    system, n, m = compiled.system, compiled.system.model.nv, compiled.system.measured
+    size = n + m
+    A = np.zeros((size, size))
+    A[:n, n : 2 * n] = np.eye(n)
+    for k in range(size):
+        ends = []
+        for sign in (1.0, -1.0):
+            q, e = state.q, state.e.copy()
+            nudge = NUDGE * max(1.0, abs(e[k - n]) if k >= n else 1.0)
+            if k < n:
+                q = integrate(system.model, q, sign * nudge * np.eye(n)[k])
+            else:
+                e[k - n] += sign * nudge
+            inputs = {"t": np.array([state.t]), "q": q, "e": e, "u": u}
+            ends.append(compiled.rates(inputs)["rates"][0, :m])
+        A[n:, k] = (ends[0] - ends[1]) / (2.0 * nudge)
+    return np.where(np.isfinite(A), A, 0.0)
+
+
+def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: dict[str, Any], u: np.ndarray) -> str:
+    """The sentence of the error: when, which joint, why, what to try.
+
+    The advice is that of the start where steps are fixed: after an explosion no state tells what is needed.
+    """
+    system, state = compiled.system, trouble.state
+    joint, speed = _worst(system, state)
+    integrator, step = compiled.integrator, settings["step"]
+    chosen = integrator in ADAPTIVE and step is None
+    advice = step_advice(compiled, state if chosen else start, u)
+    if "acceleration is not finite" in trouble.why:
+        remedy = (
+            "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
+        )
+    elif chosen:
+        remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
+    elif integrator in IMPLICIT:
+        remedy = f"try a smaller step than {step:g} s; {advice.text}"
+    else:
+        remedy = f"the step is {step:g} s; {advice.text}; or let 'rk45' choose steps, or use 'implicit-midpoint'"
+    return (
+        f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}; joint {joint!r} is fastest with {speed:.3g} "
+        f"(rad/s or m/s): {remedy}"
+    )
+
+
+def _worst(system: System, state: State) -> tuple[str, float]:
+    v = np.abs(state.e[: system.model.nv])
+    k = int(np.argmax(v))
+    return system.model.freedom_names[k], float(v[k])
+
+
+def advise(model: Model, q: Any, v: Any, integrator: str, elements: tuple[Element, ...]) -> StepAdvice:
+    """See `Robot.step_advice`."""
+    for element in elements:
+        model = element.prepared(model)
+    q, v = np.asarray(q, float), np.asarray(v, float)
+    made = programs(model, elements, drive(model, None, 1.0), integrator)
+    z = [element.start(model, q, v) for element in elements]
+    e = np.concatenate([v, *z, np.zeros(len(made.system.entries))])
+    return step_advice(made, State(0.0, q, e), np.zeros(0))

@@ -1,0 +1,68 @@
+"""Steps of one size, each solved by Newton's method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+
+from ...integrators import implicit
+from ..compiled import Programs
+from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble, finite, strides
+
+
+class Implicit:
+    """Steps of one size, each solved by Newton's method."""
+
+    lands, adaptive = True, False
+
+    def __init__(self, programs: Programs, step: float) -> None:
+        self.programs, self.system, self.step = programs, programs.system, step
+
+    def guess(self, state: State, h: float) -> np.ndarray:
+        """Where Newton's iteration begins: at the same velocity."""
+        x = np.zeros(implicit.unknowns(self.system))
+        x[: self.system.measured] = state.e[: self.system.measured]
+        x[: self.system.model.nv] *= h
+        return x
+
+    def advance(
+        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
+        stride, count = strides(state.t, stop, self.step, nodes)
+        stride = 1 if every else stride
+        h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
+        passes = WATCHED_CHUNK if every else LONGEST_CHUNK
+        clock = implicit.Clock()
+        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": np.array(clock)}
+        begin, first = state, 0.0
+        while first < count:
+            before = clock.steps
+            goal = min(first + stride, count) if thin else count
+            given = {"timing": np.array([state.t, h, goal]), "u": u}
+            made = self.programs.newton(not thin)(carried | given, passes=passes)
+            carried = {n: made[f"{n}_next"][0] for n in carried}
+            clock = implicit.Clock(*carried["clock"])
+            carried["clock"] = np.array(clock._replace(passes=0.0))
+            if thin:
+                q_all, e_all, done = carried["q"][None], carried["e"][None], np.array([clock.steps])
+            else:
+                q_all, e_all, done = (made[n][0, : int(clock.passes)] for n in ("q_made", "e_made", "done"))
+                done = done[:, 0]
+            taken = np.flatnonzero(np.diff(done, prepend=before) > 0.5)
+            kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
+            if len(kept):
+                t = np.append(begin.t, np.where(done[kept] == count, stop, state.t + done[kept] * h))
+                nodes_q, nodes_e = np.append(begin.q[None], q_all[kept], 0), np.append(begin.e[None], e_all[kept], 0)
+                chunk = finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)))
+                begin, first = chunk.end, done[kept[-1]]
+                yield chunk
+            if clock.failed > 0.5:
+                where = State(state.t + clock.steps * h, carried["q"], carried["e"])
+                raise Trouble(where, f"Newton's iteration did not settle (last change {clock.change:.1e})")
+
+    def once(self, state: State, h: float, u: np.ndarray) -> State:
+        clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
+        inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
+        made = self.programs.newton(False)(inputs, passes=implicit.ITERATIONS)
+        return State(state.t + h, made["q_next"][0], made["e_next"][0])

@@ -1,0 +1,52 @@
+"""What a run says of joints that went beyond the limits of the model, which do not act by themselves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert.model import Model
+
+from ..elements.base import Element
+from ..elements.drive import Motor
+from ..elements.limits import HardStop, SoftLimit
+
+SLACK = 1e-9  # relative: a joint that starts on its limit is within it
+
+
+def beyond_limits(
+    model: Model, elements: Sequence[Element], t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray
+) -> list[str]:
+    """A line for each kind of limit (range, speed, effort) that was exceeded, with the first joint to do so."""
+    joints = [body.joint for body in model.independent]
+    lower, upper, speed, effort = (
+        np.concatenate([getattr(joint, field) for joint in joints])
+        for field in ("lower", "upper", "velocity_limit", "effort_limit")
+    )
+    for element in elements:  # these act, each in its own way
+        if isinstance(element, (HardStop, SoftLimit)):
+            where = model.joint(element.joint).q
+            lower[where], upper[where] = -np.inf, np.inf
+        elif isinstance(element, Motor):
+            effort[model.joint(element.joint).v] = np.inf
+    found = (
+        _line("range", model.coordinate_names, t, q, lower, upper, "it acts with elements.HardStop or SoftLimit"),
+        _line("speed", model.freedom_names, t, v, -speed, speed, "nothing holds the joint to it"),
+        _line("effort", model.freedom_names, t, tau, -effort, effort, "elements.Motor limits what a motor gives"),
+    )
+    return [line for line in found if line]
+
+
+def _line(
+    what: str, names: Sequence[str], t: np.ndarray, x: np.ndarray, low: np.ndarray, high: np.ndarray, note: str
+) -> str:
+    """Words for the first number beyond its limits; empty if there is none."""
+    over = np.maximum(x - high, low - x) > SLACK * (1.0 + np.abs(x))
+    if not over.any():
+        return ""
+    row, k = np.argwhere(over)[0]
+    limit = high[k] if x[row, k] > high[k] else low[k]
+    others = int(over.any(axis=0).sum()) - 1
+    more = f" ({others} more {'joint exceeds its' if others == 1 else 'joints exceed theirs'})" if others else ""
+    return f"{what} of {names[k]!r} exceeded at t = {t[row]:.4g} s: {x[row, k]:.4g}, limit {limit:.4g}{more}; {note}"

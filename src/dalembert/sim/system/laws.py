@@ -1,0 +1,247 @@
+"""Torque laws: what people may pass as `torque`, and the system that it drives."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from textwrap import shorten
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms import integrate
+from dalembert.compile import is_traced, real_array
+from dalembert.errors import DalembertError
+from dalembert.graph import trace
+from dalembert.model import Model
+
+from ..failure import SimulationError
+from .system import Law
+
+
+@dataclass(frozen=True, eq=False)
+class Sampled:
+    """A controller that runs at a rate: torque=Sampled(law, 1e-3).
+
+    law (t, q, v) → tau (nv,) is Python code, asked at t = 0, period, 2 period …, once each and in order, so that it may
+    keep a state (an integral, a filter, random numbers). Its answer acts from `delay` [s] later on, and is held until
+    the next one does; before the first the torque is zero.
+    """
+
+    law: Callable[[float, np.ndarray, np.ndarray], Any]
+    period: float
+    delay: float = 0.0
+
+    def __post_init__(self) -> None:
+        if not callable(self.law):
+            raise DalembertError(
+                f"Sampled: law is of type {type(self.law).__name__}, expected a function (t, q, v) → tau"
+            )
+        for name, low in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
+            value = getattr(self, name)
+            if not (isinstance(value, (int, float, np.number)) and low <= float(value) < np.inf):
+                above = "≥ 0" if low == 0.0 else "above 0"
+                raise DalembertError(f"Sampled: {name} is {value!r}, expected a time {above} [s]")
+
+    def legs(self, duration: float, ask: Callable[[], np.ndarray]) -> Iterator[tuple[float, np.ndarray]]:
+        """(end of each leg [s], torque (nv,) that is held over it); `ask` is called where a period begins."""
+        whole, rest = divmod(float(self.delay), float(self.period))
+        if min(rest, self.period - rest) < 1e-9 * self.period:
+            whole, rest = round(self.delay / self.period), 0.0
+        answers: deque[np.ndarray] = deque(maxlen=int(whole) + 2)
+        for k in range(max(1, int(np.ceil(duration / self.period * (1.0 - 1e-9))))):
+            answers.append(ask())
+            begin, end = k * self.period, min((k + 1) * self.period, duration)
+            if abs(duration - end) < 1e-9 * self.period:
+                end = duration
+            if rest:
+                yield min(begin + rest, end), self._acting(answers, int(whole) + 1)
+            if not rest or begin + rest < end:
+                yield end, self._acting(answers, int(whole))
+
+    @staticmethod
+    def _acting(answers: deque[np.ndarray], back: int) -> np.ndarray:
+        return answers[-1 - back] if back < len(answers) else np.zeros_like(answers[-1])
+
+
+@dataclass(frozen=True, eq=False)
+class Drive:
+    """How a run is driven: numbers u for each leg between `times`, or a law.
+
+    times (k,): begin of each leg [s], the first 0; values (k, 2nv+1): u of each leg. called: a Python function that is
+    asked for its values; function: the law, traced, called or sampled, or None. sampled: a function is asked at the
+    beginning of each period, and u held. timed: the law may change with time. log: what the user should know.
+    """
+
+    times: np.ndarray
+    values: np.ndarray
+    function: Law | None = None
+    called: bool = False
+    sampled: Sampled | None = None
+    timed: bool = False
+    log: tuple[str, ...] = ()
+
+
+def drive(model: Model, torque: Any, duration: float) -> Drive:
+    """From None, an array, (times, values), or a function (t, q, v) → tau."""
+    n = model.nv
+    if torque is None:
+        return Drive(np.zeros(1), np.zeros((1, 0)))
+    if isinstance(torque, Sampled):
+        return _sampled(model, torque)
+    if callable(torque):
+        return _function(model, torque)
+    if isinstance(torque, tuple) and len(torque) == 2 and (np.ndim(torque[1]) == 2 or (n == 1 and np.ndim(torque[1]))):
+        return _linear(n, *torque, duration)
+    values = _numbers(torque, f"expected ({n},) or (steps, {n}) for robot {model.name!r}")
+    if values.shape == (n,):
+        values = values[None]
+    if values.ndim != 2 or values.shape[1] != n or not len(values):
+        raise DalembertError(
+            f"simulate: torque has shape {values.shape}, expected ({n},) constant, (steps, {n}) over the duration, "
+            f"(times, values), a function (t, q, v) → tau, or Sampled(function, period), for robot {model.name!r}"
+        )
+    times = np.arange(len(values)) * (duration / len(values))
+    u = np.concatenate([values, np.zeros_like(values), times[:, None]], axis=1)
+    log = (f"torque: {len(values)} rows, each held for {duration / len(values):.6g} s",) if len(values) > 1 else ()
+    return Drive(times, u, log=log)
+
+
+def _linear(n: int, times: Any, values: Any, duration: float) -> Drive:
+    """Straight lines between given points; the first and last value hold outside."""
+    t, x = _numbers(times, "expected times (k,)"), _numbers(values, f"expected values (k, {n})")
+    x = x[:, None] if x.ndim == n == 1 else x
+    if t.ndim != 1 or x.shape != (len(t), n) or len(t) < 2 or np.any(np.diff(t) <= 0.0):
+        raise DalembertError(
+            f"simulate: torque is (times {t.shape}, values {x.shape}), expected rising times (k,) with k ≥ 2 and "
+            f"values (k, {n})"
+        )
+    slopes = np.diff(x, axis=0) / np.diff(t)[:, None]
+    legs = [(0.0, x[0], np.zeros(n), 0.0)] if t[0] > 0.0 else []
+    legs += [(t[k], x[k], slopes[k], t[k]) for k in range(len(t) - 1)]
+    legs.append((t[-1], x[-1], np.zeros(n), t[-1]))
+    current = max(k for k, leg in enumerate(legs) if leg[0] <= 0.0)
+    legs = [leg for leg in legs[current:] if leg[0] < duration]
+    begins = np.array([max(leg[0], 0.0) for leg in legs])
+    u = np.array([np.concatenate([a, b, [c]]) for _, a, b, c in legs])
+    return Drive(begins, u, log=(f"torque: straight lines between {len(t)} points",))
+
+
+def _numbers(x: Any, expected: str) -> np.ndarray:
+    a = real_array("simulate: torque", x, expected).astype(float)
+    if not np.all(np.isfinite(a)):
+        raise DalembertError("simulate: torque has NaN or inf, expected finite numbers")
+    return a
+
+
+def _sampled(model: Model, torque: Sampled) -> Drive:
+    name = _name(torque.law)
+    late = f", acting {torque.delay:g} s later" if torque.delay else ""
+    log = (f"torque: {name} is asked every {torque.period:g} s{late}, then held",)
+    nothing = np.zeros((1, 2 * model.nv + 1))
+    return Drive(np.zeros(1), nothing, Checked(model, name, torque.law), sampled=torque, log=log)
+
+
+def _name(law: Callable[..., Any]) -> str:
+    return getattr(law, "__name__", type(law).__name__)
+
+
+def _function(model: Model, law: Callable[..., Any]) -> Drive:
+    """Traced if it can be, called back otherwise."""
+    name, sizes = _name(law), {"t": 1, "q": model.nq, "v": model.nv}
+
+    def on_vectors(t: Any, q: Any, v: Any) -> np.ndarray:
+        return _shaped(model, name, law(t[0], q, v))
+
+    try:
+        made = trace(on_vectors, sizes, "torque")
+    except SimulationError:
+        raise
+    except Exception as error:  # whatever the user's code raises when it meets a traced number
+        why = shorten(str(error), 120, placeholder=" …") or type(error).__name__
+        log = (f"torque: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
+        return Drive(np.zeros(1), np.zeros((1, 2 * model.nv + 1)), Checked(model, name, law), True, timed=True, log=log)
+    try:
+        same = trace(on_vectors, sizes, "torque").fingerprint() == made.fingerprint()
+    except Exception:  # it met what it kept of the first trace
+        same = False
+    if not same:
+        raise changing(name)
+    timed = any(node.op == "input" and node.value[0] == "t" for node in made.schedule())
+    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, made.fingerprint()), timed=timed)
+
+
+def changing(name: str) -> SimulationError:
+    """The error for a law that is no function of (t, q, v)."""
+    return SimulationError(
+        f"simulate: torque function {name} gives another answer when it is asked again: it keeps a state, counts or "
+        "draws random numbers, while an integrator asks at trial times, more than once, and not in order: pass "
+        f"dalembert.Sampled({name}, period), which asks once per period"
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class TracedLaw:
+    """A law that can be traced, known by what it computes now: a function may change with what it refers to."""
+
+    function: Law
+    fingerprint: str
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
+        return self.function(t, q, v)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, TracedLaw) and self.fingerprint == other.fingerprint
+
+    def __hash__(self) -> int:
+        return hash(self.fingerprint)
+
+
+def _shaped(model: Model, name: str, tau: Any) -> np.ndarray:
+    array = np.asarray(tau)
+    if array.shape != (model.nv,):
+        raise SimulationError(
+            f"simulate: torque function {name} returned shape {array.shape}, expected ({model.nv},) for robot "
+            f"{model.name!r}"
+        )
+    return array
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A law of the user's, asked for numbers, which are looked at."""
+
+    model: Model
+    name: str
+    law: Callable[..., Any]
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        try:
+            given = self.law(float(t), q.copy(), v.copy())
+        except DalembertError as error:
+            if "traced value" in str(error):
+                raise changing(self.name) from None
+            raise
+        if is_traced(given):  # something it kept when an attempt was made to trace it
+            raise changing(self.name)
+        expected = f"expected ({self.model.nv},) for robot {self.model.name!r}"
+        try:
+            given = real_array(f"simulate: what torque function {self.name} returned", given, expected)
+        except DalembertError as error:
+            raise SimulationError(str(error)) from None
+        tau = _shaped(self.model, self.name, given.astype(float))
+        if not np.all(np.isfinite(tau)):
+            k = int(np.argmin(np.isfinite(tau)))
+            raise SimulationError(
+                f"simulate: at t = {float(t):.6g} s torque function {self.name} returned {tau[k]} for joint "
+                f"{self.model.freedom_names[k]!r}, expected finite numbers: look at what it does with q = {q}, v = {v}"
+            )
+        return tau
+
+    def check_repeatable(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Raise if it answers otherwise about the start after it was asked about another state."""
+        first = self(0.0, q, v)
+        self(1e-3, integrate(self.model, q, np.full(self.model.nv, 1e-3)), v + 1e-3)
+        if not np.array_equal(first, self(0.0, q, v)):
+            raise changing(self.name)
