@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, load, math
 from dalembert.backends import c, cuda, interpreter, sympy
-from dalembert.backends.llvm.kernel import Kernel
+from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import call, trace
 from dalembert.sim.system import shared
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import maximum, where
-from dalembert.model import Body, Closure, Coupled, Frame, JointEquation, Model
+from dalembert.model import Body, Closure, Frame, JointEquation, Model
 from dalembert.spatial import Pose, cross, so3
 
 from .jacobian import jacobian
@@ -94,9 +94,8 @@ def _equation(model: Model, equation: JointEquation, q: np.ndarray, v: np.ndarra
 
 def _coordinate(body: Body, q: np.ndarray) -> tuple[Any, float]:
     """A joint's own coordinate, and how fast it moves with that of its leader."""
-    if isinstance(body.joint, Coupled):
-        return body.joint.coordinate(q[body.q])[0], float(body.joint.ratio)
-    return q[body.q][0], 1.0
+    mimic = body.joint.mimic
+    return body.joint.coordinate(q[body.q])[0], 1.0 if mimic is None else float(mimic.ratio)
 
 
 def solve_semidefinite(A: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -210,9 +210,11 @@ def _reach(subject: Subject) -> float:
     lengths = np.zeros(len(subject.model.bodies))
     for body in subject.model.bodies[1:]:
         lengths[body.index] = lengths[body.parent] + np.linalg.norm(body.placement.p)
-        if body.joint.kind == "prismatic":
-            travel = np.max(np.abs([body.joint.lower, body.joint.upper]))
-            lengths[body.index] += travel if np.isfinite(travel) else 0.0
+        joint = body.joint.uncoupled
+        for line in joint.lines:
+            if joint.units[line.v] == "m":
+                travel = np.max(np.abs([joint.lower[line.q], joint.upper[line.q]]))
+                lengths[body.index] += travel if np.isfinite(travel) else 0.0
     tips = [lengths[frame.body] + np.linalg.norm(frame.placement.p) for frame in subject.model.frames]
     return float(max(tips))
 

@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.model import Coupled
-
 from .rule import Found, rule
 from .subject import Subject
 
@@ -53,7 +51,7 @@ def names(subject: Subject) -> Iterator[Found]:
 def base(subject: Subject) -> Iterator[Found]:
     root = subject.model.bodies[0]
     limbs = len(subject.model.children(0))
-    held = root.joint.kind == "fixed" and not subject.model.closures
+    held = not subject.model.floating and not subject.model.closures
     if held and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
         yield Found(f"link '{root.name}'", f"is held by the world although it has a mass and carries {limbs} limbs")
 
@@ -68,10 +66,9 @@ def base(subject: Subject) -> Iterator[Found]:
 def limits_missing(subject: Subject) -> Iterator[Found]:
     for body in subject.moving:
         joint = body.joint
-        if joint.nq != 1 or isinstance(joint, Coupled):
+        if joint.nq != 1 or joint.mimic is not None:
             continue
-        turning = joint.kind == "continuous"
-        missing = [] if turning or np.all(np.isfinite([joint.lower, joint.upper])) else ["range"]
+        missing = [] if not joint.limited or np.all(np.isfinite([joint.lower, joint.upper])) else ["range"]
         missing += [] if np.all(np.isfinite(joint.velocity_limit)) else ["speed"]
         missing += [] if np.all(np.isfinite(joint.effort_limit)) else ["effort"]
         if missing:

@@ -80,7 +80,7 @@ class Subject:
     @property
     def carried(self) -> bool:
         """Whether gravity loads each joint by itself: not where feet stand or loops share the load."""
-        return self.model.bodies[0].joint.kind == "fixed" and not self.model.closures
+        return not self.model.floating and not self.model.closures
 
     @property
     def moving(self) -> tuple[Body, ...]:

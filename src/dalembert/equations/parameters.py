@@ -18,7 +18,7 @@ from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
 from dalembert.functions.catalogue import CATALOGUE, GROUPS, Options, checked
 from dalembert.graph import trace
-from dalembert.model import Body, Coupled, Frame, Model
+from dalembert.model import Body, Frame, Model
 from dalembert.spatial import Inertia, Pose
 
 ROUND_OFF = 1e-12  # of the largest entry: what is smaller was meant to be 0
@@ -111,12 +111,12 @@ def _inertia(make: Make, body: Body) -> Inertia:
 
 def _field(make: Make, body: Body, field: str) -> np.ndarray:
     family, turning, sliding, meaning = FIELDS[field]
-    own = body.joint.joint if isinstance(body.joint, Coupled) else body.joint
-    values = getattr(own, field)
+    joint = body.joint.uncoupled
+    values = getattr(joint, field)
     out = np.zeros(body.joint.nv, object)
-    unit = sliding if own.kind == "prismatic" else turning
     for k, x in enumerate(values):
         if x:
+            unit = sliding if joint.units[k] == "m" else turning
             component = "" if len(values) == 1 else "xyzabc"[k]
             out[k] = make(Entry(f"{family}_{body.index}", component, float(x), unit, f"{meaning} of {body.joint.name}"))
     return out

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import FLOATS, Call, sources, state_place, states
 from dalembert.errors import DalembertError
+from dalembert.execute import FLOATS, Call, state_place, states
 from dalembert.graph import Function, trace
 from dalembert.math import abs as absolute
 from dalembert.model import Model
@@ -42,8 +42,9 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, named, unit=quantity.normalized)
 
-    identity = f"{sources()} {model.fingerprint} {name} {options!r}"
-    return Call(name, f"robot {model.name!r}", identity, sizes, [quantity.shape(model, options)], build, explain)
+    identity = f"{model.fingerprint} {name} {options!r}"
+    shapes = {name: quantity.shape(model, options)}
+    return Call(name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
 
 
 def function_call(model: Model, name: str, sizes: dict[str, int], compute: Callable[..., Any]) -> Call:
@@ -53,9 +54,8 @@ def function_call(model: Model, name: str, sizes: dict[str, int], compute: Calla
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, named)
 
-    identity = f"{sources()} {traced.fingerprint()}"
-    shapes = [o.shape for o in traced.outputs]
-    return Call(name, f"robot {model.name!r}", identity, sizes, shapes, lambda: traced, explain)
+    shapes = {o.name: o.shape for o in traced.outputs}
+    return Call(name, f"robot {model.name!r}", None, sizes, shapes, lambda: traced, explain)
 
 
 def _unit_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list[Any]]:
@@ -81,11 +81,10 @@ def _some_quaternions(model: Model, sizes: dict[str, int]) -> Callable[..., list
 def quaternions(model: Model, named: dict[str, np.ndarray]) -> list[tuple[str, np.ndarray]]:
     """(joint name, quaternion (…, 4)) of every configuration among the inputs."""
     return [
-        (body.joint.name, q[..., body.q][..., -4:])
+        (joint, q[..., places])
         for argument, q in named.items()
         if argument in ("q", "q0", "q1")
-        for body in model.bodies
-        if body.joint.nq > body.joint.nv
+        for joint, places in model.quaternions
     ]
 
 

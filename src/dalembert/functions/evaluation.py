@@ -10,8 +10,8 @@ from typing import Any, TypedDict
 
 import numpy as np
 
-from dalembert.compile import Call, is_single, is_traced, real_array
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import Call, is_single, is_traced, real_array
 from dalembert.interop import is_foreign
 from dalembert.model import Model
 
@@ -30,12 +30,14 @@ class Keywords(TypedDict, total=False):
     """Keywords of every numeric method.
 
     out: array to write the result into. threads: at most so many for a batch (default: DALEMBERT_THREADS, else all
-    processors). check: False lets NaN, inf and quaternions that are not of unit length through.
+    processors). check: False lets NaN, inf and quaternions that are not of unit length through. backend: what computes,
+    by name: "llvm" (default), "interpreter", "cuda", "jax", "torch", or one added with `register_backend`.
     """
 
     out: Any
     threads: int | None
     check: bool
+    backend: str | None
 
 
 class Evaluation:
@@ -94,14 +96,14 @@ class Evaluation:
             slow = partial(self._compute, name, options)
             fast = self._fast[name, frame, axes] = self._calls[name, options].builtin(name, "", slow)
             if axes == CATALOGUE[name].usual.axes and self._is_ours(name):
-                self._put_in_place(name, frame, fast, self._calls[name, options].kernel)
+                self._put_in_place(name, frame, fast, self._calls[name, options])
         return result
 
-    def _put_in_place(self, name: str, frame: str, fast: Any, kernel: Any) -> None:
+    def _put_in_place(self, name: str, frame: str, fast: Any, call: Call) -> None:
         """Let the method go to a frame's fast call without a detour through Python."""
         frames = self._frames.setdefault(name, {})
         if name not in self.__dict__:
-            method = kernel.named(
+            method = call.named(
                 name, _documented(type(self), name), frames, partial(getattr(type(self), name), self), self
             )
             if method is None:

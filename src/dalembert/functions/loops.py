@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.compile import Call
 from dalembert.errors import DalembertError
+from dalembert.execute import Call
 
 from .calls import function_call
 from .evaluation import Evaluation

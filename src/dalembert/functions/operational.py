@@ -9,8 +9,8 @@ from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 
-from dalembert.compile import is_single, is_traced
 from dalembert.errors import DalembertError
+from dalembert.execute import is_single, is_traced
 from dalembert.interop import is_foreign
 
 from .catalogue import LoadPlace, Options

@@ -28,7 +28,7 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
             continue
         low, high = float(joint.lower[0]), float(joint.upper[0])
         room = high - low
-        move = min(MOVE if joint.turns else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
+        move = min(MOVE if joint.units[0] == "rad" else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
         middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
         step[body.v], start[body.q] = move, middle - move / 2
     q = robot.integrate(start, way[:, None] * step)
@@ -44,6 +44,6 @@ def caveats(robot: Robot) -> tuple[str, ...]:
             "the loops are taken as open: efforts of the tree alone, of a motion that may part them "
             "(robot.loop_inverse_dynamics keeps them closed)"
         )
-    if robot.model.bodies[0].joint.kind == "free":
+    if robot.model.floating:
         found.append("efforts of the free base are what would have to hold it: ground or thrust are not in the motion")
     return tuple(found)

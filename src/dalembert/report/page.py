@@ -103,7 +103,7 @@ def _content(
 
 
 def _joint_row(joint: Any) -> dict[str, Any]:
-    turning = joint.kind in ("revolute", "continuous", "screw", "universal")
+    turning = set(joint.units) == {"rad"}
     scale, unit = (180 / np.pi, "°") if turning else (1.0, "")
     one = joint.lower.size == 1
     span = f"{number(joint.lower[0] * scale)} … {number(joint.upper[0] * scale)}{unit}" if one else ""

@@ -13,6 +13,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import FLOATS
 from dalembert.functions.catalogue import CATALOGUE, Options, checked
 from dalembert.functions.catalogue import group as find_group
 from dalembert.functions.evaluation import Evaluation, wrenches
@@ -86,16 +87,14 @@ class Compiling(Evaluation):
         "friction", "damping", "armature", "stiffness" (one number per freedom of each joint), "placement" (…, 6·nb) and
         "gravity" (…, 3); see `live_values` for what they hold.
         """
-        from dalembert.backends.llvm.kernel import ELEMENT
-
-        if np.dtype(dtype) not in ELEMENT:
+        if np.dtype(dtype) not in FLOATS:
             raise DalembertError(f"compile: dtype is {dtype}, expected float64 or float32")
         live, external = checked(live), wrenches(external)
         if live and not names:
             raise DalembertError("compile: live parameters of what? pass the name of a quantity")
         for name in names:
             call = self._named_call(name, frame, axes, live, external=external)
-            call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
+            call.prepare(batch, dtype)
         if not live:
             return self
         functions = tuple(self._live_function(name, self._named(name, frame, axes, live)) for name in names)
@@ -131,7 +130,7 @@ class Compiling(Evaluation):
         method: str = "newton-euler",
     ) -> dict[str, int]:
         """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
-        return self._named_call(name, frame, axes, live, method, external).kernel.function().operations()
+        return self._named_call(name, frame, axes, live, method, external).function().operations()
 
     def source(
         self,
@@ -152,9 +151,9 @@ class Compiling(Evaluation):
             return PAPER[language](equations(self, name, symbols=live, frame=frame, axes=axes, external=external))  # type: ignore[arg-type]
         options = self._named(name, frame, axes, live, external=external)
         if language == "cuda":
-            from dalembert.backends import cuda
+            from dalembert.execute import device  # the compilers are loaded when used
 
-            return cuda.emit(self._call(name, options).function(), self._title(name)).text
+            return device.emit(self._call(name, options).function(), self._title(name)).text
         made = self._emit(name, language, options)
         return made.header + "\n" + made.source.replace(f'#include "{made.name}.h"\n', "")
 
@@ -190,7 +189,7 @@ class Compiling(Evaluation):
             n: algorithms.random(self.model, rng) if n in ("q", "q0", "q1") else rng.uniform(-1, 1, k)
             for n, k in call.sizes.items()
         } | {n: self.live_values(n) for n in options.live}
-        return c.emit(call.kernel.function(), name=self._title(name), sample=sample)
+        return c.emit(call.function(), name=self._title(name), sample=sample)
 
     def _title(self, name: str) -> str:
         """The name of a quantity of this robot as an identifier."""

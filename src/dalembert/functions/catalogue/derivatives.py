@@ -35,7 +35,7 @@ def _christoffel(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
 
 def _no_symbols(model: Model) -> str | None:
     for body in model.bodies:
-        if body.joint.nq != body.joint.nv:
+        if not body.joint.flat:
             return (
                 f"joint {body.joint.name!r} is {body.joint.kind}, whose velocity is not the rate of coordinates; "
                 "coriolis_matrix has no such limit"

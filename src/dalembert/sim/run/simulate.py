@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import normalize
-from dalembert.compile import real_array
 from dalembert.errors import DalembertError
+from dalembert.execute import real_array
 from dalembert.functions.calls import check_quaternions
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
