@@ -46,7 +46,9 @@ def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple
         return tuple(found)
     names = robot.model.freedom_names
     still = np.ptp(samples.q, axis=0).max(initial=0.0) if robot.nq != robot.nv else np.ptp(samples.q, axis=0)
-    moving = np.broadcast_to(still, (robot.nq,))[: robot.nv] > STILL if np.ndim(still) else np.full(robot.nv, still > STILL)
+    moving = (
+        np.broadcast_to(still, (robot.nq,))[: robot.nv] > STILL if np.ndim(still) else np.full(robot.nv, still > STILL)
+    )
     for k in np.flatnonzero(~moving):
         cure = "let it move, or lock it with robot.edit().lock(…) before the fit"
         found.append(Doubt(names[k], "does not move: nothing of it can be told", cure))

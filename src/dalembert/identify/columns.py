@@ -143,8 +143,22 @@ class Columns:
                 x[self.term(name)] = np.concatenate([getattr(b.joint, field) for b in self.robot.model.independent])
         return x
 
+    def live(self, x: np.ndarray) -> dict[str, np.ndarray]:
+        """The parameters x as live groups of a rollout: inertia (10 nb,), friction, damping, armature per freedom."""
+        pi = self.robot.parameters().reshape(-1, len(INERTIAL)).copy()
+        pi[list(self.bodies)] = x[: self.inertial].reshape(-1, len(INERTIAL))
+        groups = {"inertia": pi.ravel()}
+        for field in ("friction", "damping", "armature"):
+            values = [getattr(b.joint, field).copy() for b in self._remainder.model.bodies]
+            name = next((term for term, group in REPLACED.items() if group == field), "")
+            if name in self.terms:
+                for body in self.robot.model.independent:
+                    values[body.index] = np.maximum(x[self.term(name)][body.v], 0.0)
+            groups[field] = np.concatenate(values)
+        return groups
+
     def robot_with(self, x: np.ndarray) -> Robot:
-        """The robot with the parameters x; offset and stribeck are left to the caller."""
+        """The robot with the parameters x; friction, rotors and springs below zero, which no joint has, become 0."""
         pi = self.robot.parameters().reshape(-1, len(INERTIAL)).copy()
         pi[list(self.bodies)] = x[: self.inertial].reshape(-1, len(INERTIAL))
         robot = self._remainder.with_parameters(pi.ravel())
@@ -155,7 +169,7 @@ class Columns:
             for name in self.terms:
                 if name in REPLACED:
                     field = {"springs": "stiffness"}.get(REPLACED[name], REPLACED[name])
-                    values[field] = x[self.term(name)][body.v]
+                    values[field] = np.maximum(x[self.term(name)][body.v], 0.0)
             robot = robot.edit().set_joint(body.joint.name, **values).done() if values else robot
         return robot
 

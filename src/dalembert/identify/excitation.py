@@ -29,7 +29,10 @@ FINE = 2400  # instants at which limits are looked at; between them a bound of t
 STARTS, STEPS = 12, 300  # of the optimiser
 SHIFTED = 0.7  # share of the range over which a joint's middle may move
 FINISHED = 4  # of the starts, those that are finished
-SHARPNESS = (4, 24)  # the p of the p-norms that stand for the largest and the smallest eigenvalue: to explore, to finish
+SHARPNESS = (
+    4,
+    24,
+)  # the p of the p-norms that stand for the largest and the smallest eigenvalue: to explore, to finish
 UNLIMITED = np.pi  # amplitude [rad or m] of joints without limits
 PHASES = 96  # of the periodic part at which it may begin
 RAMP = 2.0  # [s] from rest into the motion and out of it
@@ -156,7 +159,14 @@ def excitation(
     promising = sorted(climbed, key=lambda each: each[1])[:FINISHED]
     best, _ = min((problem.climb(theta, finish) for theta, _ in promising), key=lambda each: each[1])
     series = _best_phase(problem.series(best), ramp, limits)
-    motion = Excitation(*[np.zeros(0)] * 4, robot=robot, series=series, bounds=(limits.lower, limits.upper), ramp=ramp, title="excitation")
+    motion = Excitation(
+        *[np.zeros(0)] * 4,
+        robot=robot,
+        series=series,
+        bounds=(limits.lower, limits.upper),
+        ramp=ramp,
+        title="excitation",
+    )
     motion, notes = _within(robot, motion, limits, margin, floor, allowed)
     assert motion.series is not None
     condition = problem.condition_of(motion.series)
@@ -188,7 +198,9 @@ def _share(x: np.ndarray, most: np.ndarray) -> float:
 def random_series(robot: Robot, duration: float, harmonics: int, rng: np.random.Generator, **limits: Any) -> Series:
     """A random series within the same limits, to compare with."""
     ramp = limits.pop("ramp", RAMP)
-    bounds = _limits(robot, limits.pop("margin", 0.05), *(limits.get(k) for k in ("velocity", "acceleration", "lower", "upper")))
+    bounds = _limits(
+        robot, limits.pop("margin", 0.05), *(limits.get(k) for k in ("velocity", "acceleration", "lower", "upper"))
+    )
     return _scaled(rng.normal(size=(robot.nv, 2 * harmonics)), bounds, duration - 2.0 * ramp)[0]
 
 
@@ -203,8 +215,10 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float) -> None:
         raise DalembertError(f"excitation: robot {robot.name!r} has no joint that moves")
     if not (isinstance(harmonics, (int, np.integer)) and harmonics >= 1):
         raise DalembertError(f"excitation: harmonics is {harmonics!r}, expected a whole number of at least 1")
-    if not (0.0 < ramp and duration > 2.0 * ramp + 1.0):
-        raise DalembertError(f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s")
+    if not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
+        raise DalembertError(
+            f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
+        )
 
 
 def _limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, lower: Any, upper: Any) -> Limits:
@@ -453,7 +467,11 @@ def _violated(
     """What a sampled motion breaks, in words; "" if nothing."""
     names = robot.model.freedom_names
     checks = [("torque", np.abs(robot.inverse_dynamics(q, v, a)), effort), ("velocity", np.abs(v), limits.velocity)]
-    checks += [("acceleration", np.abs(a), limits.acceleration), ("upper limit", q, limits.upper), ("lower limit", -q, -limits.lower)]
+    checks += [
+        ("acceleration", np.abs(a), limits.acceleration),
+        ("upper limit", q, limits.upper),
+        ("lower limit", -q, -limits.lower),
+    ]
     for what, x, most in checks:
         over = (x > most + 1e-9).any(axis=0)
         if over.any():

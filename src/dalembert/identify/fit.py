@@ -42,8 +42,8 @@ class Log(Protocol):
 class Fit:
     """Parameters of a robot found from logs.
 
-    x (n,): values of `names`; sigma (nv,): noise of each joint's torque [N·m or N]; base: what motions of the robot can
-    show at all; seen: which base parameters these logs show; doubts: what was odd about the logs; log: what was assumed.
+    x (n,): values of `names`; sigma (nv,): noise of each joint's torque [N·m or N]; doubts: what was odd about the logs;
+    log: what was assumed.
     """
 
     method: str
@@ -51,7 +51,6 @@ class Fit:
     x: np.ndarray
     sigma: np.ndarray
     data: Compressed
-    base: BaseParameters
     samples: tuple[Samples, ...] = field(repr=False)
     doubts: tuple[Doubt, ...] = ()
     log: tuple[str, ...] = ()
@@ -60,6 +59,11 @@ class Fit:
     def names(self) -> tuple[str, ...]:
         """Names of the parameters."""
         return self.columns.names
+
+    @cached_property
+    def base(self) -> BaseParameters:
+        """What motions of the robot can show at all."""
+        return base_of(self.columns)
 
     @cached_property
     def robot(self) -> Robot:
@@ -124,7 +128,7 @@ class Fit:
         for k, group in enumerate(self.base.groups):
             if self.seen[k]:
                 share = 100.0 * deviation[k] / abs(after[k]) if after[k] else np.inf
-                sure = f"{CONFIDENCE * deviation[k]:8.2g}  {share:7.1f} %"
+                sure = f"{CONFIDENCE * deviation[k]:8.2g}  {f'{share:.1f} %' if share < 100.0 else '> 100 %':>9}"
             else:
                 sure = "not seen in these logs"[:19].rjust(19)
             lines.append(f"{before[k]:12.5g}{after[k]:12.5g} {sure}  {group}")
@@ -190,7 +194,7 @@ def fit(
         raise LogError(found)
     data = _held(compress(parameters, samples), fixed or {}, tied)
     x, sigma, notes = _estimate(data, method, prior, strength)
-    result = Fit(method, parameters, x, sigma, data, base_of(parameters), samples, found, notes)
+    result = Fit(method, parameters, x, sigma, data, samples, found, (*notes, *_below_zero(parameters, x)))
     if method == "simulation":
         from .simulation import refined
 
@@ -198,7 +202,9 @@ def fit(
     return result
 
 
-def _estimate(data: Compressed, method: str, prior: str, strength: float) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
+def _estimate(
+    data: Compressed, method: str, prior: str, strength: float
+) -> tuple[np.ndarray, np.ndarray, tuple[str, ...]]:
     before = data.columns.prior()
     if method == "least-squares":
         return (*least_squares.ordinary(data, before), ())
@@ -234,6 +240,20 @@ def possible_fit(
     )
     solution = physical.solve(problem)
     return solution.x, sigma, tuple(notes)
+
+
+def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
+    """What is said of friction, rotors and springs that came out below zero."""
+    found = [
+        parameters.names[k]
+        for name in parameters.terms
+        if name in NONNEGATIVE
+        for k in range(parameters.size)[parameters.term(name)]
+        if x[k] < 0.0
+    ]
+    return (
+        [f"below zero, and 0 in the robot: {', '.join(found)}; method='physical' keeps them possible"] if found else []
+    )
 
 
 def _bounds(parameters: Columns, bodies: np.ndarray) -> np.ndarray:

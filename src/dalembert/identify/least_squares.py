@@ -11,6 +11,9 @@ from .compression import Compressed, Samples
 
 REWEIGHTINGS = 5
 SEEN = 1e-7  # a direction of the parameters with a singular value below this share of the largest is not seen
+REGRESSOR_NOISE = (
+    0.01  # of "total": error of each column relative to its size, from noise in velocities and accelerations
+)
 BLOCKS = 60  # pieces of the log whose errors count as independent of each other
 
 
@@ -44,14 +47,17 @@ def total(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     z = z - R @ prior
     scale, visible = column_scale(R)
     chosen = independent_columns(np.where(visible, R, 0.0) / scale)
-    # columns that others imply stay at the prior; the constant term must be exact, as offsets are
-    full = np.column_stack([R[:, chosen] / scale[chosen], z])
-    full = np.concatenate([full, np.append(np.zeros(len(chosen)), np.sqrt(rest))[None]])
+    # every column in units of its error; columns that others imply stay at the prior
+    error, missed = REGRESSOR_NOISE * scale[chosen], np.sqrt(rest)
+    if missed == 0.0:
+        return weighted(data, prior)
+    full = np.column_stack([R[:, chosen] / error, z / missed])
+    full = np.concatenate([full, np.append(np.zeros(len(chosen)), 1.0)[None]])
     vector = np.linalg.svd(full)[2][-1]
     if abs(vector[-1]) < 1e-12:
         return weighted(data, prior)
     x = prior.copy()
-    x[chosen] += -vector[:-1] / vector[-1] / scale[chosen]
+    x[chosen] += -vector[:-1] / vector[-1] / error * missed
     return x, noise(data, x)
 
 
@@ -88,7 +94,9 @@ def covariance(
     """
     R, _, _ = data.stacked(sigma)
     columns = data.columns
-    chosen = [int(np.flatnonzero(row)[0]) if np.count_nonzero(row) == 1 else int(np.argmax(row == 1.0)) for row in matrix]
+    chosen = [
+        int(np.flatnonzero(row)[0]) if np.count_nonzero(row) == 1 else int(np.argmax(row == 1.0)) for row in matrix
+    ]
     bread = np.linalg.pinv(R[:, chosen].T @ R[:, chosen], rcond=1e-14, hermitian=True)
     meat = np.zeros_like(bread)
     pieces = 0

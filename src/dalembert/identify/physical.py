@@ -25,7 +25,10 @@ for _k, (_i, _j) in enumerate(((0, 1), (0, 2), (1, 2))):
     BASIS[7 + _k, _i, _j] = BASIS[7 + _k, _j, _i] = -1.0
 
 ITERATIONS = 200
-SETTLED, ROUGHLY = 1e-14, 1e-2  # Newton's expected decrease: relative to the cost at the end; in units of the barrier before
+SETTLED, ROUGHLY = (
+    1e-14,
+    1e-2,
+)  # Newton's expected decrease: relative to the cost at the end; in units of the barrier before
 GAP = 1e-7  # distance to the minimum that the vanishing barrier may leave, relative to the cost, in units of the noise
 FASTER = 0.05  # factor by which the barrier vanishes from level to level
 LEAST_MASS, LEAST_SIZE = 1e-4, 5e-3  # of a prior body: share of the robot's mass; radius of gyration [m]
@@ -148,7 +151,9 @@ def _newton(
             if length < 1e-12:  # round-off: no further decrease can be measured
                 return x, count
         x, cost = x + length * step, trial
-    raise DalembertError(f"physical fit: no minimum after {ITERATIONS} Newton steps; is a column of the data not a number?")
+    raise DalembertError(
+        f"physical fit: no minimum after {ITERATIONS} Newton steps; is a column of the data not a number?"
+    )
 
 
 def _cost(problem: Problem, x: np.ndarray, barrier: float) -> float:

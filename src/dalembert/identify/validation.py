@@ -82,4 +82,6 @@ def _norm(x: np.ndarray) -> float:
 
 def _percent(part: np.ndarray | float, whole: np.ndarray | float) -> np.ndarray:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(np.asarray(whole) > 0.0, 100.0 * np.asarray(part) / whole, np.where(np.asarray(part) > 0.0, np.inf, 0.0))
+        return np.where(
+            np.asarray(whole) > 0.0, 100.0 * np.asarray(part) / whole, np.where(np.asarray(part) > 0.0, np.inf, 0.0)
+        )
