@@ -13,6 +13,7 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
+from .execute import register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
@@ -58,6 +59,7 @@ __all__ = [
     "mass_properties",
     "math",
     "read_trajectory",
+    "register_backend",
     "robots",
     "write_trajectory",
     "zero_moment_point",

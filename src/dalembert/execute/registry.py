@@ -58,7 +58,7 @@ def register_backend(name: str, compile: Compile) -> None:
     _executables[name] = lambda program: Evaluated(program, compile)
 
 
-def backends() -> tuple[str, ...]:
+def backend_names() -> tuple[str, ...]:
     """Names of the backends that can be asked for."""
     return tuple(_executables)
 

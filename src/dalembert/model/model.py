@@ -13,7 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
 from .closures import Closure, JointEquation
-from .content import SHOWN, fingerprint, freeze
+from .content import SHOWN, fingerprint, freeze, types
 from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
@@ -132,6 +132,11 @@ class Model:
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything in the model but its geometry, names included."""
         return fingerprint(self)
+
+    @cached_property
+    def types(self) -> frozenset[type]:
+        """The classes of its parts, some of which may be a user's own."""
+        return frozenset(types(self))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Model) and self.fingerprint == other.fingerprint)

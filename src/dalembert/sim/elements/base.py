@@ -45,7 +45,6 @@ class Element:
 
     loses: ClassVar[bool] = False  # whether it can turn energy into heat
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
-    plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
     count: Any = 0  # equations on the configuration that it keeps; see `closing`
 
     def __post_init__(self) -> None:
