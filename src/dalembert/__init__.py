@@ -22,6 +22,7 @@ from .solids import MassProperties, mass_properties
 from .version import __version__
 
 if TYPE_CHECKING:
+    from . import identify
     from .formats.ledger import Finding
     from .logs import Trajectory, read_trajectory, write_trajectory
     from .sim import elements
@@ -54,6 +55,7 @@ __all__ = [
     "compare",
     "elements",
     "function",
+    "identify",
     "load",
     "load_run",
     "mass_properties",
@@ -75,6 +77,7 @@ _LATER = {
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
+    "identify": "identify",
     "load_run": "sim.run.save",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
@@ -87,7 +90,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name == "elements" else getattr(room, name)
+    return room if name in ("elements", "identify") else getattr(room, name)
 
 
 def __dir__() -> list[str]:

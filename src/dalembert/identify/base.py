@@ -20,9 +20,8 @@ ROUND_OFF = 1e-8  # coefficients of a combination below this are round-off
 class BaseParameters:
     """What can be seen of a robot: base parameters β = matrix @ x, x the parameters `names`.
 
-    groups: each base parameter in words, "link2 Izz + 0.09 link3 m − …"; matrix (rank, size); condition: of the regressor
-    of β at random states, columns scaled to unit length; independent (rank,): the parameter each group is named for;
-    unseen: parameters in no group.
+    groups: each base parameter in words, "link2 Izz + 0.09 link3 m − …"; matrix (rank, size); independent (rank,): the
+    parameter each group is named for; condition: of the regressor of β at random states, columns scaled to unit length.
     """
 
     names: tuple[str, ...]
@@ -71,7 +70,7 @@ def base_of(parameters: Columns, seed: int = 0) -> BaseParameters:
     scale = np.linalg.norm(W, axis=0)
     visible = scale > DEPENDENT * scale.max(initial=0.0)  # what is below is round-off, and must not be scaled up
     scale[~visible] = 1.0
-    R = np.linalg.qr(np.where(visible, W, 0.0) / scale, mode="r")
+    R = np.asarray(np.linalg.qr(np.where(visible, W, 0.0) / scale, mode="r"))
     independent = independent_columns(R)
     rank = len(independent)
     rest = np.setdiff1d(np.arange(parameters.size), independent)

@@ -25,14 +25,13 @@ REPLACED = {"viscous": "damping", "coulomb": "friction", "rotor": "armature", "s
 
 @dataclass(frozen=True)
 class Columns:
-    """The parameters of a robot that a fit determines. dead_zone [rad/s or m/s]: |v| below which sgn(v) is v / dead_zone."""
+    """The parameters of a robot that a fit determines."""
 
     robot: Robot
     friction: tuple[str, ...] = ()
     rotor: bool = False
     springs: bool = False
     stribeck_speed: float = 0.1
-    dead_zone: float = 0.0
 
     def __post_init__(self) -> None:
         for term in self.friction:
@@ -40,8 +39,8 @@ class Columns:
                 raise unknown("friction term", term, FRICTION, "friction")
         if len(set(self.friction)) < len(self.friction):
             raise DalembertError(f"friction: {', '.join(self.friction)}: a term is named twice")
-        if not (self.stribeck_speed > 0.0 and self.dead_zone >= 0.0):
-            raise DalembertError("friction: stribeck_speed must be above 0 and dead_zone at least 0")
+        if not self.stribeck_speed > 0.0:
+            raise DalembertError(f"stribeck_speed is {self.stribeck_speed!r}, expected a speed above 0")
         if self.robot.model.closures:
             raise DalembertError(
                 f"robot {self.robot.name!r} has closed loops, whose forces are not in the regressor; "
@@ -84,9 +83,14 @@ class Columns:
         begin = self.inertial + self.terms.index(name) * self.robot.nv
         return slice(begin, begin + self.robot.nv)
 
+    @cached_property
+    def _slip_speed(self) -> np.ndarray:
+        """(nv,): of the model's own friction law."""
+        return np.concatenate([np.full(b.joint.nv, b.joint.slip_speed) for b in self.robot.model.independent])
+
     def sign(self, v: np.ndarray) -> np.ndarray:
-        """Direction of sliding, −1 … 1."""
-        return np.sign(v) if self.dead_zone == 0.0 else np.clip(v / self.dead_zone, -1.0, 1.0)
+        """Direction of sliding, −1 … 1, as the model's friction has it: tanh(v / slip_speed)."""
+        return np.tanh(v / self._slip_speed)
 
     def matrix(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
         """W (T, nv, size) for q (T, nq), v (T, nv), a (T, nv)."""
@@ -180,9 +184,8 @@ def columns(
     rotor: bool = False,
     springs: bool = False,
     stribeck_speed: float = 0.1,
-    dead_zone: float = 0.0,
 ) -> Columns:
     """The columns of a fit; friction: some of "viscous", "coulomb", "stribeck", "offset"."""
     if isinstance(friction, str):
         friction = (friction,)
-    return Columns(robot, tuple(friction), bool(rotor), bool(springs), float(stribeck_speed), float(dead_zone))
+    return Columns(robot, tuple(friction), bool(rotor), bool(springs), float(stribeck_speed))

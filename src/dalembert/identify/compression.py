@@ -51,7 +51,7 @@ class Compressed:
         """(R, z, rest): ‖R x − z‖² + rest is the sum over joints of ‖W_j x − tau_j‖² / sigma_j²."""
         size = self.columns.size
         full = np.concatenate([factor / s for factor, s in zip(self.factors, sigma, strict=True)])
-        R = np.linalg.qr(full, mode="r")
+        R = triangle(full)
         if len(R) < size + 1:
             R = np.concatenate([R, np.zeros((size + 1 - len(R), size + 1))])
         return R[:size, :size], R[:size, size], float(R[size, size] ** 2)
@@ -65,6 +65,11 @@ class Compressed:
     def torque_squares(self) -> np.ndarray:
         """(nv,): sum of squares of the measured torques, less what is known."""
         return np.array([float(np.sum(factor[:, -1] ** 2)) for factor in self.factors])
+
+
+def triangle(A: np.ndarray) -> np.ndarray:
+    """R of A = Q R."""
+    return np.asarray(np.linalg.qr(A, mode="r"))
 
 
 def compress(columns: Columns, logs: Sequence[Samples]) -> Compressed:
@@ -91,7 +96,7 @@ def _absorbed(factor: np.ndarray, new: np.ndarray) -> np.ndarray:
     seen = np.flatnonzero(np.any(both != 0.0, axis=0))
     if not len(seen):
         return factor
-    R = np.linalg.qr(both[:, seen], mode="r")
+    R = triangle(both[:, seen])
     result = np.zeros((len(R), both.shape[1]))
     result[:, seen] = R
     return result

@@ -29,21 +29,35 @@ CONFIDENCE = 1.96  # standard deviations of an interval that holds the truth in 
 
 
 class Log(Protocol):
-    """What a fit needs of a log: t (T,) [s], q (T, nq), v, a, tau (T, nv); see `read_log`."""
+    """What a fit needs of a log; see `read_log`."""
 
-    t: np.ndarray
-    q: np.ndarray
-    v: np.ndarray
-    a: np.ndarray
-    tau: np.ndarray | None
+    @property
+    def t(self) -> np.ndarray:
+        """(T,) [s]"""
+
+    @property
+    def q(self) -> np.ndarray:
+        """(T, nq)"""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(T, nv)"""
+
+    @property
+    def a(self) -> np.ndarray:
+        """(T, nv)"""
+
+    @property
+    def tau(self) -> np.ndarray | None:
+        """(T, nv) [N·m or N]"""
 
 
 @dataclass(frozen=True, eq=False)
 class Fit:
     """Parameters of a robot found from logs.
 
-    x (n,): values of `names`; sigma (nv,): noise of each joint's torque [N·m or N]; doubts: what was odd about the logs;
-    log: what was assumed.
+    x (n,): values of `names`; sigma (nv,): noise of each joint's torque [N·m or N]; doubts: what was odd about the
+    logs; log: what was assumed.
     """
 
     method: str
@@ -164,7 +178,6 @@ def fit(
     fixed: Mapping[str, float] | None = None,
     tied: Iterable[Sequence[str]] = (),
     stribeck_speed: float = 0.1,
-    dead_zone: float = 0.0,
     check: bool = True,
 ) -> Fit:
     """The parameters of a robot from one log or several.
@@ -172,9 +185,9 @@ def fit(
     friction: terms to find, of "viscous", "coulomb", "stribeck", "offset"; rotor: reflected rotor inertia; springs:
     joint stiffness. What is not found keeps the robot's own value.
     method: "least-squares", "weighted" (by each joint's noise), "total" (errors in the regressor as well): values that
-    explain the log, which bodies may not be able to have; "physical": ones that bodies can have, near the file's where the
-    data do not tell; "simulation": such that simulated motions follow the log, started from "physical".
-    prior: "entropic" (divergence of bodies, independent of units and axes) or "quadratic"; strength: how much the file counts.
+    explain the log, which bodies may not be able to have; "physical": ones that bodies can have, near the file's where
+    the data do not tell; "simulation": such that simulated motions follow the log, started from "physical".
+    prior: "entropic" (divergence of bodies, independent of units and axes) or "quadratic"; strength: of the prior.
     fixed: parameter → value; tied: groups of parameters that are equal, as of a left and a right arm.
     check: refuse a log that makes no sense (LogError says why).
     """
@@ -184,8 +197,8 @@ def fit(
         raise unknown("prior", prior, ("entropic", "quadratic"), "fit")
     if not strength > 0.0:
         raise DalembertError(f"fit: strength is {strength!r}, expected a number above 0")
-    parameters = columns(robot, friction, rotor, springs, stribeck_speed, dead_zone)
-    logs = list(log) if isinstance(log, (list, tuple)) else [log]
+    parameters = columns(robot, friction, rotor, springs, stribeck_speed)
+    logs: list[Log] = list(log) if isinstance(log, (list, tuple)) else [log]  # type: ignore[list-item]
     if not logs:
         raise DalembertError("fit: expected a log or several, got none")
     samples = tuple(_samples(robot, each) for each in logs)

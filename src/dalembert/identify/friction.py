@@ -42,7 +42,7 @@ class JointFriction:
 
 @dataclass(frozen=True)
 class FrictionSweep:
-    """The friction of every joint that was swept; `skipped`: joints that were not, and why; robot: with coulomb and viscous friction."""
+    """The friction of every joint that was swept; skipped: joints that were not, and why; robot: with that friction."""
 
     joints: tuple[JointFriction, ...]
     skipped: tuple[str, ...]
@@ -61,7 +61,7 @@ class FrictionSweep:
 def friction_sweep(robot: Robot, log: Log) -> FrictionSweep:
     """Fit Coulomb, Stribeck and viscous friction to a log of slow sweeps, each way at several speeds.
 
-    What the robot's model needs without friction is subtracted first, so that its masses should be about right; an error of
+    What the robot's model needs without friction is subtracted first, so its masses should be about right; an error of
     gravity is the same both ways at one place and averages into the offset.
     """
     if log.tau is None:
@@ -118,7 +118,8 @@ def _averages(v: np.ndarray, torque: np.ndarray) -> tuple[np.ndarray, np.ndarray
         place = np.clip(np.searchsorted(edges, np.abs(v[mine]), side="right") - 1, 0, max(len(edges) - 2, 0))
         for k in np.unique(place):
             rows.append((v[mine][place == k].mean(), torque[mine][place == k].mean(), np.sqrt(np.sum(place == k))))
-    return tuple(np.array(rows).T)  # type: ignore[return-value]
+    speeds, torques, weights = np.array(rows).T
+    return speeds, torques, weights
 
 
 def _bounded(A: np.ndarray, b: np.ndarray, positive: tuple[int, ...]) -> np.ndarray:

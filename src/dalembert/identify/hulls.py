@@ -38,7 +38,7 @@ def hull(robot: Robot, body: int) -> np.ndarray | None:
 
 
 def hull_bounds(robot: Robot, body: int, com: np.ndarray) -> np.ndarray:
-    """Rows (k, 4) on (m, m·c) that are ≥ 0 inside the hull, widened so that it holds `com` (3,); (0, 4) without shapes."""
+    """Rows (k, 4) on (m, m·c) that are ≥ 0 inside the hull, widened to hold `com` (3,); none without shapes."""
     s = hull(robot, body)
     if s is None:
         return np.zeros((0, 4))

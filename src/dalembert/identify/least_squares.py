@@ -14,7 +14,6 @@ SEEN = 1e-7  # a direction of the parameters with a singular value below this sh
 REGRESSOR_NOISE = (
     0.01  # of "total": error of each column relative to its size, from noise in velocities and accelerations
 )
-BLOCKS = 60  # pieces of the log whose errors count as independent of each other
 
 
 def ordinary(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -89,8 +88,8 @@ def covariance(
     """Of β = matrix @ x (k, k), for a matrix of base parameters that the log shows.
 
     Errors of neighbouring samples are alike (filters, unmodelled friction), so that formulas for independent errors
-    promise too much. Here the log is cut into BLOCKS pieces, errors of which are taken as independent: the sandwich
-    H⁻¹ (Σ s sᵀ) H⁻¹ with s the slope of each piece's cost (White 1980; clusters: Liang, Zeger 1986).
+    promise too much. Here the log is cut into pieces longer than errors remember, errors of which are taken as
+    independent: the sandwich H⁻¹ (Σ s sᵀ) H⁻¹ with s the slope of each piece's cost (Liang, Zeger 1986).
     """
     R, _, _ = data.stacked(sigma)
     columns = data.columns
@@ -101,16 +100,32 @@ def covariance(
     meat = np.zeros_like(bread)
     pieces = 0
     for log in logs:
-        count = max(1, round(BLOCKS / len(logs)))
-        for at in np.array_split(np.arange(len(log.q)), min(count, len(log.q))):
-            slope = np.zeros(len(chosen))
-            for begin in range(0, len(at), 4096):
-                k = at[begin : begin + 4096]
-                q, v, a = log.q[k], log.v[k], log.a[k]
-                W = columns.matrix(q, v, a)
-                used = log.counted()[k]
-                residual = np.where(used, log.tau[k] - columns.known(q, v, a) - W @ x, 0.0) / sigma**2
-                slope += np.einsum("tjc,tj->c", W[:, :, chosen], residual)
+        slopes = []
+        left = []
+        for chunk in log.chunks():
+            W = columns.matrix(chunk.q, chunk.v, chunk.a)
+            known = columns.known(chunk.q, chunk.v, chunk.a)
+            residual = np.where(chunk.counted(), chunk.tau - known - W @ x, 0.0) / sigma
+            left.append(residual)
+            slopes.append(np.einsum("tjc,tj->tc", W[:, :, chosen], residual / sigma))
+        length = _memory(np.concatenate(left))
+        sums = np.concatenate(slopes)
+        count = max(1, len(sums) // length)
+        for piece in np.array_split(sums, count):
+            slope = piece.sum(axis=0)
             meat += np.outer(slope, slope)
-            pieces += 1
-    return bread @ meat @ bread * (pieces / max(pieces - 1, 1))
+        pieces += count
+    freedom = pieces / max(pieces - 1 - len(chosen) * pieces / max(int(data.rows.sum()), 1), 1.0)
+    return bread @ meat @ bread * freedom
+
+
+def _memory(residual: np.ndarray) -> int:
+    """Samples (of T) after which errors (T, nv) have forgotten themselves: three times their correlation length."""
+    spectrum = np.abs(np.fft.rfft(residual - residual.mean(axis=0), 2 * len(residual), axis=0)) ** 2
+    correlation = np.fft.irfft(spectrum, axis=0)[: len(residual) // 10 + 1]
+    correlation = correlation / np.maximum(correlation[0], 1e-300)
+    lengths = []
+    for row in correlation.T:
+        end = int(np.argmax(row < 0.1)) or len(row)
+        lengths.append(1.0 + 2.0 * float(row[1:end].sum()))
+    return max(1, min(round(3.0 * max(lengths)), len(residual)))

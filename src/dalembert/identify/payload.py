@@ -13,6 +13,7 @@ from dalembert.spatial import Inertia
 
 from . import physical
 from .columns import INERTIAL
+from .compression import triangle
 from .fit import Fit, Log, fit
 from .least_squares import column_scale
 
@@ -43,7 +44,7 @@ class Payload:
 def payload(robot: Robot, log_empty: Log, log_loaded: Log, *, frame: str | None = None, check: bool = True) -> Payload:
     """The load that a robot holds at a frame (default: the tool at the end of the longest chain).
 
-    The log without load gives the robot's own parameters and friction; what the other log needs beyond them is the load.
+    The log without load gives the robot's own parameters and friction; what the other needs beyond them is the load.
     Both logs should show the same kind of motion, with the wrist turning.
     """
     place = tool_frame(robot.model, frame)
@@ -64,8 +65,8 @@ def payload_beyond(empty: Fit, log: Log, frame: str) -> Payload:
     offsets = np.broadcast_to(np.diag(1.0 / empty.sigma), (len(q), *np.diag(empty.sigma).shape))
     full = np.concatenate([W, offsets], axis=2)  # friction offsets drift with temperature: they are free again
     used = np.isfinite(beyond)
-    R = np.linalg.qr(np.column_stack([full[used], beyond[used]]), mode="r")
-    scale, visible = column_scale(R[:, :10])
+    R = triangle(np.column_stack([full[used], beyond[used]]))
+    _, visible = column_scale(R[:, :10])
     if not visible[0]:
         raise DalembertError("payload: the motion does not show a mass: joints that lift it must move")
     size = R.shape[1] - 1

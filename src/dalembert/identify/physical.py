@@ -1,9 +1,10 @@
 """Parameters that bodies can have: pseudo-inertia P ≻ 0 per body, friction ≥ 0, centre of mass within its box.
 
 minimise ½‖R x − z‖² + prior(x), P_i(x) ≻ 0, G x ≥ 0, where P = [[½ tr(I) 1 − I, h], [hᵀ, m]] (Wensing, Kim, Slotine
-2018). The prior is the Bregman divergence of −log det from the file's own bodies, strength Σ (tr P₀⁻¹P − log det P₀⁻¹P − 4),
+2018). The prior is the Bregman divergence of −log det from the file's own bodies, Σ (tr P₀⁻¹P − log det P₀⁻¹P − 4),
 which does not depend on units or axes and is itself a barrier; or a plain quadratic one, whose cone is then kept by a
-vanishing barrier. The strength of either comes down level by level. Damped Newton on a smooth, self-concordant function: every iterate is feasible.
+vanishing barrier. The strength of either comes down level by level. Damped Newton on a smooth, self-concordant
+function: every iterate is feasible.
 """
 
 from __future__ import annotations
@@ -38,8 +39,8 @@ LEAST_MASS, LEAST_SIZE = 1e-4, 5e-3  # of a prior body: share of the robot's mas
 class Problem:
     """R (n, n), z (n,); bodies: how many groups of ten parameters come first; prior (10 bodies,), a possible one.
 
-    bounds G (k, n): rows that must be ≥ 0; strength: of the entropic prior; weight: of the quadratic one, each parameter
-    in units of `scale` (n,); the prior of parameters of freedoms is 0 and they have none.
+    bounds G (k, n): rows that must be ≥ 0; strength: of the entropic prior of bodies, mass_strength: of their masses
+    alone; weight: of the quadratic prior, each parameter in units of `scale` (n,). Friction and the like have no prior.
     """
 
     R: np.ndarray
@@ -195,14 +196,14 @@ def _slopes(problem: Problem, quadratic: np.ndarray, x: np.ndarray, barrier: flo
             at = slice(10 * b, 10 * b + 10)
             hessian[at, at] += blocks[b]
     if problem.mass_strength:
-        at = np.arange(0, 10 * count, 10)
-        gradient[at] += problem.mass_strength * (1.0 / problem.prior[at] - 1.0 / x[at])
-        hessian[at, at] += problem.mass_strength / x[at] ** 2
+        masses = np.arange(0, 10 * count, 10)
+        gradient[masses] += problem.mass_strength * (1.0 / problem.prior[masses] - 1.0 / x[masses])
+        hessian[masses, masses] += problem.mass_strength / x[masses] ** 2
     if problem.weight:
         scale = np.ones(n) if problem.scale is None else problem.scale
-        at = np.arange(10 * count)
-        gradient[at] += problem.weight * _difference(problem, x) / scale[at]
-        hessian[at, at] += problem.weight / scale[at] ** 2
+        inertial = np.arange(10 * count)
+        gradient[inertial] += problem.weight * _difference(problem, x) / scale[inertial]
+        hessian[inertial, inertial] += problem.weight / scale[inertial] ** 2
     if barrier and len(problem.bounds):
         slack = problem.bounds @ x
         gradient -= barrier * (problem.bounds.T @ (1.0 / slack))

@@ -1,9 +1,9 @@
 """Output-error fits: parameters with which simulated motions follow the log.
 
-The log is cut into short pieces. Each starts where the log is, is driven by the measured torques, and is compared with the
-measured positions and velocities after every sample. Levenberg-Marquardt on the logarithms of friction and rotors, the
-log-Cholesky parameters of bodies (Rucker, Wensing 2022), offsets and one delay of the torques, near the fit it starts from.
-All pieces and all directions of the Jacobian are one batch of rollouts.
+The log is cut into short pieces. Each starts where the log is, is driven by the measured torques, and is compared with
+the measured positions and velocities. Levenberg-Marquardt on the logarithms of friction and rotors, the log-Cholesky
+parameters of bodies (Rucker, Wensing 2022), offsets and one delay of the torques, near the fit it starts from. All
+pieces and all directions of the Jacobian are one batch of rollouts.
 """
 
 from __future__ import annotations
@@ -33,8 +33,8 @@ SMALLEST = 1e-6  # friction or rotor inertia below which a logarithm begins
 class SimulationFit(Fit):
     """A fit whose simulated motions follow the log.
 
-    delay [s]: by which torques act later than the log says; position_rms (nv,): how far simulated pieces of PIECE seconds
-    end up from the log, root mean square; before: the same with the parameters it started from.
+    delay [s]: by which torques act later than the log says; position_rms (nv,): how far simulated pieces of PIECE
+    seconds end up from the log, root mean square; before: the same with the parameters it started from.
     """
 
     delay: float = 0.0
@@ -44,7 +44,7 @@ class SimulationFit(Fit):
 
 @dataclass(frozen=True)
 class _Pieces:
-    """q0 (S, nq), v0 (S, nv), tau (S, L + 2 margin, nv); every k-th sample after the start: q (S, n, nq), v (S, n, nv)."""
+    """q0 (S, nq), v0 (S, nv), tau (S, L + 2 margin, nv); of every k-th sample q (S, n, nq), v (S, n, nv)."""
 
     q0: np.ndarray
     v0: np.ndarray
@@ -150,17 +150,17 @@ def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
         count = min(max(1, PIECES // len(logs)), (len(log.t) - 2 * margin) // length)
         if count < 1:
             raise DalembertError(f"fit: method 'simulation' needs logs of more than {PIECE + 2 * margin * step:.2g} s")
-        tau = np.asarray(log.tau, float)
-        if not np.all(np.isfinite(tau)):
+        measured = np.asarray(log.tau, float)
+        if not np.all(np.isfinite(measured)):
             raise DalembertError("fit: method 'simulation' needs torques without gaps")
         for at in np.linspace(margin, len(log.t) - length - margin - 1, count).astype(int):
             rows[0].append(log.q[at])
             rows[1].append(log.v[at])
-            rows[2].append(tau[at - margin : at + length + margin])
+            rows[2].append(measured[at - margin : at + length + margin])
             rows[3].append(log.q[at + every : at + length + 1 : every])
             rows[4].append(log.v[at + every : at + length + 1 : every])
-    arrays = [np.array(each) for each in rows]
-    return _Pieces(*arrays, step, margin, every)
+    q0, v0, tau, q, v = (np.array(each) for each in rows)
+    return _Pieces(q0, v0, tau, q, v, step, margin, every)
 
 
 def _simulated(codec: _Codec, pieces: _Pieces, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -202,7 +202,7 @@ def _delayed(pieces: _Pieces, delay: float, length: int) -> np.ndarray:
 
 
 def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
-    """What a position and a velocity error count: relative to how far joints go and how fast they are within a piece."""
+    """What errors of position and velocity count: relative to how both change within a piece."""
     far = robot.difference(np.repeat(pieces.q0[:, None], pieces.q.shape[1], 1), pieces.q)
     size = np.sqrt(np.mean(far**2, axis=(0, 1)))
     speed = np.sqrt(np.mean((pieces.v - pieces.v0[:, None]) ** 2, axis=(0, 1)))
