@@ -3,10 +3,10 @@
 import json
 
 import pytest
-from simulated import log_of, with_friction
 
 from dalembert import identify, load, write_trajectory
 from dalembert.cli import main
+from simulated import log_of, with_friction
 
 
 @pytest.fixture

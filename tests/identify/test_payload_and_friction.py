@@ -34,7 +34,9 @@ def test_payload(robot, motion, mass):
 
 
 def test_payload_frame_is_the_tool_unless_given(robot, motion):
-    payload = identify.payload(robot, log_of(robot, motion), log_of(robot.edit().payload(2.0, frame="tool0").done(), motion))
+    payload = identify.payload(
+        robot, log_of(robot, motion), log_of(robot.edit().payload(2.0, frame="tool0").done(), motion)
+    )
     assert payload.frame == "tool0"
     assert payload.mass == pytest.approx(2.0, rel=0.02)
 
