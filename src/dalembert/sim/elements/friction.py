@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.algorithms.gather import gathered
+from dalembert.errors import DalembertError, unknown
 from dalembert.math import abs as absolute
 from dalembert.math import exp, maximum, minimum, sign, where
 from dalembert.model import Model
@@ -19,6 +20,7 @@ from dalembert.model import Model
 from ..system.constraints import Constraint, Interval, Rows, joint_rows
 from .base import Action, Element, Situation, positive, single
 
+FRICTION = ("dry", "smooth")
 ELASTIC = 0.98  # share of the force of sliding up to which bristles only bend
 
 
@@ -151,3 +153,21 @@ def _freedom_rows(freedom: int) -> Any:
         return joint_rows(s.model.nv, freedom)
 
     return rows
+
+
+def with_friction(
+    where: str, model: Model, elements: tuple[Element, ...], friction: str
+) -> tuple[Model, tuple[Element, ...], list[str]]:
+    """The model and the elements with the joints' friction as it was asked for, and what to tell of it."""
+    if friction not in FRICTION:
+        raise unknown("friction", friction, FRICTION, where)
+    levels = gathered(model, [np.abs(body.joint.friction) for body in model.bodies])
+    if not np.any(levels):
+        return model, elements, []
+    if friction == "smooth":
+        said = "friction: smooth, as forward_dynamics has it: loaded joints creep; friction='dry' holds them"
+        return model, elements, [said]
+    joints = [(body.joint.name, tuple(levels[body.v].tolist())) for body in model.independent]
+    dry = [JointFriction(name, level) for name, level in joints if any(level)]
+    said = "friction: dry, joints stick; forward_dynamics and friction='smooth' have a smooth sign"
+    return model.without("friction"), (*elements, *dry), [said]
