@@ -39,10 +39,10 @@ class Expression:
         return function if self.loop is None else Loop(function, *self.loop)
 
     @property
-    def compound(self) -> bool:
-        """Whether it calls or repeats, which SymPy cannot."""
+    def straight(self) -> bool:
+        """Whether it neither calls, nor repeats, nor looks up numbers, which SymPy cannot."""
         step = self.traced.step if isinstance(self.traced, Loop) else self.traced
-        return any(node.op == "compound" for node in step.schedule())
+        return not any(node.op in ("compound", "lookup") for node in step.schedule())
 
     def samples(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Inputs (rows, size), sequences (rows, passes, size). The number of rows suits no SIMD width."""
@@ -230,6 +230,34 @@ def _settling(x: np.ndarray, c: np.ndarray) -> dict[str, Any]:
     return {"x": [y, x[1] + 0.1 * y]}
 
 
+GRID = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # equal distances, exactly
+UNEVEN = np.array([-1.9, -1.0, -0.5, 0.1, 0.5, 1.7])
+CURVE = np.array([0.5, -1.25, 2.0, 0.75, 0.5])
+FIELD = np.cos(np.add.outer(GRID, 2.0 * UNEVEN))
+
+
+def _interpolated(x: np.ndarray) -> dict[str, Any]:
+    """Every kind of interpolant, with every kind of ends, between equal and unequal distances."""
+    ends = ("clamp", "extend", "periodic")
+    uneven = np.array([1.0, 0.5, -0.25, 2.0, 1.5, 1.0])
+    return {
+        "linear": [math.interp(1.3 * x[0], GRID, CURVE, "linear", end) for end in ends],
+        "cubic": [math.interp(1.3 * x[0], GRID, CURVE, "cubic", end) for end in ends],
+        "uneven": [math.interp(x[1], UNEVEN, uneven, kind) for kind in ("linear", "cubic", "nearest", "previous")],
+        "rows": math.interp(x[0], GRID, np.stack([CURVE, CURVE**2], axis=1)),
+        "field": [
+            math.interp2(x[0], x[1], GRID, UNEVEN, FIELD),
+            math.interp2(x[0], x[1], GRID, UNEVEN, FIELD, "nearest"),
+        ],
+    }
+
+
+def _table(x: np.ndarray) -> np.ndarray:
+    """Rows by number, beyond the ends, at infinity and NaN too."""
+    table = np.stack([np.arange(7.0), np.arange(7.0) ** 2 - 0.1], axis=1)
+    return np.array([*math.lookup(table, x[0]), *math.lookup(table, x[1] * 7.0), math.lookup(CURVE, x[0] + x[1])])
+
+
 _rotated = trace(
     lambda a, b: {"c": [math.cos(a[0]) * b[0] - b[1], math.sin(a[0]) + b[1]], "d": a[0] * b}, {"a": 1, "b": 2}
 )
@@ -259,6 +287,8 @@ EXPRESSIONS: Sequence[Expression] = (
     _unary("tanh", math.tanh),
     _unary("abs", math.abs),
     _unary("sign", math.sign),
+    _unary("floor", math.floor),
+    _unary("fraction", lambda x: x - math.floor(x)),
     _unary("reciprocal", lambda x: 1.0 / x),
     _unary("scaled", lambda x: 0.1 * x),
     _unary("clamp", lambda x: math.minimum(math.maximum(x, -1.0), 1.0)),
@@ -299,6 +329,9 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("product", {"a": 196, "b": 196}, _product),
     Expression("block_product", {"a": 340, "b": 460}, _block_product),
     Expression("far_conditions", {"x": 6}, _far_conditions),
+    Expression("table", {"x": 2}, _table, "special"),
+    Expression("interpolated", {"x": 2}, _interpolated),
+    Expression("interpolated_slopes", {"x": 2}, lambda x: gradient(math.interp2(*x, GRID, UNEVEN, FIELD), x)),
     Expression("calls", {"x": 3}, _calls),
     Expression("repeat_root", {"a": 2}, lambda a: _root(a)["x"]),
     Expression("repeat_root_slopes", {"a": 2}, lambda a: gradient(_root(a)["x"], a)),

@@ -22,6 +22,8 @@ from dalembert.graph.repeat import Repeated
 class Library:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
 
+    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends.
+
     scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
     sequences and records are dicts of arrays with the passes as first axis.
     repeat(step, state, n, going) → state: a list of arrays, step(state) at most n times while going(state) holds.
@@ -36,6 +38,7 @@ class Library:
     moveaxis: Callable[[Any, int, int], Any]
     scan: Callable[..., tuple[Any, Any]]
     repeat: Callable[..., Sequence[Any]]
+    take: Callable[[np.ndarray, Any, Any], Any]
 
 
 def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
@@ -96,11 +99,22 @@ def _values(library: Library, function: Function, given: Mapping[str, Sequence[A
         elif node.op == "compound":
             arguments = [values[argument.id] for argument in node.args]
             values[node.id] = COMPOUNDS[type(node.value)](library, node.value, arguments, like)
+        elif node.op == "lookup":
+            table, column = node.value
+            values[node.id] = _taken(library, table.numbers[:, column], values[node.args[0].id], like)
         elif node.op == "result":
             values[node.id] = values[node.args[0].id][node.value]
         else:
             values[node.id] = library.table[node.op](*[values[argument.id] for argument in node.args])
     return values
+
+
+def _taken(library: Library, numbers: np.ndarray, index: Any, like: Any) -> Any:
+    """numbers[floor(index)], the first or last beyond the ends, NaN for NaN."""
+    first, last = (library.constant(x, like) for x in (0.0, len(numbers) - 1.0))
+    least, most, where = (library.table[op] for op in ("min", "max", "where"))
+    known = library.table["eq"](index, index)
+    return where(known, library.take(numbers, where(known, least(most(index, first), last), first), like), index)
 
 
 def _called(library: Library, called: Called, arguments: Sequence[Any], like: Any) -> list[Any]:

@@ -16,6 +16,7 @@ from dalembert.graph.calls import Called
 from dalembert.graph.operations import MEANING
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.schedule import depth_first
+from dalembert.math.tables import taken
 
 Arrays = dict[str, np.ndarray]
 
@@ -84,6 +85,10 @@ def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any
             elif node.op == "compound":
                 arguments = [values[a.id] for a in node.args]
                 values[node.id] = COMPOUNDS[type(node.value)](node.value, arguments, dtype)
+            elif node.op == "lookup":
+                table, column = node.value
+                numbers = table.numbers[:, column].astype(dtype)
+                values[node.id] = taken(numbers, np.asarray(values[node.args[0].id], dtype))
             elif node.op == "result":
                 values[node.id] = values[node.args[0].id][node.value]
             else:

@@ -43,6 +43,7 @@ LIBRARY = {
     "log": "log",
     "tanh": "tanh",
     "abs": "fabs",
+    "floor": "floor",
     "atan2": "atan2",
 }
 HELPERS = {  # NaN passes through, unlike fmin and fmax
@@ -50,6 +51,11 @@ HELPERS = {  # NaN passes through, unlike fmin and fmax
     "max": "static {real} {name}_max({real} a, {real} b) {{ return a > b || a != a ? a : b; }}",
     "sign": "static {real} {name}_sign({real} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a != a ? a : 0; }}",
 }
+LOOKUP = """\
+static {real} {name}_lookup(const {real} *table, {real} last, int columns, {real} row)
+{{
+    return row != row ? row : table[(long)(row < 0 ? 0 : row > last ? last : row) * columns];
+}}"""
 
 
 @dataclass
@@ -67,15 +73,20 @@ class Body:
     order: list[Scalar] = field(init=False)
     temporary: dict[int, str] = field(init=False)
     called: dict[int, Body] = field(init=False)  # functions that compounds call, by their ids
+    tables: dict[str, str] = field(init=False)  # identifiers by digests
 
     local: ClassVar[str] = "static void"  # a function that is called in this file only
     inner: ClassVar[str] = "static void"  # one that a compound calls
+    constant: ClassVar[str] = "static const"  # an array of constants
+    lookup: ClassVar[str] = LOOKUP
 
     def __post_init__(self) -> None:
         self.order = results_first(self.arrange([node for output in self.function.outputs for node in output.nodes]))
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
-        self.called = {}
+        self.called, self.tables = {}, {}
         for node in self.order:
+            if node.op == "lookup":
+                self.tables.setdefault(node.value[0].digest, f"{self.name}_table{len(self.tables)}")
             if node.op == "compound":
                 function = called_function(node.value)
                 if id(function) not in self.called:
@@ -110,7 +121,17 @@ class Body:
         """Definitions of the functions that C lacks, as far as they are used."""
         used = {node.op for node in self.order}
         own = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
-        return [*(text for body in self.called.values() for text in body.helpers()), *own]
+        return [*self.shared(), *own]
+
+    def shared(self) -> list[str]:
+        """Tables, and what the functions that are called define."""
+        tables = {node.value[0].digest: node.value[0].numbers for node in self.order if node.op == "lookup"}
+        listed = []
+        for digest, numbers in tables.items():
+            head = f"{self.constant} {self.real} {self.tables[digest]}[{numbers.size}]"
+            listed.append(f"{head} = {{\n{rows_of(numbers, self.real)}\n}};")
+        reader = [self.lookup.format(real=self.real, name=self.name)] if tables else []
+        return [*(text for body in self.called.values() for text in body.helpers()), *listed, *reader]
 
     def definitions(self, head: str) -> list[str]:
         """The function whose declaration is `head`; first the functions and parts that it calls."""
@@ -186,6 +207,12 @@ class Body:
         if node.op == "result":
             whole = node.args[0]
             return [self.assign(node, result_place(whole.value, self.temporary[whole.id], node.value))]
+        if node.op == "lookup":
+            table, column = node.value
+            rows, columns = table.numbers.shape
+            place = self.tables[table.digest] + (f" + {column}" if column else "")
+            last, row = literal(rows - 1.0, self.real), operand(node.args[0])
+            return [self.assign(node, f"{self.name}_lookup({place}, {last}, {columns}, {row})")]
         return [self.assign(node, self.expression(node.op, map(operand, node.args)))]
 
     def compound(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
@@ -297,6 +324,12 @@ def literal(value: float, real: str) -> str:
     if np.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return f"{number!s}f" if real == "float" else str(number)
+
+
+def rows_of(values: np.ndarray, real: str) -> str:
+    """Numbers of an array for an initialiser, five in a line."""
+    numbers = [literal(x, real) for x in values.ravel()] or ["0"]
+    return ",\n".join("    " + ", ".join(numbers[i : i + 5]) for i in range(0, len(numbers), 5))
 
 
 def block(head: str, lines: Iterable[str]) -> str:

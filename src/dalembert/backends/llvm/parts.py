@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dalembert.graph import Scalar
+from dalembert.graph.lookup import Table
 
 from . import elementary
 from .ir import Builder, Module
@@ -78,7 +79,12 @@ def _write_part(
 
     for step in steps:
         arguments = [value(a) for a in step.args]
-        result = values[step.node.id] = operation(b, step.op, arguments)
+        if step.op == "lookup":
+            table, column = step.node.value
+            result = lookup(b, table, column, arguments[0])
+        else:
+            result = operation(b, step.op, arguments)
+        values[step.node.id] = result
         if step.node.id in plan.slots:
             number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
             b.store(number, "%memory", plan.slots[step.node.id])
@@ -108,6 +114,9 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
             return b.intrinsic("fabs", *x)
         case "min" | "max":
             return b.intrinsic(op + "imum", *x)
+        case "floor":  # by rounding: llvm.floor is a call on processors without an instruction for it
+            rounded = b.intrinsic("rint", *x)
+            return b.select(b.compare("ogt", rounded, x[0]), b.sub(rounded, b.const(1.0)), rounded)
         case "sign":
             negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
             return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
@@ -122,6 +131,20 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
         case "exp" | "log" | "tanh" | "atan2":
             return b.call(elementary.function(b.module, op, b.element, b.width), b.type, *[(b.type, a) for a in x])
     raise AssertionError(op)
+
+
+def lookup(b: Builder, table: Table, column: int, index: str) -> str:
+    """Number `column` of row floor(index) of a table, each lane its own row."""
+    rows, columns = table.numbers.shape
+    name = f"table.{table.digest[:16]}"
+    if name not in b.module.parts:
+        b.module.numbers(name, table.numbers.ravel().tolist(), b.element)
+    known = b.compare("ord", index, index)
+    last = b.const(rows - 1.0)
+    within = b.select(b.compare("ogt", index, b.const(0.0)), index, b.const(0.0))  # 0 for NaN
+    place = b.to_integer(b.select(b.compare("ogt", within, last), last, within))
+    place = b.integer("add", b.integer("mul", place, b.int_const(columns)), b.int_const(column))
+    return b.select(known, b.gather(f"@{name}", place), index)
 
 
 def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs") -> None:
