@@ -23,10 +23,10 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, repeat, where
 
-from .symmetric import Factor, factor
+from .symmetric import factor
 
 ANY = 1e30  # a velocity that no row has, and an impulse that no row needs
-PASSES, TOGETHER, REFINED = 100, 10, 20  # at most; those in which all rows move at once; corrections of the impulses
+PASSES, TOGETHER, REFINED = 100, 10, 3  # at most; those in which all rows move at once; corrections of impulses
 SHARED = 1e-6  # of its diagonal entry, added to it: rows that say the same share the force
 EXACT = 1e-13  # error of a row, relative to the velocities at work, that is round-off
 
@@ -60,34 +60,33 @@ def row_impulses(G: np.ndarray, c: np.ndarray, laws: Sequence[Law]) -> Impulses:
         return Impulses(np.zeros(0), 0.0, 0.0)
     diagonal = np.diag(G)
     shared = G + np.diag(SHARED * diagonal + 1.0 / ANY)
+    exact = EXACT * (reduce(maximum, [absolute(x) for x in c]) + 1.0 / ANY)
 
-    def move(part: np.ndarray, count: Any, done: Any) -> dict[str, Any]:
+    def error_of(p: np.ndarray) -> Any:
+        return reduce(maximum, [_error(*x) for x in zip(laws, diagonal, p, G @ p + c, strict=True)])
+
+    def move(part: np.ndarray, p: np.ndarray, count: Any, error: Any, done: Any) -> dict[str, Any]:
         held, target, fixed = _on_part(laws, part)
-        p = fixed + _factored(shared, held).solve(held * (target - c - shared @ fixed))
-        u = shared @ p + c
-        following = np.array([_next_part(*x) for x in zip(laws, part, p, u, strict=True)])
-        wrong: Any = count < 0.0  # whether a row before this one is on the wrong part: not before the first
+        factored = factor(shared * np.outer(held, held) + np.diag(1.0 - held))
+        p = fixed + factored.solve(held * (target - c - shared @ fixed))
+        following = np.array([_next_part(*x) for x in zip(laws, part, p, shared @ p + c, strict=True)])
+        wrong: Any = count < 0.0  # whether a row up to this one is on the wrong part; none is before the first
         for i in range(n):
             waits = logical_and(wrong, count >= TOGETHER)
             wrong = logical_or(wrong, following[i] != part[i])
             following[i] = where(waits, part[i], following[i])
-        return {"part": following, "count": count + 1.0, "done": where(wrong, 0.0, 1.0)}
+        for _ in range(REFINED):
+            p = p + factored.solve(held * (target - c - G @ p))
+        error = error_of(p)
+        done = where(logical_and(wrong, error > exact), 0.0, 1.0)
+        return {"part": following, "p": p, "count": count + 1.0, "error": error, "done": done}
 
-    first = np.array([_first_part(law, u) for law, u in zip(laws, c, strict=True)])
-    end = repeat(move, PASSES, {"part": first, "count": 0.0, "done": 0.0}, "done")
-    held, target, fixed = _on_part(laws, end["part"])
-    factored = _factored(shared, held)
-    scale = reduce(maximum, [absolute(x) for x in c]) + 1.0 / ANY
-
-    def refine(p: np.ndarray, error: Any, done: Any) -> dict[str, Any]:
-        p = p + factored.solve(held * (target - c - G @ p))
-        errors = [_error(*x) for x in zip(laws, diagonal, p, G @ p + c, strict=True)]
-        error = reduce(maximum, errors)
-        return {"p": p, "error": error, "done": where(error <= EXACT * scale, 1.0, 0.0)}
-
-    p = fixed + factored.solve(held * (target - c - G @ fixed))
-    exact = repeat(refine, REFINED, refine(p, 0.0, 0.0), "done")
-    return Impulses(exact["p"], exact["error"], end["count"])
+    first = np.array([_first_part(*x) for x in zip(laws, diagonal, c, strict=True)])
+    p = np.array([row_impulse(*x) for x in zip(laws, diagonal, c, strict=True)])
+    error = error_of(p)
+    start = {"part": first, "p": p, "count": 0.0, "error": error, "done": where(error <= exact, 1.0, 0.0)}
+    end = repeat(move, PASSES, start, "done")
+    return Impulses(end["p"], end["error"], end["count"])
 
 
 def row_impulse(law: Law, g: Any, u: Any) -> Any:
@@ -102,9 +101,12 @@ def _error(law: Law, g: Any, p: Any, u: Any) -> Any:
     return g * absolute(p - row_impulse(law, g, u - g * p))
 
 
-def _first_part(law: Law, u: Any) -> Any:
-    """As if no other row had an impulse, and forces were unlimited."""
-    return where(u < law.low, LOWER, where(u > law.high, UPPER, where(law.low == law.high, LOWER, FREE)))
+def _first_part(law: Law, g: Any, u: Any) -> Any:
+    """As if no other row had an impulse."""
+    most, pinned = g * law.most, law.low == law.high
+    below = where(law.low - u > most, PUSHED, LOWER)
+    above = where(u - law.high > most, PULLED, UPPER)
+    return where(u < law.low, below, where(u > law.high, above, where(pinned, LOWER, FREE)))
 
 
 def _next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
@@ -125,8 +127,3 @@ def _on_part(laws: Sequence[Law], part: np.ndarray) -> tuple[np.ndarray, np.ndar
     target = [where(x < 0.0, law.low, law.high) for law, x in pairs]
     fixed = [where(x < -1.5, law.most, where(x > 1.5, -law.most, 0.0)) for law, x in pairs]
     return np.array(held), np.array(target), np.array(fixed)
-
-
-def _factored(G: np.ndarray, held: np.ndarray) -> Factor:
-    """Of the held rows; the others have no impulse."""
-    return factor(G * np.outer(held, held) + np.diag(1.0 - held))

@@ -35,7 +35,7 @@ class Friction(Element):
 
     With a stiffness σ0 [N·m/rad or N/m] sticking is elastic, on bristles bent by z: ż = v − α |v| z σ0/g(v), F = σ0 z +
     σ1 ż + viscous v, σ1 the bristle_damping; α rises from 0 to 1 while σ0 |z| goes from 98 % of g to g, and is 0 while
-    the bristles straighten. No events are needed then, as in rollouts. A load that jumps makes undamped bristles
+    the bristles straighten. Every integrator takes that, without events. A load that jumps makes undamped bristles
     overshoot to twice its force: give bristle_damping ≈ 2 √(σ0 m).
     """
 

@@ -27,13 +27,12 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.linear import ANY, Law, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, minimum, where
+from dalembert.math import logical_and, maximum, minimum, where
 
 if TYPE_CHECKING:
     from ..elements.base import Situation
 
 STILL = 1e-6  # [rad/s or m/s]: in time stepping, a row of friction slower than this is at rest
-RECOVERED, RECOVERY_RATE = 0.2, 1.0  # share of a negative gap that a step takes away; how fast at most
 IDLE = 2.0  # mode of a row of friction whose rows are kept at rest by others: no force of its own
 
 
@@ -211,9 +210,9 @@ class Interval:
 def _approach(h: Any, gap: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Any:
     """The least rate at the end of a step, for a gap that may close and not become negative.
 
-    A gap that is negative already opens again slowly. An impact turns the rate round at once, up to a step early.
+    An impact turns the rate round at once, up to a step early.
     """
-    least = where(gap > 0.0, -gap / h - 0.5 * h * bias, minimum(-RECOVERED * gap / h, RECOVERY_RATE))
+    least = -maximum(gap, 0.0) / h - 0.5 * h * bias
     if not impact.restitution:
         return least
     bounces = logical_and(rate < -impact.rest_speed, free < least)

@@ -14,10 +14,14 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.coupled import MassSolver
-from dalembert.linear import factor_semidefinite, gram, row_impulses, sparse_product
+from dalembert.linear import ANY, factor_semidefinite, gram, row_impulses, sparse_product
+from dalembert.math import maximum
 
 if TYPE_CHECKING:
+    from .constraints import Admissible
     from .system import System
+
+RECOVERED = 0.2  # share of what a coordinate is beyond its set that a step takes back
 
 
 def impulsive_step(
@@ -48,10 +52,21 @@ def impulsive_step(
         owner.constraint.admissible.law(h, coordinate, rate, bias, end, owner.constraint.impact)
         for owner, (coordinate, rate, bias, end) in zip(owners, numbers, strict=True)
     ]
-    pushes = row_impulses(G[N, N] - sparse_product(G[N, B], felt), free, laws).p
+    between = G[N, N] - sparse_product(G[N, B], felt)
+    pushes = row_impulses(between, free, laws).p
     p = np.concatenate([alone - sparse_product(felt, pushes), pushes])
 
     v1 = v + mass.backward(mass.r * (kick + sparse_product(Y, p)))
-    back = loops.solve(rigid * (0.5 * h * h * rows.bias[B] - rows.coordinate[B]))
-    d = h * v1 + mass.backward(mass.r * sparse_product(Y[:, B], back))
+    opened = np.array([_opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[N], strict=True)])
+    out = RECOVERED * opened / np.array([maximum(x, 1.0 / ANY) for x in np.diag(between)])
+    closed = loops.solve(rigid * (0.5 * h * h * rows.bias[B] - rows.coordinate[B]))
+    back = sparse_product(Y, np.concatenate([closed - sparse_product(felt, out), out]))
+    d = h * v1 + mass.backward(mass.r * back)
     return d, layout.replaced(e, v1, z + h * system.state_rates(applied))
+
+
+def _opened(admissible: Admissible, coordinate: Any) -> Any:
+    """How far a coordinate is beyond an end of its set, back towards it; it goes back without gaining speed."""
+    below = maximum(admissible.lower - coordinate, 0.0) if np.isfinite(admissible.lower) else 0.0
+    above = maximum(coordinate - admissible.upper, 0.0) if np.isfinite(admissible.upper) else 0.0
+    return below - above
