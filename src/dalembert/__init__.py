@@ -8,22 +8,24 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import math
+from . import math, spatial
 from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
 from .execute import register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-from .loading import ModelBuilder, function, load, robots
+from .loading import ModelBuilder, function, load, register_reader, robots
+from .model import AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
+from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
-    from .logs import Trajectory, read_trajectory, write_trajectory
+    from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "AxisJoint",
     "BodyInfo",
     "Comparison",
     "DalembertError",
@@ -39,10 +42,15 @@ __all__ = [
     "Event",
     "Finding",
     "FrameInfo",
+    "Inertia",
+    "Joint",
     "JointInfo",
+    "Log",
     "MassProperties",
+    "Model",
     "ModelBuilder",
     "ModelEditor",
+    "Pose",
     "Robot",
     "Rollout",
     "Run",
@@ -51,6 +59,7 @@ __all__ = [
     "Trajectory",
     "Wrench",
     "__version__",
+    "charts",
     "compare",
     "elements",
     "function",
@@ -58,9 +67,12 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "read_log",
     "read_trajectory",
     "register_backend",
+    "register_reader",
     "robots",
+    "spatial",
     "write_trajectory",
     "zero_moment_point",
 ]
@@ -70,12 +82,14 @@ __all__ = [
 _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
+    "Log": "logs",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
     "load_run": "sim.run.save",
+    "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
 }

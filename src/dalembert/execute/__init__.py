@@ -19,6 +19,7 @@ from .arguments import (
 )
 from .call import Call
 from .identity import code, content
+from .memory import empty
 from .program import Program, Repetition
 from .recent import Recent
 from .registry import backend_names, register_backend
@@ -34,6 +35,7 @@ __all__ = [
     "code",
     "content",
     "described",
+    "empty",
     "is_maskable",
     "is_single",
     "is_traced",
