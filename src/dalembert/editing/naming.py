@@ -51,7 +51,7 @@ def renamed(
             name=link(key),
             parent=link(one.parent),
             mount=link(one.mount),
-            joint=replace(one.joint, name=joints.get(one.joint.name, one.joint.name)),
+            joint=one.joint.changed(lambda joint: replace(joint, name=joints.get(joint.name, joint.name))),
         )
         for key, one in plan.links.items()
     }

@@ -76,7 +76,7 @@ def _scaled_link(link: Link, length: float, mass: float) -> Link:
     I = link.inertia
     inertia = Inertia(I.mass * mass, I.moment * (mass * length), I.I * (mass * length**2))
     geometry = tuple(_scaled_geometry(shape, length) for shape in link.geometry)
-    joint = _scaled_joint(link.joint, length, mass)
+    joint = link.joint.changed(lambda plain: _scaled_joint(plain, length, mass))
     placement = _scaled(link.placement, length)
     return replace(link, placement=placement, joint=joint, inertia=inertia, geometry=geometry)
 
