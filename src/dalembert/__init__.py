@@ -13,10 +13,10 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
-from .execute import register_backend
+from .execute import Interrupted, register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
-from .model import AxisJoint, Joint, Model, charts
+from .model import Actuator, AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
@@ -24,6 +24,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
+    from . import identify
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements, integrators
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "Actuator",
     "AxisJoint",
     "BodyInfo",
     "Comparison",
@@ -44,6 +46,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "Inertia",
+    "Interrupted",
     "Joint",
     "JointInfo",
     "Log",
@@ -65,6 +68,7 @@ __all__ = [
     "constraints",
     "elements",
     "function",
+    "identify",
     "integrators",
     "load",
     "load_run",
@@ -93,6 +97,7 @@ _LATER = {
     "constraints": "sim.system.constraints",
     "elements": "sim.elements",
     "integrators": "sim.integrators",
+    "identify": "identify",
     "load_run": "sim.run.save",
     "read_log": "logs",
     "read_trajectory": "logs",
@@ -106,7 +111,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("constraints", "elements", "integrators") else getattr(room, name)
+    return room if name in ("constraints", "elements", "identify", "integrators") else getattr(room, name)
 
 
 def __dir__() -> list[str]:

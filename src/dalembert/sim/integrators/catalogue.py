@@ -15,7 +15,7 @@ ANY_STEP = float(np.inf)
 INTEGRATORS: dict[str, Integrator] = {
     integrator.name: integrator
     for integrator in (
-        Integrator("semi-implicit", 1, step=semi_implicit, stable=(2.0, 2.0)),
+        Integrator("semi-implicit", 1, step=semi_implicit, stable=(2.0, 2.0), impulsive=True),
         Integrator("implicit-velocity", 1, step=implicit_velocity, stable=(2.0, ANY_STEP), holds_control=True),
         Integrator("euler", 1, EULER, stable=(0.0, 2.0)),
         Integrator("heun", 2, HEUN, stable=(0.0, 2.0)),

@@ -29,7 +29,8 @@ class Integrator:
 
     order: of its error; stable: |λ| h up to which it is stable for an oscillation, and for a decay; bounded_energy:
     whether the error of the energy stays bounded over long runs; single_precision: whether float32 has enough digits
-    for it; holds_control: whether a torque function that must be called back is asked once per step, and then held.
+    for it; holds_control: whether a torque function that must be called back is asked once per step, and then held;
+    impulsive: whether its step takes constraints that come and go as impulses at its end (`system.kicked`).
     """
 
     name: str
@@ -41,6 +42,7 @@ class Integrator:
     bounded_energy: bool = False
     single_precision: bool = True
     holds_control: bool = False
+    impulsive: bool = False
 
     def __post_init__(self) -> None:
         ways = [name for name in ("tableau", "step", "residual") if getattr(self, name) is not None]

@@ -18,7 +18,7 @@ from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..system.drive import Command
 from ..system.system import System
-from .rollout import check_elements
+from .rollout import prepared
 
 
 class Stepper:
@@ -30,9 +30,17 @@ class Stepper:
     `call` is the function behind it, whose result is [q; v] in one array.
     """
 
-    def __init__(self, model: Model, step: float, integrator: str | Integrator, elements: Sequence[Element]) -> None:
+    def __init__(
+        self,
+        model: Model,
+        step: float,
+        integrator: str | Integrator,
+        elements: Sequence[Element],
+        friction: str | None = None,
+    ) -> None:
         self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
-        self.call = _compiled(model, step, integrator, self.elements)
+        self.friction = friction
+        self.call = _compiled(model, step, integrator, self.elements, friction)
         self._fast = self.call.builtin("stepper", "(q, v, tau)\n--\n\n", self.call)
         self._nothing = np.zeros(model.nv)
 
@@ -46,21 +54,22 @@ class Stepper:
         return f"<Stepper of robot {self.model.name!r}: {name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stepper, (self.model, self.step, self.integrator, self.elements)
+        return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction)
 
 
-def _compiled(model: Model, step: float, integrator: str | Integrator, elements: tuple[Element, ...]) -> Call:
+def _compiled(
+    model: Model, step: float, integrator: str | Integrator, elements: tuple[Element, ...], friction: str | None
+) -> Call:
     method = chosen(integrator, INTEGRATORS, "stepper")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
-    check_elements("stepper", model, elements)
     for element in elements:
-        if element.size(model):
+        if isinstance(element, Element) and element.size(model):
             raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
-        model = element.prepared(model)
-    system = System(model, elements, None, driven=True, ledger=False)
+    model, elements = prepared("stepper", model, elements, method, friction)
+    system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
     take = method.fixed_step
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -43,7 +43,7 @@ class Stepping:
     ) -> None:
         self.model, self.elements, self.varying = model, elements, varying
         self.name, self._take = f"rollout {integrator.name}", integrator.fixed_step
-        self.system = System(model, elements, law, driven, ledger=False)
+        self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
         self.sizes = {"q": model.nq, "e": self.system.ne, "number": 1, "timing": 2, **self.given}

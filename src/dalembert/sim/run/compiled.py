@@ -182,8 +182,8 @@ def gap_counts(system: System) -> tuple[int, ...]:
 def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: Integrator) -> Programs:
     """The programs of a run; those of an earlier one like it if there was one."""
     driven = drive.called or bool(drive.values.shape[1])
-    identity = content(model, elements, driven, integrator)
     if drive.called and not integrator.holds_control:
+        identity = content(model, elements, driven, integrator)
         called = CalledSystem(
             model, elements, None, driven=True, called=True, function=drive.function, identity=identity
         )
@@ -191,7 +191,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     law = None if drive.called or drive.sampled else drive.function
 
     def prepare() -> Programs:
-        return Programs(System(model, elements, law, driven), integrator, identity if law is None else None)
+        identity = content(model, elements, driven, integrator) if law is None else None
+        return Programs(System(model, elements, law, driven), integrator, identity)
 
     recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
     if recent.identity is None:
