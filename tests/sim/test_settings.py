@@ -48,8 +48,9 @@ def test_sizes_that_cannot_be_are_told(settings: dict, said: str) -> None:
 
 def test_torque_rows_that_fit_nothing_are_told() -> None:
     robot, zero = load("2r"), np.zeros(2)
-    with pytest.raises(DalembertError, match="999 rows are neither one for each of the 1000 steps"):
+    with pytest.raises(DalembertError, match="999 rows, almost one for each of the 1000 steps"):
         robot.rollout(zero, zero, np.zeros((999, 2)), steps=1000)
+    assert robot.rollout(zero, zero, np.zeros((3, 2)), steps=10).q.shape == (3, 2)
     assert robot.rollout(np.zeros((9, 2)), zero, np.zeros((9, 2)), steps=10).q.shape == (9, 2)
     assert robot.rollout(zero, zero, np.zeros((10, 2)), steps=10).q.shape == (2,)
 

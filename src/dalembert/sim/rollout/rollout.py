@@ -24,6 +24,7 @@ from .motions import Motions
 from .stepping import Stepping, stepping
 
 KEPT = 64  # motions of one stepping
+ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
 
 
 class Rollout(NamedTuple):
@@ -201,12 +202,11 @@ def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
     """Whether the torque has a row for every step."""
     torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
     if torque.ndim < 2 or torque.shape[-2] != steps:
-        motions = {x.shape[-2] for x in (arrays["q"], arrays["v"]) if x.ndim > 1} - {1}
-        if torque.ndim > 1 and torque.shape[-2] > 1 and not motions:
+        batched = any(x.ndim > 1 and x.shape[-2] > 1 for x in (arrays["q"], arrays["v"]))
+        if torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
             raise DalembertError(
-                f"rollout: torque has shape {tuple(torque.shape)}: {torque.shape[-2]} rows are neither one for each of "
-                f"the {steps} steps nor one for each state, of which there is one: for {torque.shape[-2]} motions give "
-                "as many states"
+                f"rollout: torque has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
+                f"{steps} steps: give as many rows as steps, or for {torque.shape[-2]} motions as many states"
             )
         return False
     if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
