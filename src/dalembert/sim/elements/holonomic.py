@@ -10,7 +10,6 @@ import numpy as np
 
 from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
-from dalembert.functions.catalogue import Options
 from dalembert.functions.tangent import differentiated, pushed, spread
 from dalembert.model import Model
 
@@ -38,7 +37,7 @@ class Holonomic(Element):
         """φ, its rows and their bias, by derivatives on the graph."""
         n, count = model.nv, self.count
 
-        def all_of_it(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def all_of_it(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             residual = np.atleast_1d(np.asarray(self.function(q), object))
             if residual.shape != (count,):
                 raise DalembertError(
@@ -48,7 +47,7 @@ class Holonomic(Element):
             J = spread(model, residual, q)
             return np.concatenate([residual, pushed(model, J @ v, q, v), J.ravel()])
 
-        made = differentiated(all_of_it)(model, Options(), q, v)
+        made = differentiated(all_of_it)(q, v)
         return Constraints(made[:count], made[2 * count :].reshape(count, n), made[count : 2 * count])
 
     def act(self, s: Situation) -> Action:

@@ -12,7 +12,7 @@ from dalembert.backends.cuda.constants import Constants, part
 from dalembert.backends.cuda.kernel import Array
 from dalembert.compile import is_single
 from dalembert.errors import DalembertError
-from dalembert.functions.calls import check_quaternions
+from dalembert.functions.guards import check_quaternions
 
 from ..failure import SimulationError
 from .stepping import Stepping

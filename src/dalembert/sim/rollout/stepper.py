@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.compile import Call
 from dalembert.errors import DalembertError, unknown
-from dalembert.functions.calls import function_call
+from dalembert.functions.guards import function_call
 from dalembert.graph import trace
 from dalembert.model import Model
 

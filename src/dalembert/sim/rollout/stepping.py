@@ -15,8 +15,8 @@ import numpy as np
 from dalembert.backends.cuda.kernel import Kernel as DeviceKernel
 from dalembert.backends.llvm.kernel import Kernel as HostKernel
 from dalembert.compile import Call, sources
-from dalembert.functions.calls import UNIT_TOLERANCE, function_call, quaternions
-from dalembert.functions.catalogue import GROUPS
+from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
+from dalembert.functions.live import GROUPS
 from dalembert.graph import Function, Input, Loop, Output, Scalar, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, where
