@@ -176,7 +176,7 @@ def test_arguments_of_xacro_files_and_mimic_joints(tmp_path, capsys):
 
 def test_torques_say_what_they_leave_out(capsys):
     assert cli.main(["torques", "four_bar"]) == 0
-    assert "the loops are taken as open" in " ".join(capsys.readouterr().out.split())
+    assert "passive joints follow so that the loops stay closed" in " ".join(capsys.readouterr().out.split())
     assert cli.main(["torques", "quadrotor", "--json"]) == 0
     assert "would have to hold it" in json.loads(capsys.readouterr().out)["log"][0]
 

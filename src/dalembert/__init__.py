@@ -13,6 +13,7 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
+from .execute import register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
@@ -22,7 +23,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from .formats.ledger import Finding
-    from .logs import Trajectory, read_trajectory, write_trajectory
+    from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -39,6 +40,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "JointInfo",
+    "Log",
     "MassProperties",
     "ModelBuilder",
     "ModelEditor",
@@ -57,7 +59,9 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "read_log",
     "read_trajectory",
+    "register_backend",
     "robots",
     "write_trajectory",
     "zero_moment_point",
@@ -68,12 +72,14 @@ __all__ = [
 _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
+    "Log": "logs",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
     "load_run": "sim.run.save",
+    "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
 }

@@ -69,7 +69,7 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     title = title if title.isidentifier() else "function"
     taken = {n: known[n] for n in names}
     call = function_call(robot.model, title, taken, compute)
-    if function_call(robot.model, title, taken, compute).kernel.identity != call.kernel.identity:
+    if function_call(robot.model, title, taken, compute).program.identity != call.program.identity:
         raise DalembertError(
             f"function: {title} gives another expression each time it is asked (random numbers, a counter, a state?), "
             "and only one of them would be compiled: make what changes an argument"

@@ -31,7 +31,7 @@ from .rooms import auditing, compiling, equations, simulation, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
-    from .compile import Call
+    from .execute import Call
     from .formats import Finding
 
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from dalembert import math
 from dalembert.backends import interpreter
-from dalembert.graph import Function, Loop, Output, trace
+from dalembert.graph import Function, Loop, Output, call, gradient, jacobian, jvp, trace
 
 SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, np.pi / 2, -np.pi, 12345.678, -1e5, 1e5 + 0.5, 3e9, 1e22, -1e300, 1e-8,
            -1e-300, 2.2250738585072014e-308, 5e-324, 1.7976931348623157e308, np.inf, -np.inf, np.nan)  # fmt: skip
@@ -20,7 +20,10 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, np.pi / 2, -np.pi, 12345.678, -
 
 @dataclass(frozen=True)
 class Expression:
-    """A function of named vectors. values: where it is evaluated. loop: carry, sequence and record of a Loop."""
+    """A function of named vectors. values: where it is evaluated. loop: carry, sequence and record of a Loop.
+
+    passes: of that loop. inner: passes of repetitions inside, as far as errors grow with them.
+    """
 
     name: str
     inputs: Mapping[str, int]
@@ -28,11 +31,18 @@ class Expression:
     values: str = "mild"
     loop: tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]] | None = None
     passes: int | None = None
+    inner: int = 0
 
     @cached_property
     def traced(self) -> Function | Loop:
         function = trace(self.function, self.inputs, name=self.name)
         return function if self.loop is None else Loop(function, *self.loop)
+
+    @property
+    def straight(self) -> bool:
+        """Whether it neither calls, nor repeats, nor looks up numbers, which SymPy cannot."""
+        step = self.traced.step if isinstance(self.traced, Loop) else self.traced
+        return not any(node.op in ("compound", "lookup") for node in step.schedule())
 
     def samples(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Inputs (rows, size), sequences (rows, passes, size). The number of rows suits no SIMD width."""
@@ -172,6 +182,94 @@ def _swap(a: np.ndarray, b: np.ndarray) -> dict[str, Any]:
     return {"a": b, "b": a + 0.125 * b, "c": np.array([1.0, a[0] * b[1]])}
 
 
+def _root(a: np.ndarray, fixed_point: float | None = None) -> dict[str, Any]:
+    """Newton's root of 1 + a₀², from a start of any quality; no pass is made where a₁ is negative."""
+    square = 1.0 + a[0] * a[0]
+
+    def step(x: Any, done: Any) -> dict[str, Any]:
+        following = 0.5 * (x + square / x)
+        return {"x": following, "done": math.abs(following - x) <= 1e-9 * following}
+
+    done = a[1] < 0.0 if fixed_point is None else False
+    return math.repeat(step, 40, {"x": math.abs(a[1]) + 0.01, "done": done}, "done", fixed_point)
+
+
+def _turned(x: np.ndarray) -> dict[str, Any]:
+    """Exactly three passes over a matrix and a vector, with sines; one part of the state is passed on to another."""
+    weight = math.exp(0.1 * x[4])
+
+    def step(M: np.ndarray, v: np.ndarray, last: np.ndarray) -> dict[str, Any]:
+        turned = np.array([math.sin(v[0]) + 0.5 * v[1], math.cos(v[1]) - weight * v[0]])
+        return {"M": 0.5 * (M @ M) + x[0] * np.eye(2), "v": turned, "last": v}
+
+    return math.repeat(step, 3, {"M": x[:4].reshape(2, 2), "v": x[2:4], "last": np.zeros(2)})
+
+
+def _nested(x: np.ndarray) -> dict[str, Any]:
+    """A repetition in the step of another, both stopping, with a condition and values from both outsides."""
+    up = x[0] < x[1]
+
+    def outer(total: Any, k: Any, done: Any) -> dict[str, Any]:
+        def inner(part: Any, j: Any, enough: Any) -> dict[str, Any]:
+            return {"part": part + math.where(up, 0.25, 0.5) * k + x[2] * j, "j": j + 1.0, "enough": j + 1.0 >= k}
+
+        sums = math.repeat(inner, 5, {"part": 0.125 * total, "j": 0.0, "enough": False}, "enough")
+        return {"total": sums["part"], "k": k + 1.0, "done": k >= 2.5 + x[1]}
+
+    return math.repeat(outer, 6, {"total": x[0], "k": 1.0, "done": False}, "done")
+
+
+def _settling(x: np.ndarray, c: np.ndarray) -> dict[str, Any]:
+    """A loop whose every step looks for a solution from the last one on: y = c + sin(y + x) / 2."""
+
+    def step(y: Any, done: Any) -> dict[str, Any]:
+        following = c[0] + 0.5 * math.sin(y + x[1])
+        return {"y": following, "done": math.abs(following - y) < 1e-14}
+
+    y = math.repeat(step, 100, {"y": x[0], "done": 0.0}, "done")["y"]
+    return {"x": [y, x[1] + 0.1 * y]}
+
+
+GRID = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # equal distances, exactly
+UNEVEN = np.array([-1.9, -1.0, -0.5, 0.1, 0.5, 1.7])
+CURVE = np.array([0.5, -1.25, 2.0, 0.75, 0.5])
+FIELD = np.cos(np.add.outer(GRID, 2.0 * UNEVEN))
+
+
+def _interpolated(x: np.ndarray) -> dict[str, Any]:
+    """Every kind of interpolant, with every kind of ends, between equal and unequal distances."""
+    ends = ("clamp", "extend", "periodic")
+    uneven = np.array([1.0, 0.5, -0.25, 2.0, 1.5, 1.0])
+    return {
+        "linear": [math.interp(1.3 * x[0], GRID, CURVE, "linear", end) for end in ends],
+        "cubic": [math.interp(1.3 * x[0], GRID, CURVE, "cubic", end) for end in ends],
+        "uneven": [math.interp(x[1], UNEVEN, uneven, kind) for kind in ("linear", "cubic", "nearest", "previous")],
+        "rows": math.interp(x[0], GRID, np.stack([CURVE, CURVE**2], axis=1)),
+        "field": [
+            math.interp2(x[0], x[1], GRID, UNEVEN, FIELD),
+            math.interp2(x[0], x[1], GRID, UNEVEN, FIELD, "nearest"),
+        ],
+    }
+
+
+def _table(x: np.ndarray) -> np.ndarray:
+    """Rows by number, beyond the ends, at infinity and NaN too."""
+    table = np.stack([np.arange(7.0), np.arange(7.0) ** 2 - 0.1], axis=1)
+    return np.array([*math.lookup(table, x[0]), *math.lookup(table, x[1] * 7.0), math.lookup(CURVE, x[0] + x[1])])
+
+
+_rotated = trace(
+    lambda a, b: {"c": [math.cos(a[0]) * b[0] - b[1], math.sin(a[0]) + b[1]], "d": a[0] * b}, {"a": 1, "b": 2}
+)
+
+
+def _calls(x: np.ndarray) -> dict[str, Any]:
+    """Two calls of one function, the second on results of the first, and its derivative in reverse."""
+    c, _ = call(_rotated, x[:1], x[1:])
+    e, f = call(_rotated, c[:1], np.array([c[1], 2.0], object))
+    return {"e": e, "f": f, "slope": gradient(e[0] * f[1], x), "rates": jvp(f, {x[0]: 1.0, x[2]: 0.5})}
+
+
 OSCILLATOR = {"x": 2, "v": 2, "u": 2, "step": 1}
 FED = (("x_next", "x"), ("v_next", "v"))
 
@@ -189,6 +287,8 @@ EXPRESSIONS: Sequence[Expression] = (
     _unary("tanh", math.tanh),
     _unary("abs", math.abs),
     _unary("sign", math.sign),
+    _unary("floor", math.floor),
+    _unary("fraction", lambda x: x - math.floor(x)),
     _unary("reciprocal", lambda x: 1.0 / x),
     _unary("scaled", lambda x: 0.1 * x),
     _unary("clamp", lambda x: math.minimum(math.maximum(x, -1.0), 1.0)),
@@ -229,6 +329,20 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("product", {"a": 196, "b": 196}, _product),
     Expression("block_product", {"a": 340, "b": 460}, _block_product),
     Expression("far_conditions", {"x": 6}, _far_conditions),
+    Expression("table", {"x": 2}, _table, "special"),
+    Expression("interpolated", {"x": 2}, _interpolated),
+    Expression("interpolated_slopes", {"x": 2}, lambda x: gradient(math.interp2(*x, GRID, UNEVEN, FIELD), x)),
+    Expression("calls", {"x": 3}, _calls),
+    Expression("repeat_root", {"a": 2}, lambda a: _root(a)["x"]),
+    Expression("repeat_root_slopes", {"a": 2}, lambda a: gradient(_root(a)["x"], a)),
+    Expression("repeat_fixed_point_slopes", {"a": 2}, lambda a: gradient(_root(a, 1e-9)["x"], a)),
+    Expression("repeat_fixed_point_rates", {"a": 2}, lambda a: jvp(_root(a, 1e-9)["x"], {a[0]: 2.0})),
+    Expression("repeat_turned", {"x": 5}, _turned, inner=3),
+    Expression("repeat_turned_jacobian", {"x": 5}, lambda x: jacobian(_turned(x)["v"], x), inner=3),
+    Expression("repeat_turned_rates", {"x": 5}, lambda x: jvp(_turned(x)["M"], dict.fromkeys(x, 1.0)), inner=3),
+    Expression("repeat_nested", {"x": 3}, _nested, inner=3),
+    Expression("repeat_nested_slopes", {"x": 3}, lambda x: gradient(_nested(x)["total"], x), inner=3),
+    Expression("repeat_in_a_loop", {"x": 2, "c": 1}, _settling, loop=((("x", "x"),), ("c",), ("x",)), passes=3),
     Expression("loop", OSCILLATOR, _oscillator, loop=(FED, ("u",), ("energy", "twice")), passes=5),
     Expression("loop_carried_and_recorded", OSCILLATOR, _oscillator, loop=(FED, (), ("x_next",)), passes=4),
     Expression("loop_once", OSCILLATOR, _oscillator, loop=(FED, ("u", "step"), ()), passes=1),
@@ -252,12 +366,12 @@ def check(
     """Compare `run(function, inputs, outputs, n)`, which fills the poisoned outputs, with the float64 interpreter.
 
     An error is counted in units of the last place of the largest finite value in the evaluation of that row (of the
-    result itself where there is one operation; twice as many for each pass of a loop); NaN and infinity must be the
+    result itself where there is one operation; twice as many for each pass); NaN and infinity must be the
     same, the sign of zero may differ. Only the first `rows` samples are taken, and none with finite numbers above
     `largest`. flush: the backend takes subnormal numbers as zero, so none are given and zero is right for them.
     """
     function, n = expression.traced, expression.passes
-    ulps *= 1 + 2 * (n or 0)
+    ulps *= 1 + 2 * ((n or 0) + expression.inner)
     inputs = expression.samples(np.random.default_rng(len(expression.name)))
     with np.errstate(over="ignore"):
         inputs = {name: x[:rows].astype(dtype) for name, x in inputs.items()}
@@ -295,7 +409,7 @@ def _scale(function: Function | Loop, inputs: dict[str, np.ndarray], exact: dict
     if isinstance(function, Loop):
         values = [x.reshape(len(x), -1) for x in (*inputs.values(), *exact.values())]
     else:
-        nodes = tuple(node for node in function.schedule() if not node.boolean)
+        nodes = tuple(node for node in function.schedule() if not node.boolean and node.op != "compound")
         if sum(node.op not in ("const", "input") for node in nodes) <= 1:
             return np.zeros(1)
         every = Function("every", function.inputs, (Output("every", (len(nodes),), nodes),))

@@ -7,9 +7,10 @@ import pytest
 
 from dalembert import DalembertError, load, math
 from dalembert.backends import c, cuda, interpreter, sympy
-from dalembert.backends.llvm.kernel import Kernel
-from dalembert.graph import call, trace
+from dalembert.execute.host import NativeKernel as Kernel
+from dalembert.graph import call, gradient, jacobian, trace
 from dalembert.sim.system import shared
+from tolerances import PRODUCT, assert_close
 
 
 @pytest.fixture(autouse=True)
@@ -65,10 +66,37 @@ def test_compiled(lanes, dtype):
         np.testing.assert_array_equal(single, got[4])
 
 
-@pytest.mark.parametrize("emit", [c.emit, cuda.emit, sympy.run])
-def test_backends_that_cannot_call_say_so(emit):
-    with pytest.raises(DalembertError, match=r"function 'outer' calls others, which .* cannot"):
-        emit(CALLED)
+def test_a_function_that_is_called_often_is_written_once():
+    assert c.emit(CALLED).source.count("static void outer_") == 1
+    assert cuda.emit(CALLED).text.count("__forceinline__ void outer_body_t") == 1
+
+
+def test_slopes_through_calls():
+    """As of what is written out; calls used to pass for constants in forward mode."""
+    x = {"a": STATES[0], "b": STATES[1]}
+    for differentiate in (lambda z, a: jacobian(z, a), lambda z, a: np.array([gradient(y, a) for y in z])):
+        slopes = [
+            trace(
+                lambda a, b, do=do, d=differentiate: d(outer(do)(a, b)["z"], np.concatenate([a, b])), {"a": 2, "b": 2}
+            )
+            for do in (lambda *x: call(INNER, *x), lambda *x: [np.asarray(o, object) for o in inner(*x).values()])
+        ]
+        got, want = (interpreter.run(f, x)["function"] for f in slopes)
+        assert_close(got, want, PRODUCT)
+
+
+def test_calls_within_calls():
+    twice = trace(lambda x, y: {"z": call(INNER, call(INNER, x, y)[0], y)[0]}, {"x": 2, "y": 2}, name="twice")
+    nested = trace(lambda a, b: call(twice, call(INNER, a, b)[0], b)[0], {"a": 2, "b": 2}, name="nested")
+    kernel = Kernel("nested", "nested", [2, 2], [(2,)], lambda: nested)
+    made = np.full((21, 2), np.nan)
+    kernel.run_batch(list(STATES), [made], (21,))
+    assert_close(made, interpreter.run(nested, {"a": STATES[0], "b": STATES[1]})["nested"], PRODUCT)
+
+
+def test_a_backend_that_cannot_call_says_so():
+    with pytest.raises(DalembertError, match="function 'outer' calls others, which SymPy cannot"):
+        sympy.run(CALLED)
 
 
 @pytest.mark.parametrize(("integrator", "step"), [("rk45", None), ("rk8", None), ("rk4", 1e-3)])

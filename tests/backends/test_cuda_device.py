@@ -17,9 +17,10 @@ from backends.test_cuda import build, needs_compiler
 from dalembert import DalembertError, load
 from dalembert.backends import cuda
 from dalembert.backends.cuda import kernel as cuda_kernel
+from dalembert.execute import device
 from dalembert.functions import compiled
 from dalembert.graph import poisoned, trace
-from dalembert.interop import device, kinds
+from dalembert.interop import kinds
 from tolerances import RECURSION, assert_close
 
 pytestmark = needs_compiler

@@ -11,7 +11,7 @@ import pytest
 
 from backends.expressions import EXPRESSIONS, check
 from dalembert.backends.llvm import emit, target
-from dalembert.backends.llvm.kernel import Kernel
+from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Loop, trace
 
 # own elementary functions: within 2 ulp, NumPy's within 1; fused multiply-adds round once less

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, math
 from dalembert.backends import c, cuda, interpreter, sympy
-from dalembert.backends.llvm.kernel import Kernel
+from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Loop, trace
 
 GIVEN = {"x": [0.0], "row": [0.0], "way": [[0.5, 3.0]] * 2}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.backends.llvm.kernel import Kernel
 from dalembert.backends.llvm.rows import CACHED
+from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import trace
 
 LENGTHS = [1, 2, 3, 4, 5, 7, 8, 9, 12, 16, 20, 36, 38, 40]

@@ -10,7 +10,6 @@ import pytest
 from dalembert import DalembertError, Robot
 from dalembert import algorithms as alg
 from dalembert.editing.invariants import links_at
-from dalembert.editing.rerooting import inverse, inverse_state
 from dalembert.editing.scaling import exponents, similar_state
 from dalembert.model import KINDS, Coupled, ModelBuilder, plan
 from dalembert.spatial import Inertia, Pose, so3
@@ -123,16 +122,16 @@ def test_a_joint_run_backwards_is_the_inverse_motion(kind):
     """X'(q') X(q) = 1, and the twists are opposite: of the parent seen from the child."""
     rng = np.random.default_rng(1)
     joint = joint_of(rng, kind, damping=0.0 if kind in ("planar", "free") else 0.3)
-    back = inverse(joint)
+    back = joint.reversed()
     q, v = joint.random(rng, 1)[0], rng.normal(size=joint.nv)
-    p, w = inverse_state(joint, q, v)
+    p, w = joint.reversed_state(q, v)
     assert_close((back.pose(p) @ joint.pose(q)).matrix(), np.eye(4), PRODUCT)
     assert_close(back.subspace(p) @ w, -joint.pose(q).motion(joint.subspace(q) @ v), PRODUCT)
-    again, same = inverse_state(back, p, w)
-    assert_close(inverse(back).pose(again).matrix(), joint.pose(q).matrix(), PRODUCT)
+    again, same = back.reversed_state(p, w)
+    assert_close(back.reversed().pose(again).matrix(), joint.pose(q).matrix(), PRODUCT)
     assert_close(same, v, PRODUCT)
     h = 1e-6  # w is the rate of p
-    ahead = inverse_state(joint, joint.integrate(q, h * v), v)[0]
+    ahead = joint.reversed_state(joint.integrate(q, h * v), v)[0]
     assert_close(back.difference(p, ahead) / h, w, 1e-5)
 
 
@@ -146,7 +145,7 @@ def rerooted(model, q, v, link):
             continue
         old = model.joint(body.joint.name)
         turned = old.index in old_path
-        x = inverse_state(old.joint, q[old.q], v[old.v]) if turned else (q[old.q], v[old.v])
+        x = old.joint.reversed_state(q[old.q], v[old.v]) if turned else (q[old.q], v[old.v])
         q1[body.q], v1[body.v] = x
     there = links_at(model, q, v)[link]
     X = new.bodies[0].placement.inverse() @ there.X
@@ -351,7 +350,7 @@ def test_joints_that_cannot_run_backwards_say_so():
     rng = np.random.default_rng(2)
     for kind, effect in (("ball", "friction"), ("planar", "damping"), ("free", "damping")):
         with pytest.raises(DalembertError, match=f"joint '{kind}' is {kind}"):
-            inverse(joint_of(rng, kind, **{effect: 0.1}))
+            joint_of(rng, kind, **{effect: 0.1}).reversed()
 
 
 def test_edits_in_any_order_keep_their_books(seed):

@@ -10,7 +10,8 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
-from dalembert.backends.llvm import target, threads
+from dalembert.backends.llvm import target
+from dalembert.execute import threads
 from robust import processes
 from robust.machines import robot, tree
 

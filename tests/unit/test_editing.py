@@ -244,7 +244,7 @@ def test_joints_take_any_parameter():
     assert spun.joint("wrist").kind == "continuous" and spun.joint("wrist").damping == [0.5]
     tied = robot.edit().set_joint("right_slide", mimic=("left_slide", 1.0, 0.0)).done()
     assert tied.joint("right_slide").ratio == 1.0
-    with pytest.raises(DalembertError, match="unknown kind 'ball'"):
+    with pytest.raises(DalembertError, match="unknown joint kind 'ball'"):
         robot.edit().set_joint("wrist", kind="ball")
 
 

@@ -170,12 +170,12 @@ def test_a_function_of_constants_and_traced_parameters(robot):
 
 def test_identity_and_disk_cache(robot):
     first = compiled(robot, "gravity", ("gravity", "inertia"))
-    names = {compiled(robot, "gravity", live).kernel.identity for live in ((), "gravity", "inertia")}
-    assert len(names | {first.kernel.identity}) == 4
+    names = {compiled(robot, "gravity", live).program.identity for live in ((), "gravity", "inertia")}
+    assert len(names | {first.program.identity}) == 4
     robot.compile("gravity", live=("gravity", "inertia"))
     again = Robot(robot.model)
     again.compile("gravity", live=("gravity", "inertia"))
-    assert compiled(again, "gravity", ("gravity", "inertia")).kernel._function is None  # not traced
+    assert compiled(again, "gravity", ("gravity", "inertia")).program._function is None  # not traced
 
 
 def test_several_quantities(robot):

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Body, Coupled, Joint, Model
+from dalembert.model import Body, Joint, Model
 
 
 def integrate(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -45,7 +45,7 @@ def random(model: Model, rng: np.random.Generator, n: int | None = None) -> np.n
 def _limited(model: Model, body: Body) -> Joint:
     """The joint, within the limits of those that follow it."""
     joint = body.joint
-    followers = [b.joint for b in model.bodies if isinstance(b.joint, Coupled) and b.joint.leader == joint.name]
+    followers = [b.joint for b in model.bodies if b.joint.mimic and b.joint.mimic.leader == joint.name]
     if not followers:
         return joint
     lower = np.max([j.lower for j in (joint, *followers)], axis=0)

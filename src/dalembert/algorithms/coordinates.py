@@ -23,7 +23,7 @@ def along_velocities(model: Model, q: np.ndarray, D: np.ndarray) -> np.ndarray:
     along = np.zeros((*D.shape[:-1], model.nv), np.result_type(q, D))
     for body in model.bodies:
         joint, D_i = body.joint, D[..., body.q]
-        if joint.nq != joint.nv:
+        if not joint.flat:
             D_i = D_i @ np.stack([joint.rate(q[body.q], unit) for unit in np.eye(joint.nv)], axis=1)
         along[..., body.v] = D_i
     return along

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import factor
 from dalembert.math import logical_and, logical_or, maximum, minimum, where
 from dalembert.model import Body, Frame, Model
 from dalembert.spatial import so3
 
 from .configuration import integrate
-from .factor import factor
 from .jacobian import jacobian
 from .kinematics import chain, frame_pose
 
@@ -100,8 +100,5 @@ def _clipped(model: Model, q: np.ndarray, bounds: Bounds) -> np.ndarray:
 
 
 def _limited(body: Body) -> list[tuple[int, int, bool]]:
-    """(place in q, place in v, whether an angle) of coordinates that can have limits: not of quaternion joints."""
-    joint = body.joint
-    if joint.nq != joint.nv:
-        return []
-    return [(body.q.start + k, body.v.start + k, k in joint.turns) for k in range(joint.nv)]
+    """(place in q, place in v, whether an angle) of coordinates that can have limits: not those of quaternions."""
+    return [(body.q.start + i, body.v.start + k, periodic) for i, k, periodic in body.joint.lines]

@@ -1,10 +1,32 @@
 """The audit: what a careful engineer checks of a robot model before trusting it, each check a small rule.
 
-Rules look at the model (structure, limits, inertia), at laws its numbers must obey, and at what its motors can hold.
+Rules look at the model (structure, limits, inertia), at laws its numbers must obey, and at what its motors can hold. To
+write one: `rule`, `Found`, `NotRun` and `Subject`.
 """
 
-from .result import Audit, AuditFinding, run_audit
-from .rule import RULES, Rule
+from .headroom import Headroom
+from .result import Audit, AuditFinding, Skipped, Verdict
+from .rule import RULES, Found, NotRun, Rule, rule
+from .run import run_audit
+from .steps import STEPS, Step
+from .subject import Subject
 from .suppressions import Suppression, read_suppressions
 
-__all__ = ["RULES", "Audit", "AuditFinding", "Rule", "Suppression", "read_suppressions", "run_audit"]
+__all__ = [
+    "RULES",
+    "STEPS",
+    "Audit",
+    "AuditFinding",
+    "Found",
+    "Headroom",
+    "NotRun",
+    "Rule",
+    "Skipped",
+    "Step",
+    "Subject",
+    "Suppression",
+    "Verdict",
+    "read_suppressions",
+    "rule",
+    "run_audit",
+]

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from dalembert.algorithms import mass_matrix
 from dalembert.model import Part
 
 from .rule import Found, Severity, rule
@@ -50,23 +51,27 @@ def missing(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "mass-missing",
-    "inertia",
+    "mass-matrix",
     "error",
     reason="a joint that moves no inertia makes the mass matrix singular: forward dynamics does not exist",
     cure="state the inertia of what the joint moves, or make the joint fixed; a rotor inertia (armature) also helps",
 )
 def mass_missing(subject: Subject) -> Iterator[Found]:
-    masses = np.array([body.inertia.mass for body in subject.model.bodies])
+    masses = np.array([float(body.inertia.mass) for body in subject.model.bodies])
     for body in reversed(subject.model.bodies[1:]):
         masses[body.parent] += masses[body.index]
+    diagonal = np.max([np.abs(np.diagonal(mass_matrix(subject.model, q))) for q in subject.q[:3]], axis=0)
     for body in subject.moving:
-        if masses[body.index] <= 0.0 and not np.all(np.asarray(body.joint.armature) > 0.0):
-            yield Found(f"joint '{body.joint.name}'", "moves no mass")
+        joint, mass = body.joint, masses[body.index]
+        if mass <= 0.0 and not np.all(np.asarray(joint.armature) > 0.0):
+            yield Found(f"joint '{joint.name}'", "moves no mass")
+        elif np.any(diagonal[body.v] <= POINT * mass):
+            yield Found(f"joint '{joint.name}'", "turns no inertia: what it carries is a point or a line on its axis")
 
 
 @rule(
     "total-mass",
-    "inertia",
+    "intent",
     "warning",
     reason="a robot lighter than a bee or heavier than a crane is mostly one in grams or in millimetres",
     cure="check that masses are in kg",
@@ -181,7 +186,7 @@ def left_right(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "rotors-missing",
-    "inertia",
+    "friction",
     "info",
     reason="geared motors add N² times their rotor's inertia to a joint, often more than the link itself",
     cure="state armature per joint: <dalembert armature=…/> in URDF, armature= in MJCF",
@@ -194,7 +199,7 @@ def rotors(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "friction-missing",
-    "inertia",
+    "friction",
     "info",
     reason="joint friction is often a fifth of the torque of a geared arm",
     cure="identify it, and state damping and friction per joint",
@@ -210,9 +215,11 @@ def _reach(subject: Subject) -> float:
     lengths = np.zeros(len(subject.model.bodies))
     for body in subject.model.bodies[1:]:
         lengths[body.index] = lengths[body.parent] + np.linalg.norm(body.placement.p)
-        if body.joint.kind == "prismatic":
-            travel = np.max(np.abs([body.joint.lower, body.joint.upper]))
-            lengths[body.index] += travel if np.isfinite(travel) else 0.0
+        joint = body.joint.uncoupled
+        for line in joint.lines:
+            if joint.units[line.v] == "m":
+                travel = np.max(np.abs([joint.lower[line.q], joint.upper[line.q]]))
+                lengths[body.index] += travel if np.isfinite(travel) else 0.0
     tips = [lengths[frame.body] + np.linalg.norm(frame.placement.p) for frame in subject.model.frames]
     return float(max(tips))
 

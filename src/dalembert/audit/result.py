@@ -1,27 +1,23 @@
-"""Running the rules, and what comes out: findings, a score, text, JSON and SARIF."""
+"""What an audit says: findings, what did not run, a verdict for each step, a score; as text, JSON and SARIF."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, NamedTuple
 from urllib.parse import quote
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
-from dalembert.robot import Robot
-
-from . import inertia, laws, motors, structure  # noqa: F401  (their rules enter the list)
-from .rule import RULES, SEVERITIES, Found, Rule, Severity
-from .subject import Subject
-from .suppressions import Suppression
+from .headroom import Headroom
+from .rule import SEVERITIES, Rule, Severity
+from .steps import STEPS
 
 LINE = re.compile(r":(\d+) <")  # of findings of the import, as in "arm.urdf:12 <link name='upper'>"
 COST = {"error": 25, "warning": 5, "info": 0}
+BLOCKED = 5  # of a rule that should have run and could not
 SARIF_LEVEL = {"error": "error", "warning": "warning", "info": "note"}
 
 
@@ -41,122 +37,147 @@ class AuditFinding:
         return f"{text} (accepted: {self.accepted})" if self.accepted else f"{text}; {self.cure}"
 
 
+class Skipped(NamedTuple):
+    """A rule that did not run, or not on all of the robot, and why; blocked: it should have run."""
+
+    rule: str
+    because: str
+    blocked: bool
+
+    def __str__(self) -> str:
+        return f"not run: {self.rule}, because {self.because}"
+
+
+class Verdict(NamedTuple):
+    """One step of the checklist: "failed" on errors or warnings, "passed" when rules ran without, else "not run"."""
+
+    number: int
+    title: str
+    status: Literal["passed", "failed", "not run"]
+    failed: tuple[str, ...]  # rules with an error or a warning
+    passed: tuple[str, ...]  # rules without
+    because: tuple[str, ...]  # why rules did not run
+
+    def __str__(self) -> str:
+        detail = ", ".join(self.failed) if self.failed else "; ".join(self.because)
+        word = {"failed": ": ", "not run": " because ", "passed": "; not run: "}[self.status] if detail else ""
+        return f"{self.number:2} {self.title}: {self.status}{word}{detail}"
+
+
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found, worst first; `ok` when no error is left that was not accepted."""
+    """What an audit found, worst first.
+
+    `ok`: no error is left that was not accepted, and no rule was blocked. `skipped`: what did not run, and why.
+    """
 
     robot: str
     findings: tuple[AuditFinding, ...]
-    passed: tuple[str, ...]  # rules that found nothing
+    passed: tuple[str, ...]  # rules that ran and found nothing
     facts: dict[str, Any]  # joints, masses and such, for the table
-    headroom: tuple[motors.Headroom, ...] = ()
+    headroom: tuple[Headroom, ...] = ()
+    skipped: tuple[Skipped, ...] = ()
+    rules: dict[str, Rule] = field(default_factory=dict)  # those asked for
 
     def count(self, severity: str) -> int:
         """How many findings of that severity are not accepted."""
         return sum(f.severity == severity and not f.accepted for f in self.findings)
 
     @property
+    def blocked(self) -> tuple[Skipped, ...]:
+        """The rules that should have run and could not."""
+        return tuple(item for item in self.skipped if item.blocked)
+
+    @property
     def ok(self) -> bool:
-        return self.count("error") == 0
+        return self.count("error") == 0 and not self.blocked
 
     @property
     def score(self) -> int:
-        """100 for a model without errors and warnings; an error costs 25, a warning 5."""
-        return max(0, 100 - sum(COST[f.severity] for f in self.findings if not f.accepted))
+        """100 less 25 for an error, 5 for a warning and 5 for a rule that should have run and could not."""
+        cost = sum(COST[f.severity] for f in self.findings if not f.accepted)
+        return max(0, 100 - cost - BLOCKED * len({item.rule for item in self.blocked}))
+
+    @property
+    def steps(self) -> tuple[Verdict, ...]:
+        """A verdict for each of the twelve steps of `STEPS`."""
+        return tuple(self._verdict(name) for name in STEPS)
+
+    def _verdict(self, name: str) -> Verdict:
+        number, title, _ = STEPS[name]
+        asked = [rule for rule in self.rules.values() if rule.step == name]
+        severe = {f.rule for f in self.findings if f.severity != "info" and not f.accepted}
+        stopped = {item.rule for item in self.skipped}
+        failed = tuple(rule.name for rule in asked if rule.name in severe)
+        passed = tuple(rule.name for rule in asked if rule.name not in severe | stopped)
+        why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in asked})
+        because = tuple(why) if asked else ("none of its rules was asked for",)
+        status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if passed else "not run"
+        return Verdict(number, title, status, failed, passed, because)
+
+    def summary(self) -> str:
+        """The score and the counts in one line."""
+        counts = ", ".join(f"{self.count(s)} {s if s == 'info' else s + 's'}" for s in SEVERITIES)
+        ran = f"{len(self.passed)} rules passed, {len({item.rule for item in self.skipped})} not run"
+        return f"score {self.score} of 100, {counts}, {ran}"
 
     def __str__(self) -> str:
-        counts = ", ".join(f"{self.count(s)} {s if s == 'info' else s + 's'}" for s in SEVERITIES)
-        head = f"audit of {self.robot}: score {self.score} of 100, {counts}, {len(self.passed)} rules passed"
         load = self.facts.get("payload")
-        held = [f"  payload: {load:g} kg at frame '{self.facts['frame']}'"] if load else []
-        lines = [head, *held, *(f"  {finding}" for finding in self.findings)]
+        lines = [f"audit of {self.robot}: {self.summary()}"]
+        lines += [f"  payload: {load:g} kg at frame '{self.facts['frame']}'"] if load else []
+        lines += [f"  {finding}" for finding in self.findings]
+        lines += [f"  {item}" for item in self.skipped]
         if rows := [row for row in self.headroom if np.isfinite(row.ratio)]:
             least = min(rows, key=lambda row: row.ratio)
             lines.append(
                 f"  tightest motor: joint '{least.joint}' holds {least.gravity:.4g} against gravity at its worst, "
                 f"{least.limit:.4g} is its limit ({least.ratio:.2f} times)"
             )
+        lines += [
+            f"  step {verdict}" for verdict in self.steps if verdict.because != ("none of its rules was asked for",)
+        ]
         return "\n".join(lines)
 
     def json(self) -> str:
         """Everything as JSON text."""
-        rows = [{**row._asdict(), "q": row.q.tolist()} for row in self.headroom]
-        content = {"robot": self.robot, "score": self.score, "ok": self.ok, "facts": self.facts, "passed": self.passed}
-        findings = [asdict(finding) for finding in self.findings]
-        return json.dumps({**content, "findings": findings, "headroom": rows}, indent=2, ensure_ascii=False)
+        content = {
+            "robot": self.robot,
+            "score": self.score,
+            "ok": self.ok,
+            "facts": self.facts,
+            "steps": [verdict._asdict() for verdict in self.steps],
+            "passed": self.passed,
+            "findings": [asdict(finding) for finding in self.findings],
+            "not_run": [item._asdict() for item in self.skipped],
+            "headroom": [
+                {**row._asdict(), "limit": row.limit if np.isfinite(row.limit) else None, "q": row.q.tolist()}
+                for row in self.headroom
+            ],
+        }
+        return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def sarif(self, file: str = "") -> str:
-        """The findings as SARIF 2.1.0, which code hosts show beside the robot's file."""
+        """The findings as SARIF 2.1.0, which code hosts show beside the file; notifications: what did not run."""
         rules = [
-            {"id": r.name, "shortDescription": {"text": r.reason}, "help": {"text": r.cure}} for r in RULES.values()
+            {"id": r.name, "shortDescription": {"text": r.reason}, "help": {"text": r.cure}}
+            for r in self.rules.values()
         ]
         driver = {"name": "dalembert audit", "rules": rules}
-        results = [_sarif_result(finding, file) for finding in self.findings]
-        run = {"tool": {"driver": driver}, "results": results}
+        notes = [
+            {
+                "level": "error" if item.blocked else "note",
+                "message": {"text": str(item)},
+                "associatedRule": {"id": item.rule},
+            }
+            for item in self.skipped
+        ]
+        run = {
+            "tool": {"driver": driver},
+            "invocations": [{"executionSuccessful": not self.blocked, "toolExecutionNotifications": notes}],
+            "results": [_sarif_result(finding, file) for finding in self.findings],
+        }
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
         return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
-
-
-def run_audit(
-    robot: Robot,
-    *,
-    payload: float = 0.0,
-    frame: str | None = None,
-    rules: Iterable[str] | None = None,
-    accept: Sequence[Suppression] = (),
-) -> Audit:
-    """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
-    subject = Subject(robot, payload, frame, robot.import_log)
-    if payload or frame is not None:
-        subject.check_load()
-    names = list(RULES if rules is None else rules)
-    for name in names:
-        if name not in RULES:
-            raise unknown("rule", name, RULES, "audit")
-    chosen = [RULES[name] for name in names]
-    findings: list[AuditFinding] = []
-    passed = []
-    blocked = not robot.nv  # a robot without a mass matrix has no dynamics to try
-    for rule in chosen:
-        if blocked and rule.group in ("laws", "motors"):
-            continue
-        found = [_finding(rule, item, accept) for item in _looked(rule, subject)]
-        findings += found
-        passed += [] if found else [rule.name]
-        blocked |= bool(found) and rule.name == "mass-missing"
-    order = {severity: k for k, severity in enumerate(SEVERITIES)}
-    findings.sort(key=lambda f: (bool(f.accepted), order[f.severity]))
-    table = () if blocked or not subject.carried or rules is not None else tuple(motors.headroom(subject))
-    return Audit(robot.name, tuple(findings), tuple(passed), _facts(subject), table)
-
-
-def _looked(rule: Rule, subject: Subject) -> list[Found]:
-    """What a rule finds; a rule that breaks is itself a finding, never a crash of the audit."""
-    try:
-        return list(rule.look(subject))
-    except DalembertError as error:
-        return [Found(f"robot '{subject.model.name}'", f"could not be asked: {error}", "warning")]
-
-
-def _finding(rule: Rule, found: Found, accept: Sequence[Suppression]) -> AuditFinding:
-    reason = next((s.reason for s in accept if s.covers(rule.name, found.where)), "")
-    return AuditFinding(rule.name, found.severity or rule.severity, found.where, found.what, rule.cure, reason)
-
-
-def _facts(subject: Subject) -> dict[str, Any]:
-    model = subject.model
-    kinds = [body.joint.kind for body in subject.moving]
-    return {
-        "base": model.bodies[0].joint.kind,
-        "nq": model.nq,
-        "nv": model.nv,
-        "bodies": len(model.bodies),
-        "joints": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
-        "loops": len(model.closures),
-        "mass": subject.mass,
-        "payload": subject.payload,
-        "frame": subject.tool if subject.payload else None,
-    }
 
 
 def _sarif_result(finding: AuditFinding, file: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a rule is, and the list of them."""
+"""What a rule is, and the list of them. To add one, in any file: decorate a function of a `Subject` with `rule`."""
 
 from __future__ import annotations
 
@@ -6,47 +6,83 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
+from dalembert.errors import DalembertError, unknown
+
+from .steps import STEPS
+
 if TYPE_CHECKING:
     from .subject import Subject
 
 Severity = Literal["error", "warning", "info"]
 SEVERITIES: tuple[Severity, ...] = ("error", "warning", "info")
+BUILT_IN = "dalembert."  # modules whose rules no other module may replace
 
 
 class Found(NamedTuple):
-    """One thing a rule found: where (a joint, a link, the robot), what, and another severity than the rule's."""
+    """One thing a rule found: where (a joint, a link, the robot), what, and a severity other than the rule's."""
 
     where: str
     what: str
     severity: Severity | None = None
 
 
+class NotRun(Exception):
+    """Why a rule, or part of it, could not run: raised, or yielded beside what the rest of it found.
+
+    blocked: it should have run, and the model or the question is what stops it; the audit is then not ok. Otherwise it
+    was not asked for, or does not apply.
+    """
+
+    def __init__(self, because: str, *, blocked: bool = False) -> None:
+        super().__init__(because)
+        self.because, self.blocked = because, blocked
+
+
+Look = Callable[["Subject"], Iterable[Found | NotRun]]
+
+
 @dataclass(frozen=True)
 class Rule:
-    """A check: `look(subject)` yields what is wrong.
+    """A check: `look(subject)` yields what is wrong, or why it could not be checked.
 
-    name: as suppressions name it. group: heading of the table. reason: why it matters. cure: what to do.
+    name: as suppressions name it. step: of the checklist, a name of `STEPS`. reason: why it matters. cure: what to do.
     severity: "error" (results cannot be trusted), "warning" (probably a slip), "info" (worth knowing).
+    needs: rules that must have found no error before this one can run.
     """
 
     name: str
-    group: str
+    step: str
     severity: Severity
     reason: str
     cure: str
-    look: Callable[[Subject], Iterable[Found]]
+    look: Look
+    needs: tuple[str, ...] = ()
 
 
 RULES: dict[str, Rule] = {}
 
 
 def rule(
-    name: str, group: str, severity: Severity, *, reason: str, cure: str
-) -> Callable[[Callable[[Subject], Iterable[Found]]], Callable[[Subject], Iterable[Found]]]:
-    """Enter a function into the list of rules."""
+    name: str, step: str, severity: Severity, *, reason: str, cure: str, needs: tuple[str, ...] = ()
+) -> Callable[[Look], Rule]:
+    """Enter a function into the list of rules, and return the rule.
 
-    def enter(look: Callable[[Subject], Iterable[Found]]) -> Callable[[Subject], Iterable[Found]]:
-        RULES[name] = Rule(name, group, severity, reason, cure, look)
-        return look
+    A rule of your own under the same name as before replaces it, so that a file or a notebook cell can be run again.
+    """
+    if step not in STEPS:
+        raise unknown("step", step, STEPS, f"rule {name!r}")
+    if severity not in SEVERITIES:
+        raise unknown("severity", severity, SEVERITIES, f"rule {name!r}")
+
+    def enter(look: Look) -> Rule:
+        present = RULES.get(name)
+        if present is not None and _built_in(present.look) and not _built_in(look):
+            raise DalembertError(f"rule {name!r} is one of the package's own: give yours another name")
+        RULES[name] = Rule(name, step, severity, reason, cure, look, needs)
+        return RULES[name]
 
     return enter
+
+
+def _built_in(look: Look) -> bool:
+    return getattr(look, "__module__", "").startswith(BUILT_IN)

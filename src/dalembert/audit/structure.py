@@ -7,8 +7,6 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from dalembert.model import Coupled
-
 from .rule import Found, rule
 from .subject import Subject
 
@@ -18,7 +16,7 @@ LIMBS = re.compile(r"(base|trunk|torso|pelvis|body|waist|chassis)", re.IGNORECAS
 
 @rule(
     "import",
-    "structure",
+    "authoring",
     "warning",
     reason="what the importer dropped, repaired or assumed is physics that the file does not have as it stands",
     cure="correct the file; robot.import_log has the lines",
@@ -31,7 +29,7 @@ def imported(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "names",
-    "structure",
+    "intent",
     "info",
     reason="names with blanks or odd characters break in other tools, in file names and on the command line",
     cure="use letters, digits, '_', '-', '/' and '.'",
@@ -45,7 +43,7 @@ def names(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "base",
-    "structure",
+    "intent",
     "info",
     reason="a legged robot that is loaded with a fixed base has its trunk nailed to the world",
     cure="load(…, base='free')",
@@ -53,14 +51,14 @@ def names(subject: Subject) -> Iterator[Found]:
 def base(subject: Subject) -> Iterator[Found]:
     root = subject.model.bodies[0]
     limbs = len(subject.model.children(0))
-    held = root.joint.kind == "fixed" and not subject.model.closures
+    held = not subject.model.floating and not subject.model.closures
     if held and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
         yield Found(f"link '{root.name}'", f"is held by the world although it has a mass and carries {limbs} limbs")
 
 
 @rule(
     "limits-missing",
-    "limits",
+    "authoring",
     "info",
     reason="without ranges, speeds and torques neither sampling, planning nor sizing knows what the robot can do",
     cure="state lower, upper, velocity and effort in the joint's limits",
@@ -68,10 +66,9 @@ def base(subject: Subject) -> Iterator[Found]:
 def limits_missing(subject: Subject) -> Iterator[Found]:
     for body in subject.moving:
         joint = body.joint
-        if joint.nq != 1 or isinstance(joint, Coupled):
+        if joint.nq != 1 or joint.mimic is not None:
             continue
-        turning = joint.kind == "continuous"
-        missing = [] if turning or np.all(np.isfinite([joint.lower, joint.upper])) else ["range"]
+        missing = [] if not joint.limited or np.all(np.isfinite([joint.lower, joint.upper])) else ["range"]
         missing += [] if np.all(np.isfinite(joint.velocity_limit)) else ["speed"]
         missing += [] if np.all(np.isfinite(joint.effort_limit)) else ["effort"]
         if missing:
@@ -80,7 +77,7 @@ def limits_missing(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "limits-empty",
-    "limits",
+    "authoring",
     "warning",
     reason="a joint whose upper limit is not above its lower one cannot move",
     cure="state the range, or make the joint fixed",
@@ -94,7 +91,7 @@ def limits_empty(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "limits-degrees",
-    "limits",
+    "authoring",
     "warning",
     reason="angles are in radians; a range of several turns is mostly a range in degrees",
     cure="divide the limits by 57.2958",
@@ -110,7 +107,7 @@ def limits_degrees(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "limits-zero-effort",
-    "limits",
+    "authoring",
     "info",
     reason="a joint that may give no effort is passive: controllers and sizing must know",
     cure="state the effort limit if the joint has a motor",
@@ -123,7 +120,7 @@ def passive(subject: Subject) -> Iterator[Found]:
 
 @rule(
     "neutral-outside",
-    "limits",
+    "authoring",
     "info",
     reason="zero is where many programs start a robot",
     cure="start from a configuration within the limits, as robot.random gives",

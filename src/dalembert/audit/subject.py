@@ -13,6 +13,8 @@ from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, Part, tool_frame
 from dalembert.robot import Robot
 
+from .headroom import HeadroomTable, headroom_table
+from .rule import NotRun
 from .shapes import Measured, measure
 
 SAMPLES = 100
@@ -62,6 +64,8 @@ class Subject:
     @cached_property
     def q(self) -> np.ndarray:
         """(samples, nq): configurations within the limits, the same in every audit."""
+        if not self.model.nv:
+            raise NotRun("no joint moves")
         return self.robot.random(np.random.default_rng(2024), self.samples)
 
     @cached_property
@@ -77,10 +81,10 @@ class Subject:
         """(samples, nv, nv) at q."""
         return self.robot.mass_matrix(self.q)
 
-    @property
-    def carried(self) -> bool:
-        """Whether gravity loads each joint by itself: not where feet stand or loops share the load."""
-        return self.model.bodies[0].joint.kind == "fixed" and not self.model.closures
+    @cached_property
+    def motors(self) -> HeadroomTable:
+        """What gravity, with the payload, asks of each motor at its worst."""
+        return headroom_table(self.loaded)
 
     @property
     def moving(self) -> tuple[Body, ...]:

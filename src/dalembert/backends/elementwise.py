@@ -6,7 +6,7 @@ numbers alone the compiled backends are faster by orders of magnitude.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,14 +14,19 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
+from dalembert.graph.calls import Called
+from dalembert.graph.repeat import Repeated
 
 
 @dataclass(frozen=True)
 class Library:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
 
+    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends.
+
     scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
     sequences and records are dicts of arrays with the passes as first axis.
+    repeat(step, state, n, going) → state: a list of arrays, step(state) at most n times while going(state) holds.
     """
 
     table: Mapping[str, Callable[..., Any]]
@@ -32,13 +37,13 @@ class Library:
     empty: Callable[[tuple[int, ...], Any], Any]
     moveaxis: Callable[[Any, int, int], Any]
     scan: Callable[..., tuple[Any, Any]]
+    repeat: Callable[..., Sequence[Any]]
+    take: Callable[[np.ndarray, Any, Any], Any]
 
 
 def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
     """As `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
-    step = (program.in_order("an array library").step if isinstance(program, Loop) else program).without_calls(
-        "an array library"
-    )
+    step = program.in_order("an array library").step if isinstance(program, Loop) else program
     sequence = program.sequence if isinstance(program, Loop) else ()
     missing = [i.name for i in step.inputs if i.name not in inputs]
     if missing:
@@ -73,17 +78,73 @@ def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n
 
 def _outputs(library: Library, function: Function, given: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, Any]:
     like = next(iter(given.values()))
-    values: dict[int, Any] = {}
-    for node in function.schedule():
-        if node.op == "const":
-            values[node.id] = library.constant(node.value, like)
-        elif node.op == "input":
-            values[node.id] = given[node.value[0]][..., node.value[1]]
-        else:
-            values[node.id] = library.table[node.op](*[values[argument.id] for argument in node.args])
+    numbers = {i.name: [given[i.name][..., k] for k in range(i.size)] for i in function.inputs}
+    values = _values(library, function, numbers, like)
     results = {}
     for output in function.outputs:
         flat = [library.broadcast(values[node.id], batch) for node in output.nodes]
         stacked = library.stack(flat) if flat else library.empty((*batch, 0), like)
         results[output.name] = stacked.reshape((*batch, *output.shape))
     return results
+
+
+def _values(library: Library, function: Function, given: Mapping[str, Sequence[Any]], like: Any) -> dict[int, Any]:
+    """The value of every node by its id (of a compound, the list of its results), given the numbers of its inputs."""
+    values: dict[int, Any] = {}
+    for node in function.schedule():
+        if node.op == "const":
+            values[node.id] = library.constant(node.value, like)
+        elif node.op == "input":
+            values[node.id] = given[node.value[0]][node.value[1]]
+        elif node.op == "compound":
+            arguments = [values[argument.id] for argument in node.args]
+            values[node.id] = COMPOUNDS[type(node.value)](library, node.value, arguments, like)
+        elif node.op == "lookup":
+            table, column = node.value
+            values[node.id] = _taken(library, table.numbers[:, column], values[node.args[0].id], like)
+        elif node.op == "result":
+            values[node.id] = values[node.args[0].id][node.value]
+        else:
+            values[node.id] = library.table[node.op](*[values[argument.id] for argument in node.args])
+    return values
+
+
+def _taken(library: Library, numbers: np.ndarray, index: Any, like: Any) -> Any:
+    """numbers[floor(index)], the first or last beyond the ends, NaN for NaN."""
+    first, last = (library.constant(x, like) for x in (0.0, len(numbers) - 1.0))
+    least, most, where = (library.table[op] for op in ("min", "max", "where"))
+    known = library.table["eq"](index, index)
+    return where(known, library.take(numbers, where(known, least(most(index, first), last), first), like), index)
+
+
+def _called(library: Library, called: Called, arguments: Sequence[Any], like: Any) -> list[Any]:
+    return _evaluated(library, called.function, arguments, like)
+
+
+def _evaluated(library: Library, function: Function, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """All outputs of a function, number by number, given its inputs number by number."""
+    ends = np.cumsum([i.size for i in function.inputs])
+    given = {i.name: arguments[end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
+    values = _values(library, function, given, like)
+    return [values[node.id] for output in function.outputs for node in output.nodes]
+
+
+def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """As the interpreter's: a lane that has settled stays as it is."""
+    batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
+    begin = [library.broadcast(x, batch) for x in arguments[: repeated.width]]
+    where, equal = library.table["where"], library.table["eq"]
+    zero, one = (library.broadcast(library.constant(x, like), batch) for x in (0.0, 1.0))
+
+    def going(state: Sequence[Any]) -> Any:
+        return equal(zero if repeated.settled is None else state[repeated.settled], zero)
+
+    def step(state: Sequence[Any]) -> list[Any]:
+        moving = going(state)
+        following = _evaluated(library, repeated.step, [*state[:-1], *arguments[repeated.width :]], like)
+        return [where(moving, new, old) for new, old in zip([*following, state[-1] + one], state, strict=True)]
+
+    return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated}

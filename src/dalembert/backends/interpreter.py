@@ -5,7 +5,7 @@ Slow and simple. Every other backend must agree with it.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,9 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.graph import Function, Loop, Scalar
 from dalembert.graph.calls import Called
 from dalembert.graph.operations import MEANING
+from dalembert.graph.repeat import Repeated
 from dalembert.graph.schedule import depth_first
+from dalembert.math.tables import taken
 
 Arrays = dict[str, np.ndarray]
 
@@ -72,8 +74,7 @@ def _row(rows: np.ndarray, at: Any) -> np.ndarray:
 
 def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any) -> dict[int, Any]:
     """Value of every node, by its id."""
-    values: dict[int, Any] = {}
-    calls: dict[int, list[Any]] = {}  # results, by the id of a call
+    values: dict[int, Any] = {}  # of a compound, the list of its results
     with np.errstate(all="ignore"):
         for node in order:
             if node.op == "const":
@@ -81,23 +82,51 @@ def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any
             elif node.op == "input":
                 name, index = node.value
                 values[node.id] = given[name][..., index]
+            elif node.op == "compound":
+                arguments = [values[a.id] for a in node.args]
+                values[node.id] = COMPOUNDS[type(node.value)](node.value, arguments, dtype)
+            elif node.op == "lookup":
+                table, column = node.value
+                numbers = table.numbers[:, column].astype(dtype)
+                values[node.id] = taken(numbers, np.asarray(values[node.args[0].id], dtype))
             elif node.op == "result":
-                called, k = node.value
-                if id(called) not in calls:
-                    calls[id(called)] = _called(called, [values[a.id] for a in called.args], dtype)
-                values[node.id] = calls[id(called)][k]
+                values[node.id] = values[node.args[0].id][node.value]
             else:
                 values[node.id] = MEANING[node.op](*[values[argument.id] for argument in node.args])
     return values
 
 
-def _called(called: Called, args: list[Any], dtype: Any) -> list[Any]:
+def _called(called: Called, arguments: list[Any], dtype: Any) -> list[Any]:
     """The results of a call, one after the other."""
-    function, flat = called.function, np.stack(np.broadcast_arrays(*args), axis=-1)
+    return _evaluated(called.function, arguments, dtype)
+
+
+def _evaluated(function: Function, arguments: list[Any], dtype: Any) -> list[Any]:
+    """All outputs of a function, number by number, given its inputs number by number."""
+    flat = np.stack(np.broadcast_arrays(*arguments), axis=-1) if arguments else np.empty(0, dtype)
     ends = np.cumsum([i.size for i in function.inputs])
     given = {i.name: flat[..., end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
     values = _values(function.schedule(), given, dtype)
     return [values[node.id] for output in function.outputs for node in output.nodes]
+
+
+def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]:
+    """The state after the last pass of each lane, which then stays as it is, and how many passes it has made."""
+    every = np.broadcast_arrays(*arguments)
+    state, outside = list(every[: repeated.width]), every[repeated.width :]
+    going, passes = np.ones(state[0].shape, bool), np.zeros(state[0].shape, dtype)
+    for _ in range(repeated.times):
+        if repeated.settled is not None:
+            going = state[repeated.settled] == 0
+        if not going.any():
+            break
+        following = _evaluated(repeated.step, [*state, *outside], dtype)
+        state = [np.where(going, new, old) for new, old in zip(following, state, strict=True)]
+        passes = passes + going
+    return [*state, passes]
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated}
 
 
 def _outputs(function: Function, values: Mapping[int, Any], batch: tuple[int, ...], dtype: Any) -> Arrays:

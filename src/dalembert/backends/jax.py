@@ -1,4 +1,8 @@
-"""A traced function as jax.numpy operations: jit, vmap, grad and the rest of JAX see through it."""
+"""A traced function as jax.numpy operations: jit, vmap, grad and the rest of JAX see through it.
+
+A repetition is a jax.lax.while_loop, which JAX differentiates forwards only (jvp, jacfwd); in reverse, trace the
+function with `graph.vjp` instead.
+"""
 
 from __future__ import annotations
 
@@ -31,10 +35,19 @@ def _library() -> Library:
     def scan(step: Any, state: Any, rows: Any, n: int) -> tuple[Any, Any]:
         return jax.lax.scan(step, state, rows, length=n)
 
+    def repeat(step: Any, state: Any, n: int, going: Any) -> Any:
+        def more(carried: Any) -> Any:
+            return (carried[0] < n) & going(carried[1])
+
+        return jax.lax.while_loop(more, lambda carried: (carried[0] + 1, step(carried[1])), (0, state))[1]
+
     return Library(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
-            **{op: getattr(jnp, op) for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "sign", "where")},
+            **{
+                op: getattr(jnp, op)
+                for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "sign", "floor", "where")
+            },
             "div": operator.truediv,
             "atan2": jnp.arctan2,
             "min": jnp.minimum,
@@ -50,4 +63,6 @@ def _library() -> Library:
         empty=lambda shape, like: jnp.empty(shape, like.dtype),
         moveaxis=jnp.moveaxis,
         scan=scan,
+        repeat=repeat,
+        take=lambda numbers, index, like: jnp.asarray(numbers, like.dtype)[index.astype(int)],
     )

@@ -37,10 +37,20 @@ def _library() -> Library:
             records.append(made)
         return state, {name: torch.stack([made[name] for made in records]) for name in records[0]}
 
+    def repeat(step: Any, state: Any, n: int, going: Any) -> Any:
+        for _ in range(n):
+            if not going(state):
+                break
+            state = step(state)
+        return state
+
     return Library(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
-            **{op: getattr(torch, op) for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "where", "atan2")},
+            **{
+                op: getattr(torch, op)
+                for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "floor", "where", "atan2")
+            },
             "div": operator.truediv,
             "sign": sign,
             "min": torch.minimum,
@@ -56,4 +66,6 @@ def _library() -> Library:
         empty=lambda shape, like: torch.empty(shape, dtype=like.dtype, device=like.device),
         moveaxis=torch.moveaxis,
         scan=scan,
+        repeat=repeat,
+        take=lambda numbers, index, like: torch.tensor(numbers, dtype=like.dtype, device=like.device)[index.long()],
     )

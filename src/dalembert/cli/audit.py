@@ -5,16 +5,18 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Annotated
 
+import numpy as np
 import typer
 from rich.markup import escape
 
-from dalembert.audit import Audit, read_suppressions
+from dalembert.audit import Audit, Headroom, read_suppressions
 from dalembert.errors import unknown
 from dalembert.files import write_text
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
+STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
 FAIL = ("error", "warning", "never")
 
 
@@ -30,7 +32,9 @@ def run(
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
-    fail_on: Annotated[str, typer.Option(help="Exit with 1 on: error, warning, never.")] = "error",
+    fail_on: Annotated[
+        str, typer.Option(help="Exit with 1 on: error (or a rule that could not run), warning, never.")
+    ] = "error",
     as_json: Json = False,
 ) -> int:
     """Check structure, limits, inertia, laws and motors; exit code 1 when something is wrong.
@@ -51,8 +55,8 @@ def run(
         print(audit.json())
     else:
         show(audit)
-    failed = audit.count("error") + (audit.count("warning") if fail_on == "warning" else 0)
-    return int(fail_on != "never" and failed > 0)
+    failed = not audit.ok or (fail_on == "warning" and audit.count("warning") > 0)
+    return int(fail_on != "never" and failed)
 
 
 def show(audit: Audit) -> None:
@@ -68,9 +72,18 @@ def show(audit: Audit) -> None:
         note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:
-        rows = [(row.joint, row.gravity, row.limit, f"{row.ratio:.2f}") for row in audit.headroom if row.gravity > 1e-9]
+        rows = [(row.joint, row.gravity, *_limit(row)) for row in audit.headroom if row.gravity > 1e-9]
         out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
-    counts = ", ".join(f"{audit.count(s)} {s if s == 'info' else s + 's'}" for s in COLORS)
-    out.print(
-        f"\n[bold]{escape(audit.robot)}: score {audit.score} of 100[/bold], {counts}, {len(audit.passed)} rules passed"
-    )
+    if len(audit.rules) > 1:
+        out.print("\n[italic]The twelve steps[/italic]")
+        for verdict in audit.steps:
+            color = STATUS[verdict.status]
+            number, _, text = str(verdict).partition(f"{verdict.title}: {verdict.status}")
+            out.print(f"{number}{verdict.title}: [{color}]{verdict.status}[/{color}]{escape(text)}")
+    for item in audit.blocked:
+        out.print(f"[red]not run[/red] {escape(item.rule)}, because {escape(item.because)}")
+    out.print(f"\n[bold]{escape(audit.robot)}[/bold]: {audit.summary()}")
+
+
+def _limit(row: Headroom) -> tuple[str, str]:
+    return (f"{row.limit:.4g}", f"{row.ratio:.2f}") if np.isfinite(row.limit) else ("not stated", "")

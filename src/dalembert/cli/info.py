@@ -15,7 +15,6 @@ from dalembert.robot import Robot
 from .common import Arguments, Base, Json, Mimic, Source, Strict, console, number, open_robot, print_json, table
 
 EFFECTS = ("damping", "friction", "armature", "stiffness")
-TURNING = ("revolute", "continuous", "universal", "screw")
 
 
 def run(
@@ -61,7 +60,7 @@ def _summary(robot: Robot) -> str:
 
 
 def _joint(joint: JointInfo) -> tuple[str, ...]:
-    unit, scale = ("°", 180 / np.pi) if joint.kind in TURNING else (" m", 1.0)
+    unit, scale = ("°", 180 / np.pi) if set(joint.units) == {"rad"} else (" m", 1.0)
     one = joint.lower.size == 1
     span = f"{_limit(joint.lower[0] * scale)} … {_limit(joint.upper[0] * scale)}{unit}" if one else ""
     follows = f" (follows {joint.leader})" if joint.leader else ""

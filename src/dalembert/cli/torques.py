@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from dalembert.logs import read_trajectory, write_trajectory
-from dalembert.report.motion import caveats, standard_motion
+from dalembert.sizing import efforts, standard_motion
 from dalembert.tables import FORMATS
 
 from .common import (
@@ -51,26 +51,30 @@ def run(
     made = open_robot(robot, base, mimic=mimic, arg=arg)
     loaded, carrier = with_payload(made, payload, frame)
     motion = read_trajectory(trajectory, made) if trajectory else standard_motion(made)
-    tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
-    held = loaded.gravity(motion.q)
-    rows = [_row(name, motion.v[:, k], tau[:, k], held[:, k]) for k, name in enumerate(made.model.freedom_names)]
+    measured = motion.tau
+    motion, tau, held, driven, notes = efforts(loaded, motion)
+    rows = [
+        _row(name, motion.v[:, k], tau[:, k], held[:, k])
+        for k, name in enumerate(made.model.freedom_names)
+        if driven is None or name in driven
+    ]
     if out is not None:
         write_trajectory(out, made, replace(motion, tau=tau))
     if as_json:
         load = {"payload": payload, "frame": carrier}
-        print_json({"robot": made.name, **load, "log": [*motion.log, *caveats(made)], "joints": rows})
+        print_json({"robot": made.name, **load, "log": [*motion.log, *notes], "joints": rows})
         return 0
     screen = console()
     held_load = (f"{payload:g} kg at frame '{carrier}'",) if payload else ()
-    for note in (motion.title, *held_load, *motion.log, *caveats(made)):
+    for note in (motion.title, *held_load, *motion.log, *notes):
         screen.print(f"note: {note}", markup=False)
     heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
     title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
     keys = ("joint", "peak", "rms", "gravity", "speed", "power")
     screen.print(table(title, heads, [[row[key] for key in keys] for row in rows], 5))
-    if motion.tau is not None:
-        size = np.maximum(np.linalg.norm(motion.tau, axis=0), 1e-12)
-        error = 100 * np.median(np.linalg.norm(motion.tau - tau, axis=0) / size)
+    if measured is not None:
+        size = np.maximum(np.linalg.norm(measured, axis=0), 1e-12)
+        error = 100 * np.median(np.linalg.norm(measured - tau, axis=0) / size)
         screen.print(f"against the efforts in the file: RMS error {error:.3g} % (median of the joints)")
     if out is not None:
         screen.print(f"written to {out}", markup=False)

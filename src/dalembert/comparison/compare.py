@@ -14,7 +14,8 @@ import numpy as np
 
 from dalembert.algorithms import energy, gravity, mass_matrix, poses, rnea
 from dalembert.errors import DalembertError
-from dalembert.model import Body, Closure, Coupled, Frame, Joint, Model
+from dalembert.model import Body, Closure, Frame, Joint, Model
+from dalembert.model.joints import Continuous, Revolute
 from dalembert.spatial import Inertia, Pose
 
 from .matching import Map, Pair, alone, base_shift, matched_joints, matched_names
@@ -135,8 +136,8 @@ def _robots(a: Model, b: Model, tolerance: float) -> Iterator[Difference]:
 def _joints(pair: Pair, tolerance: float) -> Iterator[Difference]:
     """Kind, limits and effects of one joint; of a follower in its own coordinate."""
     name = pair.a.joint.name
-    laws = [(j.leader, j.ratio, j.offset) if isinstance(j, Coupled) else None for j in (pair.a.joint, pair.b.joint)]
-    x, y = (j.joint if isinstance(j, Coupled) else j for j in (pair.a.joint, pair.b.joint))
+    laws = [joint.mimic for joint in (pair.a.joint, pair.b.joint)]
+    x, y = pair.a.joint.uncoupled, pair.b.joint.uncoupled
     if (laws[0] is None) != (laws[1] is None):
         yield Difference("joint", name, "follows", laws[0], laws[1], np.inf)
     elif laws[0] is not None and laws[1] is not None:
@@ -151,9 +152,9 @@ def _joints(pair: Pair, tolerance: float) -> Iterator[Difference]:
 
 
 def _kind(joint: Joint) -> str:
-    """Revolute joints without limits are continuous ones."""
+    """Its kind; revolute joints without limits are continuous ones."""
     unlimited = not np.any(np.isfinite([*joint.lower, *joint.upper]))
-    return "continuous" if joint.kind == "revolute" and unlimited else joint.kind
+    return Continuous.kind if type(joint) is Revolute and unlimited else joint.kind
 
 
 def _twists(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]:
@@ -174,9 +175,7 @@ def _twists(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]
 
 def _twist(body: Body, q: np.ndarray, X: Pose) -> tuple[np.ndarray, np.ndarray]:
     """S (6, nv) of a joint in its own coordinate, at the world's origin along its axes, and so in the parent body."""
-    S = body.joint.subspace(q[body.q])
-    if isinstance(body.joint, Coupled):
-        S = S / body.joint.ratio
+    S = body.joint.uncoupled.subspace(body.joint.coordinate(q[body.q]))
     return _moved(X, S), _moved(_carried(body, q), S)
 
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from dalembert.algorithms import neutral, poses
 from dalembert.errors import unknown
-from dalembert.model import Body, Coupled, Model, plan
+from dalembert.model import Body, Model, plan
 from dalembert.model.assembly import WORLD
+from dalembert.model.joints import Free
 from dalembert.spatial import Pose, so3
 
 
@@ -42,7 +43,7 @@ def alone(model: Model, other: Model) -> Model:
     base, carried = model.bodies[0], model.children(0)
     if base.name != WORLD or base.joint.nv or not other.bodies[0].joint.nv or len(carried) != 1:
         return model
-    if model.bodies[carried[0]].joint.kind != "free":
+    if not isinstance(model.bodies[carried[0]].joint, Free):
         return model
     drawn, robot = plan(model), model.bodies[carried[0]].name
     ground = {frame.name for frame in model.frames if frame.body == 0}
@@ -95,12 +96,12 @@ class Map:
     def __init__(self, a: Model, b: Model, pairs: list[Pair], shift: Pose) -> None:
         self.a, self.b, self.pairs, self.shift = a, b, pairs, shift
         self.T = np.zeros((b.nv, a.nv))
-        self._led = [pair for pair in pairs if not isinstance(pair.b.joint, Coupled)]
+        self._led = [pair for pair in pairs if pair.b.joint.mimic is None]
         for x, y in self._led:
             if x.index == 0 and y.index == 0:
                 self.T[y.v, x.v] = shift.inverse().adjoint()
             else:
-                self.T[y.v, x.v] = x.joint.ratio if isinstance(x.joint, Coupled) else np.eye(x.joint.nv)
+                self.T[y.v, x.v] = np.eye(x.joint.nv) if x.joint.mimic is None else x.joint.mimic.ratio
         self.rows = np.flatnonzero(np.any(self.T, axis=0))
 
     def states(self, rng: np.random.Generator) -> tuple[tuple[np.ndarray, ...], tuple[np.ndarray, ...]]:
@@ -119,7 +120,7 @@ class Map:
         """Configuration of b."""
         out = np.array(neutral(self.b))
         for x, y in self._led:
-            out[y.q] = x.joint.coordinate(q[x.q]) if isinstance(x.joint, Coupled) else q[x.q]
+            out[y.q] = x.joint.coordinate(q[x.q])
         base = self.b.bodies[0]
         if base.joint.nv:
             X = base.placement.inverse() @ poses(self.a, q)[0] @ self.shift

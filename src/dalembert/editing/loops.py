@@ -49,7 +49,7 @@ def _end(plan: Plan, name: str, X: Pose) -> tuple[str, Pose]:
     place = plan.place(name, "closure")
     name, X = place.link, place.placement @ X
     link = plan.links[name]
-    while link.joint.kind == "fixed":
+    while not link.joint.nv:
         X = link.placement @ X
         if link.name == plan.base.name:
             return WORLD, X

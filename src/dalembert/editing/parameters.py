@@ -9,14 +9,14 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Plan
-from dalembert.model.builder import inertia_from, placement_from, vector
+from dalembert.model.builder import inertia_from, joint_type, placement_from, vector
 from dalembert.model.coupling import stated
 from dalembert.model.joints import KINDS, Joint
 from dalembert.spatial import Pose
 
 from .change import Change
 
-MOVING = {"axis", "axis2", "pitch", "kind", "mimic"}  # what changes how a joint moves
+EFFECTS = {field.name for field in fields(Joint)}  # what all joints have, and does not change how they move
 
 
 def set_inertia(plan: Plan, name: str, mass: Any, com: Any, inertia: Any) -> Change:
@@ -57,7 +57,7 @@ def set_joint(plan: Plan, name: str, values: dict[str, Any]) -> Change:
     elif mimic != "as it is":
         plan.mimics[name] = stated(mimic, f"set_joint: joint {name!r}")
     told = ", ".join(f"{field} = {np.array(value).tolist()}" for field, value in values.items())
-    moves_alike = not MOVING & values.keys()
+    moves_alike = values.keys() <= EFFECTS
     return Change(
         plan,
         f"joint {name!r}: {told}",
@@ -67,18 +67,20 @@ def set_joint(plan: Plan, name: str, values: dict[str, Any]) -> Change:
     )
 
 
-def _of_kind(joint: Joint, kind: str) -> Joint:
+def _of_kind(joint: Joint, kind: str | type[Joint]) -> Joint:
     """The joint as another type with as many coordinates; its parameters are kept, limits where the type has them."""
-    if kind == joint.kind:
+    if kind in (joint.kind, type(joint)):
         return joint
-    if kind not in KINDS or (KINDS[kind].nq, KINDS[kind].nv) != (joint.nq, joint.nv):
-        alike = [name for name, other in KINDS.items() if (other.nq, other.nv) == (joint.nq, joint.nv)]
-        raise unknown("kind", kind, alike, f"set_joint: the {joint.kind} joint {joint.name!r}")
-    wanted = {field.name for field in fields(KINDS[kind])} & {field.name for field in fields(joint)}
-    kept = {field: getattr(joint, field) for field in wanted}
-    if kind == "continuous":
+    where = f"set_joint: the {joint.kind} joint {joint.name!r}"
+    alike = {name: other for name, other in KINDS.items() if (other.nq, other.nv) == (joint.nq, joint.nv)}
+    wanted = joint_type(kind, alike, where)
+    if (wanted.nq, wanted.nv) != (joint.nq, joint.nv):
+        raise DalembertError(f"{where} has {joint.nq} coordinates, and a {wanted.kind} joint has {wanted.nq}")
+    common = {field.name for field in fields(wanted)} & {field.name for field in fields(joint)}
+    kept = {field: getattr(joint, field) for field in common}
+    if not wanted.limited:
         kept |= {"lower": None, "upper": None}
-    return KINDS[kind](**kept)
+    return wanted(**kept)
 
 
 def set_placement(plan: Plan, name: str, xyz: Any, rpy: Any, placement: Pose | None) -> Change:

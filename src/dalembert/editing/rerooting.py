@@ -13,8 +13,8 @@ from dalembert.algorithms import neutral
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model, Plan
 from dalembert.model.assembly import Link
-from dalembert.model.joints import Ball, Fixed, Free, Joint, Planar, Universal
-from dalembert.model.joints.joint import AxisJoint, snapped
+from dalembert.model.joints import Fixed, Free, Joint
+from dalembert.model.joints.joint import snapped
 from dalembert.spatial import Inertia, Pose, so3
 
 from .change import WORLD, Change, State, shared_states
@@ -23,18 +23,16 @@ from .locking import configuration, held_link
 from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
-ISOTROPIC = 1e-12  # relative: numbers that count as equal
-OTHER_COORDINATES = (Ball, Free, Planar, Universal)  # joints that have other coordinates when run backwards
-
 
 def set_base(plan: Plan, kind: str, at: Any) -> Change:
     """The base "fixed" where it is (a free one: at the configuration `at`), or "free" to move from there."""
     if kind not in ("fixed", "free"):
         raise unknown("base", kind, ("fixed", "free"), "base")
     base = plan.base
-    if at is not None and not (kind == "fixed" and base.joint.kind == "free"):
+    floating = base.joint.nv > 0
+    if at is not None and not (kind == "fixed" and floating):
         raise DalembertError("base: a configuration is only for a base that was free and is to be fixed")
-    if base.joint.kind == kind:
+    if floating == (kind == "free"):
         return Change(plan, f"base {kind}", "it was so already")
     if kind == "fixed":
         q = base.joint.neutral() if at is None else configuration(base.joint, at, "base")
@@ -59,7 +57,7 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
         path.append(plan.links[plan.mount(path[-1])])
     rigid = rigid_closures(plan)
     in_mount = {one.name: _in_mount(plan, one) for one in path[:-1]}
-    if base.joint.kind == "free":
+    if base.joint.nv:
         root_joint, placement = base.joint, base.placement
         if np.any([base.joint.armature, base.joint.damping, base.joint.friction, base.joint.stiffness]):
             raise DalembertError(
@@ -81,7 +79,7 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
         renamed(plan, names, {})
         plan.places.setdefault(names[WORLD], None)
     dropped = settle_closures(plan, rigid, "reroot")
-    swapped = [one.joint.name for one in path[:-1] if isinstance(one.joint, OTHER_COORDINATES)]
+    swapped = [one.joint.name for one in path[:-1] if not one.joint.keeps_coordinates]
     turned = [one.joint.name for one in path[:-1] if one.joint.nv and one.joint.name not in swapped]
     action = f"joints run through backwards, with their coordinates as they were: {', '.join(turned) or 'none'}"
     if swapped:
@@ -94,80 +92,6 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
     return change
 
 
-def inverse(joint: Joint) -> Joint:
-    """The joint with parent and child exchanged, its pose the inverse. Raises where its type has no such joint.
-
-    One axis turns round for revolute, continuous, prismatic, screw and cylindrical joints: q and v stay. The others
-    have the coordinates `inverse_state` tells.
-    """
-    if isinstance(joint, Universal):
-        values = {field: getattr(joint, field)[::-1] for field in _FIELDS}
-        return replace(joint, axis=-joint.axis2, axis2=-joint.axis, **values)
-    if isinstance(joint, (Ball, Free)):
-        _demand_plain(joint)
-        return replace(joint, rest=inverse_state(joint, joint.rest, np.zeros(joint.nv))[0])
-    if isinstance(joint, Planar):
-        sliding = [getattr(joint, field)[:2] for field in ("armature", "damping", "friction", "stiffness")]
-        limits = [getattr(joint, field)[:2] for field in ("lower", "upper", "velocity_limit", "effort_limit")]
-        if np.any(sliding) or np.any(np.isfinite(limits)):
-            raise _not_closed(joint, "armature, damping, friction, springs or limits along x and y")
-        return replace(joint, axis=-joint.axis, rest=inverse_state(joint, joint.rest, np.zeros(3))[0])
-    assert isinstance(joint, AxisJoint)
-    return replace(joint, axis=-joint.axis)
-
-
-def inverse_state(joint: Joint, q: np.ndarray, v: np.ndarray) -> State:
-    """(q', v') of the inverse joint for (q, v) of the joint: the same motion."""
-    if isinstance(joint, Universal):
-        return q[::-1], v[::-1]
-    if isinstance(joint, Ball):
-        return so3.quaternion_conjugate(q), -(joint.pose(q).R @ v)
-    if isinstance(joint, Free):
-        X = joint.pose(q)
-        return np.concatenate([X.inverse().p, so3.quaternion_conjugate(q[3:])]), -X.motion(v)
-    if isinstance(joint, Planar):
-        x, y = joint.basis()
-        back = replace(joint, axis=-joint.axis, lower=None, upper=None, rest=None)
-        B = np.stack(back.basis())  # the other way round: x as it was, y turned over
-        R = joint.pose(q).R
-        slide = x * q[0] + y * q[1]
-        rate = x * v[0] + y * v[1] - v[2] * np.cross(joint.axis, slide)
-        return np.array([*(-B @ (R.T @ slide)), q[2]]), np.array([*(-B @ (R.T @ rate)), v[2]])
-    return q, v
-
-
-_FIELDS = (
-    "armature",
-    "damping",
-    "friction",
-    "stiffness",
-    "rest",
-    "lower",
-    "upper",
-    "velocity_limit",
-    "effort_limit",
-)
-
-
-def _demand_plain(joint: Joint) -> None:
-    """A rotation given by a quaternion can be run backwards only if it is the same about all axes."""
-    for field in ("armature", "damping"):
-        turning, sliding = np.split(getattr(joint, field), [3])
-        if np.ptp(turning) > ISOTROPIC * np.max(turning) or np.any(sliding):
-            raise _not_closed(joint, f"{field} {getattr(joint, field).tolist()}, unequal about its axes or along them")
-    if np.any(joint.friction):
-        raise _not_closed(joint, f"friction {joint.friction.tolist()} along the axes of one of its bodies")
-    if np.any(np.isfinite([joint.velocity_limit, joint.effort_limit])):
-        raise _not_closed(joint, "limits of speed or effort along the axes of one of its bodies")
-
-
-def _not_closed(joint: Joint, what: str) -> DalembertError:
-    return DalembertError(
-        f"reroot: joint {joint.name!r} is {joint.kind} and has {what}, which no {joint.kind} joint has that is run "
-        "through backwards: set these to 0 (or None) with set_joint, or lock the joint"
-    )
-
-
 def _left_out(closures: list[str]) -> str:
     return f"; left out, since it holds by itself now: {', '.join(closures)}" if closures else ""
 
@@ -177,7 +101,7 @@ def _hung(plan: Plan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
     X_JP = _tidy(X_PJ.inverse())
     if not child.joint.nv:
         return [replace(parent, parent=child.name, placement=X_JP, joint=Fixed(name=child.joint.name), mount="")]
-    joint = inverse(child.joint)
+    joint = child.joint.reversed()
     if not np.any(X_PJ.matrix() - np.eye(4)):
         return [replace(parent, parent=child.name, placement=X_JP, joint=joint, mount="")]
     # The body frame of the moved link must lie in the joint, and its own frame must stay where it is: a bare link
@@ -213,9 +137,9 @@ def _pairing(turned: list[Joint], root: str) -> Callable[[Model, Model, np.rando
         (q0, v0), (q1, v1) = shared_states(before, after, rng)
         for joint in turned:
             new = after.joint(joint.name)
-            if isinstance(joint, OTHER_COORDINATES):
+            if not joint.keeps_coordinates:
                 old = before.joint(joint.name)
-                q1[new.q], v1[new.v] = inverse_state(joint, q0[old.q], v0[old.v])
+                q1[new.q], v1[new.v] = joint.reversed_state(q0[old.q], v0[old.v])
         base = after.bodies[0]
         if base.joint.nv:
             there = links_at(before, q0, v0)[root]

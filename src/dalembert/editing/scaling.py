@@ -21,21 +21,12 @@ from dalembert.spatial import Inertia, Pose
 
 from .change import Change, State, shared_states
 
-# entries of q and of v that are lengths, by joint type; all others are angles or quaternions
-LENGTHS: dict[str, tuple[tuple[int, ...], tuple[int, ...]]] = {
-    "prismatic": ((0,), (0,)),
-    "cylindrical": ((1,), (1,)),
-    "planar": ((0, 1), (0, 1)),
-    "free": ((0, 1, 2), (3, 4, 5)),
-}
 AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are no lengths
 
 
 def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     """The power of length in each entry of q (nq,) and of v (nv,): 1 for lengths, 0 for angles."""
-    q, v = np.zeros(joint.nq), np.zeros(joint.nv)
-    in_q, in_v = LENGTHS.get(joint.kind, ((), ()))
-    q[list(in_q)], v[list(in_v)] = 1.0, 1.0
+    q, v = (np.array([float(unit == "m") for unit in units]) for units in (joint.coordinate_units, joint.units))
     return q, v
 
 
@@ -117,8 +108,9 @@ def _scaled_joint(joint: Joint, length: float, mass: float) -> Joint:
         "lower": joint.lower * length**q,
         "upper": joint.upper * length**q,
     }
-    if joint.kind == "screw":
-        values["pitch"] = joint.pitch * length  # type: ignore[attr-defined]
+    for field in fields(joint):
+        if power_of_length := field.metadata.get("length"):
+            values[field.name] = getattr(joint, field.name) * length**power_of_length
     return replace(joint, **values)
 
 

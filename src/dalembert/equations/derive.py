@@ -68,7 +68,7 @@ def _check(rename: Mapping[str, str], known: list[str]) -> None:
 
 def _coordinates(model: Model, sizes: Mapping[str, int]) -> dict[tuple[str, int], str]:
     """Input (name, index) → the usual name of its symbol; those of motion always, others as the quantity has them."""
-    flat, made = model.nq == model.nv, {}
+    flat, made = model.flat, {}
     for name, size in ({"q": model.nq, "v": model.nv, "a": model.nv} | dict(sizes)).items():
         for k in range(size):
             if name in RATES and flat:

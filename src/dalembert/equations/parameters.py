@@ -19,7 +19,7 @@ from dalembert.errors import DalembertError
 from dalembert.functions import CATALOGUE
 from dalembert.functions.live import GROUPS, checked
 from dalembert.graph import trace
-from dalembert.model import Body, Coupled, Frame, Model
+from dalembert.model import Body, Frame, Model
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia, Pose
 
@@ -113,12 +113,12 @@ def _inertia(make: Make, body: Body) -> Inertia:
 
 def _field(make: Make, body: Body, field: str) -> np.ndarray:
     family, turning, sliding, meaning = FIELDS[field]
-    own = body.joint.joint if isinstance(body.joint, Coupled) else body.joint
-    values = getattr(own, field)
+    joint = body.joint.uncoupled
+    values = getattr(joint, field)
     out = np.zeros(body.joint.nv, object)
-    unit = sliding if own.kind == "prismatic" else turning
     for k, x in enumerate(values):
         if x:
+            unit = sliding if joint.units[k] == "m" else turning
             component = "" if len(values) == 1 else "xyzabc"[k]
             out[k] = make(Entry(f"{family}_{body.index}", component, float(x), unit, f"{meaning} of {body.joint.name}"))
     return out

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dalembert.model import Body, Coupled, Joint, Model, Part
+from dalembert.model import Body, Joint, Model, Part
 from dalembert.solids.properties import plain_solid
 from dalembert.spatial import Inertia
 from dalembert.spatial.so3 import skew
@@ -91,7 +91,7 @@ def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
         _report_lengths(ledger, model, offsets, parts, centres, where)
     at_origin = np.array([np.trace(part.inertia.I) for part in parts], float)
     trace = at_origin - 2.0 * mass * centres**2  # about the centre of mass
-    held = len(model.bodies[0].parts) if model.bodies[0].joint.kind == "fixed" else 0  # parts that never move
+    held = len(model.bodies[0].parts) if not model.floating else 0  # parts that never move
     wide = {}
     for part, m, t in list(zip(parts, mass.tolist(), trace.tolist(), strict=True))[held:]:
         if m > 0.0 and t > 2.0 * m * POINT**2:
@@ -130,7 +130,7 @@ def report_massless(ledger: Ledger, model: Model, where: Places) -> None:
 
 def _own(body: Body) -> Joint:
     """The body's joint in its own coordinate, whether or not it follows another one."""
-    return body.joint.joint if isinstance(body.joint, Coupled) else body.joint
+    return body.joint.uncoupled
 
 
 def _report_lengths(
@@ -154,15 +154,14 @@ def _above(lengths: np.ndarray) -> list[int]:
 
 
 def _report_limits(ledger: Ledger, body: Body, where: Places) -> None:
-    """±180 is no range of a revolute joint in radians."""
+    """±180 is no range of an angle in radians."""
     joint = _own(body)
-    if joint.kind != "revolute":
-        return
-    bounds = [float(joint.lower[0]), float(joint.upper[0])]
-    largest = max(abs(bound) for bound in bounds)
-    if TURNS < largest <= 720.0 and all(bound.is_integer() for bound in bounds) and math.log10(largest) % 1.0:
-        what = f"limits of the revolute joint '{joint.name}' are {bounds[0]:g} and {bounds[1]:g} rad"
-        ledger.warning(where(joint.name), f"{what}; likely cause: degrees, expected radians", KEPT)
+    for place in joint.turns:
+        bounds = [float(joint.lower[place]), float(joint.upper[place])]
+        largest = max(abs(bound) for bound in bounds)
+        if TURNS < largest <= 720.0 and all(bound.is_integer() for bound in bounds) and math.log10(largest) % 1.0:
+            what = f"limits of the {joint.kind} joint '{joint.name}' are {bounds[0]:g} and {bounds[1]:g} rad"
+            ledger.warning(where(joint.name), f"{what}; likely cause: degrees, expected radians", KEPT)
 
 
 def _slip(part: Part, mass: float, k: float, reach: float, total: float) -> tuple[bool, str]:

@@ -27,7 +27,7 @@ from . import (
 from .quantity import Quantity, Variant, definition, quantity
 
 if TYPE_CHECKING:
-    from dalembert.compile import Call
+    from dalembert.execute import Call
     from dalembert.robot import Robot
 
 FAMILIES = (

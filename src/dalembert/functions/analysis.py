@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import matrix_exponential
-from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
+from dalembert.execute import is_single, real_array
 from dalembert.interop import on_host
 from dalembert.model import Model
 

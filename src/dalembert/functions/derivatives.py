@@ -106,7 +106,7 @@ def passivity_residual(robot: Robot, q: Configuration, v: Tangent, **keywords: U
 
 def _no_symbols(model: Model) -> str | None:
     for body in model.bodies:
-        if body.joint.nq != body.joint.nv:
+        if not body.joint.flat:
             return (
                 f"joint {body.joint.name!r} is {body.joint.kind}, whose velocity is not the rate of coordinates; "
                 "coriolis_matrix has no such limit"

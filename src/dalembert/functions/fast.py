@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import is_single
 from dalembert.errors import DalembertError
+from dalembert.execute import is_single
 
 DOUBLE = np.dtype(np.float64)
 
@@ -86,7 +86,7 @@ def with_defaults(
 def documented(method: Callable[..., Any]) -> str:
     """Signature and text of a method in the form that a builtin carries: without annotations, all keywords listed."""
     parameters = [p for p in list(inspect.signature(method).parameters.values())[1:] if p.kind is not p.VAR_KEYWORD]
-    shared = {"out": None, "threads": None, "check": True}
+    shared = {"out": None, "threads": None, "check": True, "backend": None}
     keywords = [inspect.Parameter(n, inspect.Parameter.KEYWORD_ONLY, default=d) for n, d in shared.items()]
     signature = inspect.Signature([p.replace(annotation=p.empty) for p in (*parameters, *keywords)])
     return f"{signature}\n--\n\n{method.__doc__}"

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import FLOATS, Call, sources, state_place, states
 from dalembert.errors import DalembertError
+from dalembert.execute import FLOATS, Call, state_place, states
 from dalembert.graph import trace
 from dalembert.math import abs as absolute
 from dalembert.model import Model
@@ -25,9 +25,8 @@ def function_call(model: Model, name: str, sizes: dict[str, int], compute: Calla
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, {argument: named[argument] for argument in configurations})
 
-    identity = f"{sources()} {traced.fingerprint()}"
-    shapes = [o.shape for o in traced.outputs]
-    return Call(name, f"robot {model.name!r}", identity, sizes, shapes, lambda: traced, explain)
+    shapes = {o.name: o.shape for o in traced.outputs}
+    return Call(name, f"robot {model.name!r}", None, sizes, shapes, lambda: traced, explain)
 
 
 def quaternion_guards(
@@ -45,12 +44,7 @@ def quaternion_guards(
 
 def quaternions(model: Model, configurations: Mapping[str, np.ndarray]) -> list[tuple[str, np.ndarray]]:
     """(joint name, quaternion (…, 4)) of every configuration (…, nq)."""
-    return [
-        (body.joint.name, q[..., body.q][..., -4:])
-        for q in configurations.values()
-        for body in model.bodies
-        if body.joint.nq > body.joint.nv
-    ]
+    return [(joint, q[..., places]) for q in configurations.values() for joint, places in model.quaternions]
 
 
 def check_quaternions(model: Model, name: str, configurations: Mapping[str, np.ndarray], unit: bool = True) -> None:

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError
+from dalembert.execute import is_single, real_array
 
 from .configurations import difference, integrate, normalize
 from .dynamics import open_tree
@@ -260,9 +260,9 @@ class _Search:
         """Least distance (n,) of the coordinates of q (n, nq) to their limits, inf without."""
         rooms = [np.full((len(q), 1), np.inf)]
         for body in self.model.bodies:
-            if body.joint.nq == body.joint.nv:
-                x = q[:, body.q]
-                rooms += [x - self.lower[body.v], self.upper[body.v] - x]
+            for i, k, _ in body.joint.lines:
+                x, place = q[:, body.q.start + i, None], body.v.start + k
+                rooms += [x - self.lower[place], self.upper[place] - x]
         return np.min(np.concatenate(rooms, axis=1), axis=1)
 
 
@@ -270,7 +270,8 @@ def _limits(model: Any) -> tuple[np.ndarray, np.ndarray]:
     """Limits (nv,) of the coordinates, infinite for quaternion joints."""
     lower, upper = np.full(model.nv, -np.inf), np.full(model.nv, np.inf)
     for body in model.bodies:
-        if body.joint.nq == body.joint.nv:
-            lower[body.v] = np.maximum(lower[body.v], body.joint.lower)
-            upper[body.v] = np.minimum(upper[body.v], body.joint.upper)
+        for i, k, _ in body.joint.lines:
+            place = body.v.start + k
+            lower[place] = max(lower[place], body.joint.lower[i])
+            upper[place] = min(upper[place], body.joint.upper[i])
     return lower, upper

@@ -15,8 +15,8 @@ from typing import Annotated, Any, ClassVar
 import numpy as np
 
 from dalembert.algorithms import constraint_count
-from dalembert.compile import is_single, is_traced, real_array
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import is_single, is_traced, real_array
 from dalembert.interop import is_foreign
 from dalembert.model import Model
 

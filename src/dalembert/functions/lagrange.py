@@ -21,7 +21,6 @@ from dalembert.algorithms.passive import armature, dissipation
 from dalembert.algorithms.tensors import mirror
 from dalembert.graph import gradient, jacobian
 from dalembert.model import Model
-from dalembert.spatial import cross_force
 
 from .structure import Wrench
 from .tangent import differentiated, new_inputs, pulled, pushed
@@ -41,12 +40,11 @@ def _inverse_dynamics(
 
 
 def _turning(model: Model, v: np.ndarray, p: np.ndarray) -> np.ndarray:
-    """[v, p] (nv,) of joints whose velocities are twists in the axes of the body: S picks rows of the unit matrix."""
+    """[v, p] (nv,), from the bracket of each joint's velocities: zero where they are rates of coordinates."""
     turning = np.zeros(model.nv, object)
     for body in model.bodies:
-        if body.joint.nq != body.joint.nv:
-            S = body.joint.subspace(body.joint.neutral())
-            turning[body.v] = S.T @ cross_force(S @ v[body.v], S @ p[body.v])
+        if not body.joint.flat:
+            turning[body.v] = body.joint.displacement_rate(v[body.v]).T @ p[body.v]
     return turning
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Coupled, Joint, Model
+from dalembert.model import Model
 from dalembert.spatial import Inertia, Pose, so3
 
 
@@ -37,12 +37,8 @@ def _put_inertia(model: Model, x: np.ndarray) -> Model:
     )
 
 
-def _own(joint: Joint) -> Joint:
-    return joint.joint if isinstance(joint, Coupled) else joint
-
-
 def _field(field: str, model: Model) -> np.ndarray:
-    return np.concatenate([getattr(_own(body.joint), field) for body in model.bodies])
+    return np.concatenate([getattr(body.joint.uncoupled, field) for body in model.bodies])
 
 
 def _put_field(field: str, model: Model, x: np.ndarray) -> Model:

@@ -17,9 +17,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast, get
 
 import numpy as np
 
-from dalembert.compile import Call, is_traced, sources
 from dalembert.errors import DalembertError, unknown
-from dalembert.graph import Function, trace
+from dalembert.execute import Call, content, is_traced
+from dalembert.graph import trace
 from dalembert.model import Model
 
 from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
@@ -33,21 +33,22 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 F = TypeVar("F", bound=Callable[..., Any])
-CONTROLS = ("out", "threads", "check")
+CONTROLS = ("out", "threads", "check", "backend")
 REQUIRED = inspect.Parameter.empty
-PACKAGE = __name__.partition(".")[0]
 
 
 class Keywords(TypedDict, total=False):
     """Keywords of every numeric method.
 
     out: array to write the result into. threads: at most so many for a batch (default: DALEMBERT_THREADS, else all
-    processors). check: False lets NaN, inf and quaternions that are not of unit length through.
+    processors). check: False lets NaN, inf and quaternions that are not of unit length through. backend: what computes,
+    by name: "llvm" (default), "interpreter", "cuda", "jax", "torch", or one added with `register_backend`.
     """
 
     out: Any
     threads: int | None
     check: bool
+    backend: str | None
 
 
 class Parameter(NamedTuple):
@@ -83,7 +84,7 @@ class Quantity:
     def __init__(
         self,
         function: Callable[..., Any],
-        shape: Shape | Mapping[str, Shape] | None,
+        shape: Shape | dict[str, Shape] | None,
         *,
         name: str | None = None,
         refuses: Callable[[Model], str | None] = lambda model: None,
@@ -172,9 +173,9 @@ class Quantity:
             sizes |= p.kind.sizes(model, name, choices.get(name))
         return sizes | {name: len(GROUPS[name].values(model)) for name in variant.live}
 
-    def shapes(self, model: Model, variant: Variant) -> list[tuple[int, ...]] | None:
-        """Shapes of the outputs for one state; None where they are not declared."""
-        return self.result.shapes(model, dict(variant.choices))
+    def shapes(self, model: Model, variant: Variant) -> dict[str, tuple[int, ...]] | None:
+        """Output name → shape for one state; None where they are not declared."""
+        return self.result.shapes(self.name, model, dict(variant.choices))
 
     def variant(self, model: Model, live: str | Iterable[str] = (), **options: Any) -> Variant:
         """The variant with these options, all of them checked; None stands for the default."""
@@ -358,30 +359,26 @@ class Quantity:
             raise DalembertError(f"{self.name}: {reason}")
 
     def _compiled(self, robot: Robot, variant: Variant) -> Call:
-        """The compiled form for one model. Code of the package is known by its digest, other code by what it traces."""
+        """The compiled form for one model. Code that is not the package's own is traced now, and known by its graph."""
         model, shapes = robot.model, self.shapes(robot.model, variant)
         self.admit(model)
         sizes = self.sizes(model, variant)
         configurations = [n for n, p in self.parameters.items() if isinstance(p.kind, Input) and p.kind.configuration]
         guards = quaternion_guards(model, sizes, configurations, self.unit_quaternions)
         build = partial(trace, partial(self.outputs, robot._traced(model), variant), sizes, self.name, guards)
-        identity = f"{sources()} {model.fingerprint} {self.name} {variant!r}"
-        if shapes is None or self.function.__module__.partition(".")[0] != PACKAGE:
-            function = self._checked(build(), shapes)
-            shapes, build = [o.shape for o in function.outputs], lambda: function  # type: ignore[assignment]
-            identity = f"{sources()} {function.fingerprint()}"
+        identity = content(model, variant, self.function)
+        if shapes is None or identity is None:
+            function, identity = build(), None
+            computed = {o.name: o.shape for o in function.outputs}
+            if shapes not in (None, computed):
+                raise DalembertError(f"{self.name}: declared with shape {shapes}, but its function computes {computed}")
+            shapes, build = computed, lambda: function  # type: ignore[assignment]
 
         def explain(named: dict[str, np.ndarray]) -> None:
             states = {name: named[name] for name in configurations}
             check_quaternions(model, self.name, states, unit=self.unit_quaternions)
 
         return Call(self.name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
-
-    def _checked(self, function: Function, shapes: list[tuple[int, ...]] | None) -> Function:
-        computed = [o.shape for o in function.outputs]
-        if shapes is not None and shapes != computed:
-            raise DalembertError(f"{self.name}: declared with shape {shapes}, but its function computes {computed}")
-        return function
 
     def _speed_up(self, robot: Robot, variant: Variant, count: int) -> Callable[..., Any]:
         """The fast call of a variant, which is also put in the method's place if it is what that means by default."""
@@ -393,7 +390,7 @@ class Quantity:
         required = [name for name, p in self.parameters.items() if p.kind.chooses and p.default is REQUIRED]
         if required == ["frame"]:
             if fast is builtin is not call and count == self.state:
-                self._put_frame_in_place(robot, variant, builtin, call.kernel)
+                self._put_frame_in_place(robot, variant, builtin, call)
         elif not required and self.name not in robot.__dict__ and variant == self.variant(robot.model):
             slow = partial(self.method, robot)
             if isinstance(fast, Unpacked):
@@ -402,7 +399,7 @@ class Quantity:
                 robot.__dict__[self.name] = call.builtin(self.name, documented(self.method), slow, owner=robot)
         return fast
 
-    def _put_frame_in_place(self, robot: Robot, variant: Variant, builtin: Any, kernel: Any) -> None:
+    def _put_frame_in_place(self, robot: Robot, variant: Variant, builtin: Any, call: Call) -> None:
         """Let the method, called with arrays and the name of a frame, go to that frame's fast call."""
         frame = dict(variant.choices)["frame"]
         frame = frame[0] if isinstance(frame, tuple) and len(frame) == 1 else frame
@@ -411,7 +408,7 @@ class Quantity:
         tables = robot._tables.setdefault(self.name, {})
         if self.name not in robot.__dict__:
             slow = partial(self.method, robot)
-            method = kernel.named(self.name, documented(self.method), tables, slow, robot)
+            method = call.named(self.name, documented(self.method), tables, slow, robot)
             if method is None:
                 return
             robot.__dict__[self.name] = method
@@ -425,7 +422,7 @@ def quantity(function: F, /) -> F: ...
 @overload
 def quantity(
     *shape: Dim,
-    fields: Mapping[str, Shape] | None = None,
+    fields: dict[str, Shape] | None = None,
     name: str | None = None,
     refuses: Callable[[Model], str | None] = ...,
     unit_quaternions: bool = True,
@@ -435,7 +432,7 @@ def quantity(
 ) -> Callable[[F], F]: ...
 
 
-def quantity(*shape: Any, fields: Mapping[str, Shape] | None = None, **traits: Any) -> Any:
+def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any) -> Any:
     """Define a quantity by the function that computes it for one state; what comes back is called in the same way.
 
     shape: sizes of the result's axes, numbers or "nq", "nv", "nb" (bodies), "10 nb" …, none for a number; where the

@@ -20,6 +20,7 @@ from .kinds import dimension
 
 Dim = int | str  # of an axis: 6, "nv", "10 nb"; see `kinds.dimension`
 Shape = tuple[Dim, ...]
+Shapes = dict[str, tuple[int, ...]]
 Choices = Mapping[str, Any]
 
 
@@ -29,9 +30,9 @@ class ArrayResult:
     def __init__(self, shape: Shape) -> None:
         self.shape = shape
 
-    def shapes(self, model: Model, choices: Choices) -> list[tuple[int, ...]] | None:
-        """Shapes of the outputs for one state; None: as the algorithm computes them."""
-        return [_sizes(self.shape, model, choices)]
+    def shapes(self, name: str, model: Model, choices: Choices) -> Shapes | None:
+        """Output name → shape for one state; None: as the algorithm computes them. name: of a single output."""
+        return {name: _sizes(self.shape, model, choices)}
 
     def pack(self, value: Any) -> Any:
         """The outputs, from what the algorithm returns: one array, or several by name."""
@@ -48,7 +49,7 @@ class UndeclaredResult(ArrayResult):
     def __init__(self) -> None:
         super().__init__(())
 
-    def shapes(self, model: Model, choices: Choices) -> None:
+    def shapes(self, name: str, model: Model, choices: Choices) -> None:
         return None
 
 
@@ -59,8 +60,8 @@ class StackedResult(ArrayResult):
         super().__init__(shape)
         self.kind = kind
 
-    def shapes(self, model: Model, choices: Choices) -> list[tuple[int, ...]]:
-        return [(len(self.kind._fields), *_sizes(self.shape, model, choices))]  # type: ignore[attr-defined]
+    def shapes(self, name: str, model: Model, choices: Choices) -> Shapes:
+        return {name: (len(self.kind._fields), *_sizes(self.shape, model, choices))}  # type: ignore[attr-defined]
 
     def pack(self, value: Any) -> Any:
         return np.stack([np.asarray(part, object) for part in value])
@@ -80,13 +81,13 @@ class StackedResult(ArrayResult):
 class RowsResult(ArrayResult):
     """A named tuple of vectors (k,) and matrices (m, k), below one another in one array (…, rows, k)."""
 
-    def __init__(self, kind: type[tuple], fields: Mapping[str, Shape]) -> None:
+    def __init__(self, kind: type[tuple], fields: dict[str, Shape]) -> None:
         super().__init__(())
         self.kind, self.fields = kind, fields
 
-    def shapes(self, model: Model, choices: Choices) -> list[tuple[int, ...]]:
+    def shapes(self, name: str, model: Model, choices: Choices) -> Shapes:
         sizes = [_sizes(shape, model, choices) for shape in self.fields.values()]
-        return [(sum(prod(size[:-1]) for size in sizes), sizes[0][-1])]
+        return {name: (sum(prod(size[:-1]) for size in sizes), sizes[0][-1])}
 
     def pack(self, value: Any) -> Any:
         return np.concatenate([np.atleast_2d(np.asarray(part, object)) for part in value])
@@ -104,12 +105,14 @@ class RowsResult(ArrayResult):
 class SeparateResult(ArrayResult):
     """A named tuple of arrays, each an output of its own; fields None: of whatever shapes the algorithm computes."""
 
-    def __init__(self, kind: type[tuple], fields: Mapping[str, Shape] | None) -> None:
+    def __init__(self, kind: type[tuple], fields: dict[str, Shape] | None) -> None:
         super().__init__(())
         self.kind, self.fields = kind, fields
 
-    def shapes(self, model: Model, choices: Choices) -> list[tuple[int, ...]] | None:
-        return self.fields and [_sizes(shape, model, choices) for shape in self.fields.values()]  # type: ignore[return-value]
+    def shapes(self, name: str, model: Model, choices: Choices) -> Shapes | None:
+        if self.fields is None:
+            return None
+        return {field: _sizes(shape, model, choices) for field, shape in self.fields.items()}
 
     def pack(self, value: Any) -> Any:
         return value._asdict()
@@ -118,11 +121,11 @@ class SeparateResult(ArrayResult):
         return lambda x: tuple.__new__(self.kind, x)
 
 
-def result(kind: Any, shape: Shape | Mapping[str, Shape] | None) -> ArrayResult:
+def result(kind: Any, shape: Shape | dict[str, Shape] | None) -> ArrayResult:
     """The result of a quantity whose function is annotated to return `kind`."""
     if not (isinstance(kind, type) and issubclass(kind, tuple)):
         return UndeclaredResult() if shape is None else ArrayResult(tuple(shape))
-    if not isinstance(shape, Mapping):
+    if not isinstance(shape, dict):
         return SeparateResult(kind, None) if shape is None else StackedResult(kind, shape)
     last_axes = {field[-1:] for field in shape.values()}
     alike = len(last_axes) == 1 and all(0 < len(field) < 3 for field in shape.values())

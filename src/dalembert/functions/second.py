@@ -101,7 +101,7 @@ def _symmetric(model: Model, qq: np.ndarray) -> np.ndarray:
     """The symmetric part of X_j X_k wᵀf: only rates along one ball or free joint depend on their order."""
     qq = qq.copy()
     for body in model.bodies:
-        if body.joint.nq != body.joint.nv:
+        if not body.joint.flat:
             block = qq[body.v, body.v]
             qq[body.v, body.v] = 0.5 * (block + block.T)
     return mirror(qq)

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.model import Coupled, Frame, Model
+from dalembert.model import Frame, Model
 
 ORIGIN = (0.0, 0.0, 0.0)
 
@@ -17,7 +17,7 @@ class JointInfo(NamedTuple):
     """A joint: its bodies, where its coordinates lie in q and v, its limits (arrays over its coordinates).
 
     A joint that follows another one (a mimic joint) names its `leader`, whose q and v it shares: its own coordinate,
-    which limits and the other fields refer to, is ratio · q[joint.q] + offset.
+    which limits and the other fields refer to, is ratio · q[joint.q] + offset. units: "rad" or "m" of each freedom.
     """
 
     name: str
@@ -37,6 +37,7 @@ class JointInfo(NamedTuple):
     leader: str | None = None
     ratio: float = 1.0
     offset: float = 0.0
+    units: tuple[str, ...] = ()
 
 
 class BodyInfo(NamedTuple):
@@ -83,11 +84,10 @@ def joint_info(model: Model, index: int) -> JointInfo:
     """The joint that moves body `index`."""
     body = model.bodies[index]
     parent = model.bodies[body.parent].name if body.parent >= 0 else "world"
-    joint, own = body.joint, body.joint.joint if isinstance(body.joint, Coupled) else body.joint
-    values = {field: getattr(own, field) for field in JointInfo._fields[6:-3]}
-    if isinstance(joint, Coupled):
-        values |= {"leader": joint.leader, "ratio": joint.ratio, "offset": joint.offset}
-    return JointInfo(joint.name, joint.kind, parent, body.name, body.q, body.v, **values)
+    joint = body.joint
+    values = {field: getattr(joint.uncoupled, field) for field in JointInfo._fields[6:-4]}
+    values |= joint.mimic._asdict() if joint.mimic is not None else {}
+    return JointInfo(joint.name, joint.kind, parent, body.name, body.q, body.v, **values, units=joint.uncoupled.units)
 
 
 def body_info(model: Model, index: int) -> BodyInfo:
@@ -129,6 +129,6 @@ def _kind(joint: JointInfo) -> str:
 def _range(joint: JointInfo) -> str:
     if joint.lower.size != 1 or not np.isfinite([joint.lower[0], joint.upper[0]]).any():
         return ""
-    turns = joint.kind in ("revolute", "continuous", "screw")
+    turns = joint.units == ("rad",)
     low, high = np.degrees([joint.lower[0], joint.upper[0]]) if turns else (joint.lower[0], joint.upper[0])
     return f"{low:.4g} … {high:.4g}{'°' if turns else ' m'}"

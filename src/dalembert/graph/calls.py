@@ -1,41 +1,86 @@
-"""Functions called as a whole: where the same long computation is needed several times, its code is there once.
-
-Only some backends can call (`interpreter`, `llvm`); others are given functions that are written out.
-"""
+"""Functions called as a whole: where the same long computation is needed several times, its code is there once."""
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import TYPE_CHECKING
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from .compound import Compound, Rates, results
+from .copying import inlined
+from .differentiate import forward_rates, vjp
 
 if TYPE_CHECKING:
     from .function import Function
     from .scalar import Scalar
 
 
-class Called:
-    """One call: the function, and the nodes of its inputs, one after the other."""
+class Called(Compound):
+    """One call. Its arguments are the inputs of the function, one after the other, its results the outputs."""
 
-    def __init__(self, function: Function, args: tuple[Scalar, ...]) -> None:
-        self.function, self.args = function, args
+    verb = "calls others"
 
-    @cached_property
-    def fingerprint(self) -> str:
-        return self.function.fingerprint()
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.nodes = [node for output in function.outputs for node in output.nodes]
+        self.size = len(self.nodes)
+
+    def identity(self) -> tuple[Any, ...]:
+        return (self.function.fingerprint(),)
+
+    def operations(self) -> Counter[str]:
+        return Counter(self.function.operations())
+
+    def forward(self, node: Scalar, rates: Sequence[Rates]) -> list[dict[int, Any]]:
+        """Derivatives of calls are written out: they differ from call to call by what does not change."""
+        inputs = self._inputs()
+        inner, seeds = seeded(inputs, rates)
+        made = forward_rates(self.nodes, seeds)
+        values = dict(zip(inputs, node.args, strict=True)) | inner
+        return [
+            dict(zip(row, inlined(list(row.values()), values, node.graph), strict=True))
+            for row in (made[x.id] for x in self.nodes)
+        ]
+
+    def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
+        inputs, graph = self._inputs(), self.nodes[0].graph
+        places = [k for k, wanted in enumerate(active) if wanted]
+        cotangents = graph.input(f"cotangents {len(graph.nodes)}", len(weights))
+        pulled = vjp([self.nodes[k] for k in weights], cotangents, [inputs[k] for k in places])
+        values = dict(zip(inputs, node.args, strict=True)) | dict(zip(cotangents, weights.values(), strict=True))
+        return dict(zip(places, inlined(list(pulled), values, node.graph), strict=True))
+
+    def _inputs(self) -> list[Scalar]:
+        graph = self.nodes[0].graph
+        return [x for i in self.function.inputs for x in graph.input(i.name, i.size)]
+
+
+def seeded(
+    inputs: Sequence[Scalar], rates: Sequence[Rates]
+) -> tuple[dict[Scalar, Any], dict[Scalar, dict[int, Scalar]]]:
+    """A further input for each rate of an input: what it stands for, and the rates of the inputs in those terms."""
+    graph = inputs[0].graph
+    names = graph.input(f"rates {len(graph.nodes)}", sum(map(len, rates)))
+    each = iter(names)
+    values: dict[Scalar, Any] = {}
+    seeds: dict[Scalar, dict[int, Scalar]] = {}
+    for x, row in zip(inputs, rates, strict=True):
+        seeds[x] = {direction: next(each) for direction in row}
+        values |= dict(zip(seeds[x].values(), row.values(), strict=True))
+    return values, seeds
 
 
 def call(function: Function, *inputs: np.ndarray) -> list[np.ndarray]:
     """The outputs of a function of traced vectors, as results of one call. Its guards are not looked at."""
-    graph = next(x for x in np.concatenate(inputs) if hasattr(x, "__traced__")).graph
-    args = tuple(x if hasattr(x, "__traced__") else graph.constant(x) for x in np.concatenate(inputs))
-    called, found, k = Called(function, args), [], 0
-    for output in function.outputs:
-        nodes = np.empty(len(output.nodes), object)
-        for i in range(len(nodes)):
-            key = ("result", id(function), k, *[a.id for a in args])
-            nodes[i] = graph.make(key, "result", args, (called, k))
-            k += 1
-        found.append(nodes.reshape(output.shape))
-    return found
+    flat = np.concatenate(inputs)
+    graph = next(x for x in flat if hasattr(x, "__traced__")).graph
+    args = [x if hasattr(x, "__traced__") else graph.constant(x) for x in flat]
+    every = np.empty(sum(len(output.nodes) for output in function.outputs), object)
+    every[:] = results(graph, Called(function), args)
+    ends = np.cumsum([len(output.nodes) for output in function.outputs])
+    return [
+        every[end - len(output.nodes) : end].reshape(output.shape)
+        for output, end in zip(function.outputs, ends, strict=True)
+    ]

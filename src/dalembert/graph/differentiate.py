@@ -1,8 +1,9 @@
 """Derivatives of traced expressions, as more traced expressions: forward mode (`jvp`) and reverse mode (`vjp`).
 
-Conventions where no derivative exists: abs has slope 0 at 0; sign has slope 0 everywhere; at a tie min and max follow
-their first operand in canonical order (a constant before a variable, so a clamped value has slope 0 on the clamp;
-then the value that was made first). Conditions have no derivative. sqrt at 0 and atan2 at the origin give inf or NaN.
+Conventions where no derivative exists: abs has slope 0 at 0; sign, floor and lookups in tables have slope 0
+everywhere; at a tie min and max follow their first operand in canonical order (a constant before a variable, so a
+clamped value has slope 0 on the clamp; then the value that was made first). Conditions have no derivative. sqrt at 0
+and atan2 at the origin give inf or NaN.
 `where`, min and max take the derivative of the chosen side. In forward mode the other side does no harm; in
 reverse mode its slope is multiplied by 0, so it must be finite: keep arguments inside the domain with a second,
 inner `where`, as in where(x > 0, sqrt(where(x > 0, x, 1)), 0).
@@ -44,6 +45,8 @@ PARTIALS: dict[str, tuple[Partial, ...]] = {
     "tanh": (lambda y: 1.0 - y * y,),
     "abs": (lambda y: y.args[0].sign(),),
     "sign": (lambda y: 0.0,),
+    "floor": (lambda y: 0.0,),
+    "lookup": (lambda y: 0.0,),
 }
 
 # y = op(*arguments) as (condition, value if it holds, value if not)
@@ -74,7 +77,7 @@ def jvp(outputs: Any, seeds: Mapping[Scalar, Any]) -> np.ndarray:
     """
     array = np.asarray(outputs, object)
     _check_inputs(seeds)
-    rates = _forward(array, {node: {0: rate} for node, rate in seeds.items()})
+    rates = forward_rates(array.ravel(), {node: {0: rate} for node, rate in seeds.items()})
     return _filled(array.shape, [rates[x.id].get(0, 0.0) if isinstance(x, Scalar) else 0.0 for x in array.ravel()])
 
 
@@ -115,19 +118,25 @@ def jacobian(outputs: Any, inputs: Any) -> np.ndarray:
         seeds: dict[Scalar, dict[int, Any]] = {x: {} for x in wrt.ravel()}
         for k, x in enumerate(wrt.ravel()):
             seeds[x][k] = 1.0
-        rates = _forward(array, seeds)
+        rates = forward_rates(array.ravel(), seeds)
         rows = [_dense(rates[x.id] if isinstance(x, Scalar) else {}, wrt.size) for x in array.ravel()]
     return _filled((*array.shape, *wrt.shape), [x for row in rows for x in row])
 
 
-def _forward(outputs: np.ndarray, seeds: Mapping[Scalar, dict[int, Any]]) -> dict[int, dict[int, Any]]:
+def forward_rates(outputs: Iterable[Any], seeds: Mapping[Scalar, Mapping[int, Any]]) -> dict[int, dict[int, Any]]:
     """Node id → {direction: rate}, for several directions at once; rates that vanish are left out."""
     rates = {node.id: dict(seed) for node, seed in seeds.items()}
-    for node in depth_first([x for x in outputs.ravel() if isinstance(x, Scalar)]):
+    of_results: dict[int, list[dict[int, Any]]] = {}  # of compounds, by their nodes' ids
+    for node in depth_first([x for x in outputs if isinstance(x, Scalar)]):
         if node.id in rates:
             continue
         rate: dict[int, Any] = {}
-        if node.op in CHOICES:
+        if node.op == "compound":
+            given = [rates[a.id] for a in node.args]
+            of_results[node.id] = node.value.forward(node, given) if any(given) else [{}] * node.value.size
+        elif node.op == "result":
+            rate = of_results[node.args[0].id][node.value]
+        elif node.op in CHOICES:
             condition, a, b = CHOICES[node.op](*node.args)
             for k in {**rates[a.id], **rates[b.id]}:
                 rate[k] = condition.__traced__("where", condition, rates[a.id].get(k, 0.0), rates[b.id].get(k, 0.0))
@@ -136,7 +145,7 @@ def _forward(outputs: np.ndarray, seeds: Mapping[Scalar, dict[int, Any]]) -> dic
                 slope = partial(node) if rates[argument.id] else 0.0
                 for k, inner in rates[argument.id].items():
                     rate[k] = slope * inner + rate.get(k, 0.0)
-        rates[node.id] = {k: x for k, x in rate.items() if not _vanishes(x)}
+        rates[node.id] = {k: x for k, x in rate.items() if not vanishes(x)}
     return rates
 
 
@@ -150,17 +159,25 @@ def _reverse(outputs: list[tuple[Any, Any]], inputs: np.ndarray) -> dict[int, An
         if not node.boolean and any(argument.id in active for argument in node.args):
             active.add(node.id)
     pulled: dict[int, Any] = {}
+    of_results: dict[int, dict[int, Any]] = {}  # weights of the results of compounds, by their nodes' ids
 
     def give(node: Scalar, amount: Any) -> None:
-        if node.id in active and not _vanishes(amount):
+        if node.id in active and not vanishes(amount):
             pulled[node.id] = amount + pulled[node.id] if node.id in pulled else amount
 
     for x, weight in outputs:
         give(x, weight)
     for node in reversed(order):
+        if node.op == "compound" and node.id in of_results:
+            active_arguments = [a.id in active for a in node.args]
+            for k, amount in node.value.reverse(node, of_results.pop(node.id), active_arguments).items():
+                give(node.args[k], amount)
         if node.id in ends or node.id not in pulled:
             continue
         weight = pulled.pop(node.id)
+        if node.op == "result":
+            of_results.setdefault(node.args[0].id, {})[node.value] = weight
+            continue
         if node.op in CHOICES:
             condition, a, b = CHOICES[node.op](*node.args)
             give(a, condition.__traced__("where", condition, weight, 0.0))
@@ -172,7 +189,7 @@ def _reverse(outputs: list[tuple[Any, Any]], inputs: np.ndarray) -> dict[int, An
     return pulled
 
 
-def _vanishes(x: Any) -> bool:
+def vanishes(x: Any) -> bool:
     return (x.op == "const" and x.value == 0) if isinstance(x, Scalar) else x == 0
 
 

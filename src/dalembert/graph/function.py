@@ -56,20 +56,22 @@ class Function:
 
     def operations(self) -> dict[str, int]:
         """How many operations of each kind one evaluation takes (inputs and constants are free)."""
-        order = self.schedule()
-        counts = Counter(node.op for node in order if node.op not in ("const", "input"))
-        terms = sum(len(node.args) // 2 for node in order if node.op == "dot")
-        if counts.pop("dot", 0):
-            counts += Counter(add=terms, mul=terms)
-        if counts.pop("result", 0):
-            for called in {id(node.value[0]): node.value[0] for node in order if node.op == "result"}.values():
-                counts += Counter(called.function.operations())
+        counts: Counter[str] = Counter()
+        for node in self.schedule():
+            if node.op == "dot":
+                counts += Counter(add=len(node.args) // 2, mul=len(node.args) // 2)
+            elif node.op == "compound":
+                counts += node.value.operations()
+            elif node.op not in ("const", "input", "result"):
+                counts[node.op] += 1
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
-    def without_calls(self, backend: str) -> Function:
-        """Itself, for a backend that cannot call other functions."""
-        if any(node.op == "result" for node in self.schedule()):
-            raise DalembertError(f"function '{self.name}' calls others, which {backend} cannot")
+    def straight(self, backend: str) -> Function:
+        """Itself, for a backend that can neither call other functions, nor repeat, nor look up numbers in tables."""
+        for node in self.schedule():
+            if node.op in ("compound", "lookup"):
+                verb = "looks up numbers in tables" if node.op == "lookup" else node.value.verb
+                raise DalembertError(f"function '{self.name}' {verb}, which {backend} cannot")
         return self
 
     def fingerprint(self) -> str:
@@ -150,9 +152,11 @@ class Loop:
 
 def _plain(node: Scalar) -> Any:
     """The value of a node as text that does not depend on where objects lie."""
-    if node.op == "result":
-        called, k = node.value
-        return called.fingerprint, k
+    if node.op == "compound":
+        return node.value.fingerprint
+    if node.op == "lookup":
+        table, column = node.value
+        return table.digest, column
     return node.value[1:] if node.op == "dot" else node.value
 
 
@@ -182,7 +186,20 @@ def trace(
         named = result if isinstance(result, Mapping) else {name: result}
         outputs = tuple(_output(graph, n, value) for n, value in named.items())
         conditions = tuple(_guards(name, guards(*arguments))) if guards else ()
-    return Function(name, tuple(Input(n, size) for n, size in inputs.items()), outputs, conditions)
+    traced = Function(name, tuple(Input(n, size) for n, size in inputs.items()), outputs, conditions)
+    _check_scope(traced)
+    return traced
+
+
+def _check_scope(function: Function) -> None:
+    """No value from the inside of a repeated step has been kept and used outside of it."""
+    names = {each.name for each in function.inputs}
+    for node in function.schedule():
+        if node.op == "input" and node.value[0] not in names:
+            raise DalembertError(
+                f"{function.name}: a value from the inside of a repeated step is used outside of it: carry it in the "
+                "state of the repetition and take it from the results"
+            )
 
 
 def _guards(name: str, conditions: Iterable[Any]) -> Iterator[Scalar]:

@@ -1,7 +1,6 @@
-"""Arrays of other libraries: CuPy, PyTorch and JAX arrays go in, the same kind comes out, computed where they lie.
+"""Arrays of other libraries: what NumPy, CuPy, PyTorch and JAX call the same things.
 
-`kinds` knows the libraries, `operators` makes their differentiable operations, `device` runs kernels on GPUs. Nothing
-here is loaded before such an array is given.
+How a compiled function computes with such arrays, and where they lie, is in `execute`.
 """
 
 from .kinds import is_foreign, on_host

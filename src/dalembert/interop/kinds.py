@@ -195,9 +195,10 @@ class Torch(Library):
         return x.stride()
 
     def is_watched(self, arrays: Sequence[Any]) -> bool:
-        from .torch_operator import is_watched
-
-        return is_watched(arrays)
+        """Whether autograd or a transformation of torch.func needs to see the operation, which costs 50 µs."""
+        torch = self.module
+        transformed = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
+        return (torch.is_grad_enabled() and any(x.requires_grad for x in arrays)) or transformed()
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype) -> Any:
         wanted = self.module.float32 if dtype == FLOATS[1] else self.module.float64
@@ -291,9 +292,9 @@ class Jax(Library):
 
     @staticmethod
     def _cupy() -> Any:
-        from dalembert.backends.cuda.kernel import cupy
+        import cupy  # whether it is installed has been checked when the device was chosen
 
-        return cupy()
+        return cupy
 
 
 LIBRARIES: dict[str, type[Library]] = {kind.name: kind for kind in (Torch, Cupy, Jax)}

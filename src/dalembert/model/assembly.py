@@ -14,7 +14,7 @@ from dalembert.spatial import Inertia, Pose
 from .closures import WORLD_BODY, Closure, JointEquation
 from .frame import Frame
 from .geometry import Geometry
-from .joints import Coupled, Joint
+from .joints import Joint
 from .joints.joint import snapped
 from .model import Body, Model, Part
 
@@ -82,12 +82,12 @@ def assemble(
         link = links[stack.pop()]
         stack.extend(reversed(children[link.name]))
         parent, X_PJ = (-1, link.placement) if link.name == base else _carried(carrier[link.parent], link.placement)
-        if link.joint.kind == "fixed" and link.name != base:
+        if not link.joint.nv and link.name != base:
             carrier[link.name] = (parent, X_PJ)
             mount = link.mount or link.parent
             bodies[parent] = _merged(bodies[parent], Part(link.name, X_PJ, link.inertia, link.geometry, mount))
             continue
-        follows = isinstance(link.joint, Coupled)  # shares the slices of its leader, which may come later
+        follows = link.joint.mimic is not None  # shares the slices of its leader, which may come later
         q = slice(nq, nq + (0 if follows else link.joint.nq))
         v = slice(nv, nv + (0 if follows else link.joint.nv))
         nq, nv = q.stop, v.stop
@@ -98,8 +98,8 @@ def assemble(
 
     owners = {body.joint.name: body for body in bodies}
     for follower in bodies:
-        if isinstance(follower.joint, Coupled):
-            leader = owners[follower.joint.leader]
+        if (mimic := follower.joint.mimic) is not None:
+            leader = owners[mimic.leader]
             bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
 
     def found(frame: str) -> tuple[int, Pose, str]:

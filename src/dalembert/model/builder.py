@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import fields, replace
+from collections.abc import Mapping
+from dataclasses import fields as fields_of
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -15,14 +17,15 @@ from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import JointEquation, closure_maker
 from .coupling import Mimic, coupled, stated
 from .geometry import Geometry, Role, Shape, check_geometry
-from .joints import KINDS, Coupled, Fixed, Joint
+from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
 from .model import Model
 
 ORIGIN = (0.0, 0.0, 0.0)
 UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
-# of `add_body`, beside the effects of joints
-ARGUMENTS = ("parent", "joint", "joint_name", "axis", "axis2", "pitch", "xyz", "rpy", "mass", "com", "inertia", "mimic")
+# of `add_body`, beside the fields of joints
+ARGUMENTS = ("parent", "joint", "joint_name", "xyz", "rpy", "mass", "com", "inertia", "mimic")
+SHAPE = ("axis", "axis2", "pitch")  # fields that every joint may be given, as files do
 ORTHONORMAL = 1e-9  # a rotation matrix may miss orthonormality by this much before it is refused
 
 
@@ -50,11 +53,8 @@ class ModelBuilder:
         name: str,
         *,
         parent: str,
-        joint: str = "fixed",
+        joint: str | type[Joint] = "fixed",
         joint_name: str | None = None,
-        axis: Any = (0.0, 0.0, 1.0),
-        axis2: Any = (1.0, 0.0, 0.0),
-        pitch: float = 0.0,
         xyz: Any = ORIGIN,
         rpy: Any = ORIGIN,
         placement: Pose | None = None,
@@ -63,21 +63,21 @@ class ModelBuilder:
         inertia: Any = None,
         inertia_object: Inertia | None = None,
         mimic: tuple[str, float, float] | None = None,
-        **effects: Any,
+        **fields: Any,
     ) -> None:
         """Add a body carried by `parent` (a body added before, or "world") through a joint.
 
-        joint: one of revolute continuous prismatic screw cylindrical universal ball planar free fixed, named
-        `joint_name` (default: as the body). The joint frame lies in the parent at `xyz` [m], `rpy` [rad] (or at
-        `placement`); the body frame coincides with it at the joint's neutral configuration.
-        axis (3,) in the joint frame; axis2 (3,) of a universal joint, in the body; pitch [m/rad] of a screw.
+        joint: one of revolute continuous prismatic screw cylindrical universal ball planar free fixed, or a subclass of
+        `Joint`; named `joint_name` (default: as the body). The joint frame lies in the parent at `xyz` [m], `rpy`
+        [rad] (or at `placement`); the body frame coincides with it at the joint's neutral configuration.
         mass [kg], com (3,) [m] in the body frame, inertia (3, 3) [kg·m²] about the com in body axes (None: a point
         mass). `inertia_object` replaces the three and need only be finite, for importers that report
         impossible bodies themselves.
         mimic: (leading joint, ratio, offset) makes the joint follow another one, added before or after it: its
         coordinate is ratio · q(leader) + offset and it has none of its own. Both need one coordinate.
-        effects: armature damping friction slip_speed stiffness rest lower upper velocity_limit effort_limit, as in
-        `Joint`.
+        fields: of the joint: armature damping friction slip_speed stiffness rest lower upper velocity_limit
+        effort_limit, as in `Joint`, and those of its type: axis (3,) in the joint frame (default z); axis2 (3,) of a
+        universal joint, in the body (default x); pitch [m/rad] of a screw.
         """
         where = f"body {name!r}"
         self._check_new(where, name)
@@ -90,16 +90,15 @@ class ModelBuilder:
         else:
             parameters = vector(inertia_object.parameters(), f"{where}: inertia_object", (10,))
             inertia_object = Inertia.from_parameters(parameters)
-        shape = {"axis": axis, "axis2": axis2, "pitch": pitch}
-        made = _joint(joint, name if joint_name is None else joint_name, shape, effects, where)
-        if made.name in self._joints:
-            raise DalembertError(f"{where}: there is already a joint {made.name!r}: give another joint_name")
+        carrier = _joint(joint, name if joint_name is None else joint_name, fields, where)
+        if carrier.name in self._joints:
+            raise DalembertError(f"{where}: there is already a joint {carrier.name!r}: give another joint_name")
         if name == WORLD:
-            self._check_world(parent, made, placement)
-        self._links[name] = Link(name, parent, placement, made, inertia_object)
-        self._joints[made.name] = made
+            self._check_world(parent, carrier, placement)
+        self._links[name] = Link(name, parent, placement, carrier, inertia_object)
+        self._joints[carrier.name] = carrier
         if mimic is not None:
-            self._mimics[made.name] = stated(mimic, where)
+            self._mimics[carrier.name] = stated(mimic, where)
         self._frames[name] = None
 
     def add_frame(
@@ -203,7 +202,7 @@ class ModelBuilder:
             raise DalembertError(f"{where}: there is already a closure of that name: names must differ")
 
     def _check_world(self, parent: str, joint: Joint, placement: Pose) -> None:
-        still = joint.kind == "fixed" and not np.any(placement.matrix() - np.eye(4))
+        still = not joint.nv and not np.any(placement.matrix() - np.eye(4))
         if parent != WORLD or not still or any(link.parent == WORLD for link in self._links.values()):
             raise DalembertError(
                 "body 'world': that name is the world's own; a body so called must come first, fixed to 'world' at the "
@@ -219,24 +218,42 @@ class ModelBuilder:
             name: replace(link, joint=self.coupled(link.joint.name)) if link.joint.name in self._mimics else link
             for name, link in self._links.items()
         }
-        if WORLD in links or (len(roots) == 1 and roots[0].joint.kind in ("fixed", "free")):
+        if WORLD in links or (len(roots) == 1 and (not roots[0].joint.nv or isinstance(roots[0].joint, Free))):
             return links
         world = Link(WORLD, "", Pose.identity(), Fixed(name=WORLD), Inertia.zero())
         return {WORLD: world, **links}
 
 
-def _joint(kind: str, name: str, shape: dict[str, Any], effects: dict[str, Any], where: str) -> Joint:
-    """The joint, given only those of axis, axis2 and pitch that its type has."""
-    if kind not in KINDS:
-        raise unknown("joint kind", kind, KINDS, where)
-    common = [field.name for field in fields(Joint) if field.name != "name"]
-    for effect in effects:
-        if effect not in common:
-            raise unknown("argument", effect, (*ARGUMENTS, *common), f"{where}: add_body")
-    if shape["pitch"] and kind != "screw":
-        raise DalembertError(f"{where}: pitch is {shape['pitch']} but the joint is {kind}: use joint='screw'")
-    own = {field.name for field in fields(KINDS[kind])}
-    return KINDS[kind](name=name, **{key: value for key, value in shape.items() if key in own}, **effects)
+def joint_type(joint: str | type[Joint], kinds: Mapping[str, type[Joint]], where: str) -> type[Joint]:
+    """The class of a joint named by its kind, or given as a subclass of `Joint`."""
+    if isinstance(joint, str):
+        if joint not in kinds:
+            raise unknown("joint kind", joint, kinds, where)
+        return kinds[joint]
+    if not isinstance(joint, type) or not issubclass(joint, Joint):
+        raise DalembertError(f"{where}: joint is {joint!r}, expected one of {', '.join(kinds)}, or a subclass of Joint")
+    missing = ", ".join(sorted(joint.__abstractmethods__))
+    if missing or not hasattr(joint, "nq"):
+        raise DalembertError(f"{where}: class {joint.__name__} lacks {missing or 'charts'}, which every joint has")
+    if "__dataclass_params__" not in joint.__dict__ or not joint.__dict__["__dataclass_params__"].frozen:
+        raise DalembertError(
+            f"{where}: class {joint.__name__} is not a frozen dataclass: "
+            "write @dataclass(frozen=True, eq=False, kw_only=True) above it"
+        )
+    return joint
+
+
+def _joint(joint: str | type[Joint], name: str, values: dict[str, Any], where: str) -> Joint:
+    """The joint with these values of its fields. Axes may also be given to joints without: they mean nothing there."""
+    kind = joint_type(joint, KINDS, where)
+    valid = [field.name for field in fields_of(kind) if field.name != "name"]
+    for field, value in values.items():
+        if field in valid or (field in SHAPE and not (field == "pitch" and value)):
+            continue
+        if field == "pitch":
+            raise DalembertError(f"{where}: pitch is {value} but the joint is {kind.kind}: use joint='screw'")
+        raise unknown("argument", field, (*ARGUMENTS, *SHAPE, *valid), f"{where}: add_body")
+    return kind(name=name, **{field: value for field, value in values.items() if field in valid})
 
 
 def vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:

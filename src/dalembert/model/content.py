@@ -31,6 +31,15 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
         yield x
 
 
+def types(x: Any) -> set[type]:
+    """The class of every dataclass inside nested dataclasses and tuples."""
+    if isinstance(x, tuple):
+        return {kind for item in x for kind in types(item)}
+    if type(x) in PLAIN or not is_dataclass(x):
+        return set()
+    return {type(x)}.union(*(types(getattr(x, name)) for name in _names(x.__class__, True)))
+
+
 @cache
 def _names(kind: Any, shown: bool) -> tuple[str, ...]:
     """The fields of a dataclass; shown: also those that are only looked at."""

@@ -3,21 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
-from .joints import Coupled, Joint
-
-
-class Mimic(NamedTuple):
-    """A joint's coordinate is ratio · q(leader) + offset [rad or m]."""
-
-    leader: str
-    ratio: float = 1.0
-    offset: float = 0.0
+from .joints import Coupled, Joint, Mimic
 
 
 def stated(mimic: Any, where: str) -> Mimic:
@@ -52,9 +44,9 @@ def coupled(name: str, joints: Mapping[str, Joint], mimics: Mapping[str, Mimic])
         if leader not in joints:
             raise unknown("leading joint", leader, joints, where)
     for role, joint in (("follow", joints[name]), ("lead", joints[leader])):
-        if joint.nq != 1 or joint.nv != 1:
+        if joint.nv != 1 or not joint.flat:
             raise DalembertError(
                 f"{where}: the {joint.kind} joint {joint.name!r} cannot {role}, since it has {joint.nq} coordinates: "
-                "revolute, continuous, prismatic and screw joints can"
+                "joints with one coordinate can, such as revolute, continuous, prismatic and screw joints"
             )
     return Coupled(joint=joints[name], leader=leader, ratio=ratio, offset=offset)

@@ -14,9 +14,8 @@ from dalembert.spatial import Pose
 from .assembly import WORLD, Closing, Link, Place
 from .builder import ModelBuilder
 from .closures import WORLD_BODY, Closure, JointEquation
-from .coupling import Mimic
 from .frame import Frame
-from .joints import Coupled, Fixed, Joint
+from .joints import Fixed, Mimic
 from .model import Body, Model
 
 
@@ -113,8 +112,8 @@ def plan(model: Model) -> Plan:
     mimics = {}
     joint_names = {body.joint.name for body in model.bodies}
     for body in model.bodies:
-        if isinstance(body.joint, Coupled):
-            mimics[body.joint.name] = Mimic(body.joint.leader, body.joint.ratio, body.joint.offset)
+        if body.joint.mimic is not None:
+            mimics[body.joint.name] = body.joint.mimic
         links[body.name] = _own_link(model, body)
         for part in body.parts[1:]:
             held = Fixed(name=_fresh(part.name, joint_names))  # the names of fixed joints are not kept
@@ -136,11 +135,7 @@ def _own_link(model: Model, body: Body) -> Link:
     parent = WORLD if body.parent < 0 else model.bodies[body.parent].name
     mount = body.mount if body.mount != parent else ""
     own = body.parts[0]
-    return Link(body.name, parent, body.placement, _own_joint(body.joint), own.inertia, own.geometry, mount)
-
-
-def _own_joint(joint: Joint) -> Joint:
-    return joint.joint if isinstance(joint, Coupled) else joint
+    return Link(body.name, parent, body.placement, body.joint.uncoupled, own.inertia, own.geometry, mount)
 
 
 def _place(model: Model, frame: Frame) -> Place:

@@ -13,10 +13,10 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
 from .closures import Closure, JointEquation
-from .content import SHOWN, fingerprint, freeze
+from .content import SHOWN, fingerprint, freeze, types
 from .frame import Frame
 from .geometry import Geometry
-from .joints import Coupled, Joint
+from .joints import Joint
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
 LOOPS = "loops"  # an effect of the whole model
@@ -37,7 +37,7 @@ class Part:
 class Body:
     """A rigid body B, the joint that carries it, and where its coordinates lie in q and v.
 
-    Behind a joint that follows another one (`Coupled`), q and v are those of the leader's body.
+    Behind a joint that follows another one (`joint.mimic`), q and v are those of the leader's body.
     """
 
     name: str
@@ -82,7 +82,7 @@ class Model:
     @cached_property
     def independent(self) -> tuple[Body, ...]:
         """The bodies whose joints have coordinates of their own, in the order of q and v."""
-        return tuple(body for body in self.bodies if not isinstance(body.joint, Coupled))
+        return tuple(body for body in self.bodies if body.joint.mimic is None)
 
     @property
     def coupled(self) -> bool:
@@ -102,18 +102,41 @@ class Model:
     @property
     def coordinate_units(self) -> tuple[str, ...]:
         """Of each coordinate (nq,): "rad", "m", or "" of a quaternion's."""
-        joints = [body.joint for body in self.independent]
-        return tuple(u for j in joints for u in (j.units if j.nq == j.nv else ("m",) * (j.nq - 4) + ("",) * 4))
+        return tuple(u for body in self.independent for u in body.joint.coordinate_units)
 
     @property
     def freedom_units(self) -> tuple[str, ...]:
         """Of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
         return tuple(u for body in self.independent for u in body.joint.units)
 
+    @property
+    def floating(self) -> bool:
+        """Whether the base moves freely; otherwise it is fixed to the world."""
+        return self.bodies[0].joint.nv > 0
+
+    @cached_property
+    def flat(self) -> bool:
+        """Whether all velocities are rates of coordinates: no joint has a quaternion."""
+        return all(body.joint.flat for body in self.bodies)
+
+    @cached_property
+    def quaternions(self) -> tuple[tuple[str, slice], ...]:
+        """(joint, where in q) of every unit quaternion w x y z."""
+        return tuple(
+            (body.joint.name, slice(body.q.start + places.start, body.q.start + places.stop))
+            for body in self.independent
+            for places in body.joint.quaternions
+        )
+
     @cached_property
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything in the model but its geometry, names included."""
         return fingerprint(self)
+
+    @cached_property
+    def types(self) -> frozenset[type]:
+        """The classes of its parts, some of which may be a user's own."""
+        return frozenset(types(self))
 
     def __eq__(self, other: object) -> bool:
         return self is other or (isinstance(other, Model) and self.fingerprint == other.fingerprint)

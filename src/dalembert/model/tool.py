@@ -34,7 +34,7 @@ def tool_frame(model: Model, name: str | None = None) -> Frame:
         raise DalembertError(f"robot {model.name!r} has no joint that moves: no frame of it can carry a load")
     tips = [body.index for body in model.bodies if depths[body.index] == max(depths)]
     shared = _shared_ancestor(model, tips)
-    if depths[shared] * 2 < max(depths) and model.bodies[0].joint.kind == "fixed":
+    if depths[shared] * 2 < max(depths) and not model.floating:
         ends = ", ".join(_best(model, tip).name for tip in tips[:4])
         raise DalembertError(
             f"robot {model.name!r} has {len(tips)} limbs of {max(depths)} joints each: name the frame of the load "

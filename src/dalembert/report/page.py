@@ -16,10 +16,9 @@ from dalembert.files import write_text
 from dalembert.logs import Trajectory
 from dalembert.model import tips
 from dalembert.robot import Robot
+from dalembert.sizing import efforts, size_actuators, standard_motion
 
 from . import figures
-from .motion import caveats, standard_motion
-from .sizing import size_actuators
 from .speed import speeds
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
@@ -72,7 +71,7 @@ def _content(
     loaded = subject.loaded
     carrier = subject.tool if payload or frame else None
     seen = carrier or tips(robot.model)[0].name
-    tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
+    motion, tau, _, _, notes = efforts(loaded, motion)
     from markupsafe import Markup  # comes with jinja2
 
     def safe(text: str | None) -> Any:
@@ -87,7 +86,7 @@ def _content(
         "frame": carrier,
         "payload": payload,
         "motion": motion,
-        "notes": (*motion.log, *caveats(robot)),
+        "notes": (*motion.log, *notes),
         "sizing": size_actuators(robot, motion, payload, carrier),
         "peaks": None if robot.model.closures else loaded.peak_reactions(motion.q, motion.v, motion.a),
         "workspace": safe(figures.workspace(robot, seen)),
@@ -103,7 +102,7 @@ def _content(
 
 
 def _joint_row(joint: Any) -> dict[str, Any]:
-    turning = joint.kind in ("revolute", "continuous", "screw", "universal")
+    turning = set(joint.units) == {"rad"}
     scale, unit = (180 / np.pi, "°") if turning else (1.0, "")
     one = joint.lower.size == 1
     span = f"{number(joint.lower[0] * scale)} … {number(joint.upper[0] * scale)}{unit}" if one else ""

@@ -12,6 +12,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import FLOATS
 from dalembert.functions import Quantity, Variant, compiled, find
 from dalembert.functions.kinds import Input, wrenches
 from dalembert.functions.live import checked
@@ -101,9 +102,7 @@ def compile(
     "friction", "damping", "armature", "stiffness" (one number per freedom of each joint), "placement" (…, 6·nb) and
     "gravity" (…, 3); see `live_values` for what they hold.
     """
-    from dalembert.backends.llvm.kernel import ELEMENT
-
-    if np.dtype(dtype) not in ELEMENT:
+    if np.dtype(dtype) not in FLOATS:
         raise DalembertError(f"compile: dtype is {dtype}, expected float64 or float32")
     live, external = checked(live), wrenches(external)
     if live and not names:
@@ -112,8 +111,7 @@ def compile(
     for quantity in [find(name, f"robot {robot.name!r}") for name in names]:
         its = {name: value for name, value in options.items() if name in quantity.parameters or len(names) == 1}
         its |= {"frame": frame, "axes": axes}
-        call = compiled(robot, quantity, live, external=external, **its)
-        call.kernel.executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
+        compiled(robot, quantity, live, external=external, **its).prepare(batch, dtype)
         if live:
             functions.append(quantity.live_function(robot, quantity.variant(robot.model, live, **its)))
     if not live:
@@ -146,7 +144,7 @@ def operations(
 ) -> dict[str, int]:
     """How many operations of each kind (add, mul, div, sin …) one evaluation of a quantity takes."""
     call = compiled(robot, name, live, frame=frame, axes=axes, method=method, external=external, **options)
-    return call.kernel.function().operations()
+    return call.function().operations()
 
 
 def source(
@@ -170,9 +168,9 @@ def source(
     quantity = find(name, f"robot {robot.name!r}")
     chosen = quantity.variant(robot.model, live, frame=frame, axes=axes, external=external, **options)
     if language == "cuda":
-        from dalembert.backends import cuda
+        from dalembert.execute import device  # the compilers are loaded when used
 
-        return cuda.emit(quantity.call(robot, chosen).function(), _title(robot, quantity)).text
+        return device.emit(quantity.call(robot, chosen).function(), _title(robot, quantity)).text
     emitted = _emitted(robot, quantity, chosen, language)
     return emitted.header + "\n" + emitted.source.replace(f'#include "{emitted.name}.h"\n', "")
 
@@ -211,7 +209,7 @@ def _emitted(robot: Robot, quantity: Quantity, chosen: Variant, language: str) -
         name: algorithms.random(robot.model, rng) if _is_configuration(kinds.get(name)) else rng.uniform(-1, 1, size)
         for name, size in call.sizes.items()
     } | {name: live_values(robot, name) for name in chosen.live}
-    return c.emit(call.kernel.function(), name=_title(robot, quantity), sample=sample)
+    return c.emit(call.function(), name=_title(robot, quantity), sample=sample)
 
 
 def _is_configuration(kind: Any) -> bool:

@@ -13,7 +13,6 @@ from dalembert.robot import Robot
 
 TRIES, NEAR = 30, 1e-4  # to close loops about a joint that is held, and how far it may be off [rad, m]
 TURN, REACH = 180.0, 2.0  # degrees and metres of a coordinate without limits
-AXES = {"ball": ("rx", "ry", "rz"), "free": ("rx", "ry", "rz", "x", "y", "z")}
 
 
 class Sliders:
@@ -41,7 +40,8 @@ class Sliders:
         try:
             away = self._robot.difference(self._robot.neutral(), q)
             for body, index, scale, handle in self._handles:
-                value = q[body.q][index] if body.joint.nq == body.joint.nv else away[body.v][index]
+                place = _line(body, index)
+                value = away[body.v][index] if place is None else q[place]
                 handle.value = float(np.clip(value / scale, handle.min, handle.max))
         finally:
             self._quiet = False
@@ -50,8 +50,8 @@ class Sliders:
         self.set(q)
         self._changed(q)
 
-    def _moved(self, place: int) -> None:
-        """A slider was moved by hand; place: of its coordinate in q."""
+    def _moved(self, place: int | None) -> None:
+        """A slider was moved by hand; place: of its coordinate in q, if it has one."""
         if self._quiet:
             return
         if self._robot.model.closures:
@@ -80,16 +80,18 @@ class Sliders:
         turns = joint.units[index] == "rad"
         scale = np.pi / 180 if turns else 1.0
         low, high = -TURN if turns else -REACH, TURN if turns else REACH
-        if joint.nq == joint.nv and np.isfinite(joint.lower[index]) and np.isfinite(joint.upper[index]):
-            low, high = joint.lower[index] / scale, joint.upper[index] / scale
+        place = _line(body, index)
+        if place is not None:
+            lower, upper = (limit[place - body.q.start] / scale for limit in (joint.lower, joint.upper))
+            low, high = (lower, upper) if np.isfinite(upper - lower) else (low, high)
         step, digits = (0.1, 1) if turns else (0.001, 3)
         if high - low > 2.0 * step:  # whole steps within the limits: their ends are written beside the slider
             low, high = round(np.ceil(low / step) * step, digits), round(np.floor(high / step) * step, digits)
-        part = AXES.get(joint.kind, ("", *"123456") if joint.nv == 1 else tuple("123456"))[index]
+        part = joint.labels[index] or (str(index + 1) if joint.nv > 1 else "")
         label = f"{joint.name} {part}".strip() + (" [°]" if turns else " [m]")
         start = float(np.clip(0.0, low, high))
         handle = gui.add_slider(label, float(low), float(high), step, start)
-        handle.on_update(lambda _: self._moved(body.q.start + index))
+        handle.on_update(lambda _: self._moved(place))
         return scale, handle
 
     def _configuration(self) -> np.ndarray:
@@ -98,6 +100,12 @@ class Sliders:
             away[body.v.start + index] = handle.value * scale
         q = self._robot.integrate(self._robot.neutral(), away)
         for body, index, scale, handle in self._handles:
-            if body.joint.nq == body.joint.nv:
-                q[body.q.start + index] = handle.value * scale
+            place = _line(body, index)
+            if place is not None:
+                q[place] = handle.value * scale
         return q
+
+
+def _line(body: Body, index: int) -> int | None:
+    """The place in q of a freedom that is a coordinate itself; None where it is part of a rotation or free motion."""
+    return next((body.q.start + line.q for line in body.joint.lines if line.v == index), None)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from os import PathLike
@@ -51,7 +50,7 @@ def emit(
     """
     if dtype not in TOLERANCE:
         raise unknown("dtype", dtype, TOLERANCE, "C source")
-    step = (function.in_order("C").step if isinstance(function, Loop) else function).without_calls("C")
+    step = function.in_order("C").step if isinstance(function, Loop) else function
     name = function_identifier(step.name if name is None else name)
     inputs, outputs = parameters(function, name)
     every = [*inputs.values(), *outputs.values()]
@@ -163,8 +162,8 @@ def _header(
     inputs: Mapping[str, Parameter],
     outputs: Mapping[str, Parameter],
 ) -> str:
-    counts = Counter(node.op for node in body.order).most_common()
-    listed = ", ".join(f"{times} {op}" for op, times in counts)
+    counts = body.counts()
+    listed = ", ".join(f"{times} {op}" for op, times in counts.most_common())
     loop = isinstance(function, Loop)
     notes = NOTES.splitlines()
     if isinstance(function, Loop):
@@ -173,7 +172,7 @@ def _header(
         name=name,
         inputs=_table(inputs, ["n: number of passes"] if loop else []),
         outputs=_table(outputs, []),
-        count=len(body.order),
+        count=counts.total(),
         each=f" in each pass ({listed})" if loop and listed else f" ({listed})" if listed else "",
         notes="\n * ".join(notes),
         guard=f"{name.upper()}_H",

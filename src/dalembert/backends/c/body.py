@@ -1,7 +1,8 @@
-"""Statements: the nodes of a straight-line function as C, cut into parts where there are many."""
+"""Statements: the nodes of a function as C, cut into parts where there are many; functions that they call."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import count
@@ -10,6 +11,9 @@ from typing import ClassVar
 import numpy as np
 
 from dalembert.graph import Function, Scalar
+from dalembert.graph.calls import Called
+from dalembert.graph.compound import Compound
+from dalembert.graph.repeat import Repeated
 from dalembert.graph.schedule import depth_first
 
 from .names import Parameter
@@ -39,6 +43,7 @@ LIBRARY = {
     "log": "log",
     "tanh": "tanh",
     "abs": "fabs",
+    "floor": "floor",
     "atan2": "atan2",
 }
 HELPERS = {  # NaN passes through, unlike fmin and fmax
@@ -46,6 +51,11 @@ HELPERS = {  # NaN passes through, unlike fmin and fmax
     "max": "static {real} {name}_max({real} a, {real} b) {{ return a > b || a != a ? a : b; }}",
     "sign": "static {real} {name}_sign({real} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a != a ? a : 0; }}",
 }
+LOOKUP = """\
+static {real} {name}_lookup(const {real} *table, {real} last, int columns, {real} row)
+{{
+    return row != row ? row : table[(long)(row < 0 ? 0 : row > last ? last : row) * columns];
+}}"""
 
 
 @dataclass
@@ -62,12 +72,41 @@ class Body:
     outputs: Mapping[str, Parameter]
     order: list[Scalar] = field(init=False)
     temporary: dict[int, str] = field(init=False)
+    called: dict[int, Body] = field(init=False)  # functions that compounds call, by their ids
+    tables: dict[str, str] = field(init=False)  # identifiers by digests
 
     local: ClassVar[str] = "static void"  # a function that is called in this file only
+    inner: ClassVar[str] = "static void"  # one that a compound calls
+    constant: ClassVar[str] = "static const"  # an array of constants
+    lookup: ClassVar[str] = LOOKUP
 
     def __post_init__(self) -> None:
-        self.order = self.arrange([node for output in self.function.outputs for node in output.nodes])
+        self.order = results_first(self.arrange([node for output in self.function.outputs for node in output.nodes]))
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
+        self.called, self.tables = {}, {}
+        for node in self.order:
+            if node.op == "lookup":
+                self.tables.setdefault(node.value[0].digest, f"{self.name}_table{len(self.tables)}")
+            if node.op == "compound":
+                function = called_function(node.value)
+                if id(function) not in self.called:
+                    self.called[id(function)] = self._inner(function, f"{self.name}_{self.temporary[node.id]}")
+
+    def array(self, identifier: str, size: int, constant: bool) -> Parameter:
+        """A parameter of a function that a compound calls."""
+        return Parameter(identifier, (size,), constant)
+
+    def _inner(self, function: Function, name: str) -> Body:
+        inputs = {i.name: self.array(f"in{k}", i.size, True) for k, i in enumerate(function.inputs) if i.size}
+        outputs = {
+            o.name: self.array(f"out{k}", len(o.nodes), False) for k, o in enumerate(function.outputs) if o.nodes
+        }
+        return type(self)(function, name, self.real, inputs, outputs)
+
+    def counts(self) -> Counter[str]:
+        """How many operations of each kind there are, those of compounds once each."""
+        own = Counter(node.op for node in self.order if node.op not in ("compound", "result"))
+        return sum((body.counts() for body in self.called.values()), own)
 
     @property
     def part(self) -> int:
@@ -81,11 +120,29 @@ class Body:
     def helpers(self) -> list[str]:
         """Definitions of the functions that C lacks, as far as they are used."""
         used = {node.op for node in self.order}
-        return [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
+        own = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
+        return [*self.shared(), *own]
+
+    def shared(self) -> list[str]:
+        """Tables, and what the functions that are called define."""
+        tables = {node.value[0].digest: node.value[0].numbers for node in self.order if node.op == "lookup"}
+        listed = []
+        for digest, numbers in tables.items():
+            head = f"{self.constant} {self.real} {self.tables[digest]}[{numbers.size}]"
+            listed.append(f"{head} = {{\n{rows_of(numbers, self.real)}\n}};")
+        reader = [self.lookup.format(real=self.real, name=self.name)] if tables else []
+        return [*(text for body in self.called.values() for text in body.helpers()), *listed, *reader]
 
     def definitions(self, head: str) -> list[str]:
-        """The function whose declaration is `head`; where it is long, first the parts that it calls."""
-        parts = [self.order[i : i + self.part] for i in range(0, len(self.order), self.part)] or [[]]
+        """The function whose declaration is `head`; first the functions and parts that it calls."""
+        inner = []
+        for body in self.called.values():
+            declared = [p.declare(self.real) for p in (*body.inputs.values(), *body.outputs.values())]
+            inner += body.definitions(declaration(f"{self.inner} {body.name}", declared))
+        return [*inner, *self._definitions(head)]
+
+    def _definitions(self, head: str) -> list[str]:
+        parts = _cut(self.order, self.part)
         slots = _slots(parts, {node.id: k for k, part in enumerate(parts) for node in part})
         passed = Parameter("w", (max(slots.values(), default=0) + 1,), False)
         every = [*self.inputs.values(), passed, *self.outputs.values()]
@@ -140,8 +197,53 @@ class Body:
         self, nodes: Sequence[Scalar], operand: Callable[[Scalar], str], stores: Sequence[tuple[int, str]]
     ) -> list[str]:
         """Lines that compute the nodes and then store the outputs; stores: pairs of a node's id and a statement."""
-        lines = [self.assign(node, self.expression(node.op, map(operand, node.args))) for node in nodes]
+        lines = [line for node in nodes for line in self.computed(node, operand)]
         return lines + [store for _, store in stores]
+
+    def computed(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
+        """The statements that compute a node."""
+        if node.op == "compound":
+            return self.compound(node, operand)
+        if node.op == "result":
+            whole = node.args[0]
+            return [self.assign(node, result_place(whole.value, self.temporary[whole.id], node.value))]
+        if node.op == "lookup":
+            table, column = node.value
+            rows, columns = table.numbers.shape
+            place = self.tables[table.digest] + (f" + {column}" if column else "")
+            last, row = literal(rows - 1.0, self.real), operand(node.args[0])
+            return [self.assign(node, f"{self.name}_lookup({place}, {last}, {columns}, {row})")]
+        return [self.assign(node, self.expression(node.op, map(operand, node.args)))]
+
+    def compound(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
+        """Arrays for arguments and results, and the calls between them."""
+        compound, name = node.value, self.temporary[node.id]
+        body = self.called[id(called_function(compound))]
+        given = [operand(argument) for argument in node.args]
+        lines = []
+        for word, p in body.inputs.items():
+            numbers, given = given[: p.size], given[p.size :]
+            changes = isinstance(compound, Repeated) and word == "state"
+            kind = f"{'' if changes else 'const '}{self.real}"
+            lines.append(f"{kind} {name}{p.identifier}[{p.size}] = {{{', '.join(numbers)}}};")
+        lines += [f"{self.real} {name}{p.identifier}[{p.size}];" for p in body.outputs.values()]
+        every = (*body.inputs.values(), *body.outputs.values())
+        call = f"{body.name}({', '.join(f'{name}{p.identifier}' for p in every)});"
+        if not isinstance(compound, Repeated):
+            return [*lines, call]
+        going = "" if compound.settled is None else f" && {name}in0[{compound.settled}] == 0"
+        return [
+            *lines,
+            f"int {name}k = 0;",
+            f"for (; {name}k < {compound.times}{going}; ++{name}k) {{",
+            f"    {call}",
+            *(f"    {line}" for line in self.each(compound.width, f"{name}in0[i] = {name}out0[i];")),
+            "}",
+        ]
+
+    def each(self, size: int, statement: str) -> list[str]:
+        """A statement for each i."""
+        return [f"for (int i = 0; i < {size}; ++i) {statement}"]
 
     def assign(self, node: Scalar, expression: str) -> str:
         """The statement that makes the temporary of a node."""
@@ -156,6 +258,44 @@ class Body:
             return OPERATORS[op].format(*operands)
         name = f"{self.name}_{op}" if op in HELPERS else LIBRARY[op] + ("f" if self.real == "float" else "")
         return f"{name}({', '.join(operands)})"
+
+
+def called_function(compound: Compound) -> Function:
+    """The function that a compound evaluates."""
+    if isinstance(compound, Repeated):
+        return compound.step
+    assert isinstance(compound, Called)
+    return compound.function
+
+
+def result_place(compound: Compound, name: str, k: int) -> str:
+    """Where the statements of a compound leave result k."""
+    if isinstance(compound, Repeated):
+        return f"{name}k" if k == compound.width else f"{name}in0[{k}]"
+    for number, output in enumerate(called_function(compound).outputs):
+        if k < len(output.nodes):
+            return f"{name}out{number}[{k}]"
+        k -= len(output.nodes)
+    raise AssertionError(k)
+
+
+def results_first(order: Sequence[Scalar]) -> list[Scalar]:
+    """The order with the results of each compound right behind it."""
+    results: dict[int, list[Scalar]] = {}
+    for node in order:
+        if node.op == "result":
+            results.setdefault(node.args[0].id, []).append(node)
+    return [x for node in order if node.op != "result" for x in (node, *results.get(node.id, ()))]
+
+
+def _cut(order: Sequence[Scalar], size: int) -> list[list[Scalar]]:
+    """Parts of about `size` nodes; results stay with their compound."""
+    parts: list[list[Scalar]] = [[]]
+    for node in order:
+        if len(parts[-1]) >= size and node.op != "result":
+            parts.append([])
+        parts[-1].append(node)
+    return parts
 
 
 def _slots(parts: Sequence[Sequence[Scalar]], home: Mapping[int, int]) -> dict[int, int]:
@@ -184,6 +324,12 @@ def literal(value: float, real: str) -> str:
     if np.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return f"{number!s}f" if real == "float" else str(number)
+
+
+def rows_of(values: np.ndarray, real: str) -> str:
+    """Numbers of an array for an initialiser, five in a line."""
+    numbers = [literal(x, real) for x in values.ravel()] or ["0"]
+    return ",\n".join("    " + ", ".join(numbers[i : i + 5]) for i in range(0, len(numbers), 5))
 
 
 def block(head: str, lines: Iterable[str]) -> str:

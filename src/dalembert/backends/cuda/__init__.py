@@ -52,7 +52,7 @@ def emit(program: Function | Loop, name: str | None = None, dtype: str = "double
     """
     if dtype not in REALS:
         raise unknown("dtype", dtype, REALS, "CUDA source")
-    step = (program.in_order("CUDA").step if isinstance(program, Loop) else program).without_calls("CUDA")
+    step = program.in_order("CUDA").step if isinstance(program, Loop) else program
     name = function_identifier(step.name if name is None else name)
     name += "_kernel" if name in DEVICE_FUNCTIONS else ""
     inputs, outputs = map(_renamed, parameters(program, name))
@@ -65,7 +65,8 @@ def emit(program: Function | Loop, name: str | None = None, dtype: str = "double
     start = f'extern "C" __global__ void __launch_bounds__({threads}) {name}'
     kernel = block(declaration(start, arguments), [*(SPILLING if crowded else []), *lines])
     head = declaration(f"{INLINE} {body.name}", [p.declare(dtype) for p in _every(body)])
-    title = f"/* {name}: {len(body.order)} operations{' in each pass' if isinstance(program, Loop) else ''}. {NOTE} */"
+    each = " in each pass" if isinstance(program, Loop) else ""
+    title = f"/* {name}: {body.counts().total()} operations{each}. {NOTE} */"
     texts = [title, SPECIAL, VIEWS.format(name=name, real=dtype), *body.helpers(), *body.definitions(head), kernel]
     return CudaSource(name, "\n\n".join(texts) + "\n", threads)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.backends.c.body import Body
+from dalembert.backends.c.body import LOOKUP, Body
 from dalembert.backends.c.names import Parameter
 from dalembert.graph import Scalar
 from dalembert.graph.pressure import fewest_at_once, peak
@@ -40,6 +40,15 @@ class CudaBody(Body):
     """As in C, but in the order with the fewest values alive, outputs stored at once, sine and cosine together."""
 
     local: ClassVar[str] = "static __device__ __noinline__ void"
+    inner: ClassVar[str] = "static __device__ __forceinline__ void"
+    constant: ClassVar[str] = "static __device__ const"
+    lookup: ClassVar[str] = LOOKUP.replace("static", "static __device__ __forceinline__", 1)
+
+    def array(self, identifier: str, size: int, constant: bool) -> Parameter:
+        return Held(identifier, (size,), constant)
+
+    def each(self, size: int, statement: str) -> list[str]:
+        return ["#pragma unroll", *super().each(size, statement)]
 
     @property
     def part(self) -> int:
@@ -59,7 +68,8 @@ class CudaBody(Body):
 
     def helpers(self) -> list[str]:
         used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}
-        return [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
+        own = [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
+        return [*self.shared(), *own]
 
     def statements(
         self, nodes: Sequence[Scalar], operand: Callable[[Scalar], str], stores: Sequence[tuple[int, str]]
@@ -78,7 +88,7 @@ class CudaBody(Body):
                     lines.append(f"const {self.name}_pair {pairs[angle.id]} = {self.name}_sincos({operand(angle)});")
                 lines.append(self.assign(node, f"{pairs[angle.id]}.{node.op}"))
             else:
-                lines.append(self.assign(node, self.expression(node.op, map(operand, node.args))))
+                lines += self.computed(node, operand)
             lines += due.get(node.id, [])
         return lines + [store for i, store in stores if i not in here]
 

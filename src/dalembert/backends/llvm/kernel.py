@@ -1,4 +1,4 @@
-"""A function compiled for this machine: kernels made when first needed, kept on disk, called from Python."""
+"""A function compiled for this machine: kernels compiled when first needed, kept on disk; the fast call from Python."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.backends import cache
 from dalembert.backends.progress import announced
 from dalembert.graph import Function, Loop, uncollected
 
-from . import batch, fastcall, target
+from . import fastcall, target
 
 ELEMENT = {np.dtype(np.float64): "double", np.dtype(np.float32): "float"}
 _ADDRESS, _NUMBER = ctypes.c_void_p, ctypes.c_int64
@@ -106,45 +106,6 @@ class Kernel:
         address = engine.get_function_address(kind)
         return Executable(_TYPES[kind](address), address, entry.facts["operations"], engine)
 
-    def run_one(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray]) -> int:
-        """One state: dense inputs (size,) and outputs of one float type. Returns the status."""
-        code = self.executable("one", ELEMENT[outs[0].dtype])
-        inputs, outputs = ((_ADDRESS * len(x))(*map(fastcall.address, x)) for x in (arrays, outs))
-        return code.call(inputs, outputs)
-
-    def run_row(self, arrays: Sequence[np.ndarray], outs: Sequence[np.ndarray], passes: int = 1) -> int:
-        """A batch of one row, outs dense: as `run_batch`, without dividing the work, which takes longer than a row."""
-        dtype = outs[0].dtype
-        code = self.executable("batch", ELEMENT[dtype])
-        rows = [np.ascontiguousarray(a, dtype) for a in arrays]
-        inputs, outputs = ((_ADDRESS * len(x))(*map(fastcall.address, x)) for x in (rows, outs))
-        return code.call(inputs, (ctypes.c_int64 * len(rows))(), outputs, 0, 1, passes)
-
-    def run_batch(
-        self,
-        arrays: Sequence[np.ndarray],
-        outs: Sequence[np.ndarray],
-        shape: tuple[int, ...],
-        limit: int | None = None,
-        passes: int = 1,
-    ) -> int:
-        """Many states: see `batch.run`. Returns the status.
-
-        A loop makes `passes` ≥ 1; each row of a sequence or record holds all of them.
-        """
-        element = ELEMENT[outs[0].dtype]
-        code = self.executable("batch", element)
-        return batch.run(
-            code.call,
-            arrays,
-            outs,
-            shape,
-            lanes=self.lanes or target.lanes(element),
-            operations=code.operations,
-            limit=limit,
-            passes=passes,
-        )
-
     def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
         """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built.
 
@@ -187,6 +148,7 @@ def fast_address(name: str = "call") -> int | None:
 def _fast_engine() -> Any:
     symbols = fastcall.symbols()
     if symbols is None:
+        fastcall.warn_if_missing()
         return None
     for name, address in symbols.items():
         target.add_symbol(name, address)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dalembert.graph import Scalar
+from dalembert.graph.lookup import Table
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Calling, Plan, Product, Subroutine
+from .plan import Calling, Plan, Product, Repeating, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, table_entry
@@ -28,7 +29,7 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         name = f"{prefix}part{index}"
         names.append(name)
         b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling)):
+        if isinstance(part, (Looped, Calling, Repeating)):
             continue
         constants: dict[float, int] = {}
         if isinstance(part, Product):
@@ -78,7 +79,12 @@ def _write_part(
 
     for step in steps:
         arguments = [value(a) for a in step.args]
-        result = values[step.node.id] = operation(b, step.op, arguments)
+        if step.op == "lookup":
+            table, column = step.node.value
+            result = lookup(b, table, column, arguments[0])
+        else:
+            result = operation(b, step.op, arguments)
+        values[step.node.id] = result
         if step.node.id in plan.slots:
             number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
             b.store(number, "%memory", plan.slots[step.node.id])
@@ -108,6 +114,9 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
             return b.intrinsic("fabs", *x)
         case "min" | "max":
             return b.intrinsic(op + "imum", *x)
+        case "floor":  # by rounding: llvm.floor is a call on processors without an instruction for it
+            rounded = b.intrinsic("rint", *x)
+            return b.select(b.compare("ogt", rounded, x[0]), b.sub(rounded, b.const(1.0)), rounded)
         case "sign":
             negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
             return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
@@ -124,6 +133,20 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
     raise AssertionError(op)
 
 
+def lookup(b: Builder, table: Table, column: int, index: str) -> str:
+    """Number `column` of row floor(index) of a table, each lane its own row."""
+    rows, columns = table.numbers.shape
+    name = f"table.{table.digest[:16]}"
+    if name not in b.module.parts:
+        b.module.numbers(name, table.numbers.ravel().tolist(), b.element)
+    known = b.compare("ord", index, index)
+    last = b.const(rows - 1.0)
+    within = b.select(b.compare("ogt", index, b.const(0.0)), index, b.const(0.0))  # 0 for NaN
+    place = b.to_integer(b.select(b.compare("ogt", within, last), last, within))
+    place = b.integer("add", b.integer("mul", place, b.int_const(columns)), b.int_const(column))
+    return b.select(known, b.gather(f"@{name}", place), index)
+
+
 def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs") -> None:
     """The parts in order; loops are written here."""
     for part, name in zip(plan.parts, parts, strict=True):
@@ -131,6 +154,8 @@ def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: s
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
         elif isinstance(part, Calling):
             _call(b, part, memory)
+        elif isinstance(part, Repeating):
+            _repeat(b, part, memory)
         else:
             b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"))
 
@@ -144,6 +169,42 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
     b.call(subroutine.name, "void", ("ptr", own))
     for k, place in enumerate(subroutine.results):
         b.store(b.load(own, place), memory, calling.slot(k))
+
+
+def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
+    """Passes until every lane has settled; a lane that has keeps its state."""
+    repeated, step = repeating.repeated, repeating.subroutine
+    own = b.address(memory, step.base * b.stride)
+    for slot, place in zip(repeating.start, step.inputs, strict=True):
+        b.store(b.load(memory, slot), own, place)
+    b.store(b.const(0.0), memory, repeating.passes)
+    moves = [(result, place) for result, place in zip(step.results, step.inputs, strict=True) if result != place]
+
+    def going() -> str:
+        assert repeated.settled is not None
+        return b.compare("oeq", b.load(own, step.inputs[repeated.settled]), b.const(0.0))
+
+    def one_pass(index: str, carried: list[str]) -> list[str]:
+        b.call(step.name, "void", ("ptr", own))
+        following = [(b.load(own, result), place) for result, place in moves]
+        more = b.const(1.0)
+        if repeated.settled is not None and b.width > 1:
+            moving = going()
+            more = b.select(moving, more, b.const(0.0))
+            following = [(b.select(moving, x, b.load(own, place)), place) for x, place in following]
+        for x, place in following:
+            b.store(x, own, place)
+        b.store(b.add(b.load(memory, repeating.passes), more), memory, repeating.passes)
+        return carried
+
+    def passes() -> None:
+        again = None if repeated.settled is None else lambda: b.any(going())
+        b.repeat(f"{step.name}.passes", str(repeated.times), one_pass, [], again)
+
+    if repeated.settled is None:
+        passes()
+    else:
+        b.branch(b.any(going()), step.name, passes)
 
 
 def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:

@@ -6,14 +6,15 @@ which are computed in loops, values that pass from one part to another, and outp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dalembert.graph import Function, Scalar
-from dalembert.graph.calls import Called
 from dalembert.graph.product import Block
+from dalembert.graph.repeat import Repeated
 
 from .steps import Looped, Step, fuse, waves
 
@@ -57,11 +58,19 @@ class Product:
 
 
 class Subroutine:
-    """A function that is called: its own plan, and where its memory begins in that of the caller."""
+    """A function that is called: its plan, and where its memory begins in that of the caller.
 
-    def __init__(self, function: Function, group: int, number: int) -> None:
-        self.plan, self.name, self.base = Plan(function, group, keep_outputs=True), f"sub{number}", 0
-        self.inputs = [self.plan.input_base[i.name] + k for i in function.inputs for k in range(i.size)]  # own slots
+    outside: slots of inputs that stay in the caller's memory, by name, counted from that begin.
+    """
+
+    def __init__(
+        self, function: Function, group: int, name: str, base: int, outside: Mapping[str, list[int]] | None = None
+    ) -> None:
+        self.name, self.base = name, base
+        self.plan = Plan(function, group, keep_outputs=True, name=f"{name}.", outside=outside)
+        self.inputs = [  # own slots
+            base + k for name, base in self.plan.input_base.items() for k in range(self.plan.sizes[name])
+        ]
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
 
 
@@ -78,7 +87,21 @@ class Calling:
         return self.base + k
 
 
-Part = list[Step] | Looped | Product | Calling
+@dataclass(frozen=True)
+class Repeating:
+    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted."""
+
+    repeated: Repeated
+    subroutine: Subroutine
+    start: list[int]
+    passes: int
+
+    def slot(self, k: int) -> int:
+        """Of a result: the state stays where it is."""
+        return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
+
+
+Part = list[Step] | Looped | Product | Calling | Repeating
 
 
 class Plan:
@@ -86,22 +109,33 @@ class Plan:
 
     group: lanes that a loop over transcendentals takes at once (1 in a batch kernel, whose lanes are states; the vector
     width in a one-state kernel, whose lanes are joints). keep_outputs: outputs get slots (batch) or are stored away at
-    once (one).
+    once (one). name: what the names of its subroutines begin with. outside: slots of inputs that lie elsewhere.
     """
 
-    def __init__(self, function: Function, group: int, keep_outputs: bool) -> None:
-        self.function, self.group = function, group
+    def __init__(
+        self,
+        function: Function,
+        group: int,
+        keep_outputs: bool,
+        name: str = "",
+        outside: Mapping[str, list[int]] | None = None,
+    ) -> None:
+        self.function, self.group, self.name = function, group, name
+        self.sizes = {i.name: i.size for i in function.inputs}
+        outside = outside or {}
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
         self.size = 0
         self.input_base: dict[str, int] = {}
         self.subroutines: dict[int, Subroutine] = {}  # by the id of their function
-        self._wholes: dict[int, Product | Calling] = {}  # by the id of what they compute at once
+        self._wholes: dict[int, Any] = {}  # products and compounds, by `_key`
         for i in function.inputs:
-            self.input_base[i.name] = self._take(i.size)
+            if i.name not in outside:
+                self.input_base[i.name] = self._take(i.size)
         order = function.schedule()
         for node in order:
             if node.op == "input":
-                self.slots[node.id] = self.input_base[node.value[0]] + node.value[1]
+                name, k = node.value
+                self.slots[node.id] = outside[name][k] if name in outside else self.input_base[name] + k
         steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
         self.parts: list[Part] = []
         for part in waves(steps):
@@ -130,21 +164,27 @@ class Plan:
         """Parts of at most PART steps; between them products and calls, each where the first of its results is due."""
         current: list[Step] = []
         for step in steps:
+            if step.op in ("dot", "compound") and self._key(step) not in self._wholes:
+                self._finish(current)
+                current = []
+                made = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
+                self._wholes[self._key(step)] = made
+                self.parts.append(made)
             if step.op in ("dot", "result"):
-                whole, *place = step.node.value
-                if id(whole) not in self._wholes:
-                    self._finish(current)
-                    current = []
-                    made = self._product(whole) if step.op == "dot" else self._calling(whole)
-                    self._wholes[id(whole)] = made
-                    self.parts.append(made)
-                self.slots[step.node.id] = self._wholes[id(whole)].slot(*place)
+                place = step.node.value[1:] if step.op == "dot" else [step.node.value]
+                self.slots[step.node.id] = self._wholes[self._key(step)].slot(*place)
+            if step.op in ("dot", "compound", "result"):
                 continue
             current.append(step)
             if len(current) == PART:
                 self._finish(current)
                 current = []
         self._finish(current)
+
+    @staticmethod
+    def _key(step: Step) -> int:
+        """The id of what a step is a result of: the block of a product, the node of a compound."""
+        return id({"dot": step.node.value, "result": step.args}.get(step.op, [step.node])[0])
 
     def _finish(self, part: list[Step]) -> None:
         if part:
@@ -162,15 +202,29 @@ class Plan:
         made.base = self._take(made.size, align=self.group)
         return made
 
-    def _calling(self, called: Called) -> Calling:
-        function = called.function
+    def _compound(self, node: Scalar) -> Calling | Repeating:
+        self._in_memory(node.args)
+        slots = [self.slots[argument.id] for argument in node.args]
+        if isinstance(node.value, Repeated):
+            return self._repeating(node.value, slots)
+        function = node.value.function
         if id(function) not in self.subroutines:
-            made = self.subroutines[id(function)] = Subroutine(function, self.group, len(self.subroutines))
-            made.base = self._take(made.plan.size, align=self.group)
-        self._in_memory(called.args)
+            self._subroutine(function)
         subroutine = self.subroutines[id(function)]
-        arguments = [self.slots[node.id] for node in called.args]
-        return Calling(subroutine, arguments, self._take(len(subroutine.results)))
+        return Calling(subroutine, slots, self._take(len(subroutine.results)))
+
+    def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
+        """What the step takes from outside stays in its place."""
+        base = self._take(0, align=self.group)
+        outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
+        return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
+
+    def _subroutine(self, function: Function, outside: Mapping[str, list[int]] | None = None) -> Subroutine:
+        base = self._take(0, align=self.group)
+        made = Subroutine(function, self.group, f"{self.name}sub{len(self.subroutines)}", base, outside)
+        self.subroutines[id(function)] = made
+        self._take(made.plan.size)
+        return made
 
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""

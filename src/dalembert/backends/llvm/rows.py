@@ -41,9 +41,8 @@ def write_rows(
         return b.op(f"add i64 {b.op(f'mul i64 {index}, {k}')}, {skew}")
 
     edges = b.module.table(f"{name}.edges", [0, n - k])
-    _branch(b, skewed, f"{name}.edge", lambda: writer.loop(f"{name}.ends", "2", lambda i: table_entry(b, edges, i)))
-    _branch(
-        b,
+    b.branch(skewed, f"{name}.edge", lambda: writer.loop(f"{name}.ends", "2", lambda i: table_entry(b, edges, i)))
+    b.branch(
         far,
         f"{name}.far",
         lambda: writer.loop(f"{name}.past", times, whole, unit, streamed=True),
@@ -53,7 +52,7 @@ def write_rows(
 
 def settle(b: Builder, far: str) -> None:
     """What went past the cache (if `far`, i1) is in memory for every processor before the kernel returns."""
-    _branch(b, far, "settle", lambda: b.do("fence seq_cst"))
+    b.branch(far, "settle", lambda: b.do("fence seq_cst"))
 
 
 class _Blocks:
@@ -88,7 +87,7 @@ class _Blocks:
                     for place in places:
                         b.do(f"store {zero}, ptr {place}, {how}")
 
-                _branch(b, blank, f"{name}.blank", clear, lambda: self._fill(first, places, how))
+                b.branch(blank, f"{name}.blank", clear, lambda: self._fill(first, places, how))
             return carried
 
         b.repeat(name, times, body)
@@ -109,18 +108,3 @@ class _Blocks:
             for group, place in enumerate(places[i::k]):
                 x = shuffle(b, vector, vector, [group * k + j for j in range(k)]) if b.width > k else vector
                 b.do(f"store <{k} x {b.element}> {x}, ptr {place}, {how}")
-
-
-def _branch(
-    b: Builder, condition: str, name: str, then: Callable[[], None], otherwise: Callable[[], None] | None = None
-) -> None:
-    """Write `then`, run where the condition (i1) holds, and `otherwise`, run elsewhere."""
-    b.do(f"br i1 {condition}, label %{name}.then, label %{name}.{'else' if otherwise else 'next'}")
-    b.label(f"{name}.then")
-    then()
-    b.do(f"br label %{name}.next")
-    if otherwise:
-        b.label(f"{name}.else")
-        otherwise()
-        b.do(f"br label %{name}.next")
-    b.label(f"{name}.next")

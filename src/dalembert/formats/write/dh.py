@@ -19,7 +19,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from .dh_frames import Line, frames, row
-from .layout import Names, own, single
+from .layout import Names, single
 from .losses import Losses
 from .text import number, tidied
 
@@ -27,6 +27,7 @@ EXACT = 1e-12  # of the robot's size: how well the table must give the frames ba
 FARTHEST = 1e3  # of the robot's size: an origin farther off costs the digits that EXACT asks for
 SHAPES = {Box: ("size",), Sphere: ("radius",), Cylinder: ("radius", "length"), Capsule: ("radius", "length")}
 LIMITS = {"lower": "lower", "upper": "upper", "velocity": "velocity_limit", "effort": "effort_limit"}
+FORMAT = "dh"  # among the keywords of joints
 FRAME = "_dh"  # behind a link's name: the frame that a reader adds for the table's
 
 
@@ -39,9 +40,9 @@ def to_dh(model: Model, losses: Losses, geometry: bool = True) -> list[str]:
 
 def _is_chain(model: Model, losses: Losses) -> bool:
     for body in model.bodies[1:]:
-        kind, cure = own(body.joint).kind, "save as .urdf, .xml or .sdf"
-        if kind not in ("revolute", "continuous", "prismatic"):
-            losses.refuse("joint", body.joint.name, f"a DH table has no {kind} joint", cure)
+        cure = "save as .urdf, .xml or .sdf"
+        if FORMAT not in body.joint.uncoupled.keywords:
+            losses.refuse_joint(body.joint.uncoupled, FORMAT)
         if body.parent != body.index - 1:
             losses.refuse("joint", body.joint.name, "it branches off, and a DH table is one chain", cure)
     if len(model.bodies) == 1:
@@ -60,7 +61,7 @@ class _Table:
         for body in model.bodies[1:]:
             self.zero.append(self.zero[-1] @ body.placement)
         bodies = list(zip(self.zero[1:], model.bodies[1:], strict=True))
-        lines = [Line(X.p, X.R @ own(body.joint).axis, X.R[:, 0]) for X, body in bodies]  # type: ignore[attr-defined]
+        lines = [Line(X.p, X.R @ body.joint.uncoupled.axis, X.R[:, 0]) for X, body in bodies]  # type: ignore[attr-defined]
         self.size = 1.0 + float(np.max(np.abs([X.p for X in self.zero])))
         self.frames = frames(self.zero[0], lines, self.size)
         self.rows = [row(a, b) for a, b in zip(self.frames, self.frames[1:], strict=False)]
@@ -75,7 +76,7 @@ class _Table:
         made = [f"name = {_text(self.model.name)}", 'convention = "modified"', 'angles = "rad"']
         made += [f"gravity = {_list(self.model.gravity)}", "", "[base]", f"link = {_text(self.names[0])}"]
         base = self.model.bodies[0]
-        made += ['kind = "free"'] if base.joint.kind == "free" else []
+        made += ['kind = "free"'] if self.model.floating else []
         made += _pose(self.frames[0]) + self._carried(base, "base")
         for body, values in zip(self.model.bodies[1:], self.rows, strict=True):
             made += ["", "[[joint]]", *self._joint(body, values.a, values.alpha, values.d, values.theta)]
@@ -100,7 +101,7 @@ class _Table:
                 self.losses.refuse("robot", self.model.name, what, "make them parallel, or save as .urdf")
                 break
         base = self.model.bodies[0]
-        if base.joint.kind == "free":
+        if self.model.floating:
             if np.any(self.frames[0].matrix() != self.zero[0].matrix()):
                 what = "the base's frame is not on the first axis as a DH table needs it, and it floats"
                 self.losses.change("link", base.name, what, "q of the base is the pose of the table's first frame")
@@ -127,10 +128,9 @@ class _Table:
     def _joint(self, body: Body, a: float, alpha: float, d: float, theta: float) -> list[str]:
         step = single(body.joint)
         joint = step.joint
-        if joint.kind == "continuous":
+        if not joint.limited:
             self.losses.note("joint", joint.name, "a DH table has no continuous joints", "revolute without limits")
-        kind = "prismatic" if joint.kind == "prismatic" else "revolute"
-        made = [f"name = {_text(joint.name)}", f'type = "{kind}"', f"link = {_text(body.name)}"]
+        made = [f"name = {_text(joint.name)}", f'type = "{joint.keywords[FORMAT]}"', f"link = {_text(body.name)}"]
         lengths, angles = tidied([a, d], self.size), tidied([alpha, theta], 1.0)
         values = {"a": lengths[0], "alpha": angles[0], "d": lengths[1], "theta": angles[1]}
         made += [f"{key} = {number(value)}" for key, value in values.items()]
@@ -140,8 +140,8 @@ class _Table:
         made += [f"{key} = {number(value)}" for key, value in effects.items() if value]
         made += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] else []
         made += [f"rest = {number(joint.rest[0])}"] if joint.stiffness[0] and joint.rest[0] else []
-        if step.law is not None:
-            leader, ratio, offset = step.law
+        if step.mimic is not None:
+            leader, ratio, offset = step.mimic
             made += [f"mimic = {{ joint = {_text(leader)}, ratio = {number(ratio)}, offset = {number(offset)} }}"]
         return made + self._carried(body, "joint")
 

@@ -3,23 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from dalembert.model import Body, Coupled, Frame, Joint, Model, Part
-from dalembert.model.joints import Cylindrical, Planar, Prismatic, Revolute, Screw, Universal
-from dalembert.model.joints.joint import AxisJoint, snapped
+from dalembert.model import Body, Frame, Joint, Model, Part
+from dalembert.model.joints import Step
+from dalembert.model.joints.joint import snapped
 from dalembert.spatial import Pose
 
 from .text import tidied
-
-EFFECTS = ("armature", "damping", "friction", "stiffness", "velocity_limit", "effort_limit", "rest", "lower", "upper")
-
-
-def own(joint: Joint) -> Joint:
-    """The joint in its own coordinate, whether or not it follows another one."""
-    return joint.joint if isinstance(joint, Coupled) else joint
 
 
 @dataclass(frozen=True)
@@ -115,41 +108,27 @@ class Names:
         return wanted
 
 
-@dataclass(frozen=True)
-class Step:
-    """A joint of those that are to stand for one of the model, and the law that it follows: leader, ratio, offset."""
-
-    joint: Joint
-    law: tuple[str, float, float] | None = None
-
-
 def single(joint: Joint) -> Step:
     """A joint of the model as it is."""
-    law = (joint.leader, joint.ratio, joint.offset) if isinstance(joint, Coupled) else None
-    return Step(own(joint), law)
+    return Step(joint.uncoupled, joint.mimic)
 
 
 def in_row(joint: Joint, names: Names) -> list[Step]:
-    """A cylindrical, universal, planar or screw joint as hinges and slides in a row, with the same coordinates.
+    """Hinges and slides that stand for a joint, with the same coordinates and names that are not taken.
 
-    Of a screw the hinge keeps the name, since others may follow it, and the slide follows the hinge.
+    The first one follows what the joint follows. None where the joint's type has no such row.
     """
-    step, given = single(joint), own(joint)
-    if isinstance(given, Screw):
-        effects = {field: getattr(given, field) for field in (*EFFECTS, "slip_speed")}
-        hinge = Step(Revolute(name=given.name, axis=given.axis, **effects), step.law)
-        slide = Prismatic(name=names.new(f"{given.name}_2"), axis=given.axis)
-        return [hinge, Step(slide, (given.name, given.pitch, 0.0))] if given.pitch else [hinge]
-    if isinstance(given, Universal):
-        row: list[tuple[type[AxisJoint], np.ndarray]] = [(Revolute, given.axis), (Revolute, given.axis2)]
-    elif isinstance(given, Cylindrical):
-        row = [(Revolute, given.axis), (Prismatic, given.axis)]
-    elif isinstance(given, Planar):
-        x, y = given.basis()
-        row = [(Prismatic, x), (Prismatic, y), (Revolute, given.axis)]
-    made = []
-    for k, (kind, axis) in enumerate(row):
-        effects = {field: getattr(given, field)[k] for field in EFFECTS}
-        name = names.new(f"{given.name}_{k + 1}")
-        made.append(Step(kind(name=name, axis=axis, slip_speed=given.slip_speed, **effects)))
-    return made
+    steps = []
+    for step in joint.uncoupled.row():
+        same = step.joint.name == joint.name
+        simple = step.joint if same else replace(step.joint, name=names.new(step.joint.name))
+        steps.append(Step(simple, joint.mimic if same else step.mimic))
+    return steps
+
+
+def row_in_words(joint: Joint, language: str) -> str:
+    """The joints of a row, as in "revolute, prismatic (_1, _2 behind the name)"."""
+    steps = joint.uncoupled.row()
+    words = ", ".join(step.joint.keywords[language] + (" that follows" if step.mimic else "") for step in steps)
+    suffixes = [step.joint.name.removeprefix(joint.name) for step in steps if step.joint.name != joint.name]
+    return words + (f" ({', '.join(suffixes)} behind the name)" if suffixes else "")

@@ -6,10 +6,13 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from dalembert.errors import LISTED, DalembertError
+from dalembert.model import Joint
 
 from ..ledger import Finding
 
 SLIP = 0.01  # [rad/s or m/s] slip speed of friction that readers take where a format states none
+
+ENDINGS = {"urdf": ".urdf", "sdf": ".sdf", "mjcf": ".xml", "dh": ".dh.toml"}  # format → ending of its files
 
 Weight = Literal["note", "change", "refusal"]
 
@@ -37,6 +40,14 @@ class Losses:
     def refuse(self, kind: str, name: str, what: str, cure: str) -> None:
         """Log what cannot be written at all."""
         self._add("refusal", kind, name, what, cure)
+
+    def refuse_joint(self, joint: Joint, format: str) -> None:
+        """Log a joint of a type that the format has no word for, nor a row of joints that would do."""
+        others = [ending for word, ending in ENDINGS.items() if word in joint.keywords and word != format]
+        cure = f"save as {' or '.join(others)}"
+        if not others:
+            cure = f"give class {type(joint).__name__} a `row` of hinges and slides that move alike, or `keywords`"
+        self.refuse("joint", joint.name, f"{self.language} has no {joint.kind} joint", cure)
 
     def _add(self, weight: Weight, kind: str, name: str, what: str, action: str) -> None:
         self._groups.setdefault((weight, kind, what, action), []).append(name)

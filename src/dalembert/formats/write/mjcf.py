@@ -8,9 +8,10 @@ from lxml import etree
 from dalembert.model import Body, Closure, Frame, Joint, JointEquation, Model
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
+from dalembert.model.joints import Free, Step
 from dalembert.spatial import Pose
 
-from .layout import Item, Names, Step, contents, in_row, own, single
+from .layout import Item, Names, contents, in_row, row_in_words, single
 from .losses import SLIP, Losses
 from .mjcf_inertia import add_inertial, carried_inertias
 from .mjcf_rows import Row, bare_links
@@ -18,13 +19,7 @@ from .mjcf_shapes import Shapes, place
 from .shapes import Package
 from .text import Element, add, number, numbers
 
-SIMPLE = {"revolute": "hinge", "continuous": "hinge", "prismatic": "slide", "ball": "ball", "free": "free"}
-IN_ROW = {
-    "cylindrical": "a hinge and a slide of one body, _1 and _2 behind the name, same coordinates",
-    "universal": "two hinges of one body, _1 and _2 behind the name, same coordinates",
-    "planar": "two slides and a hinge of one body, _1, _2 and _3 behind the name, same coordinates",
-    "screw": "a hinge, and a slide of the same body that an equality, soft in MuJoCo, ties to it",
-}
+FORMAT = "mjcf"  # among the keywords of joints
 FAR = 1e30  # a limit that no joint reaches, where one side has one
 SOFT = "an equality, which MuJoCo holds softly"
 
@@ -87,7 +82,7 @@ class _Mjcf:
 
     def _moves(self, index: int) -> bool:
         """Whether a body can move: not the fixed base."""
-        return index > 0 or self.model.bodies[0].joint.kind == "free"
+        return index > 0 or self.model.floating
 
     def _row(self, element: Element, name: str, row: Row) -> None:
         """The joints of links without mass that end in this one."""
@@ -103,13 +98,13 @@ class _Mjcf:
             return self.world
         element = add(parent, "body", name=body.name, **place(placement))
         self._row(element, body.name, row)
-        kind = own(body.joint).kind
-        if kind == "fixed":
+        if not body.joint.nv:
             return element
-        if kind == "free" and parent is not self.world:
+        free = isinstance(body.joint, Free)
+        if free and parent is not self.world:
             cure = "let it float in the world, or carry it by joints with other names for its freedoms"
             self.losses.refuse("joint", body.joint.name, "MuJoCo lets only bodies in the world float", cure)
-        if kind == "free" and np.any(placement.matrix() != np.eye(4)):
+        if free and np.any(placement.matrix() != np.eye(4)):
             what = "the joint does not start at the world's origin, and MuJoCo measures a free joint from there"
             self.losses.change("joint", body.joint.name, what, "q is the pose in the world")
         self._joints(element, body, Pose.identity())
@@ -119,20 +114,25 @@ class _Mjcf:
 
     def _joints(self, element: Element, body: Body, X: Pose) -> None:
         """The joint of a body, as MJCF's joints of an element whose frame lies at X in that body."""
-        kind = own(body.joint).kind
-        if kind in SIMPLE:
+        joint = body.joint.uncoupled
+        if FORMAT in joint.keywords:
             self._joint(element, single(body.joint), X)
             return
-        if kind == "screw":
-            self.losses.change("joint", body.joint.name, "MJCF has no screw joint", IN_ROW[kind])
+        row = in_row(body.joint, self.joints)
+        if not row:
+            self.losses.refuse_joint(joint, FORMAT)
+            return
+        what, joints = f"MJCF has no {joint.kind} joint", f"joints of one body: {row_in_words(joint, FORMAT)}"
+        if any(step.mimic for step in row if step.joint.name != joint.name):
+            self.losses.change("joint", joint.name, what, f"{joints}, by {SOFT}")
         else:
-            self.losses.note("joint", body.joint.name, f"MJCF has no {kind} joint", IN_ROW[kind])
-        for step in in_row(body.joint, self.joints):
+            self.losses.note("joint", joint.name, what, f"{joints}, same coordinates")
+        for step in row:
             self._joint(element, step, X)
 
     def _joint(self, body: Element, step: Step, X: Pose) -> None:
         joint = step.joint
-        made = add(body, "joint", name=joint.name, type=SIMPLE[joint.kind])
+        made = add(body, "joint", name=joint.name, type=joint.keywords[FORMAT])
         if np.any(X.p):
             made.set("pos", numbers(X.inverse().p))
         if joint.nv == 1:
@@ -147,8 +147,8 @@ class _Mjcf:
             self._friction(joint)
         if np.any(np.isfinite(joint.velocity_limit)):
             self.losses.note("joint", joint.name, "MJCF has no limits of speed", "left out")
-        if step.law is not None:
-            leader, ratio, offset = step.law
+        if step.mimic is not None:
+            leader, ratio, offset = step.mimic
             self.losses.note("joint", joint.name, f"follows '{leader}'", SOFT)
             law = numbers([offset, ratio, 0, 0, 0])
             add(self.equality, "joint", joint1=joint.name, joint2=leader, polycoef=law)
@@ -163,7 +163,7 @@ class _Mjcf:
     def _equal(self, joint: Joint, field: str) -> float:
         """The one number that MJCF has for all freedoms of a joint."""
         values = getattr(joint, field)
-        if joint.kind == "free" and field != "damping" and np.any(values):
+        if isinstance(joint, Free) and field != "damping" and np.any(values):
             what = f"{field} of a free joint, which MuJoCo would feel along world axes"
             self.losses.change("joint", joint.name, what, "left out")
             return 0.0
@@ -176,7 +176,7 @@ class _Mjcf:
         if joint.nv == 1:
             made.set("stiffness", number(joint.stiffness[0]))
             made.set("springref", number(joint.rest[0]))
-        elif joint.kind == "free" or np.any(joint.rest != joint.neutral()):
+        elif isinstance(joint, Free) or np.any(joint.rest != joint.neutral()):
             what = "MJCF has no such spring: of a free joint it also holds the position, of a ball it rests at neutral"
             self.losses.change("joint", joint.name, what, "left out")
         else:

@@ -28,7 +28,7 @@ def carried_inertias(model: Model, losses: Losses, bare: Container[int]) -> dict
         made |= {part.name: part.inertia for part in body.parts}
         if body.index in bare:
             continue
-        moves = body.index > 0 or body.joint.kind == "free"
+        moves = body.index > 0 or body.joint.nv > 0
         inertias = [part.inertia for part in body.parts]
         if all(map(is_possible, inertias)) and (not moves or any(map(is_heavy, inertias))):
             continue

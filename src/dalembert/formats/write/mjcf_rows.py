@@ -8,12 +8,11 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from dalembert.model import Body, Closure, Frame, Model, Part
+from dalembert.model.joints import Ball
 from dalembert.spatial import Pose
 
-from .layout import Item, own
+from .layout import Item
 from .mjcf_inertia import is_heavy, is_possible
-
-IN_A_ROW = ("revolute", "continuous", "prismatic", "cylindrical", "universal", "planar", "screw")
 
 
 @dataclass(frozen=True)
@@ -39,7 +38,7 @@ def bare_links(model: Model, carried: Mapping[str, Sequence[Item]]) -> dict[int,
     for body in model.bodies[1:]:
         part, items = body.parts[0], carried[body.name]
         plain = not part.geometry and not np.any(part.inertia.parameters()) and body.index not in tied
-        if plain and own(body.joint).kind in IN_A_ROW and len(items) == 1 and _can_end(body, items[0].what):
+        if plain and _hinges_or_slides(body) and len(items) == 1 and _can_end(body, items[0].what):
             found[body.index] = items[0]
     return found
 
@@ -47,6 +46,12 @@ def bare_links(model: Model, carried: Mapping[str, Sequence[Item]]) -> dict[int,
 def _can_end(body: Body, carried: Body | Part | Frame) -> bool:
     """Whether a row of joints may end in this link: one that moves, or a fixed one that MuJoCo lets move."""
     if isinstance(carried, Body):
-        return own(carried.joint).kind in (*IN_A_ROW, "ball")
+        return _hinges_or_slides(carried) or isinstance(carried.joint, Ball)
     possible = all(is_possible(part.inertia) for part in body.parts)
     return possible and isinstance(carried, Part) and is_heavy(carried.inertia)
+
+
+def _hinges_or_slides(body: Body) -> bool:
+    """Whether MJCF writes the joint of a body as hinges and slides."""
+    joint = body.joint.uncoupled
+    return joint.flat and ("mjcf" in joint.keywords or bool(joint.row()))

@@ -10,9 +10,10 @@ from lxml import etree
 from dalembert.model import Body, Closure, Frame, Joint, JointEquation, Model, Part
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
+from dalembert.model.joints import Free, Mimic, Screw, Step
 from dalembert.spatial import Inertia, Pose, so3
 
-from .layout import Item, Names, Step, contents, in_row, own, single
+from .layout import Item, Names, contents, in_row, row_in_words, single
 from .losses import SLIP, Losses
 from .sdf_shapes import add_shapes
 from .shapes import Package
@@ -21,11 +22,7 @@ from .urdf import com_of, report_moment, tensor
 
 VERSION = "1.11"
 GRAVITY = (0.0, 0.0, -9.81)
-TYPES = {kind: kind for kind in ("revolute", "continuous", "prismatic", "screw", "universal", "ball")}
-IN_ROW = {
-    "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
-    "planar": "two prismatic joints and a revolute one, _1, _2, _3 behind the name, with massless links between",
-}
+FORMAT = "sdf"  # among the keywords of joints
 CLOSURES = {
     "weld": "fixed",
     "point": "ball",
@@ -47,10 +44,10 @@ class _Sdf:
         self.names = Names(frame.name for frame in model.frames)  # links, frames and joints share one space
         self.joint_names: dict[str, str] = {}
         for body in model.bodies:
-            if body.joint.nv and body.joint.kind != "free":
+            if body.joint.nv and not isinstance(body.joint, Free):
                 self._name_joint(body.joint.name)
         base = model.bodies[0]
-        self.afloat = base.name == WORLD and all(model.bodies[i].joint.kind == "free" for i in model.children(0))
+        self.afloat = base.name == WORLD and all(isinstance(model.bodies[i].joint, Free) for i in model.children(0))
         self.root = etree.Element("sdf", version=VERSION)
         parent = self.root
         if np.any(model.gravity != GRAVITY):
@@ -94,29 +91,31 @@ class _Sdf:
     # ---- bodies and frames
 
     def _body(self, parent: str, body: Body, placement: Pose) -> None:
-        own_part, kind = body.parts[0], own(body.joint).kind
+        own_part, joint = body.parts[0], body.joint.uncoupled
         if body.index == 0 and body.name == WORLD:
             if np.any(own_part.inertia.parameters()) or own_part.geometry:
                 what = "mass and shapes of the world move nothing, and SDF has none"
                 self.losses.note("link", WORLD, what, "left out")
         elif body.index == 0:
             self._link(own_part, parent, placement)
-            if kind == "fixed":
+            if not joint.nv:
                 self._joint(self.names.new(f"{body.name}_fixed"), "fixed", WORLD, body.name)
             else:
                 self._floating(body.joint, body.name, placement)
-        elif kind == "free" and self.afloat:
+        elif isinstance(joint, Free) and self.afloat:
             self._link(own_part, parent, placement)
             self._floating(body.joint, body.name, placement)
-        elif kind == "free":
+        elif isinstance(joint, Free):
             what = "only what nothing holds to the world floats in SDF"
             self.losses.refuse("joint", body.joint.name, what, "write one file for each robot that floats")
-        elif kind in TYPES:
+        elif FORMAT in joint.keywords:
             self._link(own_part, parent, placement)
             self._moving(parent, body.name, single(body.joint))
+        elif not (row := in_row(body.joint, self.names)):
+            self.losses.refuse_joint(joint, FORMAT)
         else:
-            self.losses.change("joint", body.joint.name, f"SDF has no {kind} joint", IN_ROW[kind])
-            row = in_row(body.joint, self.names)
+            joints = f"joints in a row, with massless links between them: {row_in_words(joint, FORMAT)}"
+            self.losses.change("joint", joint.name, f"SDF has no {joint.kind} joint", joints)
             for step in row:
                 self.joint_names[step.joint.name] = step.joint.name
                 last = step is row[-1]
@@ -182,17 +181,17 @@ class _Sdf:
 
     def _moving(self, parent: str, child: str, step: Step) -> None:
         joint = step.joint
-        element = self._joint(self.joint_names[joint.name], TYPES[joint.kind], parent, child)
-        if joint.kind == "screw":
-            add(element, "screw_thread_pitch", number(2.0 * math.pi * joint.pitch))  # type: ignore[attr-defined]
+        element = self._joint(self.joint_names[joint.name], joint.keywords[FORMAT], parent, child)
+        if isinstance(joint, Screw):
+            add(element, "screw_thread_pitch", number(2.0 * math.pi * joint.pitch))
         if np.any(joint.armature):
             self.losses.change("joint", joint.name, "armature, which SDF does not have", "left out")
-        if joint.kind == "ball":
+        if not joint.flat:
             self._ball(joint)
             return
         self._friction(joint)
         for k, tag in enumerate(("axis", "axis2")[: joint.nv]):
-            self._axis(element, tag, joint, k, step.law if k == 0 else None)
+            self._axis(element, tag, joint, k, step.mimic if k == 0 else None)
 
     def _ball(self, joint: Joint) -> None:
         if fields := [field for field in ("damping", "friction", "stiffness") if np.any(getattr(joint, field))]:
@@ -209,7 +208,7 @@ class _Sdf:
             what = f"friction, without the slip speed {SLIP:g}, which SDF does not state"
             self.losses.note("joint", joint.name, what, "<friction>: simulators have laws of their own for it")
 
-    def _axis(self, element: Element, tag: str, joint: Joint, k: int, law: tuple[str, float, float] | None) -> None:
+    def _axis(self, element: Element, tag: str, joint: Joint, k: int, mimic: Mimic | None) -> None:
         axis = add(element, tag)
         add(axis, "xyz", numbers(getattr(joint, tag)))
         limits = {"lower": "lower", "upper": "upper", "effort": "effort_limit", "velocity": "velocity_limit"}
@@ -224,11 +223,10 @@ class _Sdf:
             dynamics = add(axis, "dynamics")
             for word, value in words.items():
                 add(dynamics, word, number(value))
-        if law is not None:
-            leader, ratio, offset = law
-            mimic = add(axis, "mimic", joint=self.joint_names[leader], axis="axis")
-            for word, value in (("multiplier", ratio), ("offset", offset), ("reference", 0.0)):
-                add(mimic, word, number(value))
+        if mimic is not None:
+            follows = add(axis, "mimic", joint=self.joint_names[mimic.leader], axis="axis")
+            for word, value in (("multiplier", mimic.ratio), ("offset", mimic.offset), ("reference", 0.0)):
+                add(follows, word, number(value))
 
     # ---- loops
 

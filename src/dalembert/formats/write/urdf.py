@@ -11,27 +11,17 @@ from dalembert.model import Body, Closure, Geometry, Joint, JointEquation, Model
 from dalembert.model.assembly import WORLD
 from dalembert.model.closures import WORLD_BODY
 from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from dalembert.model.joints import AxisJoint, Step
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf.extension import MANY
-from .layout import Item, Names, Step, contents, in_row, own, single
+from .layout import Item, Names, contents, in_row, row_in_words, single
 from .losses import Losses
 from .shapes import Package, stated_scale, without_capsules
 from .text import Element, add, number, numbers, tidied
 
-TYPES = {
-    "revolute": "revolute",
-    "continuous": "continuous",
-    "prismatic": "prismatic",
-    "free": "floating",
-    "planar": "planar",
-}
 GRAVITY = (0.0, 0.0, -9.81)
-IN_ROW = {
-    "cylindrical": "a revolute and a prismatic joint, _1 and _2 behind the name, with a massless link between them",
-    "universal": "two revolute joints, _1 and _2 behind the name, with a massless link between them",
-    "screw": "a revolute joint, and a prismatic one that mimics it, _2 behind the name, on a massless link",
-}
+FORMAT = "urdf"  # among the keywords of joints
 PASSED_OVER = "stated in <dalembert>, which readers other than dalembert pass over"
 
 
@@ -71,7 +61,7 @@ class _Urdf:
     def _base(self, base: Body) -> None:
         """<dalembert base gravity xyz rpy …>, where any of them is not what URDF means."""
         stated: dict[str, str] = {}
-        if base.joint.kind == "free":
+        if self.model.floating:
             stated = {"base": "free"} | _differing(base.joint, MANY)
             if base.joint.name != base.name:
                 self.losses.note("joint", base.joint.name, "the base's joint has no name in URDF", "takes the link's")
@@ -105,19 +95,18 @@ class _Urdf:
 
     def _moving(self, parent: str, body: Body, placement: Pose) -> None:
         """The joint of a body; several joints with massless links between them where URDF has no such joint."""
-        joint = own(body.joint)
-        if joint.kind in TYPES:
+        joint = body.joint.uncoupled
+        if FORMAT in joint.keywords:
             step = single(body.joint)
-            self._law(self._joint(joint.name, TYPES[joint.kind], parent, body.name, placement), step)
-        elif joint.kind == "ball":
-            cure = "use three revolute joints, or save as .sdf or .xml"
-            self.losses.refuse("joint", joint.name, "URDF has no ball joint", cure)
+            self._law(self._joint(joint.name, joint.keywords[FORMAT], parent, body.name, placement), step)
+        elif not (row := in_row(body.joint, self.joints)):
+            self.losses.refuse_joint(joint, FORMAT)
         else:
-            self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", IN_ROW[joint.kind])
-            row = in_row(body.joint, self.joints)
+            joints = f"joints in a row, with massless links between them: {row_in_words(joint, FORMAT)}"
+            self.losses.change("joint", joint.name, f"URDF has no {joint.kind} joint", joints)
             for step in row:
                 child = body.name if step is row[-1] else self.links.new(f"{step.joint.name}_link")
-                self._law(self._joint(step.joint.name, step.joint.kind, parent, child, placement), step)
+                self._law(self._joint(step.joint.name, step.joint.keywords[FORMAT], parent, child, placement), step)
                 if child != body.name:
                     add(self.root, "link", name=child)
                 parent, placement = child, Pose.identity()
@@ -133,8 +122,8 @@ class _Urdf:
     def _law(self, element: Element, step: Step) -> None:
         """Axis, limits, dynamics, mimic, and what goes to <dalembert>."""
         joint = step.joint
-        if joint.kind != "free":
-            add(element, "axis", xyz=numbers(joint.axis))  # type: ignore[attr-defined]
+        if isinstance(joint, AxisJoint):
+            add(element, "axis", xyz=numbers(joint.axis))
         if joint.nv == 1:
             self._limits(element, joint)
             if joint.damping[0] or joint.friction[0]:
@@ -143,8 +132,8 @@ class _Urdf:
             stated = _differing(joint, fields) | (_differing(joint, ("slip_speed",)) if joint.friction[0] else {})
         else:
             stated = _differing(joint, MANY)
-        if step.law is not None:
-            leader, ratio, offset = step.law
+        if step.mimic is not None:
+            leader, ratio, offset = step.mimic
             add(element, "mimic", joint=leader, multiplier=number(ratio), offset=number(offset))
         if stated:
             self.losses.note("joint", joint.name, ", ".join(stated), PASSED_OVER)
@@ -153,7 +142,7 @@ class _Urdf:
     def _limits(self, element: Element, joint: Joint) -> None:
         """<limit>, which URDF demands of revolute and prismatic joints: the largest double stands for none."""
         effort, velocity = number(joint.effort_limit[0]), number(joint.velocity_limit[0])
-        if joint.kind != "continuous":
+        if joint.limited:
             limits = {"lower": number(joint.lower[0]), "upper": number(joint.upper[0])}
             add(element, "limit", **limits, effort=effort, velocity=velocity)
         elif np.isfinite(joint.effort_limit[0]) or np.isfinite(joint.velocity_limit[0]):

@@ -9,7 +9,8 @@ import numpy as np
 
 from dalembert.spatial import Pose
 
-from .joint import Joint
+from ..charts import Line
+from .joint import Joint, Mimic
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,7 +21,7 @@ class Coupled(Joint):
     felt at the leader's coordinate: rotors, damping and springs with ratio², friction and effort with |ratio|.
     """
 
-    nq, nv, reach = 1, 1, (1.0,)
+    charts = (Line("", 1.0),)  # of the leader
 
     joint: Joint
     leader: str
@@ -66,6 +67,16 @@ class Coupled(Joint):
     def with_values(self, **values: Any) -> Self:
         """A copy whose follower has other values of some fields, in its own coordinate, unchecked."""
         return replace(self, joint=self.joint.with_values(**values))
+
+    @property
+    def mimic(self) -> Mimic:
+        """What the joint follows."""
+        return Mimic(self.leader, self.ratio, self.offset)
+
+    @property
+    def uncoupled(self) -> Joint:
+        """The follower by itself."""
+        return self.joint
 
     def coordinate(self, q: np.ndarray) -> np.ndarray:
         """The follower's own coordinate (1,)."""

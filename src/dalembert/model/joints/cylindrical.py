@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dalembert.spatial import Pose, so3
 
-from .joint import AxisJoint
+from ..charts import ANGLE, LENGTH
+from .joint import AxisJoint, Step
+from .prismatic import Prismatic
+from .revolute import Revolute
+from .stacked import stacked
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Cylindrical(AxisJoint):
     """q = [θ, d] about [rad] and along [m] the axis, v = q̇."""
 
-    kind, nq, nv, reach = "cylindrical", 2, 2, (np.pi, 1.0)
-    turns = (0,)
+    kind, charts = "cylindrical", (ANGLE, LENGTH)
 
     def pose(self, q: np.ndarray) -> Pose:
         """Rotation by θ about, and translation by d along, the axis."""
@@ -27,3 +30,11 @@ class Cylindrical(AxisJoint):
         S = np.zeros((6, 2))
         S[:3, 0] = S[3:, 1] = self.axis
         return S
+
+    def row(self) -> tuple[Step, ...]:
+        """A hinge and a slide."""
+        return stacked(self, [(Revolute, self.axis), (Prismatic, self.axis)])
+
+    def reversed(self) -> Cylindrical:
+        """The same about and along the opposite axis."""
+        return replace(self, axis=-self.axis)

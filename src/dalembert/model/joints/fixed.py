@@ -15,7 +15,8 @@ from .joint import Joint
 class Fixed(Joint):
     """q and v are empty."""
 
-    kind, nq, nv, reach = "fixed", 0, 0, ()
+    kind, charts = "fixed", ()
+    keywords = {"urdf": "fixed", "sdf": "fixed"}
 
     def pose(self, q: np.ndarray) -> Pose:
         """The identity."""
@@ -24,3 +25,7 @@ class Fixed(Joint):
     def subspace(self, q: np.ndarray) -> np.ndarray:
         """No columns."""
         return np.zeros((6, 0))
+
+    def reversed(self) -> Fixed:
+        """Itself."""
+        return self

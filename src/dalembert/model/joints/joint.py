@@ -1,19 +1,24 @@
-"""What every joint has: coordinates, limits, armature, damping, friction, springs; and what each type must give."""
+"""What every joint has: charts, limits, armature, damping, friction, springs; and what each type must give."""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
 from copy import copy
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.spatial import Pose
 
+from ..charts import Chart
+
 # Rounding π/2 leaves cosines of some 1e-16 where the author meant 0; as exact zeros they vanish from traced code.
 SNAP = 4 * np.finfo(float).eps
+LENGTH_FIELD = {"length": 1}  # metadata of a joint's field that is a length: it grows with the robot
+MOTION_METHODS = ("pose", "subspace", "bias", "charts")
 
 
 def snapped(x: np.ndarray) -> np.ndarray:
@@ -22,21 +27,71 @@ def snapped(x: np.ndarray) -> np.ndarray:
     return np.where((np.abs(x - nearest) <= SNAP) & (np.abs(nearest) <= 1.0), nearest + 0.0, x)
 
 
+class Mimic(NamedTuple):
+    """A joint's coordinate is ratio · q(leader) + offset [rad or m]."""
+
+    leader: str
+    ratio: float = 1.0
+    offset: float = 0.0
+
+
+class Factor(NamedTuple):
+    """A chart of a joint, and where its coordinates lie in the joint's q and v."""
+
+    chart: Chart
+    q: slice
+    v: slice
+
+
+class LineCoordinate(NamedTuple):
+    """A coordinate on a line, which can have limits: its places in the joint's q and v, and whether it is periodic."""
+
+    q: int
+    v: int
+    periodic: bool
+
+
+class Step(NamedTuple):
+    """One of the simple joints that together move as another joint does; mimic: what it follows, if it does."""
+
+    joint: Joint
+    mimic: Mimic | None = None
+
+
 @dataclass(frozen=True, eq=False, kw_only=True)
 class Joint(ABC):
     """A joint between the joint frame J, fixed in the parent body, and the child's body frame B.
 
     q (nq,) and v (nv,) are the joint's own parts of the configuration and the velocity, of any scalar type.
     Joint forces: armature·a + damping·v + friction·tanh(v / slip_speed) + stiffness·difference(rest, q).
+
+    A joint type is a frozen dataclass that names its `charts` and gives `pose`, `subspace` and, unless the subspace is
+    constant, `bias`. What else it can have: `keywords`, `row` and `reversed`, for files and for another base.
     """
 
-    kind: ClassVar[str]
-    nq: ClassVar[int]
-    nv: ClassVar[int]
-    reach: ClassVar[tuple[float, ...]]  # half range of each coordinate for random states where there is no limit
-    turns: ClassVar[tuple[int, ...]] = ()  # coordinates that are angles: a full turn leaves the pose as it is
+    kind: ClassVar[str]  # default: the name of the class, in lower case
+    charts: ClassVar[tuple[Chart, ...]]  # in the order of the coordinates
     # freedoms that act together; of two groups the second is carried by the first, so that S changes with q
     stages: ClassVar[tuple[slice, ...]] = (slice(None),)
+    # format ("urdf", "mjcf", "sdf", "dh") → its word for this type of joint; a type that is not there is written as
+    # its `row`, or refused
+    keywords: ClassVar[Mapping[str, str]] = {}
+    limited: ClassVar[bool] = True  # whether coordinates on lines can have limits
+    keeps_coordinates: ClassVar[bool] = True  # whether q and v of the reversed joint are those of this one
+
+    # from the charts
+    nq: ClassVar[int]
+    nv: ClassVar[int]
+    factors: ClassVar[tuple[Factor, ...]]
+    flat: ClassVar[bool]  # v is the rate of q
+    units: ClassVar[tuple[str, ...]]  # (nv,) of each freedom: "rad" or "m"
+    coordinate_units: ClassVar[tuple[str, ...]]  # (nq,) "rad", "m", or "" of a quaternion's
+    labels: ClassVar[tuple[str, ...]]  # (nv,) what people call each freedom; "": by its number
+    coordinate_labels: ClassVar[tuple[str, ...]]  # (nq,)
+    reach: ClassVar[tuple[float, ...]]  # (nq,) half range for random states where there is no limit
+    turns: ClassVar[tuple[int, ...]]  # coordinates that are angles: a full turn leaves the pose as it is
+    lines: ClassVar[tuple[LineCoordinate, ...]]  # coordinates that can have limits
+    quaternions: ClassVar[tuple[slice, ...]]  # where unit quaternions w x y z are in q
 
     name: str
     armature: Any = 0.0  # (nv,) rotor inertia seen at the joint [kg·m² or kg]
@@ -49,6 +104,21 @@ class Joint(ABC):
     upper: Any = None  # (nq,)
     velocity_limit: Any = None  # (nv,) [rad/s or m/s]; None: unlimited
     effort_limit: Any = None  # (nv,) [N·m or N]; None: unlimited
+
+    def __init_subclass__(cls, **arguments: Any) -> None:
+        super().__init_subclass__(**arguments)
+        if "kind" not in cls.__dict__:
+            cls.kind = cls.__name__.lower()
+        if "charts" in cls.__dict__ and isinstance(cls.charts, tuple):
+            for trait, value in traits(cls.charts).items():
+                setattr(cls, trait, value)
+        # What follows from how a joint moves is not inherited by a type that moves otherwise.
+        if "keywords" not in cls.__dict__:
+            cls.keywords = {}
+        if any(method in cls.__dict__ for method in MOTION_METHODS):
+            for method in ("row", "reversed", "reversed_state", "keeps_coordinates"):
+                if method not in cls.__dict__:
+                    setattr(cls, method, Joint.__dict__[method])
 
     def __post_init__(self) -> None:
         for field in ("armature", "damping", "friction", "stiffness"):
@@ -63,11 +133,12 @@ class Joint(ABC):
         self._store("upper", self._vector("upper", self.nq, np.inf), finite=False)
         if (self.lower > self.upper).any():
             raise self._error(f"lower limit {self.lower} is above upper limit {self.upper}: swap them")
-
-    @property
-    def units(self) -> tuple[str, ...]:
-        """Of each freedom (nv,): "rad" or "m"."""
-        return tuple("rad" if reach == np.pi else "m" for reach in self.reach)
+        for chart, q, v in self.factors:
+            if not (chart.flat and self.limited) and np.any(np.isfinite([self.lower[q], self.upper[q]])):
+                other = "use joint='revolute', or " if chart.flat else ""
+                raise self._error(f"a {self.kind} joint has no position limits: {other}drop lower and upper")
+            if problem := chart.problem(self.rest[q], self.stiffness[v]):
+                raise self._error(problem)
 
     def _vector(self, field: str, size: int, default: float | None = None) -> np.ndarray:
         """The field as a float array (size,); one number stands for all."""
@@ -97,13 +168,15 @@ class Joint(ABC):
 
     def with_values(self, **values: Any) -> Self:
         """A copy with other values of some fields, unchecked: they may be traced."""
-        made = copy(self)
+        joint = copy(self)
         for name, value in values.items():
-            object.__setattr__(made, name, value)
-        return made
+            object.__setattr__(joint, name, value)
+        return joint
 
     def _error(self, what: str) -> DalembertError:
         return DalembertError(f"joint {self.name!r}: {what}")
+
+    # ---- how it moves
 
     @abstractmethod
     def pose(self, q: np.ndarray) -> Pose:
@@ -117,17 +190,19 @@ class Joint(ABC):
         """Ṡ v (6,), the rate of S in B's axes times v; zero where S is constant."""
         return np.zeros(6)
 
+    # ---- its configurations
+
     def integrate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q ⊕ v: the configuration after unit time at the constant velocity v."""
-        return q + v
+        return self._joined(lambda part: part.chart.integrate(q[part.q], v[part.v]))
 
     def rate(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """q̇ (nq,) at the velocity v; linear in v."""
-        return v
+        return self._joined(lambda part: part.chart.rate(q[part.q], v[part.v]))
 
     def difference(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """The velocity (nv,) with q0 ⊕ v = q1."""
-        return q1 - q0
+        return self._joined(lambda part: part.chart.difference(q0[part.q], q1[part.q]))
 
     def difference_jacobian(self, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
         """∂difference(q0, q1) / ∂q1 (nv, nv), along the velocities at q1."""
@@ -135,27 +210,105 @@ class Joint(ABC):
 
     def displacement_jacobian(self, d: np.ndarray) -> np.ndarray:
         """J (nv, nv): d = difference(q0, q) with q0 at rest has the rate J(d) v."""
-        return np.eye(self.nv)
+        return self._diagonal((), lambda part: part.chart.displacement_jacobian(d[part.v]))
 
     def displacement_rate(self, v: np.ndarray) -> np.ndarray:
         """K (…, nv, nv): a displacement δ = difference(q0, q) from a motion at v (…, nv) has the rate δv + K δ."""
-        return np.zeros((*v.shape, self.nv))
+        return self._diagonal(v.shape[:-1], lambda part: part.chart.displacement_rate(v[..., part.v]))
 
     def normalize(self, q: np.ndarray) -> np.ndarray:
-        """q with its quaternion, if any, brought to unit length."""
-        return q
+        """q with its quaternions, if any, brought to unit length."""
+        return self._joined(lambda part: part.chart.normalize(q[part.q])) if self.quaternions else q
 
     def neutral(self) -> np.ndarray:
         """The configuration (nq,) in which B coincides with J."""
-        return np.zeros(self.nq)
+        return self._joined(lambda part: part.chart.neutral())
 
     def random(self, rng: np.random.Generator, n: int) -> np.ndarray:
         """n configurations (n, nq), uniform within the limits; beside a missing limit, over the usual reach."""
-        reach = np.array(self.reach)
-        low, high = np.isfinite(self.lower), np.isfinite(self.upper)
-        lower = np.where(low, self.lower, np.where(high, self.upper - 2.0 * reach, -reach))
-        upper = np.where(high, self.upper, np.where(low, self.lower + 2.0 * reach, reach))
-        return rng.uniform(lower, upper, (n, self.nq))
+        drawn = [chart.random(rng, n, self.lower[q], self.upper[q]) for chart, q, _ in self.factors]
+        return np.concatenate(drawn, axis=1) if drawn else np.zeros((n, 0))
+
+    def size(self, q: np.ndarray) -> np.ndarray:
+        """The magnitude (nv,) of each freedom's coordinate, for relative tolerances; 1 of a rotation's."""
+        return self._joined(lambda part: part.chart.size(q[part.q]))
+
+    def _joined(self, one: Callable[[Factor], np.ndarray]) -> np.ndarray:
+        parts = [one(part) for part in self.factors]
+        return parts[0] if len(parts) == 1 else np.concatenate(parts) if parts else np.zeros(0)
+
+    def _diagonal(self, shape: tuple[int, ...], one: Callable[[Factor], np.ndarray]) -> np.ndarray:
+        """A matrix (…, nv, nv) with one block for each chart."""
+        blocks = [one(part) for part in self.factors]
+        if len(blocks) == 1:
+            return blocks[0]
+        matrix = np.zeros((*shape, self.nv, self.nv), np.result_type(float, *(block.dtype for block in blocks)))
+        for (_, _, v), block in zip(self.factors, blocks, strict=True):
+            matrix[..., v, v] = block
+        return matrix
+
+    # ---- what follows another joint
+
+    @property
+    def mimic(self) -> Mimic | None:
+        """What this joint follows; None: nothing, it has coordinates of its own."""
+        return None
+
+    @property
+    def uncoupled(self) -> Joint:
+        """The joint in its own coordinate, whether or not it follows another one."""
+        return self
+
+    def coordinate(self, q: np.ndarray) -> np.ndarray:
+        """The joint's own coordinates (nq,), for q of the joint that it follows, or its own."""
+        return q
+
+    # ---- other words for it
+
+    def row(self) -> tuple[Step, ...]:
+        """Revolute and prismatic joints, one for each coordinate, that move as this one in a row; (): none do."""
+        return ()
+
+    def reversed(self) -> Joint:
+        """The joint with parent and child exchanged: its pose is the inverse. Same name, coordinates as before."""
+        from .reversed import Reversed
+
+        return Reversed(joint=self)
+
+    def _not_reversible(self, what: str) -> DalembertError:
+        return DalembertError(
+            f"reroot: joint {self.name!r} is {self.kind} and has {what}, which no {self.kind} joint has that is run "
+            "through backwards: set these to 0 (or None) with set_joint, or lock the joint"
+        )
+
+    def reversed_state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(q, v) of the reversed joint for (q, v) of this one: the same motion."""
+        return q, v
+
+
+def traits(charts: tuple[Chart, ...]) -> dict[str, Any]:
+    """What a joint has from its charts, by name."""
+    factors, lines, nq, nv = [], [], 0, 0
+    for chart in charts:
+        factors.append(Factor(chart, slice(nq, nq + chart.nq), slice(nv, nv + chart.nv)))
+        if chart.flat:
+            lines += [LineCoordinate(nq + k, nv + k, k in chart.turns) for k in range(chart.nq)]
+        nq, nv = nq + chart.nq, nv + chart.nv
+    each = ("units", "coordinate_units", "labels", "coordinate_labels", "reach")
+    joined: dict[str, Any] = {name: tuple(x for chart in charts for x in getattr(chart, name)) for name in each}
+    return joined | {
+        "nq": nq,
+        "nv": nv,
+        "factors": tuple(factors),
+        "flat": all(chart.flat for chart in charts),
+        "turns": tuple(part.q.start + k for part in factors for k in part.chart.turns),
+        "lines": tuple(lines),
+        "quaternions": tuple(
+            slice(part.q.start + places.start, part.q.start + places.stop)
+            for part in factors
+            if (places := part.chart.quaternion) is not None
+        ),
+    }
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dalembert.math import cos, sin
 from dalembert.spatial import Pose, so3
 
-from .joint import AxisJoint, snapped
+from ..charts import ANGLE, LENGTH
+from .joint import AxisJoint, Step, snapped
+from .prismatic import Prismatic
+from .revolute import Revolute
+from .stacked import stacked
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
@@ -20,8 +24,9 @@ class Planar(AxisJoint):
     y along axis × x. For axis z that is x, y of the joint frame; for axis x it is y, z.
     """
 
-    kind, nq, nv, reach = "planar", 3, 3, (1.0, 1.0, np.pi)
-    turns = (2,)
+    kind, charts = "planar", (LENGTH, LENGTH, ANGLE)
+    keywords = {"urdf": "planar"}
+    keeps_coordinates = False
     stages = (slice(0, 2), slice(2, 3))
 
     def basis(self) -> tuple[np.ndarray, np.ndarray]:
@@ -48,3 +53,26 @@ class Planar(AxisJoint):
         x, y = self.basis()
         s, c = sin(q[2]), cos(q[2])
         return np.concatenate([np.zeros(3), (x * (c * v[1] - s * v[0]) - y * (s * v[1] + c * v[0])) * v[2]])
+
+    def row(self) -> tuple[Step, ...]:
+        """Two slides and a hinge."""
+        x, y = self.basis()
+        return stacked(self, [(Prismatic, x), (Prismatic, y), (Revolute, self.axis)])
+
+    def reversed(self) -> Planar:
+        """The same about the opposite axis, sliding in axes of the other body."""
+        sliding = [getattr(self, name)[:2] for name in ("armature", "damping", "friction", "stiffness")]
+        limits = [getattr(self, name)[:2] for name in ("lower", "upper", "velocity_limit", "effort_limit")]
+        if np.any(sliding) or np.any(np.isfinite(limits)):
+            raise self._not_reversible("armature, damping, friction, springs or limits along x and y")
+        return replace(self, axis=-self.axis, rest=self.reversed_state(self.rest, np.zeros(3))[0])
+
+    def reversed_state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The same angle; the position of the one body in the other."""
+        x, y = self.basis()
+        back = replace(self, axis=-self.axis, lower=None, upper=None, rest=None)
+        B = np.stack(back.basis())  # x as it was, y turned over
+        R = self.pose(q).R
+        slide = x * q[0] + y * q[1]
+        rate = x * v[0] + y * v[1] - v[2] * np.cross(self.axis, slide)
+        return np.array([*(-B @ (R.T @ slide)), q[2]]), np.array([*(-B @ (R.T @ rate)), v[2]])

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dalembert.spatial import Pose
 
+from ..charts import LENGTH
 from .joint import AxisJoint
 
 
@@ -15,7 +16,8 @@ from .joint import AxisJoint
 class Prismatic(AxisJoint):
     """q = [d] along the axis [m], v = ḋ."""
 
-    kind, nq, nv, reach = "prismatic", 1, 1, (1.0,)
+    kind, charts = "prismatic", (LENGTH,)
+    keywords = {"urdf": "prismatic", "mjcf": "slide", "sdf": "prismatic", "dh": "prismatic"}
 
     def pose(self, q: np.ndarray) -> Pose:
         """Translation by d along the axis."""
@@ -24,3 +26,7 @@ class Prismatic(AxisJoint):
     def subspace(self, q: np.ndarray) -> np.ndarray:
         """[0; axis]"""
         return np.concatenate([np.zeros(3), self.axis])[:, None]
+
+    def reversed(self) -> Prismatic:
+        """The same along the opposite axis."""
+        return replace(self, axis=-self.axis)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from dalembert.spatial import Pose, so3
 
+from ..charts import ANGLE
 from .joint import AxisJoint
 
 
@@ -15,8 +16,8 @@ from .joint import AxisJoint
 class Revolute(AxisJoint):
     """q = [θ] about the axis [rad], v = θ̇."""
 
-    kind, nq, nv, reach = "revolute", 1, 1, (np.pi,)
-    turns = (0,)
+    kind, charts = "revolute", (ANGLE,)
+    keywords = {"urdf": "revolute", "mjcf": "hinge", "sdf": "revolute", "dh": "revolute"}
 
     def pose(self, q: np.ndarray) -> Pose:
         """Rotation by θ about the axis."""
@@ -25,3 +26,7 @@ class Revolute(AxisJoint):
     def subspace(self, q: np.ndarray) -> np.ndarray:
         """[axis; 0]"""
         return np.concatenate([self.axis, np.zeros(3)])[:, None]
+
+    def reversed(self) -> Revolute:
+        """The same about the opposite axis."""
+        return replace(self, axis=-self.axis)

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from dalembert.spatial import Pose, cross, so3
 
-from .joint import AxisJoint
+from ..charts import ANGLE
+from .joint import AxisJoint, Step
+from .revolute import Revolute
+from .stacked import FIELDS, stacked
 
 PARALLEL = 1e-6  # sine of the least angle between the axes; below it the joint has lost a freedom
 
@@ -18,8 +21,9 @@ PARALLEL = 1e-6  # sine of the least angle between the axes; below it the joint 
 class Universal(AxisJoint):
     """q = [q1, q2] [rad]: about `axis`, fixed in J, then about `axis2`, fixed in B; v = q̇."""
 
-    kind, nq, nv, reach = "universal", 2, 2, (np.pi, np.pi)
-    turns = (0, 1)
+    kind, charts = "universal", (ANGLE, ANGLE)
+    keywords = {"sdf": "universal"}
+    keeps_coordinates = False
     stages = (slice(0, 1), slice(1, 2))
 
     axis2: Any = (1.0, 0.0, 0.0)  # (3,) made a unit vector
@@ -46,3 +50,16 @@ class Universal(AxisJoint):
     def _first(self, q: np.ndarray) -> np.ndarray:
         """The first axis in B's axes."""
         return so3.about_axis(self.axis2, q[1]).T @ self.axis
+
+    def row(self) -> tuple[Step, ...]:
+        """Two hinges."""
+        return stacked(self, [(Revolute, self.axis), (Revolute, self.axis2)])
+
+    def reversed(self) -> Universal:
+        """The axes in the opposite order and direction."""
+        values = {name: getattr(self, name)[::-1] for name in FIELDS}
+        return replace(self, axis=-self.axis2, axis2=-self.axis, **values)
+
+    def reversed_state(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """In the opposite order."""
+        return q[::-1], v[::-1]

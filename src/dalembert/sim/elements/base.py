@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
-from dalembert.model import Body, Coupled, Model
+from dalembert.model import Body, Model
 
 
 class Situation(NamedTuple):
@@ -45,7 +45,6 @@ class Element:
 
     loses: ClassVar[bool] = False  # whether it can turn energy into heat
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
-    plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
     count: Any = 0  # equations on the configuration that it keeps; see `closing`
 
     def __post_init__(self) -> None:
@@ -113,8 +112,8 @@ def single(model: Model, joint: str, what: str) -> Body:
 def own(model: Model, joint: str, what: str) -> Body:
     """The body of a joint that follows no other one."""
     body = model.joint(joint)
-    if isinstance(body.joint, Coupled):
-        raise DalembertError(f"{what}: joint {joint!r} follows {body.joint.leader!r}: act on that one")
+    if (mimic := body.joint.mimic) is not None:
+        raise DalembertError(f"{what}: joint {joint!r} follows {mimic.leader!r}: act on that one")
     return body
 
 

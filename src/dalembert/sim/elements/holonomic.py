@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
@@ -22,8 +22,6 @@ class Holonomic(Element):
 
     A rope, a cam, a path that a tool must follow: anything that arithmetic, dalembert.math and methods of robots say.
     """
-
-    plain: ClassVar[bool] = False
 
     name: str
     function: Callable[[np.ndarray], Any]

@@ -114,11 +114,8 @@ def attempt(
 
 def _sizes(system: System, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
     """The size of each freedom's coordinate (nv,)."""
-    parts = []
-    for body in system.model.independent:
-        own = body.joint.nq == body.joint.nv
-        parts.append(_larger(q0[body.q], q1[body.q]) if own else np.ones(body.joint.nv))
-    return np.concatenate(parts)
+    bodies = system.model.independent
+    return np.concatenate([maximum(body.joint.size(q0[body.q]), body.joint.size(q1[body.q])) for body in bodies])
 
 
 def _larger(x: np.ndarray, y: np.ndarray) -> np.ndarray:

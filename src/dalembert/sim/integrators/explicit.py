@@ -74,8 +74,10 @@ def semi_implicit(
 
     The accounts take the powers at the mean velocity, which is what changes the kinetic energy.
     """
-    n, m = system.model.nv, system.measured
-    moved = e[:m] + h * system.rates(t, q, e, u)[:m]
+    m = system.measured
+    d, moved = system.kicked(t, h, q, e, u)
+    q1 = integrate(system.model, q, d)
+    if len(e) == m:
+        return q1, moved
     mean = np.concatenate([0.5 * (e[:m] + moved), e[m:]])
-    work = e[m:] + h * system.rates(t, q, mean, u)[m:]
-    return system.projected(integrate(system.model, q, h * moved[:n]), np.concatenate([moved, work]))
+    return q1, np.concatenate([moved, e[m:] + h * system.rates(t, q, mean, u)[m:]])

@@ -20,13 +20,12 @@ from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.graph import Scalar, jacobian, substitute
+from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
 from ..program import Program
-from ..system.holding import active_forces
 from ..system.system import System
-from .linear import solve_saddle
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
@@ -97,7 +96,8 @@ def held(
     missed = np.array(
         [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, forces, strict=True)]
     )
-    change, _ = active_forces(model, made.q, there, -(there.J @ made.e[:n]))
+    solver = there.solver(model, made.q)
+    change = solver.response(solver.forces(-sparse_product(there.J, made.e[:n])))
     e1 = np.concatenate([made.e[:n] + change, made.e[n:]])
     return Attempt(np.concatenate([made.residual, missed]), made.q, e1)
 

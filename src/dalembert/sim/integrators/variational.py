@@ -25,11 +25,11 @@ from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.algorithms.passive import armature, dissipation
 from dalembert.functions.tangent import differentiated, pulled
+from dalembert.linear import solve
 from dalembert.model import Model
 
 from ..system.system import System
 from .implicit import Attempt
-from .linear import solve
 
 
 def _slopes(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:

@@ -12,19 +12,17 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.backends.cuda.constants import part
-from dalembert.backends.cuda.kernel import Array
-from dalembert.compile import is_single
 from dalembert.errors import DalembertError
+from dalembert.execute import Program, is_single
+from dalembert.execute.device import Array, part
 
 from .motions import DUMP, NUMBERS, T0, ZERO, Motions, batch_of
-from .stepping import Repeated
 
 
 class Adjoint:
     """(inputs of the motions, weights of the recorded q, of the recorded e) → the gradient in each input.
 
-    The gradient of the sum of all recorded numbers, each times its weight; as `interop.calls.Call` asks.
+    The gradient of the sum of all recorded numbers, each times its weight; as `execute.foreign.Call` asks.
     """
 
     name = "rollout gradient"
@@ -128,8 +126,8 @@ class DeviceAdjoint:
         ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
         nv = stepping.model.nv
 
-        def run(loop: Repeated, named: dict[str, Array], made: list[Array], steps: int) -> None:
-            loop.device.launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
+        def run(loop: Program, named: dict[str, Array], made: list[Array], steps: int) -> None:
+            loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
 
         first = given | {"number": constant(NUMBERS)}
         if stepping.varying:

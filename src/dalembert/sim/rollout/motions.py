@@ -8,10 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.backends.cuda.constants import Constants, part
-from dalembert.backends.cuda.kernel import Array
-from dalembert.compile import is_single
 from dalembert.errors import DalembertError
+from dalembert.execute import batch_shape, empty, is_single
+from dalembert.execute.device import Array, Constants, part
 from dalembert.functions.guards import check_quaternions
 
 from ..failure import SimulationError
@@ -24,7 +23,7 @@ WORDS = {"e": "v", "u": "torque"}  # what people call them
 
 
 class Motions:
-    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `interop.calls.Call` asks.
+    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `execute.foreign.Call` asks.
 
     e = [v, z]: velocities and states of elements. u, if there is one, is flat where it has a row for every step.
     """
@@ -63,7 +62,7 @@ class Motions:
         batch = batch_of(list(self.sizes), arrays)
         dtype = np.float32 if all(map(is_single, arrays)) else np.float64
         given = dict(zip(self.lengths, arrays, strict=True)) | {"timing": np.array([0.0, self.step])}
-        q, e = (np.empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
+        q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
         loop, nv = self.stepping.onwards(each=self.each), self.stepping.model.nv
@@ -116,11 +115,7 @@ class Motions:
 
 def batch_of(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:
     """The batch shape that the arguments share."""
-    try:
-        return np.broadcast_shapes(*[a.shape[:-1] for a in arrays])
-    except ValueError:
-        found = ", ".join(f"{name} {a.shape[:-1]}" for name, a in zip(names, arrays, strict=True))
-        raise DalembertError(f"rollout: batch shapes do not broadcast: {found}") from None
+    return batch_shape("rollout", {name: a.shape[:-1] for name, a in zip(names, arrays, strict=True)})
 
 
 class DeviceMotions:
@@ -144,5 +139,5 @@ class DeviceMotions:
             made = zip((q_made, e_made), motions.shapes, strict=True)
             q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in made)
             places = [*(now[name] for name in kernel.sizes), q, e, constant(DUMP)]
-            kernel.device.launch(element, count, places, stream, motions.steps if each else motions.every)
+            kernel.on("cuda").launch(element, count, places, stream, motions.steps if each else motions.every)
             given |= {"q": q, "e": e}

@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.compile import is_single, real_array
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import is_single, real_array
 from dalembert.functions.live import GROUPS, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
@@ -92,7 +92,7 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
     """The motions, computed where the inputs lie."""
     foreign = any(map(is_foreign, inputs))
     if foreign:
-        from dalembert.interop.calls import evaluate
+        from dalembert.execute.foreign import evaluate
 
         q, e = evaluate(motions, inputs, None, threads, check)
     else:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.compile import Call
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import Call
 from dalembert.functions.guards import function_call
 from dalembert.graph import trace
 from dalembert.model import Model

@@ -7,17 +7,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
-from dalembert.backends.cuda.kernel import Kernel as DeviceKernel
-from dalembert.backends.llvm.kernel import Kernel as HostKernel
-from dalembert.compile import Call, sources
+from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.functions.live import GROUPS
-from dalembert.graph import Function, Input, Loop, Output, Scalar, substitute, trace, vjp
+from dalembert.graph import Function, Input, Output, Scalar, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, where
 from dalembert.model import Model
@@ -34,33 +32,6 @@ NEWTON = {
 }
 INTEGRATORS = STEPS | NEWTON
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
-
-
-class Repeated:
-    """A loop, compiled for the processor and for graphics processors when first run there.
-
-    sizes: of the inputs; results: of the outputs that come back, in their order.
-    """
-
-    def __init__(
-        self, name: str, identity: str, sizes: Mapping[str, int], results: Mapping[str, int], build: Callable[[], Loop]
-    ) -> None:
-        self.sizes, self.results = dict(sizes), dict(results)
-        text = f"{sources()} {name} {identity}"
-        self.host = HostKernel(name, text, list(sizes.values()), [(n,) for n in results.values()], build)
-        self.device = DeviceKernel(name, text, self.host.function)
-
-    def run(
-        self,
-        inputs: Mapping[str, np.ndarray],
-        outputs: Mapping[str, np.ndarray],
-        batch: tuple[int, ...],
-        passes: int,
-        threads: int | None,
-    ) -> None:
-        """On the processor: inputs (*batch, size) or, with rows, (*batch, passes · size); outputs are written."""
-        arrays = [inputs[name] for name in self.sizes]
-        self.host.run_batch(arrays, [outputs[name] for name in self.results], batch, threads, passes)
 
 
 class Stepping:
@@ -82,11 +53,9 @@ class Stepping:
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
         self.sizes = {"q": model.nq, "e": self.system.ne, "number": 1, "timing": 2, **self.given}
-        if law is None and all(element.plain for element in elements):
-            self.identity = f"{model.fingerprint} {elements!r} {integrator} {live} {driven}"
-        else:  # functions may change with what they refer to: they are traced now, and not again
-            self.identity = self.step.fingerprint()
-        self._loops: dict[tuple[Any, ...], Repeated] = {}
+        known = content(model, elements, integrator, live, driven) if law is None else None
+        self.identity = self.step.fingerprint() if known is None else known
+        self._loops: dict[tuple[Any, ...], Program] = {}
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
 
     @cached_property
@@ -115,26 +84,28 @@ class Stepping:
 
         return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
 
-    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False) -> Repeated:
+    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False) -> Program:
         """Step after step.
 
         guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
         every step. states: those from which each step set out are kept, as rows q_start and e_start.
         """
-        guarded = guarded and self.model.nq > self.model.nv
+        guarded = guarded and bool(self.model.quaternions)
 
-        def build() -> Loop:
+        record = (*(("q_next", "e_next") if each else ()), *(("q_start", "e_start") if states else ()))
+        repetition = Repetition(CARRY, ("u",) if self.varying else (), record)
+
+        def build() -> Function:
             step = _guarded(self.model, self.step) if guarded else self.step
             outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
-            record = (*(("q_next", "e_next") if each else ()), *(("q_start", "e_start") if states else ()))
-            return Loop(Function(step.name, step.inputs, outputs), CARRY, ("u",) if self.varying else (), record)
+            return Function(step.name, step.inputs, outputs)
 
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:
             results |= {"q_start": self.sizes["q"], "e_start": self.sizes["e"]}
-        return self._loop(("onwards", guarded, each, states, self.varying), self.sizes, results, build)
+        return self._loop(("onwards", guarded, each, states, self.varying), self.sizes, results, build, repetition)
 
-    def backwards(self, each: bool) -> Repeated:
+    def backwards(self, each: bool) -> Program:
         """From the last step to the first, the states q, e from which they set out given as rows.
 
         Carried: the slopes of some number in what a step sets out from ("q slope", "e slope"), and the sums of its
@@ -149,18 +120,24 @@ class Stepping:
         record = ("u slope next",) if self.varying and "u slope" in slopes else ()
         carry = (*((f"{name} next", name) for name in carried), ("number_next", "number"))
 
-        def build() -> Loop:
-            step = _pulled(self.step, list(self.given), carried, each)
-            return Loop(Function(self.name, tuple(Input(*each) for each in sizes.items()), step), carry, rows, record)
+        def build() -> Function:
+            outputs = _pulled(self.step, list(self.given), carried, each)
+            return Function(self.name, tuple(Input(*each) for each in sizes.items()), outputs)
 
         results = {f"{name} next": size for name, size in slopes.items()} | {"number_next": 1}
-        return self._loop(("backwards", each, self.varying), sizes, results, build)
+        return self._loop(("backwards", each, self.varying), sizes, results, build, Repetition(carry, rows, record))
 
     def _loop(
-        self, kind: tuple[Any, ...], sizes: Mapping[str, int], results: Mapping[str, int], build: Callable[[], Loop]
-    ) -> Repeated:
+        self,
+        kind: tuple[Any, ...],
+        sizes: Mapping[str, int],
+        results: Mapping[str, int],
+        build: Callable[[], Function],
+        repetition: Repetition,
+    ) -> Program:
         if kind not in self._loops:
-            self._loops[kind] = Repeated(self.name, f"{self.identity} {kind}", sizes, results, build)
+            shapes = {name: (size,) for name, size in results.items()}
+            self._loops[kind] = Program(self.name, f"{self.identity} {kind}", sizes, shapes, build, repetition)
         return self._loops[kind]
 
 
@@ -224,8 +201,15 @@ def stepping(
     varying: bool,
 ) -> Stepping:
     """The step of a rollout; that of an earlier one like it if there was one."""
-    plain = all(element.plain for element in elements)  # else functions in them may have changed: trace again
-    return (_stepping if plain else Stepping)(model, elements, law, integrator, live, driven, varying)
+
+    def prepare() -> Stepping:
+        return Stepping(model, elements, law, integrator, live, driven, varying)
+
+    key = code(model, elements, law, integrator, live, driven, varying)
+    if key is not None:
+        return _recent.get(key, prepare)
+    traced = prepare()  # nothing but its trace tells whether it is an earlier one
+    return _recent.get((traced.identity, model, varying), lambda: traced)
 
 
-_stepping = lru_cache(maxsize=64)(Stepping)
+_recent = Recent(64)

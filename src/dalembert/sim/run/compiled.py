@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
 from dalembert.errors import unknown
+from dalembert.execute import Recent, code, content
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -125,25 +126,21 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    plain = all(element.plain for element in elements)
+    identity = content(model, elements, driven)
     if drive.called and integrator not in HELD:
-        text = _identity(model, elements, True) if plain else None
-        called = CalledSystem(model, elements, None, driven=True, called=True, function=drive.function, identity=text)
-        return Programs(called, integrator, text)
+        called = CalledSystem(
+            model, elements, None, driven=True, called=True, function=drive.function, identity=identity
+        )
+        return Programs(called, integrator, identity)
     law = None if drive.called or drive.sampled else drive.function
-    if not plain:  # what a function inside an element computes may have changed since the last run
-        return Programs(System(model, elements, law, driven), integrator, None)
-    made = _kept(model, elements, law, driven, integrator)
-    if law is not None:
-        made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
-    return made
+
+    def prepare() -> Programs:
+        return Programs(System(model, elements, law, driven), integrator, identity if law is None else None)
+
+    found: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
+    if found.identity is None:  # what is not compiled yet is traced from the functions and classes as they are now
+        found.system = replace(found.system, elements=elements, law=law)
+    return found
 
 
-@lru_cache(maxsize=64)
-def _kept(model: Model, elements: tuple[Element, ...], law: Any, driven: bool, integrator: str) -> Programs:
-    identity = _identity(model, elements, driven) if law is None else None
-    return Programs(System(model, elements, law, driven), integrator, identity)
-
-
-def _identity(model: Model, elements: tuple[Element, ...], driven: bool) -> str:
-    return f"{model.fingerprint} {elements!r} {driven}"
+_recent = Recent(64)

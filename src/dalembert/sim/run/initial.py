@@ -11,6 +11,7 @@ from .compiled import Programs
 from .engines import State
 
 CLOSED = 1e-10  # residual [m or rad] of a loop that is closed
+ROUNDING = 1e-14  # speed at which a loop opens, beside the largest velocity, that is round-off
 SAID = 1e-6  # displacement above which the log tells of it
 ITERATIONS = 50
 
@@ -36,7 +37,9 @@ def closed_start(compiled: Programs, state: State) -> tuple[State, list[str]]:
             f"no configuration near q closes the loop {_name(compiled, worst)!r} of robot {model.name!r}: "
             f"{residual[worst]:.3g} (m or rad) are missing; start from a q nearer to one that is closed"
         )
-    kept = v - np.linalg.pinv(J) @ (J @ v)
+    opening = J @ v
+    closed = np.max(np.abs(opening), initial=0.0) <= ROUNDING * np.max(np.abs(v), initial=0.0)
+    kept = v if closed else v - np.linalg.pinv(J) @ opening
     moved, changed = np.max(np.abs(algorithms.difference(model, state.q, q))), np.max(np.abs(kept - v))
     log = [f"start: q was moved by up to {moved:.3g} to close the loops"] if moved > SAID else []
     log += [f"start: v was changed by up to {changed:.3g} to keep the loops closed"] if changed > SAID else []

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import normalize
-from dalembert.compile import real_array
 from dalembert.errors import DalembertError
+from dalembert.execute import content, real_array
 from dalembert.functions.guards import check_quaternions
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
@@ -114,7 +114,7 @@ class _Simulation:
     ) -> None:
         self.compiled, self.drive, self.settings, self.record = compiled, given, settings, record
         elements = compiled.system.elements
-        sudden = bool(events) or given.timed or any(isinstance(e, HardStop) or not e.plain for e in elements)
+        sudden = bool(events) or given.timed or any(isinstance(e, HardStop) or content(e) is None for e in elements)
         most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
         self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
         self.watch = Watch(compiled, self.engine, events)

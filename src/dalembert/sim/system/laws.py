@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import integrate
-from dalembert.compile import is_traced, real_array
 from dalembert.errors import DalembertError
+from dalembert.execute import is_traced, real_array
 from dalembert.graph import trace
 from dalembert.model import Model
 

@@ -13,8 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from .calls import Call, aligned, batch_shape, compute, own_shape
-from .kinds import Jax
+from dalembert.interop.kinds import Jax
+
+from .foreign import Call, aligned, compute, own_shape, shared_batch
 
 
 def operator(call: Call) -> Callable[..., tuple[Any, ...]]:
@@ -33,7 +34,7 @@ def _operator(call: Call) -> Callable[..., tuple[Any, ...]]:
             places = {kind.device(x) for x in arrays}
             kind.place = places.pop() if len(places) == 1 else None
             return compute(call, kind, arrays, check=False)
-        batch, dtype = batch_shape(call, arrays), arrays[0].dtype
+        batch, dtype = shared_batch(call, arrays), arrays[0].dtype
         wanted = tuple(jax.ShapeDtypeStruct((*batch, *shape), dtype) for shape in call.shapes)
         return jax.pure_callback(numbers, wanted, *aligned(arrays), vmap_method="expand_dims")
 
@@ -48,7 +49,7 @@ def _operator(call: Call) -> Callable[..., tuple[Any, ...]]:
         return apply(*arrays), arrays
 
     def backward(arrays: tuple[Any, ...], cotangents: tuple[Any, ...]) -> tuple[Any, ...]:
-        batch = batch_shape(call, arrays)
+        batch = shared_batch(call, arrays)
         flat = [jnp.reshape(c, (*batch, prod(s))) for c, s in zip(cotangents, call.shapes, strict=True)]
         gradients = operator(call.pullback())(*arrays, *flat)
         return tuple(own_shape(g, x) for g, x in zip(gradients, arrays, strict=True))

@@ -6,10 +6,13 @@ from typing import NamedTuple
 
 import numpy as np
 
-from dalembert.audit.motors import MARGIN, headroom
+from dalembert.audit.closed import ClosedManifold, motors
+from dalembert.audit.gravity import MARGIN
 from dalembert.audit.subject import Subject
 from dalembert.logs import Trajectory
 from dalembert.robot import Robot
+
+from .motion import efforts
 
 
 class Sizing(NamedTuple):
@@ -36,17 +39,14 @@ class Sizing(NamedTuple):
 
 
 def size_actuators(robot: Robot, motion: Trajectory, payload: float = 0.0, frame: str | None = None) -> list[Sizing]:
-    """A row for every joint of one coordinate. With a free base or loops gravity is that of the motion alone."""
+    """A row for every motor. With a free base gravity is that of the motion alone."""
     subject = Subject(robot, payload, frame)
     loaded = subject.loaded
-    tau = loaded.inverse_dynamics(motion.q, motion.v, motion.a)
-    held = loaded.gravity(motion.q)
-    diagonal = np.diagonal(loaded.mass_matrix(subject.q), axis1=1, axis2=2)
-    worst = {row.joint: row.gravity for row in headroom(subject)} if subject.carried else {}
+    moved, tau, held, _, _ = efforts(loaded, motion)
+    inertia = _felt_inertia(subject)
+    worst = {row.joint: row.gravity for row in subject.motors.rows}
     rows = []
-    for body in robot.model.independent:
-        if body.joint.nv != 1:
-            continue
+    for body in motors(robot.model):
         k = body.v.start
         gravity = worst.get(body.joint.name, float(np.max(np.abs(held[:, k]))))
         dynamic = float(np.max(np.abs(tau[:, k] - held[:, k])))
@@ -58,10 +58,22 @@ def size_actuators(robot: Robot, motion: Trajectory, payload: float = 0.0, frame
                 MARGIN * (gravity + dynamic),
                 float(body.joint.effort_limit[0]),
                 float(np.sqrt(np.mean(tau[:, k] ** 2))),
-                float(np.max(np.abs(motion.v[:, k]))),
-                float(np.max(np.abs(tau[:, k] * motion.v[:, k]))),
-                (float(diagonal[:, k].min()), float(diagonal[:, k].max())),
+                float(np.max(np.abs(moved.v[:, k]))),
+                float(np.max(np.abs(tau[:, k] * moved.v[:, k]))),
+                inertia[body.joint.name],
                 float(body.joint.armature[0]),
             )
         )
     return rows
+
+
+def _felt_inertia(subject: Subject) -> dict[str, tuple[float, float]]:
+    """Least and largest inertia that each motor feels over configurations, rotors included."""
+    robot, driven = subject.loaded, motors(subject.model)
+    if robot.model.closures:
+        manifold = ClosedManifold(robot, driven)
+        felt = manifold.felt_inertia(manifold.sample(np.random.default_rng(11)))
+    else:
+        diagonal = np.diagonal(robot.mass_matrix(subject.q), axis1=1, axis2=2)
+        felt = diagonal[:, [body.v.start for body in driven]]
+    return {body.joint.name: (float(felt[:, k].min()), float(felt[:, k].max())) for k, body in enumerate(driven)}

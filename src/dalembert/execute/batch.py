@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.backends.llvm.fastcall import FAST_WORK, address
+
 from . import threads
-from .fastcall import FAST_WORK, address
 
 CONVERTED = 4096  # rows converted at a time when an input cannot be read in place
 CHUNKS_PER_THREAD = 4  # so that a thread that was held up leaves its share to the others

@@ -8,13 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from dalembert.backends.cuda.kernel import Array, on_device
+import numpy as np
+
+from dalembert.backends.cuda import emit
+from dalembert.backends.cuda.constants import Constants, part
+from dalembert.backends.cuda.kernel import Array, Kernel, cupy, on_device
 from dalembert.errors import DalembertError
+from dalembert.interop.kinds import FLOATS, LAYOUTS, Library
 
-from .calls import Call, batch_shape
-from .kinds import FLOATS, LAYOUTS, Library
+from .foreign import Call, shared_batch
+from .registry import status_of, with_rows
+
+if TYPE_CHECKING:
+    from .program import Program
+
+__all__ = ["Array", "Constants", "DeviceProgram", "Kernel", "Plan", "emit", "known", "part", "run"]
 
 LONG = 30  # numbers of a result above which the batch comes last in memory: rows that long are slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
@@ -42,7 +52,7 @@ class Plan:
     """A call for arrays of one library, device, type and layout."""
 
     def __init__(self, call: Call, kind: Library, arrays: Sequence[Any], check: bool) -> None:
-        self.kind, self.dtype, self.batch = kind, kind.dtype(arrays[0]), batch_shape(call, arrays)
+        self.kind, self.dtype, self.batch = kind, kind.dtype(arrays[0]), shared_batch(call, arrays)
         self.count = prod(self.batch)
         self.kernel, self.element = call.device_kernel(check), ELEMENT[self.dtype]
         self.sources = [_source(kind, x, self.batch) for x in arrays]
@@ -50,7 +60,7 @@ class Plan:
         self.targets = [_target(shape, self.batch, columns or prod(shape) > LONG) for shape in call.shapes]
         rooms = [Target((size, self.count), 1, self.count) for size in call.scratch]
         self.memories = [*self.targets, *rooms]
-        self.used = [bool(x.shape[-1]) for x in arrays]  # what has no numbers has no place
+        self.used = [bool(x.shape[-1]) for x in arrays]  # empty arrays get no kernel argument
         self.made = [bool(prod(shape)) for shape in call.shapes] + [True] * len(rooms)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
@@ -135,3 +145,46 @@ def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
     for target, result in zip(given, results, strict=True):
         target[...] = result
     return given
+
+
+class DeviceProgram:
+    """A program on a graphics processor: launches on device memory, and runs on NumPy arrays that are copied there."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kernel = Kernel(program.name, program.identity, program.function)
+
+    def launch(
+        self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None, passes: int | None = None
+    ) -> None:
+        """See `Kernel.launch`."""
+        self.kernel.launch(element, count, arrays, stream, passes)
+
+    def run(
+        self,
+        arrays: Sequence[np.ndarray],
+        results: Sequence[np.ndarray],
+        shape: tuple[int, ...],
+        passes: int = 1,
+        threads: int | None = None,
+    ) -> int:
+        """See `registry.Executable`."""
+        memory, dtype, repetition = cupy(), results[0].dtype, self.program.repetition
+        sequence, record = ((), ()) if repetition is None else (repetition.sequence, repetition.record)
+        places, targets, kept = [], [], []
+        for (name, size), a in zip(self.program.sizes.items(), arrays, strict=True):
+            rows = np.broadcast_to(a, (*shape, a.shape[-1]))
+            there = memory.asarray(np.ascontiguousarray(rows, dtype))
+            kept.append(there)
+            if size:
+                places.append(Array(there.data.ptr, a.shape[-1], 1, size if name in sequence else None))
+        for (name, form), result in zip(self.program.shapes.items(), results, strict=True):
+            there, size = memory.empty(result.shape, dtype), prod(form)
+            targets.append(there)
+            if size:
+                row = size * (passes if name in record else 1)
+                places.append(Array(there.data.ptr, row, 1, size if name in record else None))
+        self.launch(ELEMENT[dtype], prod(shape), places, None, None if repetition is None else passes)
+        for there, result in zip(targets, results, strict=True):
+            result[...] = there.get()
+        return status_of(self.program.function(), with_rows(self.program, arrays, dtype), passes, dtype)

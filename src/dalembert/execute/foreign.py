@@ -7,21 +7,21 @@ from typing import Any, Protocol
 
 import numpy as np
 
-from dalembert.backends.cuda.kernel import Array
 from dalembert.errors import DalembertError
+from dalembert.interop.kinds import FLOATS, Jax, Library, Torch, is_foreign, library
 
-from .kinds import FLOATS, Jax, Library, Torch, is_foreign, library
+from .arguments import batch_shape
 
 
 class Launched(Protocol):
     """What computes on a device."""
 
-    def launch(self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None) -> None:
-        """Queue the computation of `count` states: arguments, results, scratch; see `Kernel.launch`."""
+    def launch(self, element: str, count: int, arrays: Sequence[Any], stream: int | None = None) -> None:
+        """Queue the computation of `count` states: arguments, results, scratch, each a `device.Array`."""
 
 
 class Call(Protocol):
-    """What a compiled function offers: see `dalembert.compile.Call`."""
+    """What a compiled function offers: see `call.Call`."""
 
     name: str
     owner: str
@@ -39,8 +39,12 @@ class Call(Protocol):
         """The same function for a graphics processor; check: bad states give NaN."""
 
 
-def evaluate(call: Call, arguments: Sequence[Any], out: Any, threads: int | None, check: bool) -> Any:
+def evaluate(
+    call: Call, arguments: Sequence[Any], out: Any, threads: int | None, check: bool, backend: str | None = None
+) -> Any:
     """The results of a call with at least one foreign array, as a tuple or, if it is one, by itself."""
+    if backend is not None:
+        raise DalembertError(f"{call.name}: backend={backend!r} takes NumPy arrays only: convert the arguments first")
     if out is None and arguments:
         from .device import known
 
@@ -79,8 +83,8 @@ def compute(
         outs = [kind.numpy(x) if is_foreign(x) else x for x in (out if several else [out])]
         call(*given, out=outs if several else outs[0], threads=threads, check=check)
         return tuple(out) if several else (out,)
-    made = call(*given, threads=threads, check=check)
-    results = made if len(call.shapes) > 1 else (made,)
+    answer = call(*given, threads=threads, check=check)
+    results = answer if len(call.shapes) > 1 else (answer,)
     return tuple(kind.from_numpy(np.asarray(x)) for x in results)
 
 
@@ -113,16 +117,9 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     return arrays
 
 
-def batch_shape(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
+def shared_batch(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
     """The batch shape that the arguments share."""
-    shapes = [tuple(x.shape[:-1]) for x in arrays]
-    if len(set(shapes)) == 1:
-        return shapes[0]
-    try:
-        return np.broadcast_shapes(*shapes)
-    except ValueError:
-        found = ", ".join(f"{name} {shape}" for name, shape in zip(call.sizes, shapes, strict=True))
-        raise DalembertError(f"{call.name}: batch shapes do not broadcast: {found}") from None
+    return batch_shape(call.name, {n: tuple(x.shape[:-1]) for n, x in zip(call.sizes, arrays, strict=True)})
 
 
 def aligned(arrays: Sequence[Any]) -> list[Any]:

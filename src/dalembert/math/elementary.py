@@ -1,6 +1,5 @@
 """Elementary functions that work alike on floats, NumPy arrays and traced scalars.
 
-A function written with these (and + - * /) computes on numbers and can be traced and compiled unchanged.
 Traced scalars are recognised by their method `__traced__(op, *args)`; object arrays are handled element by element.
 """
 
@@ -11,15 +10,10 @@ from typing import Any
 
 import numpy as np
 
-__all__ = [
-    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "log", "logical_and", "logical_not", "logical_or",
-    "maximum", "minimum", "pi", "product", "sign", "sin", "sqrt", "tan", "tanh", "where",
-]  # fmt: skip
-
 pi = np.pi
 
 
-def _apply(op: str, numeric: Callable[..., Any], args: tuple) -> Any:
+def apply(op: str, numeric: Callable[..., Any], args: tuple) -> Any:
     """`numeric(*args)` on numbers, the traced operation if any argument is traced, elementwise on object arrays."""
     for x in args:
         if hasattr(x, "__traced__") and not any(isinstance(y, (np.ndarray, list, tuple)) for y in args):
@@ -31,7 +25,7 @@ def _apply(op: str, numeric: Callable[..., Any], args: tuple) -> Any:
     out = np.empty(grid.shape, object)
     flat = out.reshape(-1)
     for k, items in enumerate(grid):
-        flat[k] = _apply(op, numeric, items)
+        flat[k] = apply(op, numeric, items)
     return out[()]
 
 
@@ -49,77 +43,82 @@ def _choose(condition: Any, a: Any, b: Any) -> Any:
 
 def sqrt(x: Any) -> Any:
     """Square root."""
-    return _apply("sqrt", np.sqrt, (x,))
+    return apply("sqrt", np.sqrt, (x,))
 
 
 def sin(x: Any) -> Any:
     """Sine of an angle [rad]."""
-    return _apply("sin", np.sin, (x,))
+    return apply("sin", np.sin, (x,))
 
 
 def cos(x: Any) -> Any:
     """Cosine of an angle [rad]."""
-    return _apply("cos", np.cos, (x,))
+    return apply("cos", np.cos, (x,))
 
 
 def tan(x: Any) -> Any:
     """Tangent of an angle [rad]."""
-    return _apply("tan", np.tan, (x,))
+    return apply("tan", np.tan, (x,))
 
 
 def asin(x: Any) -> Any:
     """Angle in [-π/2, π/2] whose sine is x."""
-    return _apply("asin", np.arcsin, (x,))
+    return apply("asin", np.arcsin, (x,))
 
 
 def acos(x: Any) -> Any:
     """Angle in [0, π] whose cosine is x."""
-    return _apply("acos", np.arccos, (x,))
+    return apply("acos", np.arccos, (x,))
 
 
 def atan(x: Any) -> Any:
     """Angle in [-π/2, π/2] whose tangent is x."""
-    return _apply("atan", np.arctan, (x,))
+    return apply("atan", np.arctan, (x,))
 
 
 def atan2(y: Any, x: Any) -> Any:
     """Angle of the point (x, y), in [-π, π]."""
-    return _apply("atan2", np.arctan2, (y, x))
+    return apply("atan2", np.arctan2, (y, x))
 
 
 def exp(x: Any) -> Any:
     """Exponential."""
-    return _apply("exp", np.exp, (x,))
+    return apply("exp", np.exp, (x,))
 
 
 def log(x: Any) -> Any:
     """Natural logarithm."""
-    return _apply("log", np.log, (x,))
+    return apply("log", np.log, (x,))
 
 
 def tanh(x: Any) -> Any:
     """Hyperbolic tangent."""
-    return _apply("tanh", np.tanh, (x,))
+    return apply("tanh", np.tanh, (x,))
 
 
 def abs(x: Any) -> Any:
     """Absolute value."""
-    return _apply("abs", np.abs, (x,))
+    return apply("abs", np.abs, (x,))
+
+
+def floor(x: Any) -> Any:
+    """The largest whole number that is not above x. Its slope is 0."""
+    return apply("floor", np.floor, (x,))
 
 
 def sign(x: Any) -> Any:
     """-1, 0 or 1; NaN for NaN."""
-    return _apply("sign", np.sign, (x,))
+    return apply("sign", np.sign, (x,))
 
 
 def minimum(a: Any, b: Any) -> Any:
     """The smaller of the two; NaN if either is NaN."""
-    return _apply("min", np.minimum, (a, b))
+    return apply("min", np.minimum, (a, b))
 
 
 def maximum(a: Any, b: Any) -> Any:
     """The larger of the two; NaN if either is NaN."""
-    return _apply("max", np.maximum, (a, b))
+    return apply("max", np.maximum, (a, b))
 
 
 def clip(x: Any, low: Any, high: Any) -> Any:
@@ -131,22 +130,22 @@ def where(condition: Any, a: Any, b: Any) -> Any:
     """`a` where the condition holds, `b` elsewhere; both are evaluated."""
     if isinstance(condition, (bool, np.bool_)) and not isinstance(a, np.ndarray) and not isinstance(b, np.ndarray):
         return a if condition else b
-    return _apply("where", _choose, (condition, a, b))
+    return apply("where", _choose, (condition, a, b))
 
 
 def logical_and(a: Any, b: Any) -> Any:
     """Whether both conditions hold."""
-    return _apply("and", np.logical_and, (a, b))
+    return apply("and", np.logical_and, (a, b))
 
 
 def logical_or(a: Any, b: Any) -> Any:
     """Whether either condition holds."""
-    return _apply("or", np.logical_or, (a, b))
+    return apply("or", np.logical_or, (a, b))
 
 
 def logical_not(a: Any) -> Any:
     """Whether the condition does not hold."""
-    return _apply("not", np.logical_not, (a,))
+    return apply("not", np.logical_not, (a,))
 
 
 def product(A: Any, B: Any) -> Any:

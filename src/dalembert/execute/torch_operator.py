@@ -7,8 +7,9 @@ from typing import Any
 
 import torch
 
-from .calls import Call, aligned, compute, own_shape
-from .kinds import Library, library
+from dalembert.interop.kinds import Library, library
+
+from .foreign import Call, aligned, compute, own_shape
 
 
 class Operator(torch.autograd.Function):
@@ -48,12 +49,7 @@ def apply(
     threads: int | None = None,
 ) -> tuple[torch.Tensor, ...]:
     """The results, with their history where something wants it. kind: what `library` says, if it has been asked."""
-    if is_watched(tensors):
+    kind = kind or library(call.name, tensors)
+    if kind.is_watched(tensors):
         return Operator.apply(call, check, *tensors)
-    return compute(call, kind or library(call.name, tensors), tensors, threads=threads, check=check)
-
-
-def is_watched(tensors: Sequence[torch.Tensor]) -> bool:
-    """Whether autograd or a transformation of torch.func needs to see the operation, which costs 50 µs."""
-    transformed = getattr(torch._C, "_are_functorch_transforms_active", lambda: True)
-    return (torch.is_grad_enabled() and any(x.requires_grad for x in tensors)) or transformed()
+    return compute(call, kind, tensors, threads=threads, check=check)

@@ -1,0 +1,64 @@
+"""What gravity asks of each motor at its worst, beside what the motor may give."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.robot import Robot
+
+from .closed import ClosedManifold, motors
+from .holding import worst_closed_loads, worst_loads
+
+PASSIVE_EFFECTS = ("friction", "damping", "armature")  # what holding still does not feel
+
+
+class Headroom(NamedTuple):
+    """What holding still asks of a joint at its worst configuration, beside what the joint may give [N·m or N]."""
+
+    joint: str
+    gravity: float  # with the pull of springs
+    limit: float  # infinite where none is stated
+    q: np.ndarray  # the configuration
+
+    @property
+    def ratio(self) -> float:
+        """limit / gravity; infinite for a joint gravity does not load."""
+        return self.limit / self.gravity if self.gravity > 0.0 else np.inf
+
+
+class HeadroomTable(NamedTuple):
+    """A row for each motor; or none, and why."""
+
+    rows: tuple[Headroom, ...]
+    because: str = ""
+
+
+def headroom_table(robot: Robot) -> HeadroomTable:
+    """The worst case of every motor over all configurations: of the tree, or with all loops closed."""
+    model = robot.model
+    driven = motors(model)
+    if not robot.nv:
+        return HeadroomTable((), "no joint moves")
+    if model.floating:
+        return HeadroomTable((), "the base is free: what its motors hold depends on where it stands")
+    if not driven:
+        return HeadroomTable((), "no joint has a motor: every effort limit is 0")
+    still = robot.without(*PASSIVE_EFFECTS)
+    if not model.closures:
+        peaks = worst_loads(still, driven)
+    elif all(np.isinf(body.joint.effort_limit).all() for body in driven):
+        return HeadroomTable((), "of a robot with loops it must be stated which joints are passive: effort limit 0")
+    else:
+        peaks = worst_closed_loads(ClosedManifold(still, driven))
+    if not peaks:
+        return HeadroomTable((), "no configuration was found in which all loops are closed")
+    if not all(np.isfinite(peak.load) for peak in peaks):
+        return HeadroomTable((), "the motors cannot hold the robot in every configuration, however strong they are")
+    return HeadroomTable(
+        tuple(
+            Headroom(body.joint.name, peak.load, float(body.joint.effort_limit[0]), peak.q)
+            for body, peak in zip(driven, peaks, strict=True)
+        )
+    )

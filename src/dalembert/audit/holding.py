@@ -1,0 +1,224 @@
+"""The largest torque or force that holding a robot still can ask of each motor, over all its configurations.
+
+Open trees: coordinate ascent from many starts. Along one revolute coordinate the load is C + A cos θ + B sin θ, so that
+three evaluations give its exact maximum within the joint's limits; other coordinates are searched on two nested grids.
+Robots with loops: configurations with all loops closed, refined by steps along the closed manifold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
+
+import numpy as np
+
+from dalembert.model import Body, Model
+from dalembert.robot import Robot
+
+from .closed import ClosedManifold
+
+STARTS = 192
+SWEEPS = 40
+HOPS = 3  # rounds of noise on the best configurations, each followed by another ascent
+SETTLED = 1e-10  # relative gain of a sweep that ends the ascent
+GRID = 33
+KEPT = 32  # closed configurations that are refined
+TRIED = 12  # configurations at which the law along an axis is tried
+EXACT = 1e-9
+THIRD = 2.0 * np.pi / 3.0
+
+
+class Peak(NamedTuple):
+    """The largest |load| of one freedom [N·m or N], and the configuration (nq,) that asks for it."""
+
+    load: float
+    q: np.ndarray
+
+
+Law = Literal["turn", "slide", "other"]  # how loads vary along an axis: C + A cos θ + B sin θ, C + A x, or anyhow
+
+
+class Axis(NamedTuple):
+    """A freedom along which the ascent moves; `coordinate` is its place in q, None for one of a rotation."""
+
+    freedom: int
+    coordinate: int | None
+    lower: float
+    upper: float
+    law: Law = "other"
+
+
+def worst_loads(robot: Robot, bodies: Sequence[Body]) -> list[Peak]:
+    """For the joint of one freedom that moves each of the bodies, the peak of what holds the open tree still."""
+    rng = np.random.default_rng(11)
+    freedoms = np.array([body.v.start for body in bodies], int)
+    q = robot.random(rng, STARTS * len(bodies))
+    target = np.repeat(freedoms, STARTS)
+    axes = _axes(robot)
+    for hop in range(HOPS + 1):
+        if hop:
+            q = _scattered(robot, q, _loads(robot, q, target), len(bodies), 0.3 / hop, rng)
+        q = _ascent(robot, axes, q, target)
+    size = np.abs(_loads(robot, q, target)).reshape(len(bodies), STARTS)
+    best = np.argmax(size, axis=1)
+    rows = q.reshape(len(bodies), STARTS, -1)
+    return [Peak(float(size[k, best[k]]), rows[k, best[k]]) for k in range(len(bodies))]
+
+
+def _axes(robot: Robot) -> list[Axis]:
+    axes = []
+    for body in robot.model.independent:
+        bounded = {line.v: line.q for line in body.joint.lines}
+        lower, upper = limits(robot.model, body)
+        for k in range(body.joint.nv):
+            if k in bounded:
+                q = bounded[k]
+                axes.append(Axis(body.v.start + k, body.q.start + q, float(lower[q]), float(upper[q])))
+            else:
+                reach = np.pi if body.joint.units[k] == "rad" else 1.0
+                axes.append(Axis(body.v.start + k, None, -reach, reach))
+    return [axis._replace(law=_law(robot, axis)) for axis in axes]
+
+
+def _law(robot: Robot, axis: Axis) -> Law:
+    """How the loads vary along an axis, tried at random configurations."""
+    q = robot.random(np.random.default_rng(3), TRIED)
+
+    def at(step: float) -> np.ndarray:
+        return robot.gravity(_moved(robot, axis, q, np.full(TRIED, step)))
+
+    f = [at(angle) for angle in (0.0, THIRD, -THIRD)]
+    C, A, B = _harmonic(f)
+    small = EXACT * max(np.max(np.abs(f)), 1e-300)
+    if all(np.max(np.abs(C + A * np.cos(x) + B * np.sin(x) - at(x))) <= small for x in (0.7, 2.5)):
+        return "turn"
+    slope = at(1.0) - f[0]
+    if all(np.max(np.abs(f[0] + x * slope - at(x))) <= small for x in (0.35, -1.6)):
+        return "slide"
+    return "other"
+
+
+def _harmonic(f: Sequence[np.ndarray]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """C, A, B of C + A cos θ + B sin θ from its values at 0, 2π/3 and −2π/3."""
+    return (f[0] + f[1] + f[2]) / 3.0, (2.0 * f[0] - f[1] - f[2]) / 3.0, (f[1] - f[2]) / np.sqrt(3.0)
+
+
+def limits(model: Model, body: Body) -> tuple[np.ndarray, np.ndarray]:
+    """Lower and upper limits (nq,) of a joint and its followers; beside a missing limit, over the usual reach."""
+    alike = [body.joint, *(b.joint for b in model.bodies if b.joint.mimic is not None and b.q == body.q)]
+    lower = np.max([joint.lower for joint in alike], axis=0)
+    upper = np.min([joint.upper for joint in alike], axis=0)
+    reach = np.array(body.joint.reach)
+    low, high = np.isfinite(lower), np.isfinite(upper)
+    return (
+        np.where(low, lower, np.where(high, upper - 2.0 * reach, -reach)),
+        np.where(high, upper, np.where(low, lower + 2.0 * reach, reach)),
+    )
+
+
+def _loads(robot: Robot, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """The load of row r's own freedom, target[r]."""
+    return robot.gravity(q)[np.arange(len(q)), target]
+
+
+def _ascent(robot: Robot, axes: list[Axis], q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Every row moved uphill along one axis after the other until a sweep gains nothing."""
+    size = np.abs(_loads(robot, q, target))
+    for _ in range(SWEEPS):
+        for axis in axes:
+            q = _best_turn(robot, axis, q, target) if axis.law == "turn" else _best_place(robot, axis, q, target)
+        reached = np.abs(_loads(robot, q, target))
+        if np.all(reached - size <= SETTLED * np.max(reached, initial=0.0)):
+            break
+        size = reached
+    return q
+
+
+def _moved(robot: Robot, axis: Axis, q: np.ndarray, step: np.ndarray) -> np.ndarray:
+    """Rows of q moved by `step` (rows,) along an axis."""
+    if axis.coordinate is not None:
+        there = q.copy()
+        there[:, axis.coordinate] += step
+        return there
+    v = np.zeros((len(q), robot.nv))
+    v[:, axis.freedom] = step
+    return robot.integrate(q, v)
+
+
+def _room(axis: Axis, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """How far each row may move down and up along an axis."""
+    if axis.coordinate is None:
+        return np.full(len(q), axis.lower), np.full(len(q), axis.upper)
+    return axis.lower - q[:, axis.coordinate], axis.upper - q[:, axis.coordinate]
+
+
+def _best_turn(robot: Robot, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Each row at the exact maximum of |C + A cos θ + B sin θ| within the limits."""
+    f = [_loads(robot, _moved(robot, axis, q, np.full(len(q), angle)), target) for angle in (0.0, THIRD, -THIRD)]
+    C, A, B = _harmonic(f)
+    lower, upper = _room(axis, q)
+    steps = [np.zeros(len(q)), lower, upper]
+    for extremum in (np.arctan2(B, A), np.arctan2(-B, -A)):
+        wrapped = extremum + 2.0 * np.pi * np.ceil((lower - extremum) / (2.0 * np.pi))
+        steps.append(np.where(wrapped <= upper, wrapped, 0.0))
+    theta = np.stack(steps)
+    size = np.abs(C + A * np.cos(theta) + B * np.sin(theta))
+    return _moved(robot, axis, q, np.take_along_axis(theta, np.argmax(size, axis=0)[None], axis=0)[0])
+
+
+def _best_place(robot: Robot, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Each row at the best of a grid over the limits, then of a grid between its neighbours; a slide at an end."""
+    lower, upper = _room(axis, q)
+    best = np.zeros(len(q))
+    size = np.abs(_loads(robot, q, target))
+    for points in (2,) if axis.law == "slide" else (GRID, GRID):
+        width = (upper - lower) / (points - 1)
+        for k in range(points):
+            step = lower + k * width
+            tried = np.abs(_loads(robot, _moved(robot, axis, q, step), target))
+            best, size = np.where(tried > size, step, best), np.maximum(size, tried)
+        lower, upper = np.maximum(best - width, lower), np.minimum(best + width, upper)
+    return _moved(robot, axis, q, best)
+
+
+def _scattered(
+    robot: Robot, q: np.ndarray, loads: np.ndarray, count: int, width: float, rng: np.random.Generator
+) -> np.ndarray:
+    """For each of `count` targets its best configurations, first as they are, then with noise on every freedom."""
+    rows, size = q.reshape(count, STARTS, -1), np.abs(loads).reshape(count, STARTS)
+    kept = np.take_along_axis(rows, np.argsort(-size, axis=1)[:, : STARTS // 8, None], axis=1)
+    tiled = np.concatenate([kept] * 8, axis=1).reshape(len(q), -1)
+    noise = rng.normal(size=(count, STARTS, robot.nv)) * width
+    noise[:, : STARTS // 8] = 0.0
+    return _within(robot.model, robot.integrate(tiled, noise.reshape(len(q), -1)))
+
+
+def _within(model: Model, q: np.ndarray) -> np.ndarray:
+    for body in model.independent:
+        lower, upper = limits(model, body)
+        for line in body.joint.lines:
+            place = body.q.start + line.q
+            q[:, place] = np.clip(q[:, place], lower[line.q], upper[line.q])
+    return q
+
+
+def worst_closed_loads(manifold: ClosedManifold) -> list[Peak]:
+    """For each motor, the peak of what holds the robot still with its loops closed."""
+    rng = np.random.default_rng(11)
+    q = manifold.sample(rng)
+    if not len(q):
+        return []
+    size = np.abs(manifold.holding(q))
+    peaks = []
+    for k in range(size.shape[1]):
+        best = np.argsort(-size[:, k])[:KEPT]
+        rows, reached, width = q[best], size[best, k], 0.3
+        while width > 1e-7:
+            noise = rng.normal(size=(len(rows), manifold.nv)) * width
+            there, closed = manifold.step(rows, manifold.tangent(rows, noise))
+            tried = np.where(closed, np.abs(manifold.holding(there)[:, k]), 0.0)
+            better = tried > reached
+            rows, reached = np.where(better[:, None], there, rows), np.where(better, tried, reached)
+            width *= 1.0 if np.mean(better) > 0.2 else 0.75
+        peaks.append(Peak(float(np.max(reached)), rows[np.argmax(reached)]))
+    return peaks

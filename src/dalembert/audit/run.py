@@ -1,0 +1,104 @@
+"""Running the rules on a robot: each once, those it needs first, and never a crash of the audit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from dalembert.errors import unknown
+
+from . import gravity, inertia, integrator, laws, structure  # noqa: F401  (their rules enter the list)
+from .result import Audit, AuditFinding, Skipped
+from .rule import RULES, SEVERITIES, Found, NotRun, Rule
+from .subject import Subject
+from .suppressions import Suppression
+
+
+def run_audit(
+    robot: Any,
+    *,
+    payload: float = 0.0,
+    frame: str | None = None,
+    rules: Iterable[str | Rule] | None = None,
+    accept: Sequence[Suppression] = (),
+) -> Audit:
+    """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
+    subject = Subject(robot, payload, frame, robot.import_log)
+    if payload or frame is not None:
+        subject.check_load()
+    chosen = list(RULES.values()) if rules is None else [_rule(r) for r in rules]
+    looks = _Looks(subject)
+    findings: list[AuditFinding] = []
+    passed: list[str] = []
+    skipped: list[Skipped] = []
+    for rule in chosen:
+        items = looks.of(rule)
+        findings += [_finding(rule, item, accept) for item in items if isinstance(item, Found)]
+        skipped += [Skipped(rule.name, item.because, item.blocked) for item in items if isinstance(item, NotRun)]
+        passed += [] if items else [rule.name]
+    order = {severity: k for k, severity in enumerate(SEVERITIES)}
+    findings.sort(key=lambda f: (bool(f.accepted), order[f.severity]))
+    table = subject.motors.rows if "motors" in vars(subject) else ()  # worked out when a rule asked for it
+    used = {rule.name: rule for rule in chosen}
+    return Audit(robot.name, tuple(findings), tuple(passed), _facts(subject), table, tuple(skipped), used)
+
+
+class _Looks:
+    """What each rule found, asked once."""
+
+    def __init__(self, subject: Subject) -> None:
+        self.subject = subject
+        self.known: dict[str, list[Found | NotRun]] = {}
+
+    def of(self, rule: Rule) -> list[Found | NotRun]:
+        if rule.name not in self.known:
+            self.known[rule.name] = self._look(rule)
+        return self.known[rule.name]
+
+    def _look(self, rule: Rule) -> list[Found | NotRun]:
+        for name in rule.needs:
+            needed = _rule(name)
+            items = self.of(needed)
+            if any(isinstance(item, Found) and (item.severity or needed.severity) == "error" for item in items):
+                return [NotRun(f"{name} found an error", blocked=True)]
+            for item in items:
+                if isinstance(item, NotRun):
+                    return [item]
+        items = []
+        try:
+            for item in rule.look(self.subject):
+                items.append(item)
+        except NotRun as reason:
+            items.append(reason)
+        except Exception as error:  # a rule may be anyone's: what it raises is part of the result
+            items.append(NotRun(f"it ended with {type(error).__name__}: {error}", blocked=True))
+        return items
+
+
+def _rule(asked: str | Rule) -> Rule:
+    if isinstance(asked, Rule):
+        return asked
+    if asked not in RULES:
+        raise unknown("rule", asked, RULES, "audit")
+    return RULES[asked]
+
+
+def _finding(rule: Rule, found: Found, accept: Sequence[Suppression]) -> AuditFinding:
+    reason = next((s.reason for s in accept if s.covers(rule.name, found.where)), "")
+    return AuditFinding(rule.name, found.severity or rule.severity, found.where, found.what, rule.cure, reason)
+
+
+def _facts(subject: Subject) -> dict[str, Any]:
+    model = subject.model
+    kinds = [body.joint.kind for body in subject.moving]
+    return {
+        "base": model.bodies[0].joint.kind,
+        "nq": model.nq,
+        "nv": model.nv,
+        "bodies": len(model.bodies),
+        "joints": {kind: kinds.count(kind) for kind in dict.fromkeys(kinds)},
+        "loops": len(model.closures),
+        "mass": subject.mass,
+        "payload": subject.payload,
+        "frame": subject.tool if subject.payload else None,
+    }

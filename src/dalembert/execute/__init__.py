@@ -1,0 +1,46 @@
+"""From a traced program to numbers: the only room that runs compiled code.
+
+A `Program` is a traced function or loop with its identity; it runs on a backend of the `registry`: on the processor
+(`host`), on a graphics processor (`device`), in the interpreter, or on one that a user registered. A `Call` is a
+program as people call it: any array, any batch, checked. Dividing a batch among threads (`batch`, `threads`), arrays of
+other libraries (`foreign`) and the key of the disk cache (`identity`) live here and nowhere else.
+"""
+
+from .arguments import (
+    FLOATS,
+    batch_shape,
+    described,
+    is_maskable,
+    is_single,
+    is_traced,
+    real_array,
+    state_place,
+    states,
+)
+from .call import Call
+from .identity import code, content
+from .memory import empty
+from .program import Program, Repetition
+from .recent import Recent
+from .registry import backend_names, register_backend
+
+__all__ = [
+    "FLOATS",
+    "Call",
+    "Program",
+    "Recent",
+    "Repetition",
+    "backend_names",
+    "batch_shape",
+    "code",
+    "content",
+    "described",
+    "empty",
+    "is_maskable",
+    "is_single",
+    "is_traced",
+    "real_array",
+    "register_backend",
+    "state_place",
+    "states",
+]

@@ -1,0 +1,114 @@
+"""A program: a traced function of named vectors, or a loop over one, and its identity; runs on any backend."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.graph import Function, Loop
+
+from . import registry
+from .identity import own_code
+from .memory import empty
+
+Shapes = Mapping[str, tuple[int, ...]]
+
+
+@dataclass(frozen=True)
+class Repetition:
+    """How a loop repeats its step: the fields of `graph.Loop`."""
+
+    carry: tuple[tuple[str, str], ...]
+    sequence: tuple[str, ...] = ()
+    record: tuple[str, ...] = ()
+    settled: str | None = None
+    index: str | None = None
+
+    def loop(self, step: Function) -> Loop:
+        """The step, repeated."""
+        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index)
+
+
+class Program:
+    """A function of named vectors, or a loop over one.
+
+    sizes: of the inputs; shapes: of the outputs that come back, in their order (of a record, that of one pass). step:
+    traces the function; repetition: makes a loop of it. identity: text that, with the package's own code, determines
+    the program without a trace; None: it is traced now and known by its graph. lanes: states computed together, by
+    default as many as a vector of the processor holds; 1 is faster for loops over a single state.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        identity: str | None,
+        sizes: Mapping[str, int],
+        shapes: Shapes,
+        step: Callable[[], Function],
+        repetition: Repetition | None = None,
+        lanes: int | None = None,
+    ) -> None:
+        self.name, self.repetition, self.lanes = name, repetition, lanes
+        self.sizes, self.shapes = dict(sizes), dict(shapes)
+        self._step, self._function = step, None
+        self._lock = threading.RLock()
+        self._prepared: dict[str, tuple[Any, registry.Executable]] = {}
+        content = self.function().fingerprint() if identity is None else f"{name} {identity} {repetition}"
+        self.identity = f"{own_code()} {content}"
+
+    _function: Function | Loop | None
+
+    def function(self) -> Function | Loop:
+        """The traced function or loop."""
+        with self._lock:
+            if self._function is None:
+                step = self._step()
+                self._function = step if self.repetition is None else self.repetition.loop(step)
+            return self._function
+
+    def on(self, backend: str | None = None) -> Any:
+        """The program made ready by a backend; see `registry.Executable`."""
+        prepare = registry.preparation(backend)
+        name = backend or registry.DEFAULT
+        ready = self._prepared.get(name)
+        if ready is None or ready[0] is not prepare:  # new, or the backend was registered again
+            with self._lock:
+                ready = self._prepared.get(name)
+                if ready is None or ready[0] is not prepare:
+                    ready = self._prepared[name] = prepare, prepare(self)
+        return ready[1]
+
+    def run(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        outputs: Mapping[str, np.ndarray],
+        batch: tuple[int, ...],
+        passes: int = 1,
+        threads: int | None = None,
+        backend: str | None = None,
+    ) -> int:
+        """Compute into the outputs; shapes as in `registry.Executable`. Returns the status."""
+        arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
+        return self.on(backend).run(arrays, results, batch, passes, threads)
+
+    def __call__(
+        self,
+        inputs: Mapping[str, np.ndarray],
+        batch: tuple[int, ...] = (1,),
+        passes: int = 1,
+        threads: int | None = 1,
+        backend: str | None = None,
+    ) -> dict[str, np.ndarray]:
+        """The outputs of a batch in float64: (*batch, *shape), of records (*batch, passes, *shape)."""
+        recorded = () if self.repetition is None else self.repetition.record
+        outputs = {}
+        for name, shape in self.shapes.items():
+            rows = (passes,) if name in recorded else ()
+            outputs[name] = empty((*batch, *rows, *shape))
+        if passes and 0 not in batch:
+            self.run(inputs, outputs, batch, passes, threads, backend)
+        return outputs

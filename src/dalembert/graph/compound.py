@@ -1,0 +1,61 @@
+"""Several results that are computed together: a call of another function, a repetition.
+
+A compound is one node with all of its arguments; each of its results is a node of its own that takes the compound. So
+results are as cheap as other nodes, however many arguments there are.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from hashlib import sha256
+from typing import TYPE_CHECKING, Any, ClassVar
+
+if TYPE_CHECKING:
+    from .scalar import Graph, Scalar
+
+Rates = Mapping[int, Any]  # direction → rate of change; those that vanish are left out
+
+
+class Compound(ABC):
+    """What is computed together, apart from its arguments.
+
+    size: the number of its results. verb: what a function that has one does, for messages.
+    """
+
+    size: int
+    verb: ClassVar[str]
+
+    @abstractmethod
+    def identity(self) -> tuple[Any, ...]:
+        """Everything it computes, as text and numbers."""
+
+    @abstractmethod
+    def operations(self) -> Counter[str]:
+        """How many operations of each kind it takes."""
+
+    @abstractmethod
+    def forward(self, node: Scalar, rates: Sequence[Rates]) -> list[dict[int, Any]]:
+        """The rates of all results, given those of all arguments; some of them do not vanish."""
+
+    @abstractmethod
+    def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
+        """Argument's place → Σ weight · ∂result/∂argument over the results in `weights`, for the active arguments."""
+
+    def again(self, graph: Graph, arguments: Sequence[Scalar]) -> list[Scalar]:
+        """All results for other arguments, in `graph`."""
+        return results(graph, self, arguments)
+
+    @cached_property
+    def fingerprint(self) -> str:
+        """SHA-256 (hex) of everything it computes."""
+        return sha256(repr((type(self).__name__, *self.identity())).encode()).hexdigest()
+
+
+def results(graph: Graph, compound: Compound, arguments: Sequence[Scalar]) -> list[Scalar]:
+    """The nodes of all results of a compound of these arguments."""
+    args = tuple(arguments)
+    whole = graph.make(("compound", compound.fingerprint, *[a.id for a in args]), "compound", args, compound)
+    return [graph.make(("result", whole.id, k), "result", (whole,), k) for k in range(compound.size)]

@@ -1,0 +1,74 @@
+"""Traced expressions made again: with other values in the place of some nodes, or in another graph."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+
+from .lookup import lookup
+from .product import Block, product
+from .scalar import Graph, Scalar
+from .schedule import depth_first
+
+ARITHMETIC: dict[str, Callable[..., Scalar]] = {
+    "add": operator.add,
+    "sub": operator.sub,
+    "mul": operator.mul,
+    "div": operator.truediv,
+    "neg": operator.neg,
+}
+
+
+class Copy:
+    """Nodes of one graph as nodes of `graph`, folded and shared anew. places: node's id → the node it has become."""
+
+    def __init__(self, graph: Graph, places: Mapping[int, Scalar]) -> None:
+        self.graph, self.places = graph, dict(places)
+        self._products: dict[int, np.ndarray] = {}
+        self._results: dict[int, list[Scalar]] = {}  # of compounds, by their nodes' ids
+
+    def take(self, order: Iterable[Scalar]) -> Copy:
+        """Copy nodes, arguments first."""
+        for node in order:
+            if node.id not in self.places and node.id not in self._results:
+                self._take(node)
+        return self
+
+    def _take(self, node: Scalar) -> None:
+        if node.op == "compound":
+            self._results[node.id] = node.value.again(self.graph, [self.places[a.id] for a in node.args])
+        elif node.op == "result":
+            self.places[node.id] = self._results[node.args[0].id][node.value]
+        elif node.op == "dot":
+            block, i, j = node.value
+            if id(block) not in self._products:
+                self._products[id(block)] = self._product(block)
+            self.places[node.id] = self._products[id(block)][i, j]
+        elif node.op == "lookup":
+            self.places[node.id] = lookup(self.places[node.args[0].id], *node.value)
+        elif node.op == "const":
+            self.places[node.id] = self.graph.constant(node.value)
+        elif node.op == "input":
+            if node.graph is not self.graph:
+                raise DalembertError(f"{node!r} has no value in the place where it is used")
+            self.places[node.id] = node
+        else:
+            arguments = [self.places[x.id] for x in node.args]
+            again = ARITHMETIC.get(node.op)
+            self.places[node.id] = again(*arguments) if again else arguments[0].__traced__(node.op, *arguments)
+
+    def _product(self, block: Block) -> np.ndarray:
+        renewed = np.vectorize(lambda x: self.places[x.id], otypes=[object])
+        return product(self.graph, renewed(block.A), renewed(block.B))
+
+
+def inlined(nodes: Sequence[Any], values: Mapping[Scalar, Any], graph: Graph) -> list[Any]:
+    """Expressions of the keys of `values` as expressions of its values, which are numbers or nodes of `graph`."""
+    places = {key.id: value if isinstance(value, Scalar) else graph.constant(value) for key, value in values.items()}
+    copy = Copy(graph, places).take(depth_first([x for x in nodes if isinstance(x, Scalar)]))
+    return [copy.places[x.id] if isinstance(x, Scalar) else x for x in nodes]
