@@ -14,6 +14,7 @@ from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
 from .execute import register_backend
+from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, robots
 from .robot import Robot
@@ -55,10 +56,12 @@ __all__ = [
     "compare",
     "elements",
     "function",
+    "kinds",
     "load",
     "load_run",
     "mass_properties",
     "math",
+    "quantity",
     "read_log",
     "read_trajectory",
     "register_backend",

@@ -124,8 +124,8 @@ class Quantity:
             if isinstance(mark, Kind):
                 return mark
         raise DalembertError(
-            f"{self.name}: of which kind is {parameter.name!r}? annotate it, with dalembert.Configuration, Tangent or "
-            "Number for instance"
+            f"{self.name}: of which kind is {parameter.name!r}? annotate it, with dalembert.kinds.Configuration, "
+            "Tangent or Number, for instance"
         )
 
     def _annotation(self, annotation: Any) -> Any:
