@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import math
+from . import math, spatial
 from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
@@ -16,10 +16,12 @@ from .errors import DalembertError
 from .execute import register_backend
 from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-from .loading import ModelBuilder, function, load, robots
+from .loading import ModelBuilder, function, load, register_reader, robots
+from .model import AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
+from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -33,6 +35,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "AxisJoint",
     "BodyInfo",
     "Comparison",
     "DalembertError",
@@ -40,11 +43,15 @@ __all__ = [
     "Event",
     "Finding",
     "FrameInfo",
+    "Inertia",
+    "Joint",
     "JointInfo",
     "Log",
     "MassProperties",
+    "Model",
     "ModelBuilder",
     "ModelEditor",
+    "Pose",
     "Robot",
     "Rollout",
     "Run",
@@ -53,6 +60,7 @@ __all__ = [
     "Trajectory",
     "Wrench",
     "__version__",
+    "charts",
     "compare",
     "elements",
     "function",
@@ -65,7 +73,9 @@ __all__ = [
     "read_log",
     "read_trajectory",
     "register_backend",
+    "register_reader",
     "robots",
+    "spatial",
     "write_trajectory",
     "zero_moment_point",
 ]

@@ -135,7 +135,7 @@ def test_an_edit_takes_effect(robot, state):
 
 
 def test_external_wrenches(robot, state):
-    q, v, a = (x[0] for x in state)
+    q = state[0][0]
 
     @quantity("nv")
     def load_torque(robot: Robot, q: kinds.Configuration, *, external: kinds.External = ()) -> np.ndarray:

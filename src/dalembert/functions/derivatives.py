@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.graph import jacobian as graph_jacobian
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
@@ -54,6 +55,20 @@ class EnergyDerivatives(NamedTuple):
     dv: np.ndarray
 
 
+def _slopes(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂tau/∂q, ∂tau/∂v, ∂tau/∂a (nv, nv) of inverse dynamics: by recursion, where all joints have stages."""
+    if all(body.joint.stages for body in model.bodies):
+        return algorithms.inverse_dynamics_derivatives(model, q, v, a)
+
+    @differentiated
+    def slopes(q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        tau = algorithms.rnea(model, q, v, a)
+        return np.stack([spread(model, tau, q), graph_jacobian(tau, v), graph_jacobian(tau, a)])
+
+    dq, dv, da = slopes(q, v, a)
+    return dq, dv, da
+
+
 def _load_slope(model: Model, q: np.ndarray, external: Sequence[Wrench]) -> np.ndarray:
     """∂/∂q (nv, nv) of the generalised force that balances the external wrenches."""
     weightless = replace(model.without("friction", "damping", "armature", "springs"), gravity=np.zeros(3))
@@ -75,7 +90,7 @@ def inverse_dynamics_derivatives(
 
     External wrenches keep their numbers along their axes while q changes, as in `inverse_dynamics`.
     """
-    dq, dv, da = algorithms.inverse_dynamics_derivatives(robot.model, q, v, a)
+    dq, dv, da = _slopes(robot.model, q, v, a)
     return InverseDynamicsDerivatives(dq + _load_slope(robot.model, q, external) if external else dq, dv, da)
 
 
@@ -87,8 +102,12 @@ def forward_dynamics_derivatives(
 
     External wrenches keep their numbers along their axes while q changes, as in `forward_dynamics`.
     """
-    loads = (body_wrenches(robot.model, q, external), _load_slope(robot.model, q, external)) if external else ()
-    return ForwardDynamicsDerivatives(*algorithms.forward_dynamics_derivatives(robot.model, q, v, tau, *loads))
+    wrenches, slope = (
+        body_wrenches(robot.model, q, external),
+        _load_slope(robot.model, q, external) if external else 0.0,
+    )
+    derivatives = algorithms.forward_dynamics_derivatives(robot.model, q, v, tau, wrenches, slope, _slopes)
+    return ForwardDynamicsDerivatives(*derivatives)
 
 
 @quantity("nv", "nv")
@@ -132,7 +151,7 @@ def christoffel(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) ->
 @quantity("nv", "nv")
 def gravity_derivatives(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
     """∂g/∂q (…, nv, nv) of `gravity`, springs included; symmetric where v = q̇."""
-    return algorithms.gravity_derivatives(robot.model, q)
+    return algorithms.gravity_derivatives(robot.model, q, _slopes)
 
 
 @quantity("nv", differentiates=True)

@@ -64,9 +64,10 @@ class Sources:
         more than one with a unit behind it; capitals count unless nothing else matches.
         """
         lowered = {word.lower() for word in words}
-        ranked = [[h for h in self.headings if h.name == own]]
-        ranked += [[h for h in self.headings if h.level == level and h.name in words] for level in range(3)]
-        ranked += [[h for h in self.headings if h.level == level and h.name.lower() in lowered] for level in range(3)]
+        free = [h for h in self.headings if h.column not in self.choice.values()]
+        ranked = [[h for h in free if h.name == own]]
+        ranked += [[h for h in free if h.level == level and h.name in words] for level in range(3)]
+        ranked += [[h for h in free if h.level == level and h.name.lower() in lowered] for level in range(3)]
         best = next((candidates for candidates in ranked if candidates), [])
         columns = list(dict.fromkeys(h.column for h in best))
         if len(columns) > 1:

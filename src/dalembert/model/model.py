@@ -56,6 +56,8 @@ class Body:
 class Model:
     """A tree of rigid bodies, and what closes loops in it. Immutable; equal and hashed by all that moves it.
 
+    With joint types of a user it equals another one only if both have the very same classes.
+
     Bodies are numbered depth first: parents before children, siblings in the order added. bodies[0] is the base,
     held to the world by a fixed or a free joint.
     """
@@ -139,7 +141,9 @@ class Model:
         return frozenset(types(self))
 
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Model) and self.fingerprint == other.fingerprint)
+        if self is other or not isinstance(other, Model):
+            return self is other
+        return self.fingerprint == other.fingerprint and self.types == other.types
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

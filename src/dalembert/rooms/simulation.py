@@ -43,6 +43,7 @@ def simulate(
     elements: Sequence[Element] = (),
     events: Sequence[Event] = (),
     progress: bool | None = None,
+    friction: str = "dry",
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
@@ -53,14 +54,28 @@ def simulate(
     "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
     this far apart; None: every step. With events, hard stops or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
-    the model are kept closed by multipliers and projection. Arrays of other libraries are taken from the memory of
-    the processor; the run is NumPy's.
+    the model are kept closed by multipliers and projection. friction: "dry", the Coulomb friction of joints sticks
+    and slides; "smooth", with a smooth sign as in `forward_dynamics`, under which loaded joints creep. Arrays of
+    other libraries are taken from the memory of the processor; the run is NumPy's.
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
     """
     from dalembert.sim.run.simulate import simulate
 
     run = simulate(
-        robot.model, q, v, duration, torque, integrator, step, rtol, atol, record, elements, events, progress
+        robot.model,
+        q,
+        v,
+        duration,
+        torque,
+        integrator,
+        step,
+        rtol,
+        atol,
+        record,
+        elements,
+        events,
+        progress,
+        friction,
     )
     return replace(run, viewer=partial(_view, robot))
 

@@ -53,7 +53,7 @@ def rollout(
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     _check(integrator, step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    check_elements("rollout", elements)
+    check_elements("rollout", model, elements)
     for element in elements:
         model = element.prepared(model)
     live = checked(groups)
@@ -131,18 +131,25 @@ def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
         raise DalembertError(f"rollout: record is {record}, expected at most the number of steps, {steps}")
 
 
-def check_elements(where: str, elements: tuple[Element, ...]) -> None:
+def check_elements(where: str, model: Model, elements: tuple[Element, ...]) -> None:
     """Refuse what needs events."""
     for element in elements:
         if not isinstance(element, Element):
             raise DalembertError(f"{where}: elements: expected force elements, got {type(element).__name__}")
-        if type(element).gaps is not Element.gaps:
-            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has: use SoftLimit")
+        if _needs_events(element, model):
+            instead = "SoftLimit" if "range" in element.enforces else "bristles (stiffness=…)"
+            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has: use {instead}")
+
+
+def _needs_events(element: Element, model: Model) -> bool:
+    """Whether something may begin or cease to act in the midst of a motion."""
+    gaps = type(element).gaps is not Element.gaps
+    return gaps or any(constraint.admissible.switches for constraint in element.constraints(model))
 
 
 def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
     """Refuse in float32 what needs more digits."""
-    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.held else None
+    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.row_count else None
     if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
@@ -179,7 +186,7 @@ def _arrays(model: Model, given: Mapping[str, Any], sizes: Mapping[str, int]) ->
 
 def _with_states(made: Stepping, q: Any, v: Any) -> Any:
     """e = [v, z] (…, nv + nz) at the beginning."""
-    if not made.system.nz:
+    if not made.system.layout.nz:
         return v
     try:
         start = made.start

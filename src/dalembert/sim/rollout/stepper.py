@@ -52,7 +52,7 @@ def _compiled(model: Model, step: float, integrator: str, elements: tuple[Elemen
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
-    check_elements("stepper", elements)
+    check_elements("stepper", model, elements)
     for element in elements:
         if element.size(model):
             raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
