@@ -25,6 +25,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
+    from . import identify
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements
@@ -64,6 +65,7 @@ __all__ = [
     "compare",
     "elements",
     "function",
+    "identify",
     "kinds",
     "load",
     "load_run",
@@ -91,6 +93,7 @@ _LATER = {
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
+    "identify": "identify",
     "load_run": "sim.run.save",
     "read_log": "logs",
     "read_trajectory": "logs",
@@ -104,7 +107,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name == "elements" else getattr(room, name)
+    return room if name in ("elements", "identify") else getattr(room, name)
 
 
 def __dir__() -> list[str]:
