@@ -13,11 +13,11 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
-from .execute import register_backend
+from .execute import Interrupted, register_backend
 from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
-from .model import AxisJoint, Joint, Model, charts
+from .model import Actuator, AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "Actuator",
     "AxisJoint",
     "BodyInfo",
     "Comparison",
@@ -45,6 +46,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "Inertia",
+    "Interrupted",
     "Joint",
     "JointInfo",
     "Log",

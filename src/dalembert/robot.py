@@ -26,7 +26,7 @@ from .functions import (
 )
 from .functions import regressor as regressors
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
-from .model import Model
+from .model import Actuator, Model, State
 from .rooms import auditing, compiling, equations, simulation, viewing
 from .version import __version__
 
@@ -117,6 +117,16 @@ class Robot:
     def frames(self) -> tuple[FrameInfo, ...]:
         """Every frame: of each body, then of fixed links and added frames."""
         return tuple(frame_info(self.model, frame) for frame in self.model.frames)
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Motors and servos that the robot's file states, as data; they act only where used as drives."""
+        return self.model.actuators
+
+    @property
+    def keyframes(self) -> dict[str, State]:
+        """Named states (q, v) that the robot's file states."""
+        return {keyframe.name: keyframe.state(self.model) for keyframe in self.model.keyframes}
 
     def joint(self, name: str) -> JointInfo:
         """The joint of that name; `robot.joint("elbow").q` is a slice."""

@@ -2,9 +2,9 @@
 
 import numpy as np
 import pytest
-from simulated import SimulatedLog, log_of, with_friction
 
 from dalembert import DalembertError, identify, load
+from simulated import SimulatedLog, log_of, with_friction
 
 
 @pytest.fixture(scope="module")

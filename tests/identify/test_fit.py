@@ -2,10 +2,10 @@
 
 import numpy as np
 import pytest
-from simulated import SimulatedLog, log_of, with_friction
 
 from dalembert import DalembertError, identify, load
 from dalembert.identify.physical import pseudo_inertia
+from simulated import SimulatedLog, log_of, with_friction
 
 
 @pytest.fixture(scope="module")
