@@ -1,4 +1,4 @@
-# make demo | test | check | bench     (a virtual environment is made in .venv on first use)
+# make demo | test | test-long | check | bench     (a virtual environment is made in .venv on first use)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -17,14 +17,18 @@ else
 TESTS := $(DEV)
 endif
 
-.PHONY: demo test check lint layers bench readme clean
+.PHONY: demo test test-long check lint layers bench readme clean
 .DELETE_ON_ERROR:
 
 demo: $(CORE)
 	$(BIN)/dalembert demo
 
 test: $(TESTS)
-	$(BIN)/python -m pytest -n $(JOBS) -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
+
+# Every integrator, and a thousand random cases.
+test-long: $(DEV)
+	$(BIN)/python -m pytest -n $(JOBS) -q -m long
 
 # The fast loop while working; `make test` runs everything.
 check: lint layers

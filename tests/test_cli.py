@@ -34,6 +34,16 @@ def test_demo_shows_torques_and_writes_a_plot(tmp_path, capsys):
     assert (tmp_path / "new" / "ur5_torques.png").read_bytes().startswith(b"\x89PNG")
 
 
+def test_demo_and_view_as_json(tmp_path, capsys, monkeypatch):
+    assert cli.main(["demo", "--out", str(tmp_path), "--states", "100", "--json"]) == 0
+    facts = json.loads(capsys.readouterr().out)
+    assert len(facts["peak"]) == 6 and facts["residual"] < 1e-8 and facts["call"] > 0
+    viewer = pytest.importorskip("dalembert.view.viewer")
+    monkeypatch.setattr(viewer.Viewer, "wait", lambda self: self.close())
+    assert cli.main(["view", "2r", "--no-browser", "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["url"].startswith("http://127.0.0.1:")
+
+
 def test_quintic_rates_are_derivatives():
     t = np.linspace(0, 1, 2001)
     q, v, a = demo.quintic(t)
@@ -123,7 +133,7 @@ def test_info_tells_all_that_the_import_noted(tmp_path, capsys):
     file.write_text(text.replace("</robot>", "<transmission name='[/b] [red]'/></robot>"), "utf-8")
     assert cli.main(["info", str(file)]) == 0
     shown = capsys.readouterr().out
-    assert "Import: 0 warnings, 1 remarks" in shown
+    assert "Import: 0 warnings, 1 remark\n" in shown
     assert "arm [1].urdf" in shown and "<transmission name='[/b] [red]'>" in shown
 
 
@@ -380,3 +390,66 @@ def test_edit_writes_the_changed_robot(tmp_path, capsys):
     content = json.loads(capsys.readouterr().out)
     assert len(content["edits"]) >= 3 and all(finding["where"] == "edit of '2r'" for finding in content["edits"])
     assert load(file).bodies[0].name == "link2"
+
+
+def test_motions_that_need_a_hint(tmp_path, capsys):
+    """Units, columns, bandwidth and topic come from the command line; what was decided is printed."""
+    file = tmp_path / "log.csv"
+    t = np.arange(300)
+    noise = 1e-4 * np.random.default_rng(0).normal(size=len(t))
+    rows = "\n".join(f"{k};{np.sin(0.003 * k) + noise[k]};{np.cos(0.002 * k)}" for k in t)
+    file.write_text(f"t;a;elbow\n{rows}\n")
+    assert cli.main(["torques", "2r", str(file)]) == 2
+    assert "no column for q of shoulder" in capsys.readouterr().err
+    hints = ["--unit", "t=ms", "--column", "q.shoulder=a", "--bandwidth", "8"]
+    assert cli.main(["torques", "2r", str(file), *hints]) == 0
+    shown = " ".join(capsys.readouterr().out.split())
+    assert "cells are separated by semicolons" in shown and "bandwidth 8" in shown and "over 0.299 s" in shown
+    assert cli.main(["torques", "2r", str(file), *hints, "--json"]) == 0
+    assert any("bandwidth" in note for note in json.loads(capsys.readouterr().out)["log"])
+    assert cli.main(["torques", "2r", str(file), "--unit", "ms"]) == 2
+    assert "--unit ms: expected KIND=UNIT" in capsys.readouterr().err
+    assert cli.main(["torques", "2r", str(file), "--topic", "/joint_states"]) == 2
+    assert "have topics" in capsys.readouterr().err
+
+
+def test_report_tells_how_the_motion_was_read(tmp_path, capsys):
+    pytest.importorskip("jinja2")
+    t = np.linspace(0, 1, 101)
+    file = tmp_path / "a motion.csv"
+    file.write_text("t;shoulder;elbow\n" + "\n".join(f"{x};{np.sin(x)};{x}" for x in t))
+    page = tmp_path / "page.html"
+    options = ["--trajectory", str(file), "--bandwidth", "5", "--no-scene", "--out", str(page)]
+    assert cli.main(["report", "2r", *options]) == 0
+    shown = capsys.readouterr().out
+    assert "semicolons" in shown and "bandwidth 5 Hz" in " ".join(shown.split())
+    text = page.read_text("utf-8").replace("&#39;", "'").replace("&#34;", '"')
+    assert f"dalembert report 2r --trajectory '{file}' --bandwidth 5 --out report.html" in text
+
+
+def test_export_of_a_frame(tmp_path, capsys):
+    assert cli.main(["export", "2r", "pose", "--frame", "tool", "--out", str(tmp_path)]) == 0
+    assert "pose" in (tmp_path / capsys.readouterr().out.split()[0]).name
+    assert cli.main(["export", "2r", "pose", "--frame", "tol", "--out", str(tmp_path)]) == 2
+    assert "did you mean 'tool'" in capsys.readouterr().err
+    assert (
+        cli.main(["export", "2r", "jacobian", "--frame", "tool", "--axes", "body", "--out", str(tmp_path), "--json"])
+        == 0
+    )
+    assert json.loads(capsys.readouterr().out)["operations"]
+
+
+def test_counts_agree_with_their_nouns(tmp_path, capsys):
+    file = tmp_path / "arm.urdf"
+    file.write_text(path("3r").read_text("utf-8").replace("</robot>", "<transmission name='x'/></robot>"), "utf-8")
+    assert cli.main(["info", str(file)]) == 0
+    assert "Import: 0 warnings, 1 remark\n" in capsys.readouterr().out
+    assert cli.main(["simulate", "2r", "--duration", "0.001", "--integrator", "rk4", "--step", "0.001"]) == 0
+    assert "2r: 1 step of rk4" in capsys.readouterr().out
+
+
+def test_zero_entries_are_stated(capsys):
+    assert cli.main(["equations", "2r", "--quantity", "coriolis_matrix"]) == 0
+    assert "C₂₂ = 0" in capsys.readouterr().out
+    assert cli.main(["equations", "2r", "--quantity", "jacobian", "--frame", "tool"]) == 0
+    assert "J₁₁ = J₁₂ = J₃₁ = J₃₂ = J₅₁ = J₅₂ = 0" in capsys.readouterr().out

@@ -8,21 +8,25 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import math
+from . import math, spatial
 from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
+from .execute import register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-from .loading import ModelBuilder, function, load, robots
+from .loading import ModelBuilder, function, load, register_reader, robots
+from .model import AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
+from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
+    from . import identify
     from .formats.ledger import Finding
-    from .logs import Trajectory, read_trajectory, write_trajectory
+    from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -31,6 +35,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "AxisJoint",
     "BodyInfo",
     "Comparison",
     "DalembertError",
@@ -38,10 +43,15 @@ __all__ = [
     "Event",
     "Finding",
     "FrameInfo",
+    "Inertia",
+    "Joint",
     "JointInfo",
+    "Log",
     "MassProperties",
+    "Model",
     "ModelBuilder",
     "ModelEditor",
+    "Pose",
     "Robot",
     "Rollout",
     "Run",
@@ -50,15 +60,21 @@ __all__ = [
     "Trajectory",
     "Wrench",
     "__version__",
+    "charts",
     "compare",
     "elements",
     "function",
+    "identify",
     "load",
     "load_run",
     "mass_properties",
     "math",
+    "read_log",
     "read_trajectory",
+    "register_backend",
+    "register_reader",
     "robots",
+    "spatial",
     "write_trajectory",
     "zero_moment_point",
 ]
@@ -68,12 +84,15 @@ __all__ = [
 _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
+    "Log": "logs",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
+    "identify": "identify",
     "load_run": "sim.run.save",
+    "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
 }
@@ -85,7 +104,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name == "elements" else getattr(room, name)
+    return room if name in ("elements", "identify") else getattr(room, name)
 
 
 def __dir__() -> list[str]:

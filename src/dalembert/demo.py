@@ -6,6 +6,7 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from timeit import Timer
+from typing import Any
 
 import numpy as np
 
@@ -32,6 +33,11 @@ def quintic(t: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
 
 def main(out: Path = Path("demo"), states: int = 100_000) -> int:
     """Print the table, write the plot below `out`, and time one call and a batch of `states`. Returns the exit code."""
+    return run(out, states)[0]
+
+
+def run(out: Path, states: int) -> tuple[int, dict[str, Any]]:
+    """As `main`, with the results by name: torques in N·m, times in s."""
     robot = load("ur5")
     t = np.linspace(0.0, DURATION, 1001)
     q, v, a = quintic(t)
@@ -39,15 +45,24 @@ def main(out: Path = Path("demo"), states: int = 100_000) -> int:
     show_torques(robot, t, q, v, a, tau)
     residual = np.abs(robot.forward_dynamics(q, v, tau) - a).max()
     print(f"\nCheck: forward dynamics of these torques gives the accelerations back within {residual:.1e} rad/s².")
-    show_cost(robot, states)
+    cost = show_cost(robot, states)
     plot = save_plot(robot, t, tau, out)
     print(f"\nPlot:   {plot}" if plot else '\nNo plot: matplotlib is missing (pip install "dalembert[plot]").')
     page = save_report(robot, Trajectory(t[::5], q[::5], v[::5], a[::5], title="the move above"), out)
     print(f"Report: {page}" if page else 'No report: viser or jinja2 is missing (pip install "dalembert[report]").')
+    facts = {
+        "joints": [joint.name for joint in robot.joints],
+        "peak": np.abs(tau).max(axis=0),
+        "gravity": np.abs(robot.gravity(q)).max(axis=0),
+        "residual": residual,
+        **cost,
+        "plot": plot,
+        "report": page,
+    }
     if not residual < 1e-8:
         print("The check failed: the residual should be below 1e-8 rad/s².", file=sys.stderr)
-        return 1
-    return 0
+        return 1, facts
+    return 0, facts
 
 
 def show_torques(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray) -> None:
@@ -68,8 +83,8 @@ def show_torques(robot: Robot, t: np.ndarray, q: np.ndarray, v: np.ndarray, a: n
     line("peak |g|", np.abs(robot.gravity(q)).max(axis=0))
 
 
-def show_cost(robot: Robot, states: int) -> None:
-    """Time of one call, and of a batch on one thread and on all."""
+def show_cost(robot: Robot, states: int) -> dict[str, float]:
+    """Times [s] of one call, and per state of a batch on one thread and on all."""
     rng = np.random.default_rng(0)
     q, v, a = robot.random(rng, states), rng.standard_normal((states, 6)), rng.standard_normal((states, 6))
     out = np.empty((states, 6))
@@ -85,6 +100,7 @@ def show_cost(robot: Robot, states: int) -> None:
         size = f"{states:,}".replace(",", " ")
         title = f"batch of {size}, {label}"
         print(f"  {title:<31} {1e6 * seconds / states:9.4f} µs per state   ({rate:.0f} million states per second)")
+    return {"call": one, "batch, one thread": single / states, "batch, all threads": every / states}
 
 
 def best(code: str, names: dict[str, object], number: int = 1) -> float:

@@ -46,6 +46,18 @@ def load(
     return Robot(*formats.read(given, **options))
 
 
+def register_reader(ending: str, reader: Callable[..., Any]) -> None:
+    """Let `load` read files whose names end in `ending`, such as ".robot", by a function of your own.
+
+    reader(path, log) returns a `ModelBuilder`, a `Model` or a `Robot`. It tells `log.warning(where, what, action)` of
+    physics that it dropped, repaired or assumed, which strict=True makes an error, and `log.info(…)` of anything else.
+    It gets those options of `load` that it has parameters for: base, mimic, arguments. The last one registered counts.
+    """
+    from . import formats
+
+    formats.register(ending, reader)
+
+
 def robots() -> tuple[str, ...]:
     """Names of the bundled robots."""
     return tuple(bundled_names())

@@ -39,10 +39,10 @@ class Expression:
         return function if self.loop is None else Loop(function, *self.loop)
 
     @property
-    def compound(self) -> bool:
-        """Whether it calls or repeats, which SymPy cannot."""
+    def straight(self) -> bool:
+        """Whether it neither calls, nor repeats, nor looks up numbers, which SymPy cannot."""
         step = self.traced.step if isinstance(self.traced, Loop) else self.traced
-        return any(node.op == "compound" for node in step.schedule())
+        return not any(node.op in ("compound", "lookup") for node in step.schedule())
 
     def samples(self, rng: np.random.Generator) -> dict[str, np.ndarray]:
         """Inputs (rows, size), sequences (rows, passes, size). The number of rows suits no SIMD width."""
@@ -230,6 +230,70 @@ def _settling(x: np.ndarray, c: np.ndarray) -> dict[str, Any]:
     return {"x": [y, x[1] + 0.1 * y]}
 
 
+GRID = np.array([-1.5, -0.75, 0.0, 0.75, 1.5])  # equal distances, exactly
+UNEVEN = np.array([-1.9, -1.0, -0.5, 0.1, 0.5, 1.7])
+CURVE = np.array([0.5, -1.25, 2.0, 0.75, 0.5])
+FIELD = np.cos(np.add.outer(GRID, 2.0 * UNEVEN))
+
+
+def _interpolated(x: np.ndarray) -> dict[str, Any]:
+    """Every kind of interpolant, with every kind of ends, between equal and unequal distances."""
+    ends = ("clamp", "extend", "periodic")
+    uneven = np.array([1.0, 0.5, -0.25, 2.0, 1.5, 1.0])
+    return {
+        "linear": [math.interp(1.3 * x[0], GRID, CURVE, "linear", end) for end in ends],
+        "cubic": [math.interp(1.3 * x[0], GRID, CURVE, "cubic", end) for end in ends],
+        "uneven": [math.interp(x[1], UNEVEN, uneven, kind) for kind in ("linear", "cubic", "nearest", "previous")],
+        "rows": math.interp(x[0], GRID, np.stack([CURVE, CURVE**2], axis=1)),
+        "field": [
+            math.interp2(x[0], x[1], GRID, UNEVEN, FIELD),
+            math.interp2(x[0], x[1], GRID, UNEVEN, FIELD, "nearest"),
+        ],
+    }
+
+
+def _table(x: np.ndarray) -> np.ndarray:
+    """Rows by number, beyond the ends, at infinity and NaN too."""
+    table = np.stack([np.arange(7.0), np.arange(7.0) ** 2 - 0.1], axis=1)
+    return np.array([*math.lookup(table, x[0]), *math.lookup(table, x[1] * 7.0), math.lookup(CURVE, x[0] + x[1])])
+
+
+def _items(x: np.ndarray) -> dict[str, Any]:
+    """A map over items in rows, gathered, alike, constant; results of all kinds; a scan of them in reverse."""
+    rows = x.reshape(3, 7).T
+    neighbours = rows[[1, 2, 3, 4, 5, 6, 0]]
+
+    def one(a: np.ndarray, b: np.ndarray, c: Any, same: Any, known: Any) -> dict[str, Any]:
+        turned = math.sin(a[0]) * b + c * x[0]
+        return {"y": turned, "z": [a[2], 1.5, x[1], math.where(a[0] < known, same, math.exp(0.1 * b[2]))]}
+
+    items = {
+        "a": rows,
+        "b": neighbours,
+        "c": np.arange(7.0),
+        "same": np.full(7, x[2], object),
+        "known": np.full(7, 0.5),
+    }
+    made = math.map(one, items)
+
+    def on(s: np.ndarray, last: Any, y: np.ndarray) -> dict[str, Any]:
+        return {"s": 0.5 * s[::-1] + y[:2] * x[3], "last": s[0], "dot": s @ y[1:]}
+
+    back = math.scan(on, {"y": made["y"]}, {"s": x[4:6], "last": 0.0}, reverse=True)
+    return {**made, **back, "end": back["s"][0]}
+
+
+def _filtered(x: np.ndarray) -> Any:
+    """A scan forwards, whose step repeats, over the results of a map."""
+    squares = math.map(lambda a: {"square": 1.0 + a * a}, {"a": x[1:]})["square"]
+
+    def root(r: Any, square: Any) -> dict[str, Any]:
+        step = lambda y: {"y": 0.5 * (y + square / y)}  # noqa: E731
+        return {"r": 0.5 * r + math.repeat(step, 4, {"y": square})["y"]}
+
+    return math.scan(root, {"square": squares}, {"r": x[0]})["r"]
+
+
 _rotated = trace(
     lambda a, b: {"c": [math.cos(a[0]) * b[0] - b[1], math.sin(a[0]) + b[1]], "d": a[0] * b}, {"a": 1, "b": 2}
 )
@@ -259,6 +323,8 @@ EXPRESSIONS: Sequence[Expression] = (
     _unary("tanh", math.tanh),
     _unary("abs", math.abs),
     _unary("sign", math.sign),
+    _unary("floor", math.floor),
+    _unary("fraction", lambda x: x - math.floor(x)),
     _unary("reciprocal", lambda x: 1.0 / x),
     _unary("scaled", lambda x: 0.1 * x),
     _unary("clamp", lambda x: math.minimum(math.maximum(x, -1.0), 1.0)),
@@ -299,6 +365,9 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("product", {"a": 196, "b": 196}, _product),
     Expression("block_product", {"a": 340, "b": 460}, _block_product),
     Expression("far_conditions", {"x": 6}, _far_conditions),
+    Expression("table", {"x": 2}, _table, "special"),
+    Expression("interpolated", {"x": 2}, _interpolated),
+    Expression("interpolated_slopes", {"x": 2}, lambda x: gradient(math.interp2(*x, GRID, UNEVEN, FIELD), x)),
     Expression("calls", {"x": 3}, _calls),
     Expression("repeat_root", {"a": 2}, lambda a: _root(a)["x"]),
     Expression("repeat_root_slopes", {"a": 2}, lambda a: gradient(_root(a)["x"], a)),
@@ -309,6 +378,13 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("repeat_turned_rates", {"x": 5}, lambda x: jvp(_turned(x)["M"], dict.fromkeys(x, 1.0)), inner=3),
     Expression("repeat_nested", {"x": 3}, _nested, inner=3),
     Expression("repeat_nested_slopes", {"x": 3}, lambda x: gradient(_nested(x)["total"], x), inner=3),
+    Expression("items", {"x": 21}, _items, inner=7),
+    Expression(
+        "items_slopes", {"x": 21}, lambda x: gradient(np.sum(_items(x)["end"]) + _items(x)["z"][3, 3], x), inner=7
+    ),
+    Expression("items_rates", {"x": 21}, lambda x: jvp(_items(x)["dot"], dict.fromkeys(x[::2], 1.0)), inner=7),
+    Expression("items_filtered", {"x": 12}, _filtered, inner=4),
+    Expression("items_filtered_slopes", {"x": 12}, lambda x: gradient(_filtered(x)[-1], x), inner=4),
     Expression("repeat_in_a_loop", {"x": 2, "c": 1}, _settling, loop=((("x", "x"),), ("c",), ("x",)), passes=3),
     Expression("loop", OSCILLATOR, _oscillator, loop=(FED, ("u",), ("energy", "twice")), passes=5),
     Expression("loop_carried_and_recorded", OSCILLATOR, _oscillator, loop=(FED, (), ("x_next",)), passes=4),

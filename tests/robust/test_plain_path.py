@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from dalembert import DalembertError, load
 from dalembert.backends.llvm import fastcall
 from robust import processes
 
@@ -63,9 +66,8 @@ def test_the_other_tests():
 @pytest.mark.parametrize("change", ["implementation", "layout", "keyword", "numpy"])
 def test_another_interpreter_or_layout_is_noticed(change, monkeypatch):
     """The builtin is only made where the structs look as it expects; otherwise nothing is read or called."""
-    if fastcall.symbols() is None:
-        pytest.skip("there is no fast call here")
-    symbols = fastcall.symbols.__wrapped__
+    fastcall._addresses.cache_clear()
+    missing = fastcall.missing.__wrapped__
     if change == "implementation":
         monkeypatch.setattr(fastcall.sys.implementation, "name", "other")
     elif change == "layout":
@@ -75,7 +77,8 @@ def test_another_interpreter_or_layout_is_noticed(change, monkeypatch):
     else:
         monkeypatch.setitem(sys.modules, "numpy._core._multiarray_umath", None)
         monkeypatch.delattr("numpy._core._multiarray_umath")
-    assert symbols() is None
+    assert missing()
+    fastcall._addresses.cache_clear()
 
 
 def test_a_setting_that_means_nothing():
@@ -88,3 +91,44 @@ except DalembertError as error:
 """
     shown = processes.run(code, DALEMBERT_FASTCALL="maybe")[0]
     assert shown == "environment variable DALEMBERT_FASTCALL is 'maybe': expected on or off"
+
+
+def test_there_is_a_fast_call_here():
+    """CPython with a global lock has one: items of tuples are found where this version has them."""
+    assert fastcall.missing() == ("" if os.environ.get("DALEMBERT_FASTCALL", "on") == "on" else fastcall.SWITCHED_OFF)
+
+
+@pytest.mark.parametrize("where", [16, 32, 40])
+def test_items_of_a_tuple_that_lie_elsewhere(where, monkeypatch):
+    assert fastcall._layout_is_known()
+    if where != tuple.__basicsize__:
+        monkeypatch.setattr(fastcall, "TUPLE_ITEMS", where)
+        assert not fastcall._layout_is_known()
+
+
+@pytest.mark.parametrize("setting", ["on", "off"])
+def test_a_missing_fast_call_is_mentioned_once(setting):
+    """Unless it was switched off."""
+    code = """
+import sys, warnings, numpy as np
+sys.gettotalrefcount = lambda: 0  # as in a debug build
+from dalembert import load
+with warnings.catch_warnings(record=True) as heard:
+    warnings.simplefilter("always")
+    for name in ("2r", "pendulum"):
+        r = load(name)
+        r.gravity(np.zeros(r.nq)), r.gravity(np.zeros(r.nq))
+print(sum("no fast call" in str(w.message) for w in heard))
+"""
+    names = processes.run("import dalembert; print(*dalembert.robots())")[0].split()
+    code = code.replace('("2r", "pendulum")', repr(tuple(names[:2])))
+    assert processes.run(code, DALEMBERT_FASTCALL=setting)[0] == ("1" if setting == "on" else "0")
+
+
+def test_no_32_bits(monkeypatch):
+    """The compilers are refused in words; the interpreter backend works there too."""
+    robot = load("2r")
+    monkeypatch.setattr(sys, "maxsize", 2**31 - 1)
+    with pytest.raises(DalembertError, match="64-bit"):
+        robot.gravity(np.zeros(2))
+    assert robot.gravity(np.zeros(2), backend="interpreter").shape == (2,)

@@ -236,3 +236,13 @@ def test_a_controller_that_explodes_stops_the_run() -> None:
     with pytest.raises(SimulationError, match=r"steps led only .* a torque law with too high gains.*joint '") as caught:
         robot.simulate(robot.neutral(), np.zeros(6), 1.0, Sampled(lambda t, q, v: -10.0 * v, 1e-3), record=1e-3)
     assert caught.value.run is not None and 0.0 < caught.value.run.t[-1] < 1.0
+
+
+def test_why_a_law_is_called_back_is_said_in_full():
+    """The reason ends with what to do, which must not be cut off."""
+
+    def law(t, q, v):
+        return [1.0 if q[0] > 0 else 0.0, 0.0]
+
+    note = load("2r").simulate([0.1, 0.2], [0.0, 0.0], 0.01, torque=law).log[0]
+    assert "…" not in note and "where(" in note and note.endswith("called back from Python, which is slower")

@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert.algorithms.factor import factor
 from dalembert.algorithms.known import known
 from dalembert.algorithms.mass import Mass
 from dalembert.algorithms.motion import across_joint, without_rotation
 from dalembert.algorithms.tensors import mirror, rotate, rotate_symmetric
 from dalembert.graph import trace
+from dalembert.linear import factor
 from dalembert.spatial import Inertia, Pose, cross_force, so3
 from tolerances import PRODUCT, SOLVE, assert_close
 from trees import random_mass, random_pose

@@ -7,7 +7,8 @@ from .aba import aba
 from .center_of_mass import center_of_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
-from .constraints import Constraints, constraint_count, constraints, solve_semidefinite
+from .constrained_mass import ConstrainedMass
+from .constraints import Constraints, constraint_count, constraints
 from .coordinates import along_velocities, coordinate_rate
 from .coriolis_matrix import coriolis_matrix
 from .crba import mass_matrix
@@ -32,6 +33,7 @@ from .zero_moment_point import zero_moment_point
 
 __all__ = [
     "Bounds",
+    "ConstrainedMass",
     "Constraints",
     "Load",
     "Task",
@@ -86,7 +88,6 @@ __all__ = [
     "reach",
     "reaction_wrenches",
     "rnea",
-    "solve_semidefinite",
     "torque_regressor",
     "velocity",
     "zero_moment_point",

@@ -7,10 +7,10 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.linear import Factor, factor
 from dalembert.model import Joint, Model
 from dalembert.spatial import Pose, so3
 
-from .factor import Factor, factor
 from .known import known
 from .regroup import regrouped
 from .tensors import mirror, rotate, rotate_symmetric

@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
-from functools import reduce
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import maximum, where
 from dalembert.model import Body, Closure, Frame, JointEquation, Model
-from dalembert.spatial import Pose, cross, so3
+from dalembert.spatial import Pose, cross
 
-from .jacobian import jacobian
-from .kinematics import acceleration, frame_pose, velocity
-
-DEPENDENT = 1e-10  # a pivot this small beside its own diagonal entry: the row says what others say already
-EMPTY = 1e-20  # a diagonal entry this small beside the largest one: the square of round-off
+from .kinematics import chain, joint_pose
+from .motion import Motion, across_joint, without_rotation
 
 
 class Constraints(NamedTuple):
-    """φ(q) = 0: residual φ (nc,), rows J (nc, nv) with φ̇ = J v, bias γ (nc,) with φ̈ = J a + γ."""
+    """φ(q) = 0: residual φ (nc,), rows J (nc, nv) with φ̇ = J v, bias γ (nc,) with φ̈ = J a + γ.
+
+    Where a closure holds two points together, the rates of the vector between them are those seen from the world,
+    written along the axes of frame a: at φ = 0 they are the rates of its components, and they take fewer operations.
+    """
 
     residual: np.ndarray
     J: np.ndarray
@@ -40,40 +40,68 @@ def constraint_count(model: Model) -> int:
 
 
 def _closure(model: Model, closure: Closure, q: np.ndarray, v: np.ndarray) -> Constraints:
+    """Only joints between the two frames matter: the body that carries both may be taken to rest."""
     K, L = closure.a, closure.b
-    X_WK, X_WL = _pose(model, q, K), _pose(model, q, L)
-    X = X_WK.inverse() @ X_WL
-    R, r, n = X_WK.R, X.p, model.nv
-    J_K, J_L = _rotated(R, _jacobian(model, q, K)), _rotated(R, _jacobian(model, q, L))
-    J = np.concatenate([J_L[:3] - J_K[:3], J_L[3:] - J_K[3:] + so3.skew(r) @ J_K[:3]])
-    rows = np.stack([closure.rate(X, J[:, k]) for k in range(n)], axis=1)
-    V = J @ v
-    A_K, A_L = _rotated(R, _acceleration(model, q, v, K)), _rotated(R, _acceleration(model, q, v, L))
-    w, dw = (R.T @ _velocity(model, q, v, K)[:3]), A_K[:3]
-    turning = A_L[:3] - dw - cross(w, V[:3])
-    moving = A_L[3:] - A_K[3:] - cross(dw, r) - cross(w, cross(w, r)) - 2.0 * cross(w, V[3:])
+    behind_K, behind_L = _sides(model, K, L)
+    X_CK, X_CL = _pose(behind_K, q, K), _pose(behind_L, q, L)
+    X = Pose(X_CK.R.T @ X_CL.R, X_CK.R.T @ (X_CL.p - X_CK.p))
+    R, r = X.R, X.p
+    kind = np.result_type(q, v)
+    rows, V = np.zeros((closure.count, model.nv), kind), np.zeros(6)
+    for k, twist in _twists(behind_L, q, L):  # along L's axes
+        rows[:, k] = rows[:, k] + closure.rate_along_b(X, twist)
+        V = V + v[k] * np.concatenate([R @ twist[:3], R @ twist[3:]])
+    for k, twist in _twists(behind_K, q, K):  # along K's axes: K turns, and L seems to turn the other way
+        seen = -np.concatenate([twist[:3], twist[3:] if closure.coincident else twist[3:] + cross(twist[:3], r)])
+        rows[:, k] = rows[:, k] + closure.rate(X, seen)
+        V = V + v[k] * seen
+    moving_K, moving_L = _motion(behind_K, q, v), _motion(behind_L, q, v)
+    w, dw = _along(K, moving_K.w), _along(K, moving_K.alpha)
+    a_K, a_L = (_along(f, m.acceleration(f.placement.p)) for f, m in ((K, moving_K), (L, moving_L)))
+    turning = R @ _along(L, moving_L.alpha) - dw - cross(w, V[:3])
+    moving = R @ a_L - a_K
+    if not closure.coincident:
+        moving = moving - cross(dw, r) - cross(w, cross(w, r)) - 2.0 * cross(w, V[3:])
     return Constraints(closure.residual(X), rows, closure.acceleration(X, V, np.concatenate([turning, moving])))
 
 
-def _rotated(R: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Both halves of x (6, …) along the axes of a frame with rotation R."""
-    return np.concatenate([R.T @ x[:3], R.T @ x[3:]])
+def _sides(model: Model, K: Frame, L: Frame) -> tuple[list[Body], list[Body]]:
+    """The bodies that carry K and not L, and L and not K, each from the base outwards."""
+    carry_K, carry_L = chain(model, K.body), chain(model, L.body)
+    shared = {body.index for body in carry_K} & {body.index for body in carry_L}
+    a, b = ([body for body in bodies if body.index not in shared] for bodies in (carry_K, carry_L))
+    return a, b
 
 
-def _pose(model: Model, q: np.ndarray, frame: Frame) -> Pose:
-    return frame.placement if frame.body < 0 else frame_pose(model, q, frame)
+def _pose(bodies: list[Body], q: np.ndarray, frame: Frame) -> Pose:
+    """The frame as seen from the parent of the first of the bodies that carry it."""
+    X = Pose.identity()
+    for body in bodies:
+        X = X @ joint_pose(body, q)
+    return X @ frame.placement
 
 
-def _jacobian(model: Model, q: np.ndarray, frame: Frame) -> np.ndarray:
-    return np.zeros((6, model.nv)) if frame.body < 0 else jacobian(model, q, frame)
+def _twists(bodies: list[Body], q: np.ndarray, frame: Frame) -> Iterator[tuple[int, np.ndarray]]:
+    """(freedom, twist of the frame at unit speed (6,), at its origin and along its axes) of the joints of bodies."""
+    X = frame.placement.inverse()
+    for body in reversed(bodies):
+        for k, S_k in enumerate(body.joint.subspace(q[body.q]).T, body.v.start):
+            yield k, X.motion(S_k)
+        X = X @ joint_pose(body, q).inverse()
 
 
-def _velocity(model: Model, q: np.ndarray, v: np.ndarray, frame: Frame) -> np.ndarray:
-    return np.zeros(6) if frame.body < 0 else velocity(model, q, v, frame)
+def _motion(bodies: list[Body], q: np.ndarray, v: np.ndarray) -> Motion:
+    """Of the last of the bodies, at zero acceleration of the joints."""
+    motion = without_rotation(np.zeros(3))
+    for body in bodies:
+        twist, rate = body.joint.subspace(q[body.q]) @ v[body.v], body.joint.bias(q[body.q], v[body.v])
+        motion = across_joint(motion, joint_pose(body, q), twist, rate)
+    return motion
 
 
-def _acceleration(model: Model, q: np.ndarray, v: np.ndarray, frame: Frame) -> np.ndarray:
-    return np.zeros(6) if frame.body < 0 else acceleration(model, q, v, np.zeros(model.nv), frame)
+def _along(frame: Frame, x: np.ndarray) -> np.ndarray:
+    """A vector along the axes of the frame's body, along those of the frame."""
+    return frame.placement.R.T @ x
 
 
 def _equation(model: Model, equation: JointEquation, q: np.ndarray, v: np.ndarray) -> Constraints:
@@ -96,27 +124,3 @@ def _coordinate(body: Body, q: np.ndarray) -> tuple[Any, float]:
     """A joint's own coordinate, and how fast it moves with that of its leader."""
     mimic = body.joint.mimic
     return body.joint.coordinate(q[body.q])[0], 1.0 if mimic is None else float(mimic.ratio)
-
-
-def solve_semidefinite(A: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """x with A x = b for a symmetric A (n, n) ≥ 0 and b (n,) or (n, m); where rows depend on others, x is 0.
-
-    L D Lᵀ in the order given; a pivot that vanishes beside its diagonal entry marks a dependent row, and a diagonal
-    entry that vanishes beside the largest one an empty row.
-    """
-    n = len(b)
-    A, x = A.astype(object), b.astype(object)
-    diagonal = [A[k, k] for k in range(n)]
-    largest = reduce(maximum, diagonal, 0.0)
-    r: list[Any] = []
-    for k in range(n):
-        independent = A[k, k] > maximum(DEPENDENT * diagonal[k], EMPTY * largest)
-        r.append(where(independent, 1.0 / where(independent, A[k, k], 1.0), 0.0))
-        for i in range(k + 1, n):
-            factor = A[i, k] * r[k]
-            for j in range(k + 1, i + 1):
-                A[i, j] = A[i, j] - factor * A[j, k]
-            x[i] = x[i] - factor * x[k]
-    for k in reversed(range(n)):
-        x[k] = r[k] * (x[k] - sum((A[i, k] * x[i] for i in range(k + 1, n)), 0.0))
-    return x

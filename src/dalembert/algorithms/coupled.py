@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
+from dalembert.linear import Factor, factor
 from dalembert.model import Model
 
 from .articulated import refuse_massless
 from .crba import mass_matrix
-from .factor import Factor, factor
 
 
 class MassSolver:
@@ -20,11 +20,11 @@ class MassSolver:
 
     def __init__(self, model: Model, q: np.ndarray) -> None:
         with np.errstate(invalid="ignore"):  # a coordinate that moves no mass is refused below
-            self._reversed: Factor = factor(mass_matrix(model, q)[::-1, ::-1])
+            self.factor: Factor = factor(mass_matrix(model, q), range(model.nv)[::-1])
         for body in model.independent:
-            for r in self._reversed.r[::-1][body.v]:
+            for r in self.factor.r[body.v]:
                 refuse_massless(r, body.joint)
 
     def solve(self, b: np.ndarray) -> np.ndarray:
         """M⁻¹ b for b (nv,) or (nv, m)."""
-        return self._reversed.solve(b[::-1])[::-1]
+        return self.factor.solve(b)

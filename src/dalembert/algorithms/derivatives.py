@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.math import product, tanh
 from dalembert.model import Model
 from dalembert.spatial import cross_force
@@ -14,6 +15,8 @@ from .forward_dynamics import forward_dynamics
 from .inverse_mass import inverse_mass_matrix
 from .passive import armature
 from .sweep import carriers, each, sweep
+
+Slopes = Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
 def inverse_dynamics_derivatives(
@@ -27,6 +30,12 @@ def inverse_dynamics_derivatives(
     ∂tau_i/∂q_j = s_i·(2B ψ̇_j + I ψ̈_j), ∂tau_j/∂q_i = s_j·(2B ψ̇_i + I ψ̈_i + s_i ×* F),
     ∂tau_i/∂v_j = s_i·(2B s_j + I (ψ̇_j + ṡ_j)), ∂tau_j/∂v_i = s_j·(2B s_i + I (ψ̇_i + ṡ_i)).
     """
+    for body in model.bodies:
+        if not body.joint.stages:
+            raise DalembertError(
+                f"inverse_dynamics_derivatives: joint {body.joint.name!r} is {body.joint.kind}, whose directions "
+                "change with its own coordinates: differentiate rnea"
+            )
     stages = sweep(model, q, v, a)
     dq, dv, M = (np.zeros((model.nv, model.nv), q.dtype) for _ in range(3))
     for stage in stages:
@@ -57,21 +66,23 @@ def forward_dynamics_derivatives(
     tau: np.ndarray,
     external: Mapping[int, np.ndarray] | None = None,
     load_slope: np.ndarray | float = 0.0,
+    inverse: Slopes = inverse_dynamics_derivatives,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """∂a/∂q, ∂a/∂v, ∂a/∂tau (nv, nv) of forward dynamics: −M⁻¹ ∂tau/∂q, −M⁻¹ ∂tau/∂v and M⁻¹, at its a.
 
-    external as there; load_slope (nv, nv): the derivative in q of the generalised force that balances it.
+    external as there; load_slope (nv, nv): the derivative in q of the generalised force that balances it. inverse: the
+    derivatives of inverse dynamics, as a function of model, q, v, a.
     """
-    dq, dv, _ = inverse_dynamics_derivatives(model, q, v, forward_dynamics(model, q, v, tau, external))
+    dq, dv, _ = inverse(model, q, v, forward_dynamics(model, q, v, tau, external))
     Minv = inverse_mass_matrix(model, q)
     both = product(-Minv, np.concatenate([dq + load_slope, dv], axis=1))
     return both[:, : model.nv], both[:, model.nv :], Minv
 
 
-def gravity_derivatives(model: Model, q: np.ndarray) -> np.ndarray:
+def gravity_derivatives(model: Model, q: np.ndarray, inverse: Slopes = inverse_dynamics_derivatives) -> np.ndarray:
     """∂g/∂q (nv, nv) along velocities, of g = gravity(q) at q (nq,), springs included: the stiffness at rest."""
     rest = np.zeros(model.nv)
-    return inverse_dynamics_derivatives(model, q, rest, rest)[0]
+    return inverse(model, q, rest, rest)[0]
 
 
 def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

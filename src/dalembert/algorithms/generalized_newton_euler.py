@@ -102,7 +102,7 @@ def moving_links(
     links: list[Link] = []
     for body, X in zip(model.bodies, poses(model, q), strict=True):
         joint, inertia, R = body.joint, body.inertia, X.R
-        if len(joint.stages) > 1:
+        if len(joint.stages) != 1:
             raise DalembertError(
                 f"generalized-newton-euler: joint {joint.name!r} is {joint.kind}, with axes that turn in the body it "
                 "moves: split it into joints of one freedom, or use method='newton-euler' or 'lagrange'"

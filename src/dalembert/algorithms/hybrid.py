@@ -7,10 +7,10 @@ from collections.abc import Collection, Mapping
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.linear import factor
 from dalembert.model import Model
 
 from .crba import mass_matrix
-from .factor import factor
 from .known import known as constants
 from .rnea import rnea
 

@@ -6,12 +6,12 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import factor
 from dalembert.math import logical_and, logical_or, maximum, minimum, where
 from dalembert.model import Body, Frame, Model
 from dalembert.spatial import so3
 
 from .configuration import integrate
-from .factor import factor
 from .jacobian import jacobian
 from .kinematics import chain, frame_pose
 

@@ -8,14 +8,14 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import solve_semidefinite
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
 
-from .constraints import constraints, solve_semidefinite
-from .coupled import MassSolver
-from .forward_dynamics import forward_dynamics
-from .rnea import rnea
+from .constrained_mass import ConstrainedMass
+from .constraints import constraints
+from .rnea import bias, rnea
 
 
 class LoopForces(NamedTuple):
@@ -31,11 +31,8 @@ class LoopForces(NamedTuple):
 
 def loop_dynamics(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """a (nv,) and λ (nc,) with M a + h = tau + Jᵀ λ and J a + γ = 0, at q (nq,), v (nv,), tau (nv,)."""
-    _, J, bias = constraints(model, q, v)
-    free = forward_dynamics(model, q, v, tau)
-    response = MassSolver(model, q).solve(J.T)
-    forces = solve_semidefinite(J @ response, -bias - J @ free)
-    return free + response @ forces, forces
+    _, J, drift = constraints(model, q, v)
+    return ConstrainedMass(model, q, J).accelerated(tau - bias(model, q, v), -drift)
 
 
 def loop_inverse_dynamics(
@@ -45,14 +42,14 @@ def loop_inverse_dynamics(
 
     With P the projection onto motions that keep the loops closed: P Sᵀ tau = P (M a + h), then λ from what is left.
     """
-    _, J, bias = constraints(model, q, v)
+    _, J, drift = constraints(model, q, v)
     needed = rnea(model, q, v, a)
     S, JJ = np.eye(model.nv)[list(actuated)], J @ J.T
     P = np.eye(model.nv) - J.T @ solve_semidefinite(JJ, J)
     G = P @ S.T
     tau = S.T @ (G.T @ solve_semidefinite(G @ G.T, P @ needed))
     forces = solve_semidefinite(JJ, J @ (needed - tau))
-    left, opening = needed - tau - J.T @ forces, J @ a + bias
+    left, opening = needed - tau - J.T @ forces, J @ a + drift
     return LoopForces(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
 
 

@@ -7,10 +7,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import Factor, factor
 from dalembert.math import logical_and, where
 from dalembert.model import Frame, Model
 
-from .factor import Factor, factor
 from .inverse_mass import inverse_mass_matrix
 from .jacobian import jacobian
 from .kinematics import ORIGIN, Axes, acceleration

@@ -26,7 +26,7 @@ def regrouped(model: Model) -> list[Mass]:
     masses = [Mass.of(body.inertia) for body in model.bodies]
     for body in reversed(model.bodies[1:]):
         q = body.joint.neutral()
-        at_rest = _within(_rest(body.joint.subspace(q)), masses[body.index])
+        at_rest = _within(_rest(body.joint.span()), masses[body.index])
         masses[body.index] = masses[body.index].minus(at_rest)
         X_PB = body.placement @ body.joint.pose(q)
         masses[body.parent] = masses[body.parent].plus(at_rest.seen_from(X_PB))

@@ -19,6 +19,7 @@ from .coriolis import Coriolis
 from .kinematics import joint_pose
 from .mass import Mass
 from .regroup import regrouped
+from .subspace_rate import subspace_rate
 
 
 @dataclass
@@ -56,8 +57,9 @@ def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Sta
             R_WO = joint_pose(body, q).R
             last, X, V = -1, Pose.identity(), np.zeros(6)
             A = np.concatenate([np.zeros(3), R_WO.T @ -model.gravity])
-        S_B = body.joint.subspace(q[body.q])
-        for part in body.joint.stages if body.joint.nv else ():
+        joint = body.joint
+        S_B = joint.subspace(q[body.q])
+        for part in (joint.stages or (slice(None),)) if joint.nv else ():
             where = slice(*np.arange(body.v.start, body.v.stop)[part][[0, -1]] + [0, 1])
             S = each(X.motion, S_B[:, part])
             V_S = S @ v[where]
@@ -65,6 +67,9 @@ def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Sta
             ddpsi = each(partial(cross_motion, A), S) + each(partial(cross_motion, V), psi)
             V, A = V + V_S, A + S @ a[where] + cross_motion(V, V_S)
             dS = each(partial(cross_motion, V), S)
+            if not joint.stages:  # S changes in the body too
+                dS = dS + each(X.motion, subspace_rate(joint, q[body.q], v[body.v]))
+                A = A + X.motion(joint.bias(q[body.q], v[body.v]))
             stages.append(Stage(last, where, S, dS, psi, ddpsi, NOTHING, Coriolis.of(NOTHING, V), np.zeros(6)))
             last = len(stages) - 1
         ends.append((last, X, V, A))

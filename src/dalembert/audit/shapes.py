@@ -163,17 +163,15 @@ def _inertia_cause(link: Link) -> str:
     for text, explains in explanations:
         if explains():
             return text
+    usual = "mass that the shapes do not show, or a slip in one of the moments"
+    if np.all(link.ratios > 1.0):
+        usual = "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
+    elif np.all(link.ratios < 1.0):
+        usual = "the mass is concentrated: a motor within, or too small an inertia"
     factor = float(np.mean(link.ratios))
     if np.ptp(link.ratios) <= CLOSE * factor:
-        return (
-            f"mass and inertia do not belong together: all moments are {factor:.3g} times those of a solid, as if the "
-            f"link weighed {factor * mass:.3g} kg"
-        )
-    if np.all(link.ratios > 1.0):
-        return "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
-    if np.all(link.ratios < 1.0):
-        return "the mass is concentrated: a motor within, or too small an inertia"
-    return "mass that the shapes do not show, or a slip in one of the moments"
+        return f"mass and inertia do not belong together, a mass of {factor * mass:.3g} kg would fit; or {usual}"
+    return usual
 
 
 def _fits(x: np.ndarray, y: np.ndarray) -> bool:

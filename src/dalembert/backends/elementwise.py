@@ -16,11 +16,14 @@ from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
 from dalembert.graph.calls import Called
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 
 
 @dataclass(frozen=True)
 class Library:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
+
+    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends.
 
     scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
     sequences and records are dicts of arrays with the passes as first axis.
@@ -36,6 +39,7 @@ class Library:
     moveaxis: Callable[[Any, int, int], Any]
     scan: Callable[..., tuple[Any, Any]]
     repeat: Callable[..., Sequence[Any]]
+    take: Callable[[np.ndarray, Any, Any], Any]
 
 
 def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
@@ -96,11 +100,22 @@ def _values(library: Library, function: Function, given: Mapping[str, Sequence[A
         elif node.op == "compound":
             arguments = [values[argument.id] for argument in node.args]
             values[node.id] = COMPOUNDS[type(node.value)](library, node.value, arguments, like)
+        elif node.op == "lookup":
+            table, column = node.value
+            values[node.id] = _taken(library, table.numbers[:, column], values[node.args[0].id], like)
         elif node.op == "result":
             values[node.id] = values[node.args[0].id][node.value]
         else:
             values[node.id] = library.table[node.op](*[values[argument.id] for argument in node.args])
     return values
+
+
+def _taken(library: Library, numbers: np.ndarray, index: Any, like: Any) -> Any:
+    """numbers[floor(index)], the first or last beyond the ends, NaN for NaN."""
+    first, last = (library.constant(x, like) for x in (0.0, len(numbers) - 1.0))
+    least, most, where = (library.table[op] for op in ("min", "max", "where"))
+    known = library.table["eq"](index, index)
+    return where(known, library.take(numbers, where(known, least(most(index, first), last), first), like), index)
 
 
 def _called(library: Library, called: Called, arguments: Sequence[Any], like: Any) -> list[Any]:
@@ -133,4 +148,23 @@ def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], li
     return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))
 
 
-COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated}
+def _scanned(library: Library, scanned: Scanned, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """Rows of the carry after each item, then rows of what is recorded of it."""
+    batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
+    n, width = scanned.sizes.items, scanned.sizes.carry
+    carry, rows, common = scanned.split([library.broadcast(x, batch) for x in arguments])
+    order = slice(None, None, -1 if scanned.reversed else 1)
+
+    def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        item = [row[str(k)] for k in range(len(rows))]
+        made = _evaluated(library, scanned.step, [*state.values(), *item, *common], like)
+        made = [library.broadcast(x, batch) for x in made]
+        return dict(zip(state, made, strict=False)), {str(k): x for k, x in enumerate(made)}
+
+    begin = {str(k): x for k, x in enumerate(carry)}
+    stacked = {str(k): library.moveaxis(library.stack(list(row)[order]), -1, 0) for k, row in enumerate(rows)}
+    _, records = library.scan(one, begin, stacked, n)
+    return [x for k in range(width + scanned.sizes.record) for x in list(records[str(k)])[order]]
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}

@@ -15,7 +15,9 @@ from dalembert.graph import Function, Loop, Scalar
 from dalembert.graph.calls import Called
 from dalembert.graph.operations import MEANING
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
+from dalembert.math.tables import taken
 
 Arrays = dict[str, np.ndarray]
 
@@ -84,6 +86,10 @@ def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any
             elif node.op == "compound":
                 arguments = [values[a.id] for a in node.args]
                 values[node.id] = COMPOUNDS[type(node.value)](node.value, arguments, dtype)
+            elif node.op == "lookup":
+                table, column = node.value
+                numbers = table.numbers[:, column].astype(dtype)
+                values[node.id] = taken(numbers, np.asarray(values[node.args[0].id], dtype))
             elif node.op == "result":
                 values[node.id] = values[node.args[0].id][node.value]
             else:
@@ -121,7 +127,21 @@ def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]
     return [*state, passes]
 
 
-COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated}
+def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
+    """Rows of the carry after each item, then rows of what is recorded of it."""
+    every = np.broadcast_arrays(*arguments)
+    carry, rows, common = scanned.split(list(every))
+    n, width = scanned.sizes.items, scanned.sizes.carry + scanned.sizes.record
+    found: list[list[Any]] = [[None] * n for _ in range(width)]
+    for i in reversed(range(n)) if scanned.reversed else range(n):
+        outputs = _evaluated(scanned.step, [*carry, *(row[i] for row in rows), *common], dtype)
+        carry = outputs[: scanned.sizes.carry]
+        for row, x in zip(found, outputs, strict=True):
+            row[i] = x
+    return [x for row in found for x in row]
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}
 
 
 def _outputs(function: Function, values: Mapping[int, Any], batch: tuple[int, ...], dtype: Any) -> Arrays:

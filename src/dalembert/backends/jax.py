@@ -44,7 +44,10 @@ def _library() -> Library:
     return Library(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
-            **{op: getattr(jnp, op) for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "sign", "where")},
+            **{
+                op: getattr(jnp, op)
+                for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "sign", "floor", "where")
+            },
             "div": operator.truediv,
             "atan2": jnp.arctan2,
             "min": jnp.minimum,
@@ -61,4 +64,5 @@ def _library() -> Library:
         moveaxis=jnp.moveaxis,
         scan=scan,
         repeat=repeat,
+        take=lambda numbers, index, like: jnp.asarray(numbers, like.dtype)[index.astype(int)],
     )

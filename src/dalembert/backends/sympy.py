@@ -46,6 +46,7 @@ def meaning() -> dict[str, Callable[..., Any]]:
         "log": s.log,
         "tanh": s.tanh,
         "abs": s.Abs,
+        "floor": s.floor,
         "sign": s.sign,
         "min": s.Min,
         "max": s.Max,
@@ -80,7 +81,7 @@ def run(function: Function | Loop, inputs: Values | None = None, n: int | None =
             raise DalembertError(f"loop over '{function.step.name}': give its inputs and the number of passes n")
         return _run_loop(function, inputs, n)
     given = symbols(function) if inputs is None else inputs
-    values = _values(function.without_compounds("SymPy").schedule(), given)
+    values = _values(function.straight("SymPy").schedule(), given)
     return {o.name: _shaped([values[node.id] for node in o.nodes], o.shape) for o in function.outputs}
 
 

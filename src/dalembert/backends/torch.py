@@ -47,7 +47,10 @@ def _library() -> Library:
     return Library(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
-            **{op: getattr(torch, op) for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "where", "atan2")},
+            **{
+                op: getattr(torch, op)
+                for op in ("sqrt", "sin", "cos", "exp", "log", "tanh", "abs", "floor", "where", "atan2")
+            },
             "div": operator.truediv,
             "sign": sign,
             "min": torch.minimum,
@@ -64,4 +67,5 @@ def _library() -> Library:
         moveaxis=torch.moveaxis,
         scan=scan,
         repeat=repeat,
+        take=lambda numbers, index, like: torch.tensor(numbers, dtype=like.dtype, device=like.device)[index.long()],
     )

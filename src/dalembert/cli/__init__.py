@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from typing import Annotated
 
@@ -20,12 +21,15 @@ from . import (
     diagnose,
     edit,
     equations,
+    excite,
     expect,
     export,
+    identify,
     info,
     report,
     robots,
     simulate,
+    terminal,
     torques,
     view,
 )
@@ -44,6 +48,8 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "edit": edit.run,
     "compare": compare.run,
     "view": view.run,
+    "excite": excite.run,
+    "identify": identify.run,
     "report": report.run,
     "bench": bench.run,
     "demo": demo.run,
@@ -83,18 +89,31 @@ USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name_
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run one command; returns the exit code: 0 success, 1 a check failed, 2 bad usage, 130 interrupted."""
+    """Run one command.
+
+    Returns the exit code: 0 success, 1 a check failed, 2 bad usage, 3 an error of the program itself, 130 interrupted,
+    141 the reader of the output has gone.
+    """
+    terminal.prepare(sys.stdout, sys.stderr)
     given = list(sys.argv[1:] if arguments is None else arguments)
     where = f"dalembert {given[0]}" if given and given[0] in COMMANDS else "dalembert"
     try:
         code = app(given, standalone_mode=False)
+        sys.stdout.flush()
     except USAGE as error:
         error.show()  # type: ignore[attr-defined]
         return 2
-    except (DalembertError, OSError) as error:
-        print(f"{where}: {error}", file=sys.stderr)
+    except BrokenPipeError:
+        terminal.close_quietly()
+        return 141
+    except (DalembertError, OSError, MemoryError) as error:
+        print(f"{where}: {error or 'not enough memory'}", file=sys.stderr)
         return 2
     except (KeyboardInterrupt, typer.Abort):
         print("interrupted", file=sys.stderr)
         return 130
+    except Exception:
+        traceback.print_exc()
+        print(f"{where}: this is an error of the program itself: please report it", file=sys.stderr)
+        return 3
     return code if isinstance(code, int) else 0

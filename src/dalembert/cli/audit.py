@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
@@ -14,7 +15,7 @@ from dalembert.errors import unknown
 from dalembert.files import write_text
 from dalembert.logs import read_trajectory
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, table, working
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table, working
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
@@ -61,7 +62,7 @@ def run(
         file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
         write_text(sarif, audit.sarif(file if Path(file).is_file() else ""))
     if as_json:
-        print(audit.json())
+        print_json(json.loads(audit.json()))
     else:
         show(audit)
     failed = not audit.ok or (fail_on == "warning" and audit.count("warning") > 0)

@@ -18,8 +18,11 @@ from rich.text import Text
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.loading import load
+from dalembert.logs import Trajectory, read_trajectory
 from dalembert.model import tool_frame
 from dalembert.robot import Robot
+
+from .terminal import is_unicode
 
 WIDTH = 80
 
@@ -33,6 +36,17 @@ Arguments = Annotated[
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would be dropped, repaired or assumed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
+Topic = Annotated[str | None, typer.Option(help="Topic of the motion, where an .mcap file or bag has several.")]
+Units = Annotated[
+    list[str] | None, typer.Option("--unit", metavar="KIND=UNIT", help="Of the motion: t=ms, q=deg …; several times.")
+]
+Columns = Annotated[
+    list[str] | None,
+    typer.Option("--column", metavar="KIND=NAME", help="Column of the motion: t=clock, q.elbow=a2 …; several times."),
+]
+Bandwidth = Annotated[
+    float | None, typer.Option(min=0.0, help="Of the filter for noisy motions [Hz]; default: chosen from the data.")
+]
 
 
 def open_robot(
@@ -61,6 +75,32 @@ def with_payload(robot: Robot, payload: float, frame: str | None) -> tuple[Robot
         return robot, frame
     carrier = tool_frame(robot.model, frame).name
     return robot.edit().payload(payload, frame=carrier).done(), carrier
+
+
+def open_motion(
+    path: Path,
+    robot: Robot,
+    topic: str | None,
+    unit: list[str] | None,
+    column: list[str] | None,
+    bandwidth: float | None,
+) -> Trajectory:
+    """A motion from a file, with what the user said about it."""
+    units = dict(_pair(text, "--unit", "KIND=UNIT, such as t=ms") for text in unit or ())
+    columns = dict(_pair(text, "--column", "KIND=NAME, such as q.elbow=a2") for text in column or ())
+    return read_trajectory(path, robot, topic=topic, units=units, columns=columns, bandwidth=bandwidth)
+
+
+def counted(count: int, noun: str) -> str:
+    """A number with its noun: 1 step, 2 steps."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def _pair(text: str, option: str, expected: str) -> tuple[str, str]:
+    key, equals, value = text.partition("=")
+    if not (key and equals and value):
+        raise DalembertError(f"{option} {text}: expected {expected}")
+    return key, value
 
 
 def _argument(text: str) -> tuple[str, str]:
@@ -110,7 +150,7 @@ def number(x: float) -> str:
 
 
 def print_json(content: Any) -> None:
-    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=False))
+    print(json.dumps(_plain(content), indent=2, allow_nan=False, ensure_ascii=not is_unicode()))
 
 
 def _plain(x: Any) -> Any:

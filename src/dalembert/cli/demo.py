@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from .common import Json, print_json
+
 
 def run(
     out: Annotated[Path, typer.Option(help="Folder for the plot and the report.")] = Path("demo"),
     states: Annotated[int, typer.Option(min=1, help="Size of the timed batch.")] = 100_000,
+    as_json: Json = False,
 ) -> int:
     """Torques of a one-second move of a UR5, a plot, a report, and what it costs.
 
@@ -18,4 +23,9 @@ def run(
     """
     from dalembert import demo
 
-    return demo.main(out, states)
+    if not as_json:
+        return demo.main(out, states)
+    with contextlib.redirect_stdout(io.StringIO()):  # what it tells people
+        code, facts = demo.run(out, states)
+    print_json(facts)
+    return code

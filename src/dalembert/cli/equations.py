@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.files import write_text
 
 from .common import WIDTH, Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
+from .terminal import is_unicode
 
 USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
@@ -52,7 +53,7 @@ def run(
         print_json({"equations": shown, "symbols": [p._asdict() for p in used]})
         return 0
     for equation in found:
-        print(equation.text(digits=digits, width=WIDTH), end="\n\n")
+        print(equation.text(digits=digits, width=WIDTH, unicode=is_unicode()), end="\n\n")
     if used:
         rows = [(p.name, p.value, p.unit, p.meaning) for p in used]
         console().print(table("Symbols", ["symbol", "value", "unit", "meaning"], rows))

@@ -16,6 +16,8 @@ def run(
         str, typer.Argument(help="Such as inverse_dynamics, mass_matrix, gravity.")
     ] = "inverse_dynamics",
     language: Annotated[str, typer.Option(help="c, or another language of robot.source.")] = "c",
+    frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
+    axes: Annotated[str | None, typer.Option(help='"world", "body" or a frame, where a quantity has axes.')] = None,
     out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("export"),
     base: Base = None,
     mimic: Mimic = "couple",
@@ -27,9 +29,11 @@ def run(
     Example: `dalembert export ur5 inverse_dynamics --out ur5_c`
     """
     made = open_robot(robot, base, mimic=mimic, arg=arg)
-    files = made.export(function, language, out)
+    files = made.export(function, language, out, frame=frame, axes=axes)
     if as_json:
-        print_json({"files": [str(file) for file in files], "operations": made.operations(function)})
+        print_json(
+            {"files": [str(file) for file in files], "operations": made.operations(function, frame=frame, axes=axes)}
+        )
         return 0
     for file in files:
         print(file)

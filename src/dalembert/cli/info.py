@@ -12,7 +12,20 @@ from rich.markup import escape
 from dalembert.functions.structure import JointInfo
 from dalembert.robot import Robot
 
-from .common import Arguments, Base, Json, Mimic, Source, Strict, console, number, open_robot, print_json, table
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    Strict,
+    console,
+    counted,
+    number,
+    open_robot,
+    print_json,
+    table,
+)
 
 EFFECTS = ("damping", "friction", "armature", "stiffness")
 
@@ -45,7 +58,7 @@ def run(
     extra = [frame.name for frame in made.frames[len(made.bodies) :]]
     out.print(f"\nFrames beside the bodies': {', '.join(extra) or 'none'}", markup=False)
     for closure in made.model.closures:
-        out.print(f"Loop: {closure.name} ({closure.kind}, {closure.count} equations)", markup=False)
+        out.print(f"Loop: {closure.name} ({closure.kind}, {counted(closure.count, 'equation')})", markup=False)
     _log(out, made)
     return 0
 
@@ -53,8 +66,8 @@ def run(
 def _summary(robot: Robot) -> str:
     mass = sum(body.mass for body in robot.bodies)
     loops = sum(closure.count for closure in robot.model.closures)
-    held = f", {loops} equations of loops" if loops else ""
-    freedoms = f"{robot.nv} degrees of freedom (nq = {robot.nq}){held}"
+    held = f", {counted(loops, 'equation')} of loops" if loops else ""
+    freedoms = f"{robot.nv} {'degree' if robot.nv == 1 else 'degrees'} of freedom (nq = {robot.nq}){held}"
     gravity = " ".join(number(x) for x in robot.model.gravity)
     return f"{robot.name}: {freedoms}, {robot.model.bodies[0].joint.kind} base, {mass:.4g} kg, gravity {gravity} m/s²"
 
@@ -84,7 +97,7 @@ def _limit(x: float) -> str:
 
 def _log(out: Console, robot: Robot) -> None:
     warnings = sum(finding.severity == "warning" for finding in robot.import_log)
-    out.print(f"\nImport: {warnings} warnings, {len(robot.import_log) - warnings} remarks")
+    out.print(f"\nImport: {counted(warnings, 'warning')}, {counted(len(robot.import_log) - warnings, 'remark')}")
     for finding in robot.import_log:
         color = "yellow" if finding.severity == "warning" else "dim"
         text = escape(f"{finding.where}: {finding.what}; {finding.action}")

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import shlex
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json, working
+from .common import (
+    Arguments,
+    Bandwidth,
+    Base,
+    Columns,
+    Json,
+    Mimic,
+    Source,
+    Topic,
+    Units,
+    console,
+    open_motion,
+    open_robot,
+    print_json,
+    working,
+)
 
 
 def run(
@@ -21,6 +37,10 @@ def run(
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion for torques and sizing; default: a quintic.")
     ] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
     scene: Annotated[bool, typer.Option(help="Include the robot in 3-D.")] = True,
     as_json: Json = False,
 ) -> int:
@@ -28,15 +48,31 @@ def run(
 
     Example: `dalembert report ur5 --out ur5.html`
     """
-    from dalembert import read_trajectory
     from dalembert.report import write_report
 
     made = open_robot(robot, base, mimic=mimic, arg=arg)
-    motion = read_trajectory(trajectory, made) if trajectory else None
+    motion = open_motion(trajectory, made, topic, unit, column, bandwidth) if trajectory else None
+    options: dict[str, object] = {"base": base, "mimic": None if mimic == "couple" else mimic, "arg": arg}
+    options |= {"trajectory": trajectory, "topic": topic, "unit": unit, "column": column, "bandwidth": bandwidth}
+    options |= {"payload": payload or None, "frame": frame}
+    command = _command(robot, options)
     with working(f"report of {made.name}"):
-        path = write_report(made, out, motion=motion, payload=payload, frame=frame, source=robot, scene=scene)
+        path = write_report(made, out, motion=motion, payload=payload, frame=frame, command=command, scene=scene)
     if as_json:
-        print_json({"robot": made.name, "out": str(path), "bytes": path.stat().st_size})
+        log = motion.log if motion else ()
+        print_json({"robot": made.name, "out": str(path), "bytes": path.stat().st_size, "log": log})
         return 0
+    for note in motion.log if motion else ():
+        console().print(f"note: {note}", markup=False)
     print(f"{path} ({path.stat().st_size / 1e6:.1f} MB); open it in any browser, no network needed")
     return 0
+
+
+def _command(robot: str, options: dict[str, object]) -> str:
+    """The command that writes the same report again."""
+    words = ["dalembert", "report", robot]
+    for name, value in options.items():
+        for item in value if isinstance(value, list) else [value]:
+            if item is not None:
+                words += [f"--{name}", f"{item:g}" if isinstance(item, float) else str(item)]
+    return shlex.join([*words, "--out", "report.html"])

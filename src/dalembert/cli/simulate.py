@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 from dalembert.files import replacing
 from dalembert.tables import FORMATS
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, counted, open_robot, print_json
 
 FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
@@ -58,7 +58,9 @@ def run(
         print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
         return 0
     screen = console()
-    screen.print(f"{made.name}: {result.steps} steps of {integrator} over {result.t[-1]:.4g} s", markup=False)
+    screen.print(
+        f"{made.name}: {counted(result.steps, 'step')} of {integrator} over {result.t[-1]:.4g} s", markup=False
+    )
     screen.print(str(result.audit()), markup=False)
     for name, path in (("run", out), ("figure", plot)):
         if path is not None:

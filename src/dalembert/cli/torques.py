@@ -9,18 +9,23 @@ from typing import Annotated, Any
 import numpy as np
 import typer
 
-from dalembert.logs import read_trajectory, write_trajectory
+from dalembert.logs import write_trajectory
 from dalembert.sizing import efforts, standard_motion
 from dalembert.tables import FORMATS
 
 from .common import (
     Arguments,
+    Bandwidth,
     Base,
+    Columns,
     Json,
     Mimic,
     Source,
+    Topic,
+    Units,
     check_target,
     console,
+    open_motion,
     open_robot,
     print_json,
     table,
@@ -40,6 +45,10 @@ def run(
     frame: Annotated[
         str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
     ] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
     out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
     as_json: Json = False,
 ) -> int:
@@ -50,7 +59,7 @@ def run(
     check_target(out, "--out", tuple(FORMATS))
     made = open_robot(robot, base, mimic=mimic, arg=arg)
     loaded, carrier = with_payload(made, payload, frame)
-    motion = read_trajectory(trajectory, made) if trajectory else standard_motion(made)
+    motion = open_motion(trajectory, made, topic, unit, column, bandwidth) if trajectory else standard_motion(made)
     measured = motion.tau
     motion, tau, held, driven, notes = efforts(loaded, motion)
     rows = [

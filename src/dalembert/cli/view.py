@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import sys
 import webbrowser
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from .common import Arguments, Base, Mimic, console, open_robots
+from .common import Arguments, Base, Json, Mimic, console, open_robots, print_json
 
 
 def run(
@@ -22,6 +23,7 @@ def run(
         "127.0.0.1"
     ),
     browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
+    as_json: Json = False,
 ) -> int:
     """Show robots in 3-D with sliders, frames, masses and reactions; ends with Ctrl-C.
 
@@ -36,10 +38,15 @@ def run(
 
         motion = load_run(run_file)
     viewer = Viewer(made, run=motion, host=host, port=port)
-    out = console()
-    for note in viewer.notes:
-        out.print(f"not drawn: {note}", markup=False)
-    out.print(f"{', '.join(robot.name for robot in made)} at {viewer.url} (Ctrl-C ends)", soft_wrap=True)
+    names = [robot.name for robot in made]
+    if as_json:
+        print_json({"robots": names, "url": viewer.url, "not drawn": viewer.notes})
+        sys.stdout.flush()
+    else:
+        out = console()
+        for note in viewer.notes:
+            out.print(f"not drawn: {note}", markup=False)
+        out.print(f"{', '.join(names)} at {viewer.url} (Ctrl-C ends)", soft_wrap=True)
     if browser:
         webbrowser.open(viewer.url)
     viewer.wait()

@@ -11,7 +11,7 @@ from typing import Any
 from dalembert.backends.sympy import sympy
 from dalembert.errors import unknown
 
-from .equation import LEFT, Equation, python_source
+from .equation import LEFT, LISTED, Equation, python_source
 from .parameters import Parameter
 
 ONE_LINE = 58  # characters of LaTeX, without commands, that fit into a line
@@ -34,6 +34,7 @@ def symbols_used(equations: Sequence[Equation]) -> list[Parameter]:
 def aligned(equation: Equation, digits: int, short: bool) -> str:
     """The lines of an align environment, one element of the result after the other, broken where they are long."""
     lines: list[str] = []
+    zeros: list[str] = []
     seen: dict[tuple[Any, Any], int] = {}
     letter = _letter(equation)
     for index, x in zip(product(*map(range, equation.shape)), equation.elements(digits, short), strict=True):
@@ -44,6 +45,12 @@ def aligned(equation: Equation, digits: int, short: bool) -> str:
         elif x != 0:
             seen[index, x] = len(lines)
             lines.append(f"{letter}{place} &= {_broken(x)}")
+        else:
+            zeros.append(f"{letter}{place}")
+    if lines and len(zeros) > LISTED:
+        lines.append(rf"\text{{the other {len(zeros)} entries of }} {letter} &= 0")
+    elif lines and zeros:
+        lines.append(f"{' = '.join(zeros)} &= 0")
     return " \\\\\n".join(lines) or f"{letter} &= 0"
 
 

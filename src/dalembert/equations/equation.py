@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError
 
 from .parameters import INPUT, Parameter
 
+LISTED = 12  # zero entries that are named one by one
 # left-hand sides: for text, in LaTeX; any other quantity is written with its name
 LEFT = {
     "mass_matrix": ("M", r"M(q)"),
@@ -83,12 +84,21 @@ class Equation:
         return f"{head} = {body}" if left else body
 
     def text(self, *, digits: int | None = 6, width: int | None = None, unicode: bool = True) -> str:
-        """The equation for a terminal, element by element; zeros are left out. width: where sums are broken."""
+        """The equation for a terminal, element by element; zeros together at the end. width: where sums are broken."""
         s, shown = sympy(), []
+        zeros = []
         for name, x in self.named(digits):
             if x != 0:
                 shown += _broken(s.Symbol(name), x, width, unicode)
-        return "\n".join(shown) or f"{self.letter} = 0"
+            else:
+                zeros.append(s.pretty(s.Symbol(name), use_unicode=unicode))
+        if not shown:
+            return f"{self.letter} = 0"
+        if len(zeros) > LISTED:
+            shown.append(f"the other {len(zeros)} entries of {self.letter} are 0")
+        elif zeros:
+            shown.append(" = ".join([*zeros, "0"]))
+        return "\n".join(shown)
 
     @property
     def letter(self) -> str:

@@ -18,17 +18,24 @@ from .arguments import (
     states,
 )
 from .call import Call
+from .identity import code, content
+from .memory import empty
 from .program import Program, Repetition
-from .registry import backends, register_backend
+from .recent import Recent
+from .registry import backend_names, register_backend
 
 __all__ = [
     "FLOATS",
     "Call",
     "Program",
+    "Recent",
     "Repetition",
-    "backends",
+    "backend_names",
     "batch_shape",
+    "code",
+    "content",
     "described",
+    "empty",
     "is_maskable",
     "is_single",
     "is_traced",

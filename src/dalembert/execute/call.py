@@ -15,8 +15,9 @@ from dalembert.graph import Function, poisoned, pullback
 from dalembert.interop import is_foreign
 
 from .arguments import FLOATS, batch_shape, described, is_maskable, is_single, real_array, state_place, states
+from .memory import empty
 from .program import Program
-from .registry import NOT_FINITE
+from .registry import NOT_FINITE, has_32_bits
 from .threads import limit
 
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}  # what the compilers call them
@@ -120,6 +121,8 @@ class Call:
 
         owner: as in `Kernel.builtin`; where that gives no fast call, it is `slow` itself.
         """
+        if has_32_bits():
+            return slow
         short = partial(self._short, slow)
         fast = self.program.on().builtin(name, doc, short, owner)
         return slow if fast is short else fast
@@ -128,7 +131,7 @@ class Call:
         self, name: str, doc: str, names: dict[str, Any], slow: Callable[..., Any], owner: Any
     ) -> Callable[..., Any] | None:
         """The fast call with a name after the inputs, which chooses one of `names`; see `Kernel.named`."""
-        return self.program.on().named(name, doc, names, slow, owner)
+        return None if has_32_bits() else self.program.on().named(name, doc, names, slow, owner)
 
     def _short(self, slow: Callable[..., Any], /, *inputs: Any, **keywords: Any) -> Any:
         """All arguments and nothing else, the first of another library: nothing is left to find out."""
@@ -173,7 +176,7 @@ class Call:
         full = (*batch, *shape)
         if out is None:
             try:
-                return np.empty(full, dtype)
+                return empty(full, dtype)
             except ValueError:  # not a matter of memory, which is a MemoryError
                 raise DalembertError(f"{self.name}: no array can have the shape {full} of the result") from None
         a = np.asarray(out)  # of a subclass, the plain array below it
@@ -183,7 +186,7 @@ class Call:
             )
         dense = a.flags.c_contiguous and a.flags.aligned
         shared = any(np.may_share_memory(a, b) for b in arrays)
-        return np.empty(full, dtype) if shared or is_maskable(out) or not (dense or batch) else a
+        return empty(full, dtype) if shared or is_maskable(out) or not (dense or batch) else a
 
     def _complain(self, arrays: Sequence[np.ndarray], dtype: np.dtype, status: int) -> None:
         """Raise the error that names the state and the joint."""

@@ -1,11 +1,31 @@
-"""What determines compiled code: the key under which it is kept."""
+"""What determines compiled code: the package's own code, the content of objects, and code that others wrote.
+
+Machine code is kept on disk under a key that must change with everything that decides what it computes. Three parts:
+`own_code`, a digest of this package; `content`, the numbers and names in objects whose classes are the package's; and,
+wherever a class or a function is somebody else's, the graph that its trace gives (see `Program`), since only a trace
+sees everything. `code` is a digest of others' code for use within one process: it says whether an earlier trace can be
+used again, and answers None where something could change without being seen.
+"""
 
 from __future__ import annotations
 
+import builtins
 import hashlib
-from functools import cache
+import os
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import fields, is_dataclass
+from enum import Enum
+from functools import cache, cached_property, partial
+from opcode import opmap
 from pathlib import Path
+from types import BuiltinFunctionType, CodeType, FunctionType, MethodType, ModuleType
+from typing import Any
 
+import numpy as np
+
+PACKAGE = __package__.partition(".")[0]
 ROOT = Path(__file__).parent.parent
 # Rooms that read files or show results: no part of what a kernel computes. A new room counts until it is listed here.
 UNINVOLVED = {
@@ -13,25 +33,308 @@ UNINVOLVED = {
     "bench",
     "cli",
     "comparison",
-    "demo",
+    "demo.py",
     "editing",
+    "equations",
+    "files.py",
     "formats",
+    "logs",
     "report",
     "robots",
-    "logs",
-    "files",
+    "rooms",
     "tables",
+    "version.py",
     "view",
-    "version",
 }
+_IMPORTED = time.time()
+
+PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
+FIXED = {"builtins", "numpy", *sys.stdlib_module_names}  # modules whose code changes with their version only
+# builtin functions that reach what a function's code does not name
+REACHING = {
+    "__import__",
+    "compile",
+    "delattr",
+    "eval",
+    "exec",
+    "getattr",
+    "globals",
+    "hasattr",
+    "input",
+    "locals",
+    "open",
+    "setattr",
+    "vars",
+}
+# parts of a class that are not code of its own
+BOOKKEEPING = {
+    "__abstractmethods__",
+    "__annotations__",
+    "__annotations_cache__",
+    "__annotate_func__",
+    "__dataclass_fields__",
+    "__dataclass_params__",
+    "__dict__",
+    "__doc__",
+    "__firstlineno__",
+    "__match_args__",
+    "__module__",
+    "__orig_bases__",
+    "__parameters__",
+    "__static_attributes__",
+    "__weakref__",
+    "_abc_impl",
+}
+MOST = 5000  # objects looked at before a piece of code counts as too large to be seen through
 
 
 @cache
 def own_code() -> str:
-    """Digest of the package's own code that decides what a kernel computes."""
-    digest = hashlib.sha256()
-    for path in sorted(ROOT.rglob("*.py")):
-        room = path.relative_to(ROOT).parts[0].removesuffix(".py")
-        if room not in UNINVOLVED:
-            digest.update(path.read_bytes())
-    return digest.hexdigest()
+    """Digest of the package's own code that decides what a kernel computes.
+
+    Code that was edited after it was imported belongs to this process alone.
+    """
+    digest, newest = hashlib.sha256(), 0.0
+    for path in sorted(_own_files(os.fspath(ROOT))):
+        with open(path, "rb") as file:
+            newest = max(newest, os.fstat(file.fileno()).st_mtime)
+            digest.update(file.read())
+    edited = f" edited {os.getpid()} {_IMPORTED}" if newest > _IMPORTED else ""
+    return digest.hexdigest() + edited
+
+
+def _own_files(folder: str, top: bool = True) -> Iterator[str]:
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            if top and entry.name in UNINVOLVED:
+                continue
+            if entry.name.endswith(".py"):
+                yield entry.path
+            elif entry.is_dir() and entry.name != "__pycache__":
+                yield from _own_files(entry.path, False)
+
+
+def is_own(x: type | Callable[..., Any]) -> bool:
+    """Whether a class or function is the package's own."""
+    return _root(x) == PACKAGE
+
+
+def content(*objects: Any) -> str | None:
+    """Digest of the content of objects; None where they hold classes or functions that are not the package's own."""
+    return _digest(objects, others=False)
+
+
+def code(*objects: Any) -> str | None:
+    """Digest of the content of objects and of all code that they bring; None where not everything can be seen."""
+    return _digest(objects, others=True)
+
+
+class _Unseen(Exception):
+    """Something that could change without being noticed."""
+
+
+def _digest(objects: tuple[Any, ...], others: bool) -> str | None:
+    walk = _Walk(others)
+    try:
+        walk.visit(objects)
+    except (_Unseen, RecursionError):
+        return None
+    return walk.digest.hexdigest()
+
+
+def _root(x: Any) -> str:
+    return str(getattr(x, "__module__", "")).partition(".")[0]
+
+
+class _Walk:
+    """Goes through objects, classes and functions. others: whether also through what is not the package's own."""
+
+    def __init__(self, others: bool) -> None:
+        self.others = others
+        self.digest = hashlib.sha256()
+        self.seen: dict[int, tuple[int, Any]] = {}  # id → its number; the object is kept, lest its id is used again
+
+    def add(self, *words: Any) -> None:
+        self.digest.update(repr(words).encode())
+
+    def visit(self, x: Any) -> None:
+        """Anything."""
+        kind = type(x)
+        if kind in PLAIN:
+            self.add(kind.__name__, x)
+            return
+        if id(x) in self.seen:
+            self.add("again", self.seen[id(x)][0])
+            return
+        if len(self.seen) >= MOST:
+            raise _Unseen
+        self.seen[id(x)] = len(self.seen), x
+        if kind in (tuple, list):
+            self.add(kind.__name__, len(x))
+            for item in x:
+                self.visit(item)
+        elif kind is dict:
+            self.add("dict", len(x))
+            for item in x.items():
+                self.visit(item)
+        elif kind in (set, frozenset):
+            self.add(kind.__name__, sorted(map(repr, x)))
+            for item in x:
+                if type(item) not in PLAIN:
+                    raise _Unseen  # without an order
+        elif isinstance(x, (np.ndarray, np.generic)) and _root(kind) == "numpy":
+            self._array(np.asarray(x))
+        elif isinstance(x, type):
+            self._class(x)
+        elif isinstance(x, Enum):
+            self.add("enum", x.name)
+            self.visit(kind)
+        elif isinstance(x, ModuleType):
+            self._fixed(x.__name__)
+        elif callable(x) and hasattr(x, "__name__") and self._function(x):
+            pass
+        else:
+            self._instance(x)
+
+    def _array(self, x: np.ndarray) -> None:
+        self.add("array", x.dtype.str, x.shape)
+        if x.dtype.hasobject:
+            for item in x.ravel():
+                self.visit(item)
+        else:
+            self.digest.update(x.tobytes())
+
+    def _class(self, x: type) -> None:
+        self.add("class", x.__module__, x.__qualname__)
+        if _root(x) == PACKAGE or _root(x) in FIXED:
+            return
+        self._demand_others()
+        for base in x.__bases__:
+            self.visit(base)
+        if type(x) not in (type, type(Enum)) and not is_own(type(x)):
+            self.visit(type(x))
+        for name in sorted(vars(x).keys() - BOOKKEEPING):
+            value = vars(x)[name]
+            if type(value).__name__ in ("member_descriptor", "getset_descriptor"):
+                continue  # of slots
+            self.add(name)
+            self.visit(value)
+        if is_dataclass(x):
+            for field in fields(x):
+                self.add(field.name, str(field.type))
+                self.visit(field.default_factory if callable(field.default_factory) else None)
+
+    def _function(self, x: Any) -> bool:
+        """A function, method or wrapper of one; False: none of these."""
+        if isinstance(x, FunctionType):
+            self.add("function", x.__module__, x.__qualname__)
+            if _root(x) == PACKAGE and not x.__closure__:
+                return True
+            if _root(x) in FIXED:
+                return True
+            self._demand_others()
+            self._code(x.__code__, x.__globals__)
+            self.visit((x.__defaults__, x.__kwdefaults__))
+            for cell in x.__closure__ or ():
+                try:
+                    inside = cell.cell_contents
+                except ValueError:
+                    self.add("empty")
+                    continue
+                self.visit(inside)
+            self.visit(vars(x))
+            return True
+        if isinstance(x, MethodType):
+            self.add("method")
+            self.visit((x.__func__, x.__self__))
+            return True
+        if isinstance(x, BuiltinFunctionType):
+            if not isinstance(x.__self__, (ModuleType, type(None))):
+                raise _Unseen
+            self._fixed(x.__module__ or "", x.__qualname__)
+            return True
+        if _root(x) == "numpy" and not isinstance(x, type):  # ufuncs and other callables of NumPy
+            self.add("numpy", x.__name__)
+            return True
+        return False
+
+    def _instance(self, x: Any) -> None:
+        kind = type(x)
+        if isinstance(x, (staticmethod, classmethod)):
+            self.add(kind.__name__)
+            self.visit(x.__func__)
+        elif isinstance(x, property):
+            self.add("property")
+            self.visit((x.fget, x.fset, x.fdel))
+        elif isinstance(x, cached_property):
+            self.add("cached property")
+            self.visit(x.func)
+        elif isinstance(x, partial):
+            self.add("partial")
+            self.visit((x.func, x.args, x.keywords))
+        elif _root(kind) == "dataclasses":  # marks such as MISSING
+            self.add(kind.__qualname__)
+        elif is_own(kind) and isinstance(getattr(x, "fingerprint", None), str):
+            self.add("known", kind.__qualname__, x.fingerprint)
+            for part in sorted(getattr(x, "types", ()), key=lambda t: (t.__module__, t.__qualname__)):
+                if not is_own(part):
+                    self.visit(part)
+        elif is_dataclass(x):
+            self.visit(kind)
+            for field in fields(x):
+                self.add(field.name)
+                self.visit(getattr(x, field.name))
+            if not is_own(kind) and hasattr(x, "__dict__"):
+                self.visit({n: y for n, y in vars(x).items() if n not in {f.name for f in fields(x)}})
+        elif not is_own(kind) and _root(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
+            self._demand_others()
+            self.visit(kind)
+            self.visit(vars(x))
+            for base in kind.__mro__:
+                slots = getattr(base, "__slots__", ())
+                for name in (slots,) if isinstance(slots, str) else slots:
+                    self.visit((name, getattr(x, name, None)))
+        else:
+            raise _Unseen
+
+    def _code(self, code: CodeType, names: dict[str, Any]) -> None:
+        """Instructions, constants, and the globals that are named."""
+        if opmap["IMPORT_NAME"] in code.co_code[::2]:
+            raise _Unseen
+        self.add(code.co_code, code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars, code.co_flags)
+        for constant in code.co_consts:
+            if isinstance(constant, CodeType):
+                self._code(constant, names)
+            else:
+                self.visit(constant)
+        for name in code.co_names:
+            if name in names:
+                self.add(name)
+                self._named(names[name], code.co_names)
+            elif name in REACHING and hasattr(builtins, name):
+                raise _Unseen
+
+    def _named(self, x: Any, attributes: tuple[str, ...]) -> None:
+        """What a global name stands for; of a module, what the code may take from it."""
+        if not isinstance(x, ModuleType):
+            self.visit(x)
+            return
+        root = x.__name__.partition(".")[0]
+        if root == PACKAGE or root in FIXED:
+            self._fixed(x.__name__)
+            return
+        self._demand_others()
+        for name in attributes:
+            if name in vars(x):
+                self.add(name)
+                self._named(vars(x)[name], attributes if isinstance(vars(x)[name], ModuleType) else ())
+
+    def _fixed(self, *name: str) -> None:
+        """Something of a module that changes with its version only."""
+        if name[0].partition(".")[0] not in FIXED | {PACKAGE}:
+            raise _Unseen
+        self.add("fixed", *name)
+
+    def _demand_others(self) -> None:
+        if not self.others:
+            raise _Unseen

@@ -13,6 +13,7 @@ from dalembert.graph import Function, Loop
 
 from . import registry
 from .identity import own_code
+from .memory import empty
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -107,7 +108,7 @@ class Program:
         outputs = {}
         for name, shape in self.shapes.items():
             rows = (passes,) if name in recorded else ()
-            outputs[name] = np.empty((*batch, *rows, *shape))
+            outputs[name] = empty((*batch, *rows, *shape))
         if passes and 0 not in batch:
             self.run(inputs, outputs, batch, passes, threads, backend)
         return outputs

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -58,7 +59,7 @@ def register_backend(name: str, compile: Compile) -> None:
     _executables[name] = lambda program: Evaluated(program, compile)
 
 
-def backends() -> tuple[str, ...]:
+def backend_names() -> tuple[str, ...]:
     """Names of the backends that can be asked for."""
     return tuple(_executables)
 
@@ -127,7 +128,17 @@ def with_rows(program: Program, arrays: Sequence[np.ndarray], dtype: np.dtype) -
     return inputs
 
 
+def has_32_bits() -> bool:
+    """Whether this Python is one that compiled code cannot be used with."""
+    return sys.maxsize < 2**32
+
+
 def _llvm(program: Program) -> Executable:
+    if has_32_bits():
+        raise DalembertError(
+            "compiled code needs a 64-bit Python, and this one has 32 bits: install a 64-bit Python, or pass "
+            'backend="interpreter"'
+        )
     from .host import NativeKernel
 
     sizes, shapes = list(program.sizes.values()), list(program.shapes.values())

@@ -18,13 +18,14 @@ from .dh import read_dh
 from .ledger import Finding
 from .mjcf import read_mjcf
 from .mjcf.source import MAX_DEPTH
+from .outside import OutsideReader
 from .sdf import read_sdf
 from .urdf import read_urdf
 from .write import write
 from .xacro import read_xacro
 from .xml import is_xml, parse, root_tag, tag_of
 
-__all__ = ["Finding", "read", "read_dh", "read_mjcf", "read_sdf", "read_urdf", "read_xacro", "write"]
+__all__ = ["Finding", "read", "read_dh", "read_mjcf", "read_sdf", "read_urdf", "read_xacro", "register", "write"]
 
 Reader = Callable[..., tuple[Model, tuple[Finding, ...]]]
 ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf, "sdf": read_sdf}  # root element → reader
@@ -45,6 +46,24 @@ READERS: dict[str, Reader] = {  # ending of the file's name → its reader
 }
 
 
+def register(ending: str, reader: Callable[..., Any]) -> None:
+    """Let `read` use a function for files whose names end so, instead of any reader that they had before."""
+    if not isinstance(ending, str) or not ending.startswith(".") or len(ending) < 2:
+        raise DalembertError(f"register_reader: ending is {ending!r}, expected one such as '.robot'")
+    if not callable(reader):
+        raise DalembertError(f"register_reader: reader is {reader!r}, expected a function of a path and a log")
+    READERS[ending.lower()] = OutsideReader(ending.lower(), reader)
+
+
+def _reader(text: str) -> Reader | None:
+    """The reader of the file, by the longest of the endings that fit."""
+    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
+        endings = [ending for ending in READERS if file.lower().endswith(ending)]
+        if endings:
+            return READERS[max(endings, key=len)]
+    return None
+
+
 def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[Finding, ...]]:
     """Read a bundled robot by name, a robot file by path, or URDF, MJCF or SDF text that starts with "<".
 
@@ -53,17 +72,16 @@ def read(source: str | os.PathLike[str], **options: Any) -> tuple[Model, tuple[F
     if not isinstance(source, str | os.PathLike):
         raise DalembertError(f"expected the name of a bundled robot or a path, got {type(source).__name__}")
     text = os.fspath(source)
-    if "arguments" in options and not text.lower().endswith(".xacro"):
+    reader = None if isinstance(source, str) and is_xml(source) else _reader(text)
+    if "arguments" in options and reader is not read_xacro and not isinstance(reader, OutsideReader):
         raise DalembertError(f"{text[:60]}: arguments={{…}} are for xacro files, expected none")
     if isinstance(source, str) and is_xml(source):
         return ROOTS.get(root_tag(source), read_urdf)(source, **options)
     if source in names():
         return read(path(text), **options)
     text = os.path.expanduser(text)
-    for file in (text, text.rpartition("#")[0]):  # "world.sdf#model"
-        for ending, reader in READERS.items():
-            if file.lower().endswith(ending):
-                return reader(Path(text) if isinstance(source, os.PathLike) else text, **options)
+    if reader is not None:
+        return reader(Path(text) if isinstance(source, os.PathLike) else text, **options)
     endings = ", ".join(READERS)
     if os.path.isdir(text):
         inside = sorted(name for name in os.listdir(text) if name.lower().endswith(tuple(READERS)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import FLOATS, Call, state_place, states
+from dalembert.execute import FLOATS, Call, content, state_place, states
 from dalembert.graph import Function, trace
 from dalembert.math import abs as absolute
 from dalembert.model import Model
@@ -42,7 +42,7 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, named, unit=quantity.normalized)
 
-    identity = f"{model.fingerprint} {name} {options!r}"
+    identity = content(model, name, options)
     shapes = {name: quantity.shape(model, options)}
     return Call(name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
 

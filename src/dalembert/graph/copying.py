@@ -10,6 +10,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
+from .lookup import lookup
 from .product import Block, product
 from .scalar import Graph, Scalar
 from .schedule import depth_first
@@ -48,6 +49,8 @@ class Copy:
             if id(block) not in self._products:
                 self._products[id(block)] = self._product(block)
             self.places[node.id] = self._products[id(block)][i, j]
+        elif node.op == "lookup":
+            self.places[node.id] = lookup(self.places[node.args[0].id], *node.value)
         elif node.op == "const":
             self.places[node.id] = self.graph.constant(node.value)
         elif node.op == "input":

@@ -1,8 +1,9 @@
 """Derivatives of traced expressions, as more traced expressions: forward mode (`jvp`) and reverse mode (`vjp`).
 
-Conventions where no derivative exists: abs has slope 0 at 0; sign has slope 0 everywhere; at a tie min and max follow
-their first operand in canonical order (a constant before a variable, so a clamped value has slope 0 on the clamp;
-then the value that was made first). Conditions have no derivative. sqrt at 0 and atan2 at the origin give inf or NaN.
+Conventions where no derivative exists: abs has slope 0 at 0; sign, floor and lookups in tables have slope 0
+everywhere; at a tie min and max follow their first operand in canonical order (a constant before a variable, so a
+clamped value has slope 0 on the clamp; then the value that was made first). Conditions have no derivative. sqrt at 0
+and atan2 at the origin give inf or NaN.
 `where`, min and max take the derivative of the chosen side. In forward mode the other side does no harm; in
 reverse mode its slope is multiplied by 0, so it must be finite: keep arguments inside the domain with a second,
 inner `where`, as in where(x > 0, sqrt(where(x > 0, x, 1)), 0).
@@ -44,6 +45,8 @@ PARTIALS: dict[str, tuple[Partial, ...]] = {
     "tanh": (lambda y: 1.0 - y * y,),
     "abs": (lambda y: y.args[0].sign(),),
     "sign": (lambda y: 0.0,),
+    "floor": (lambda y: 0.0,),
+    "lookup": (lambda y: 0.0,),
 }
 
 # y = op(*arguments) as (condition, value if it holds, value if not)

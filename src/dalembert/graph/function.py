@@ -66,11 +66,12 @@ class Function:
                 counts[node.op] += 1
         return dict(sorted(counts.items(), key=lambda item: -item[1]))
 
-    def without_compounds(self, backend: str) -> Function:
-        """Itself, for a backend that can neither call other functions nor repeat."""
+    def straight(self, backend: str) -> Function:
+        """Itself, for a backend that can neither call other functions, nor repeat, nor look up numbers in tables."""
         for node in self.schedule():
-            if node.op == "compound":
-                raise DalembertError(f"function '{self.name}' {node.value.verb}, which {backend} cannot")
+            if node.op in ("compound", "lookup"):
+                verb = "looks up numbers in tables" if node.op == "lookup" else node.value.verb
+                raise DalembertError(f"function '{self.name}' {verb}, which {backend} cannot")
         return self
 
     def fingerprint(self) -> str:
@@ -153,6 +154,9 @@ def _plain(node: Scalar) -> Any:
     """The value of a node as text that does not depend on where objects lie."""
     if node.op == "compound":
         return node.value.fingerprint
+    if node.op == "lookup":
+        table, column = node.value
+        return table.digest, column
     return node.value[1:] if node.op == "dot" else node.value
 
 

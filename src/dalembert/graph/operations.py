@@ -26,6 +26,7 @@ MEANING: dict[str, Callable[..., Any]] = {
     "log": np.log,
     "tanh": np.tanh,
     "abs": np.abs,
+    "floor": np.floor,
     "sign": np.sign,
     "min": np.minimum,
     "max": np.maximum,

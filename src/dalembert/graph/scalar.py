@@ -16,6 +16,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 from .folding import choose, moderate, power, scaled
+from .lookup import Table, lookup
 from .operations import BOOLEAN, COMMUTATIVE, evaluate
 from .product import product
 
@@ -319,6 +320,16 @@ class Scalar:
 
         return repeat(self.graph, *arguments)
 
+    def __scan__(self, *arguments: Any) -> dict[str, np.ndarray]:
+        """A function over items in this graph: see `dalembert.math.scan`."""
+        from .scan import scan
+
+        return scan(self.graph, *arguments)
+
+    def __lookup__(self, table: np.ndarray, column: int) -> Scalar:
+        """Number `column` of row floor(self) of a table of constants (n, m)."""
+        return lookup(self, Table(table), column)
+
     def __abs__(a) -> Scalar:
         return a.__traced__("abs", a)
 
@@ -333,6 +344,7 @@ class Scalar:
     sqrt, sin, cos, tan = _unary("sqrt"), _unary("sin"), _unary("cos"), _unary("tan")
     arcsin, arccos, arctan = _unary("asin"), _unary("acos"), _unary("atan")
     exp, log, tanh, sign = _unary("exp"), _unary("log"), _unary("tanh"), _unary("sign")
+    floor = _unary("floor")
 
 
 # odd (-1) and even (+1) functions pull a negation through

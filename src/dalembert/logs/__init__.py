@@ -1,5 +1,11 @@
-"""Logs: from named columns in a file to the motion of a robot."""
+"""Logs: from named columns in a file to the motion of a robot, with every decision said.
 
-from .trajectory import Trajectory, read_trajectory, write_trajectory
+`read_log` gives what was measured, in SI units; `read_trajectory` adds the velocities and accelerations that are
+missing; `smooth` is the filter behind them.
+"""
 
-__all__ = ["Trajectory", "read_trajectory", "write_trajectory"]
+from .log import Log, read_log
+from .smoothing import Smoothed, smooth
+from .trajectory import Trajectory, read_trajectory, trajectory, write_trajectory
+
+__all__ = ["Log", "Smoothed", "Trajectory", "read_log", "read_trajectory", "smooth", "trajectory", "write_trajectory"]

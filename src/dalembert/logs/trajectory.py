@@ -1,33 +1,26 @@
-"""Motions from files: joint positions by name over time, and what was measured beside them."""
+"""Motions of a robot: positions, velocities and accelerations over time, and what was measured beside them."""
 
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
 
-from dalembert.errors import DalembertError
 from dalembert.robot import Robot
-from dalembert.tables import Table, read_table, write_table
+from dalembert.tables import write_table
 
-SLACK = 1e-3  # rad or m by which a measured position may miss a limit
-TIMES = ("t", "time", "timestamp", "stamp", "seconds")
-# words that files use for a joint's position, velocity, acceleration and effort; {} is the joint
-WORDS = {
-    "q": ("q.{}", "{}", "{}.position", "{}_position", "{}_pos", "position.{}", "q_{}", "pos_{}"),
-    "v": ("v.{}", "{}.velocity", "{}_velocity", "{}_vel", "velocity.{}", "qd.{}", "dq_{}", "vel_{}"),
-    "a": ("a.{}", "{}.acceleration", "{}_acceleration", "{}_acc", "acceleration.{}", "qdd.{}", "ddq_{}", "acc_{}"),
-    "tau": ("tau.{}", "{}.effort", "{}_effort", "{}_torque", "effort.{}", "torque.{}", "tau_{}"),
-}
+from .channels import WORDS, names_of
+from .log import Log, read_log
+from .smoothing import Smoothed, smooth
 
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
     """A motion of a robot: t (n,) [s]; q (n, nq); v, a (n, nv); tau (n, nv) where it was measured, else None.
 
-    title: what it is, in words; log: what was computed because the file does not have it.
+    title: what it is, in words; log: what was chosen, converted or computed in reading it, and what is in doubt.
     """
 
     t: np.ndarray
@@ -39,98 +32,62 @@ class Trajectory:
     title: str = ""
 
 
-def read_trajectory(path: str | os.PathLike[str], robot: Robot) -> Trajectory:
+def read_trajectory(
+    path: str | os.PathLike[str],
+    robot: Robot,
+    *,
+    topic: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    units: Mapping[str, str] | None = None,
+    bandwidth: float | None = None,
+) -> Trajectory:
     """Read a motion of `robot` from .csv .npz .parquet .h5 .mcap, or from a ROS bag.
 
-    A column `t` (or time …) in s, and for every joint a column named as the joint or `q.<joint>` in rad or m; further
-    `v.`, `a.`, `tau.`. Velocities and accelerations that are missing come from differences, which the log says.
+    A column `t` (or time …), and for every joint a column named as the joint or `q.<joint>`; further `v.`, `a.`,
+    `tau.`; or matrices `q` or `positions` (n, nq) and the like. Units stand in the names ("elbow [deg]", "time_ms"), or
+    are s, rad, m, N·m, N. Velocities and accelerations that are missing come from differences of clean positions, from
+    smoothing splines of noisy ones. `log` tells all of this.
+
+    topic, columns, units: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines; None:
+    chosen from the data.
     """
-    table, _ = read_table(path)
-    where = str(Path(path))
-    t = _times(table, where)
-    q = _joint_columns(table, robot, "q", where)
-    v, a, tau = (_joint_columns(table, robot, kind, where, required=False) for kind in ("v", "a", "tau"))
-    assert q is not None
-    log = []
+    return trajectory(read_log(path, robot, topic=topic, columns=columns, units=units), bandwidth)
+
+
+def trajectory(log: Log, bandwidth: float | None = None) -> Trajectory:
+    """The motion of a log; bandwidth [Hz]: of the splines where rates are missing, None: chosen from the data."""
+    v, a, notes = log.v, log.a, []
+    names = log.robot.model.freedom_names
     if v is None:
-        v = _rates(robot, t, q)
-        log.append("velocities come from differences of the positions")
-    if a is None:
-        a = np.gradient(v, t, axis=0)
-        log.append("accelerations come from differences of the velocities")
-    return Trajectory(t, q, v, a, tau, (*log, *_outside(robot, q)), Path(path).name)
-
-
-def _outside(robot: Robot, q: np.ndarray) -> list[str]:
-    """What a motion says beyond the limits of the joints: often degrees, or another robot's."""
-    beyond = []
-    for body in robot.model.independent:
-        joint, x = body.joint, q[:, body.q]
-        if joint.nq == 1 and (np.any(x < joint.lower - SLACK) or np.any(x > joint.upper + SLACK)):
-            reached = f"{x.min():.4g} to {x.max():.4g}, limits {joint.lower[0]:.4g} to {joint.upper[0]:.4g}"
-            beyond.append(f"{joint.name} ({reached})")
-    if not beyond:
-        return []
-    others = f" and {len(beyond) - 1} more" if len(beyond) > 1 else ""
-    return [f"positions leave the limits of {beyond[0]}{others}; expected rad and m"]
+        rates = smooth(log.t, log.paths(), bandwidth, order=1 if a is not None else 2)
+        wanted = "velocities" if a is not None else "velocities and accelerations"
+        notes.append(_described(wanted, "positions", rates, names))
+        v, a = rates.first, rates.second if a is None else a
+    elif a is None:
+        rates = smooth(log.t, v, bandwidth, order=1)
+        notes.append(_described("accelerations", "velocities", rates, names))
+        a = rates.first
+    return Trajectory(log.t, log.q, v, a, log.tau, (*log.log, *notes), log.title)
 
 
 def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Trajectory) -> None:
     """Write a motion with columns t, q.<joint>, v.<joint>, a.<joint> and tau.<joint>; the ending says how."""
-    table: Table = {"t": trajectory.t}
+    columns: dict[str, np.ndarray] = {"t": trajectory.t}
     for kind in WORDS:
         values = getattr(trajectory, kind)
         if values is not None:
-            table |= {f"{kind}.{name}": values[:, k] for k, name in enumerate(_names(robot, kind))}
-    write_table(path, table)
+            columns |= {f"{kind}.{name}": values[:, k] for k, name in enumerate(names_of(robot, kind))}
+    write_table(path, columns)
 
 
-def _times(table: Table, where: str) -> np.ndarray:
-    lowered = {name.lower(): name for name in table}
-    name = next((lowered[word] for word in TIMES if word in lowered), None)
-    if name is None:
-        raise DalembertError(f"{where}: no column of times; expected one called {', '.join(TIMES)}, in seconds")
-    t = np.asarray(table[name], float)
-    if len(t) < 2 or not np.all(np.diff(t) > 0.0):
-        raise DalembertError(f"{where}: the times in column '{name}' must increase, over two rows or more")
-    return t - t[0]
-
-
-def _names(robot: Robot, kind: str) -> tuple[str, ...]:
-    return robot.model.coordinate_names if kind == "q" else robot.model.freedom_names
-
-
-def _joint_columns(table: Table, robot: Robot, kind: str, where: str, *, required: bool = True) -> np.ndarray | None:
-    lowered = {name.lower(): name for name in table}
-    names = _names(robot, kind)
-    found: list[np.ndarray] = []
-    missing = []
-    for name in names:
-        words = (word.format(name).lower() for word in WORDS[kind])
-        column = next((lowered[word] for word in words if word in lowered), None)
-        if column is None:
-            missing.append(name)
-        else:
-            found.append(np.asarray(table[column], float))
-    if missing and (required or found):
-        columns = ", ".join(list(table)[:12]) + (" …" if len(table) > 12 else "")
-        raise DalembertError(
-            f"{where}: no column for {kind} of {', '.join(missing[:4])}{' …' if len(missing) > 4 else ''}; "
-            f"expected {WORDS[kind][0].format(missing[0])!r}; the columns are {columns}"
-        )
-    if missing:
-        return None
-    values = np.stack(found, axis=1)
-    if not np.all(np.isfinite(values)):
-        row, place = np.argwhere(~np.isfinite(values))[0]
-        raise DalembertError(f"{where}: row {row + 1} has no number for {kind} of {names[place]}; drop or fill it")
-    return values
-
-
-def _rates(robot: Robot, t: np.ndarray, q: np.ndarray) -> np.ndarray:
-    """Velocities (n, nv) by central differences on the manifold, one-sided at the ends."""
-    step = robot.difference(q[:-1], q[1:])
-    pace = step / np.diff(t)[:, None]
-    before, after = np.diff(t)[:-1, None], np.diff(t)[1:, None]
-    inner = (pace[:-1] * after + pace[1:] * before) / (before + after)
-    return np.concatenate([pace[:1], inner, pace[-1:]])
+def _described(wanted: str, of: str, rates: Smoothed, names: tuple[str, ...]) -> str:
+    """How derivatives were found, in words."""
+    noisy = np.isfinite(rates.bandwidth)
+    if not noisy.any():
+        return f"{wanted} come from differences of the {of}"
+    band = rates.bandwidth[noisy]
+    width = f"{band.min():.3g} Hz" if np.ptp(band) < 1e-9 else f"{band.min():.3g} to {band.max():.3g} Hz"
+    which = "" if noisy.all() else f" of {', '.join(np.array(names)[noisy])}, and from differences of the others"
+    worst = int(np.argmax(np.where(noisy, rates.noise, 0.0)))
+    size = f"up to {rates.noise[worst]:.2g} RMS ({names[worst]}) averaged away"
+    return f"{wanted} come from quintic splines through the {of}{which}: bandwidth {width}, {size}"

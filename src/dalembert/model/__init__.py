@@ -3,17 +3,19 @@
 Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); algorithms never ask which kind.
 """
 
+from . import charts
 from .builder import ModelBuilder
 from .closures import Closure, JointEquation
 from .disassembly import Plan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry
-from .joints import KINDS, Coupled, Joint
+from .joints import KINDS, AxisJoint, Coupled, Joint
 from .model import Body, Model, Part
 from .tool import chain, tips, tool_frame
 
 __all__ = [
     "KINDS",
+    "AxisJoint",
     "Body",
     "Closure",
     "Coupled",
@@ -26,6 +28,7 @@ __all__ = [
     "Part",
     "Plan",
     "chain",
+    "charts",
     "disassemble",
     "plan",
     "tips",

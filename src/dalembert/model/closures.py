@@ -17,7 +17,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.math import sqrt
-from dalembert.spatial import Pose
+from dalembert.spatial import Pose, so3
 from dalembert.spatial.vectors import cross
 
 from .frame import Frame
@@ -38,6 +38,7 @@ class Closure(ABC):
     b: Frame
     kind: ClassVar[str]
     count: ClassVar[int]  # number of equations
+    coincident: ClassVar[bool] = False  # whether the origins of K and L are together when it is closed
 
     @abstractmethod
     def residual(self, X: Pose) -> np.ndarray:
@@ -46,6 +47,10 @@ class Closure(ABC):
     @abstractmethod
     def rate(self, X: Pose, V: Any) -> np.ndarray:
         """(count,) d residual/dt, linear in V."""
+
+    def rate_along_b(self, X: Pose, V: Any) -> np.ndarray:
+        """`rate` of a motion V that is given along L's axes."""
+        return self.rate(X, np.concatenate([X.R @ V[:3], X.R @ V[3:]]))
 
     @abstractmethod
     def acceleration(self, X: Pose, V: Any, A: Any) -> np.ndarray:
@@ -62,6 +67,9 @@ class _Linear(Closure):
 
     def rate(self, X: Pose, V: Any) -> np.ndarray:
         return self.rows(V[3:], _turned(V[:3], X.R))
+
+    def rate_along_b(self, X: Pose, V: Any) -> np.ndarray:
+        return self.rows(X.R @ V[3:], X.R @ so3.skew(V[:3]))
 
     def acceleration(self, X: Pose, V: Any, A: Any) -> np.ndarray:
         w = V[:3]
@@ -89,6 +97,7 @@ class Weld(_Linear):
     """L is held on K altogether."""
 
     kind, count = "weld", 6
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.concatenate([_sines(R), p])
@@ -98,6 +107,7 @@ class Point(_Linear):
     """L's origin is held on K's: a ball joint."""
 
     kind, count = "point", 3
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.array([*p])
@@ -118,6 +128,7 @@ class Hinge(_Axial):
     """A revolute joint: origins together, axes along each other."""
 
     kind, count = "revolute", 5
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.concatenate([self._aligned(R), p])
@@ -175,6 +186,7 @@ class Cross(_Linear):
     axis: np.ndarray  # (3,) unit, in K
     axis2: np.ndarray  # (3,) unit, in L
     kind, count = "universal", 4
+    coincident = True
 
     def rows(self, p: Any, R: Any) -> np.ndarray:
         return np.concatenate([[self.axis @ (R @ self.axis2)], p])

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+PACKAGE = f"{__name__.partition('.')[0]}."
 PLAIN = (str, float, int, slice, type(None))  # what most leaves are
 SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and moves nothing
 
@@ -17,10 +18,12 @@ SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and
 def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
     """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure.
 
+    A class from outside the package, such as a joint type of a user, is marked by its full name.
     shown: whether also what is only looked at.
     """
     if is_dataclass(x):
-        yield type(x).__name__
+        kind = type(x)
+        yield kind.__name__ if kind.__module__.startswith(PACKAGE) else f"{kind.__module__}.{kind.__qualname__}"
         for name in _names(x.__class__, shown):
             yield from leaves(getattr(x, name), shown=shown)
     elif isinstance(x, tuple):
@@ -29,6 +32,15 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
             yield from leaves(item, shown=shown)
     else:
         yield x
+
+
+def types(x: Any) -> set[type]:
+    """The class of every dataclass inside nested dataclasses and tuples."""
+    if isinstance(x, tuple):
+        return {kind for item in x for kind in types(item)}
+    if type(x) in PLAIN or not is_dataclass(x):
+        return set()
+    return {type(x)}.union(*(types(getattr(x, name)) for name in _names(x.__class__, True)))
 
 
 @cache

@@ -13,7 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
 from .closures import Closure, JointEquation
-from .content import SHOWN, fingerprint, freeze
+from .content import SHOWN, fingerprint, freeze, types
 from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
@@ -55,6 +55,8 @@ class Body:
 @dataclass(frozen=True, eq=False)
 class Model:
     """A tree of rigid bodies, and what closes loops in it. Immutable; equal and hashed by all that moves it.
+
+    With joint types of a user it equals another one only if both have the very same classes.
 
     Bodies are numbered depth first: parents before children, siblings in the order added. bodies[0] is the base,
     held to the world by a fixed or a free joint.
@@ -133,8 +135,15 @@ class Model:
         """SHA-256 (hex) of everything in the model but its geometry, names included."""
         return fingerprint(self)
 
+    @cached_property
+    def types(self) -> frozenset[type]:
+        """The classes of its parts, some of which may be a user's own."""
+        return frozenset(types(self))
+
     def __eq__(self, other: object) -> bool:
-        return self is other or (isinstance(other, Model) and self.fingerprint == other.fingerprint)
+        if self is other or not isinstance(other, Model):
+            return self is other
+        return self.fingerprint == other.fingerprint and self.types == other.types
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)

@@ -32,13 +32,15 @@ def write_report(
     payload: float = 0.0,
     frame: str | None = None,
     source: str = "",
+    command: str = "",
     scene: bool = True,
 ) -> Path:
     """Write the report of a robot to `path` (.html) and return it.
 
     motion: what torques, reactions and sizing refer to; default a quintic move of every joint. payload [kg] hangs at
     `frame` (default: the tool at the end of the longest chain), whose reach is drawn. source: what the robot was loaded
-    from, for "how to reproduce". scene: whether the robot in 3-D, which needs viser, is part of the page.
+    from, and command: the one that writes this page, for "how to reproduce". scene: whether the robot in 3-D, which
+    needs viser, is part of the page.
     """
     try:
         import jinja2
@@ -51,7 +53,9 @@ def write_report(
         raise DalembertError(f"report: robot {robot.name!r} has no joint that moves, so that nothing is left to report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
-    content = _content(robot, motion or standard_motion(robot), payload, frame, source, scene)
+    motion = motion or standard_motion(robot)
+    command = command or _command(source or robot.name, motion, payload, frame)
+    content = _content(robot, motion, payload, frame, command, scene)
     write_text(path, environment.from_string(TEMPLATE.read_text("utf-8")).render(content))
     return path
 
@@ -65,7 +69,7 @@ def number(x: float, digits: int = 4) -> str:
 
 
 def _content(
-    robot: Robot, motion: Trajectory, payload: float, frame: str | None, source: str, scene: bool
+    robot: Robot, motion: Trajectory, payload: float, frame: str | None, command: str, scene: bool
 ) -> dict[str, Any]:
     subject = Subject(robot, payload, frame)
     loaded = subject.loaded
@@ -95,10 +99,15 @@ def _content(
         "speeds": speeds(robot),
         "scene": _scene(robot, motion) if scene else None,
         "fingerprint": robot.model.fingerprint,
-        "source": source or robot.name,
+        "command": command,
         "machine": platform.processor() or platform.machine(),
         "versions": {name: version(name) for name in ("numpy", "llvmlite")} | {"python": platform.python_version()},
     }
+
+
+def _command(source: str, motion: Trajectory, payload: float, frame: str | None) -> str:
+    load = (f" --payload {payload:g}" if payload else "") + (f" --frame {frame}" if frame else "")
+    return f"dalembert report {source}{load} --out report.html  # motion: {motion.title or 'given in Python'}"
 
 
 def _joint_row(joint: Any) -> dict[str, Any]:

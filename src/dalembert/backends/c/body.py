@@ -14,6 +14,7 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.calls import Called
 from dalembert.graph.compound import Compound
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
 
 from .names import Parameter
@@ -43,6 +44,7 @@ LIBRARY = {
     "log": "log",
     "tanh": "tanh",
     "abs": "fabs",
+    "floor": "floor",
     "atan2": "atan2",
 }
 HELPERS = {  # NaN passes through, unlike fmin and fmax
@@ -50,6 +52,11 @@ HELPERS = {  # NaN passes through, unlike fmin and fmax
     "max": "static {real} {name}_max({real} a, {real} b) {{ return a > b || a != a ? a : b; }}",
     "sign": "static {real} {name}_sign({real} a) {{ return a > 0 ? 1 : a < 0 ? -1 : a != a ? a : 0; }}",
 }
+LOOKUP = """\
+static {real} {name}_lookup(const {real} *table, {real} last, int columns, {real} row)
+{{
+    return row != row ? row : table[(long)(row < 0 ? 0 : row > last ? last : row) * columns];
+}}"""
 
 
 @dataclass
@@ -67,15 +74,20 @@ class Body:
     order: list[Scalar] = field(init=False)
     temporary: dict[int, str] = field(init=False)
     called: dict[int, Body] = field(init=False)  # functions that compounds call, by their ids
+    tables: dict[str, str] = field(init=False)  # identifiers by digests
 
     local: ClassVar[str] = "static void"  # a function that is called in this file only
     inner: ClassVar[str] = "static void"  # one that a compound calls
+    constant: ClassVar[str] = "static const"  # an array of constants
+    lookup: ClassVar[str] = LOOKUP
 
     def __post_init__(self) -> None:
         self.order = results_first(self.arrange([node for output in self.function.outputs for node in output.nodes]))
         self.temporary = {node.id: f"t{k}" for k, node in enumerate(self.order)}
-        self.called = {}
+        self.called, self.tables = {}, {}
         for node in self.order:
+            if node.op == "lookup":
+                self.tables.setdefault(node.value[0].digest, f"{self.name}_table{len(self.tables)}")
             if node.op == "compound":
                 function = called_function(node.value)
                 if id(function) not in self.called:
@@ -110,7 +122,17 @@ class Body:
         """Definitions of the functions that C lacks, as far as they are used."""
         used = {node.op for node in self.order}
         own = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
-        return [*(text for body in self.called.values() for text in body.helpers()), *own]
+        return [*self.shared(), *own]
+
+    def shared(self) -> list[str]:
+        """Tables, and what the functions that are called define."""
+        tables = {node.value[0].digest: node.value[0].numbers for node in self.order if node.op == "lookup"}
+        listed = []
+        for digest, numbers in tables.items():
+            head = f"{self.constant} {self.real} {self.tables[digest]}[{numbers.size}]"
+            listed.append(f"{head} = {{\n{rows_of(numbers, self.real)}\n}};")
+        reader = [self.lookup.format(real=self.real, name=self.name)] if tables else []
+        return [*(text for body in self.called.values() for text in body.helpers()), *listed, *reader]
 
     def definitions(self, head: str) -> list[str]:
         """The function whose declaration is `head`; first the functions and parts that it calls."""
@@ -186,11 +208,19 @@ class Body:
         if node.op == "result":
             whole = node.args[0]
             return [self.assign(node, result_place(whole.value, self.temporary[whole.id], node.value))]
+        if node.op == "lookup":
+            table, column = node.value
+            rows, columns = table.numbers.shape
+            place = self.tables[table.digest] + (f" + {column}" if column else "")
+            last, row = literal(rows - 1.0, self.real), operand(node.args[0])
+            return [self.assign(node, f"{self.name}_lookup({place}, {last}, {columns}, {row})")]
         return [self.assign(node, self.expression(node.op, map(operand, node.args)))]
 
     def compound(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
         """Arrays for arguments and results, and the calls between them."""
         compound, name = node.value, self.temporary[node.id]
+        if isinstance(compound, Scanned):
+            return self.scanned(node, operand)
         body = self.called[id(called_function(compound))]
         given = [operand(argument) for argument in node.args]
         lines = []
@@ -214,6 +244,38 @@ class Body:
             "}",
         ]
 
+    def scanned(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
+        """A loop over items: rows of all items, the numbers of one, and what becomes of them."""
+        scanned, name, real = node.value, self.temporary[node.id], self.real
+        body, sizes, n = self.called[id(scanned.step)], node.value.sizes, node.value.sizes.items
+        begin, rows, common = scanned.split([operand(argument) for argument in node.args])
+        lines, inner, follow = [], [], []
+        if sizes.carry:
+            lines.append(f"{real} {name}in0[{sizes.carry}] = {{{', '.join(begin)}}};")
+            inner.append(f"{real} {name}out0[{sizes.carry}];")
+            follow += self.each(sizes.carry, f"{name}in0[i] = {name}out0[i];")
+            follow += self.each(sizes.carry, f"{name}r[{n} * i + {name}q] = {name}out0[i];")
+        if sizes.item:
+            listed = ", ".join(x for row in rows for x in row)
+            lines.append(f"const {real} {name}a[{n * sizes.item}] = {{{listed}}};")
+            inner.append(f"{real} {name}in1[{sizes.item}];")
+            inner += self.each(sizes.item, f"{name}in1[i] = {name}a[{n} * i + {name}q];")
+        if common:
+            lines.append(f"const {real} {name}in2[{len(common)}] = {{{', '.join(common)}}};")
+        if sizes.record:
+            inner.append(f"{real} {name}out1[{sizes.record}];")
+            place = f"{name}r[{n} * (i + {sizes.carry}) + {name}q]"
+            follow += self.each(sizes.record, f"{place} = {name}out1[i];")
+        every = (*body.inputs.values(), *body.outputs.values())
+        inner.append(f"{body.name}({', '.join(f'{name}{p.identifier}' for p in every)});")
+        way = (
+            f"{name}q = {n - 1}; {name}q >= 0; --{name}q"
+            if scanned.reversed
+            else f"{name}q = 0; {name}q < {n}; ++{name}q"
+        )
+        lines.append(f"{real} {name}r[{scanned.size}];")
+        return [*lines, f"for (int {way}) {{", *(f"    {line}" for line in [*inner, *follow]), "}"]
+
     def each(self, size: int, statement: str) -> list[str]:
         """A statement for each i."""
         return [f"for (int i = 0; i < {size}; ++i) {statement}"]
@@ -235,7 +297,7 @@ class Body:
 
 def called_function(compound: Compound) -> Function:
     """The function that a compound evaluates."""
-    if isinstance(compound, Repeated):
+    if isinstance(compound, (Repeated, Scanned)):
         return compound.step
     assert isinstance(compound, Called)
     return compound.function
@@ -245,6 +307,8 @@ def result_place(compound: Compound, name: str, k: int) -> str:
     """Where the statements of a compound leave result k."""
     if isinstance(compound, Repeated):
         return f"{name}k" if k == compound.width else f"{name}in0[{k}]"
+    if isinstance(compound, Scanned):
+        return f"{name}r[{k}]"
     for number, output in enumerate(called_function(compound).outputs):
         if k < len(output.nodes):
             return f"{name}out{number}[{k}]"
@@ -297,6 +361,12 @@ def literal(value: float, real: str) -> str:
     if np.isinf(number):
         return "INFINITY" if number > 0 else "-INFINITY"
     return f"{number!s}f" if real == "float" else str(number)
+
+
+def rows_of(values: np.ndarray, real: str) -> str:
+    """Numbers of an array for an initialiser, five in a line."""
+    numbers = [literal(x, real) for x in values.ravel()] or ["0"]
+    return ",\n".join("    " + ", ".join(numbers[i : i + 5]) for i in range(0, len(numbers), 5))
 
 
 def block(head: str, lines: Iterable[str]) -> str:

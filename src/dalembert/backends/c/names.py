@@ -16,11 +16,12 @@ RESERVED = """
     protected public register reinterpret_cast requires restrict return short signed sizeof static static_assert
     static_cast struct switch template this thread_local throw true try typedef typeid typename typeof union unsigned
     using virtual void volatile wchar_t while xor
-    i k n w size_t NULL INFINITY NAN sqrt sin cos atan2 exp log tanh fabs sqrtf sinf cosf atan2f expf logf tanhf fabsf
+    i k n w size_t NULL INFINITY NAN sqrt sin cos atan2 exp log tanh fabs floor
+    sqrtf sinf cosf atan2f expf logf tanhf fabsf floorf
 """
 # names that a function, unlike a parameter, cannot have beside <math.h> and the test program
 FUNCTIONS = """
-    abs acos acosh asin asinh atan atanh cbrt ceil copysign cosh erf erfc exp2 expm1 fdim floor fma fmax fmin fmod
+    abs acos acosh asin asinh atan atanh cbrt ceil copysign cosh erf erfc exp2 expm1 fdim fma fmax fmin fmod
     frexp gamma hypot ilogb j0 j1 jn ldexp lgamma llrint llround log10 log1p log2 logb lrint lround modf nan nearbyint
     nextafter pow remainder remquo rint round scalbln scalbn sinh tan tgamma trunc y0 y1 yn
     check exit free main malloc printf remove rename worst
@@ -71,7 +72,7 @@ def identifier(name: str, taken: Iterable[str] = (), suffix: str = "_", function
         word = "x" + word
     blocked = {*taken, *RESERVED.split()}
     while word in blocked or re.fullmatch(
-        rf"t\d+([a-z]+\d*)?|{function}_(step_?)?(t\d+_?)*(min|max|sign|part\d+)?", word
+        rf"t\d+([a-z]+\d*)?|{function}_(step_?)?(t\d+_?)*(min|max|sign|lookup|table\d+|part\d+)?", word
     ):
         word += suffix
     return word

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.backends import interpreter
 from dalembert.graph import Function, Loop
 
-from .body import block, literal
+from .body import block, rows_of
 from .names import Parameter
 
 # Largest error of an output over its largest expected magnitude (or 1): above the rounding of long chains of
@@ -90,6 +90,4 @@ def _sample(function: Function | Loop, sample: Mapping[str, Any] | None, dtype: 
 
 
 def _array(name: str, values: np.ndarray, real: str) -> str:
-    numbers = [literal(x, real) for x in values.ravel()] or ["0"]
-    rows = [", ".join(numbers[i : i + 5]) for i in range(0, len(numbers), 5)]
-    return f"static const {real} {name}[{len(numbers)}] = {{\n    " + ",\n    ".join(rows) + "\n};"
+    return f"static const {real} {name}[{max(values.size, 1)}] = {{\n{rows_of(values, real)}\n}};"

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
-from dalembert.backends.c.body import Body
+from dalembert.backends.c.body import LOOKUP, Body
 from dalembert.backends.c.names import Parameter
 from dalembert.graph import Scalar
 from dalembert.graph.pressure import fewest_at_once, peak
@@ -41,6 +41,8 @@ class CudaBody(Body):
 
     local: ClassVar[str] = "static __device__ __noinline__ void"
     inner: ClassVar[str] = "static __device__ __forceinline__ void"
+    constant: ClassVar[str] = "static __device__ const"
+    lookup: ClassVar[str] = LOOKUP.replace("static", "static __device__ __forceinline__", 1)
 
     def array(self, identifier: str, size: int, constant: bool) -> Parameter:
         return Held(identifier, (size,), constant)
@@ -67,7 +69,7 @@ class CudaBody(Body):
     def helpers(self) -> list[str]:
         used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}
         own = [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
-        return [*(text for body in self.called.values() for text in body.helpers()), *own]
+        return [*self.shared(), *own]
 
     def statements(
         self, nodes: Sequence[Scalar], operand: Callable[[Scalar], str], stores: Sequence[tuple[int, str]]

@@ -76,7 +76,7 @@ counted:
 keywords:                                        ; only `out` and `threads=1` are taken here
   %kwcount.at = getelementptr i8, ptr %kwnames, i64 16
   %kwcount = load i64, ptr %kwcount.at
-  %names = getelementptr i8, ptr %kwnames, i64 24
+  %names = getelementptr i8, ptr %kwnames, i64 TUPLE_ITEMS
   %outname.at = getelementptr i64, ptr %table, i64 OUT_KEYWORD
   %outname = load ptr, ptr %outname.at
   %threadsname.at = getelementptr i64, ptr %table, i64 THREADS_KEYWORD
@@ -222,7 +222,14 @@ plain:
   br i1 %scalar, label %scalar.out, label %new
 scalar.out:
   br i1 %is64, label %compute, label %slow
-new:
+new:                                             ; Python has memory for large results that was used before
+  %newcount.at = getelementptr i64, ptr %table, i64 OUT_COUNT
+  %newcount = load i64, ptr %newcount.at
+  %newrow = mul i64 %newcount, %itemsize
+  %newbytes = mul i64 %newrow, %count
+  %large = icmp uge i64 %newbytes, LARGE_RESULT
+  br i1 %large, label %slow, label %small
+small:
   %made = call ptr @dalembert_array_new(ptr %array.type, i32 %outrank, ptr %dims, i32 %typenum, ptr null, ptr null,
                                         i32 0, i32 0, ptr null)
   %failed = icmp eq ptr %made, null

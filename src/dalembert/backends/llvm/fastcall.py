@@ -13,6 +13,7 @@ import ctypes
 import os
 import sys
 import sysconfig
+import warnings
 from collections.abc import Callable
 from functools import cache
 from math import prod
@@ -20,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.backends.limits import LARGE_RESULT
 from dalembert.errors import DalembertError
 
 from . import builtin_ir
@@ -34,6 +36,9 @@ OUT_NDIM, OUT_COUNT, OUT_DIMS = range(7, 10)
 KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
 SIZES = KERNELS["float"] + 3
 NAMES, TEXT_TYPE = 2, 3  # of the table of a builtin whose last argument is a name
+
+TUPLE_ITEMS = tuple.__basicsize__  # where the items of a tuple begin: at 24 before Python 3.14, at 32 since
+SWITCHED_OFF = "it is switched off by DALEMBERT_FASTCALL"
 
 
 def source() -> str:
@@ -54,6 +59,8 @@ def source() -> str:
         "SIZES": SIZES,
         "NAMES": NAMES,
         "TEXT_TYPE": TEXT_TYPE,
+        "TUPLE_ITEMS": TUPLE_ITEMS,
+        "LARGE_RESULT": LARGE_RESULT,
     }
     text = builtin_ir.IR
     for name, word in words.items():
@@ -161,33 +168,59 @@ def fits(sizes: list[int], shapes: list[tuple[int, ...]]) -> bool:
 
 @cache
 def symbols() -> dict[str, int] | None:
-    """Addresses the builtin needs; None where it is switched off or the interpreter or NumPy has another layout."""
-    if not _switched_on():
-        return None
-    if (
-        sys.implementation.name != "cpython"
-        or sysconfig.get_config_var("Py_GIL_DISABLED")
-        or hasattr(sys, "gettotalrefcount")
-    ):
-        return None
-    try:
-        get = ctypes.pythonapi.PyCapsule_GetPointer
-        get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-        from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+    """Addresses the builtin needs; None where there is no fast call: `missing` tells why."""
+    return None if missing() else _addresses()
 
-        api = (ctypes.c_void_p * 100).from_address(get(_multiarray_umath._ARRAY_API, None))
-        found: dict[str, Any] = {"dalembert_array_new": api[93]}
-        for ours, theirs in (
-            ("dalembert_vectorcall", "PyObject_Vectorcall"),
-            ("dalembert_float", "PyFloat_FromDouble"),
-            ("dalembert_getitem", "PyDict_GetItemWithError"),
-            ("dalembert_incref", "Py_IncRef"),
-            ("dalembert_decref", "Py_DecRef"),
-        ):
-            found[ours] = ctypes.cast(getattr(ctypes.pythonapi, theirs), ctypes.c_void_p).value
-    except (ImportError, AttributeError, ValueError):
-        return None
-    return found if api[2] == id(np.ndarray) and _layout_is_known() else None
+
+@cache
+def missing() -> str:
+    """Why there is no fast call here; empty where there is one."""
+    if not _switched_on():
+        return SWITCHED_OFF
+    if sys.implementation.name != "cpython":
+        return f"it is made for CPython, this is {sys.implementation.name}"
+    if sysconfig.get_config_var("Py_GIL_DISABLED"):
+        return "it needs an interpreter with a global lock, and this is a free-threaded one"
+    if hasattr(sys, "gettotalrefcount"):
+        return "objects of a debug build of Python have another layout"
+    try:
+        known = bool(_addresses()) and _layout_is_known()
+    except (ImportError, AttributeError, ValueError) as error:
+        return f"Python {sys.version.split()[0]} or NumPy {np.__version__} lacks what it needs ({error})"
+    return "" if known else f"Python {sys.version.split()[0]} or NumPy {np.__version__} has another layout of objects"
+
+
+@cache
+def _addresses() -> dict[str, int]:
+    """The functions of Python and NumPy that the builtin calls."""
+    get = ctypes.pythonapi.PyCapsule_GetPointer
+    get.restype, get.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
+    from numpy._core import _multiarray_umath  # type: ignore[attr-defined]
+
+    api = (ctypes.c_void_p * 100).from_address(get(_multiarray_umath._ARRAY_API, None))
+    if api[2] != id(np.ndarray):
+        raise ValueError("NumPy's table of functions")
+    addresses: dict[str, Any] = {"dalembert_array_new": api[93]}
+    for ours, theirs in (
+        ("dalembert_vectorcall", "PyObject_Vectorcall"),
+        ("dalembert_float", "PyFloat_FromDouble"),
+        ("dalembert_getitem", "PyDict_GetItemWithError"),
+        ("dalembert_incref", "Py_IncRef"),
+        ("dalembert_decref", "Py_DecRef"),
+    ):
+        addresses[ours] = ctypes.cast(getattr(ctypes.pythonapi, theirs), ctypes.c_void_p).value
+    return addresses
+
+
+@cache
+def warn_if_missing() -> None:
+    """Say once that there is no fast call, unless it was switched off."""
+    if missing() and missing() != SWITCHED_OFF:
+        warnings.warn(
+            f"no fast call from Python: {missing()}. Results are the same; a call of one state takes 20 µs longer. "
+            "DALEMBERT_FASTCALL=off silences this",
+            stacklevel=2,
+        )
 
 
 def address(a: np.ndarray) -> int:
@@ -207,6 +240,8 @@ def _switched_on() -> bool:
 def _layout_is_known() -> bool:
     """Read an array's struct at the offsets the builtin uses and compare with what NumPy says."""
     a = np.arange(6.0).reshape(2, 3)
+    pair = tuple(map(sys.intern, ("out", "threads")))
+    names = tuple(map(id, pair))
 
     def word(offset: int, type: Any) -> int:
         return type.from_address(id(a) + offset).value
@@ -219,5 +254,6 @@ def _layout_is_known() -> bool:
         and tuple(dims) == (2, 3)
         and word(56, ctypes.c_void_p) == id(a.dtype)
         and word(64, ctypes.c_int32) & 0x501 == 0x501
-        and ctypes.c_void_p.from_address(id(("out",)) + 24).value == id(sys.intern("out"))
+        and ctypes.c_ssize_t.from_address(id(pair) + 16).value == 2
+        and tuple(ctypes.c_void_p.from_address(id(pair) + TUPLE_ITEMS + 8 * k).value for k in (0, 1)) == names
     )

@@ -258,3 +258,20 @@ class Builder:
 
     def store(self, x: str, base: str, slot: int) -> None:
         self.do(f"store {self.type} {x}, ptr {self.address(base, slot * self.stride)}, align {self.stride}")
+
+    def gather(self, base: str, index: str) -> str:
+        """Elements of an array, each lane at its own index."""
+        if self.width == 1:
+            place = self.op(f"getelementptr {self.element}, ptr {base}, {self.int_type} {index}")
+            return self.op(f"load {self.element}, ptr {place}, align {self.size}")
+        places = self.op(f"getelementptr {self.element}, ptr {base}, {self.int_type} {index}")
+        pointers = f"<{self.width} x ptr>"
+        return self.call(
+            f"llvm.masked.gather.{self.suffix}.v{self.width}p0",
+            self.type,
+            (pointers, places),
+            ("i32", str(self.size)),
+            (self.bool_type, "splat (i1 true)"),
+            (self.type, "poison"),
+            declare=True,
+        )

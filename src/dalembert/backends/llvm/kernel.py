@@ -148,6 +148,7 @@ def fast_address(name: str = "call") -> int | None:
 def _fast_engine() -> Any:
     symbols = fastcall.symbols()
     if symbols is None:
+        fastcall.warn_if_missing()
         return None
     for name, address in symbols.items():
         target.add_symbol(name, address)

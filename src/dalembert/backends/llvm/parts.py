@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dalembert.graph import Scalar
+from dalembert.graph.lookup import Table
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Calling, Plan, Product, Repeating, Subroutine
+from .items import load_common, load_moving, store_moving, write_items
+from .plan import Calling, Items, Plan, Product, Repeating, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, table_entry
@@ -28,7 +30,7 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         name = f"{prefix}part{index}"
         names.append(name)
         b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling, Repeating)):
+        if isinstance(part, (Looped, Calling, Repeating, Items)):
             continue
         constants: dict[float, int] = {}
         if isinstance(part, Product):
@@ -36,18 +38,19 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         else:
             _write_part(b, plan, part, targets, constants)
         module.numbers(f"{name}.constants", constants, element)
-        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
+        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants, ptr %items"
         module.define(b, f"define internal void @{name}({arguments})")
     return names
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
-    """void @sub(ptr memory): its parts, on a memory of its own."""
+    """void @sub(ptr memory, ptr items): its parts, on a memory of its own. items: the moving pointer of a scan."""
+    width *= subroutine.lanes
     names = write_parts(module, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
     b = Builder(module, element, width)
-    call_parts(b, subroutine.plan, names, "%memory", outputs="null")
+    call_parts(b, subroutine.plan, names, "%memory", outputs="null", items="%items")
     b.do("ret void")
-    module.define(b, f"define internal void @{subroutine.name}(ptr %memory)")
+    module.define(b, f"define internal void @{subroutine.name}(ptr %memory, ptr %items)")
 
 
 def _write_part(
@@ -63,6 +66,7 @@ def _write_part(
     """
     values: dict[int, str] = {}
     pointers: dict[int, str] = {}
+    caller = b.wide(1) if plan.view and plan.view.lanes > 1 else b
 
     def value(node: Scalar) -> str:
         if node.op == "const" and (node.value == 0 or node.boolean):
@@ -72,16 +76,28 @@ def _write_part(
             number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
             values[node.id] = b.splat(number)
         if node.id not in values:
-            loaded = b.load("%memory", plan.slots[node.id])
+            if node.id in plan.moving:
+                loaded = load_moving(b, "%items", plan.moving[node.id] * caller.stride)
+            elif node.id in plan.common:
+                loaded = load_common(caller, b, "%memory", plan.common[node.id])
+            else:
+                loaded = b.load("%memory", plan.slots[node.id])
             values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
         return values[node.id]
 
     for step in steps:
         arguments = [value(a) for a in step.args]
-        result = values[step.node.id] = operation(b, step.op, arguments)
+        if step.op == "lookup":
+            table, column = step.node.value
+            result = lookup(b, table, column, arguments[0])
+        else:
+            result = operation(b, step.op, arguments)
+        values[step.node.id] = result
         if step.node.id in plan.slots:
             number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
             b.store(number, "%memory", plan.slots[step.node.id])
+        for slot in plan.records.get(step.node.id, ()):
+            store_moving(b, result, "%items", slot * caller.stride)
         for k, position in targets.get(step.node.id, ()):
             if k not in pointers:
                 pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
@@ -108,6 +124,9 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
             return b.intrinsic("fabs", *x)
         case "min" | "max":
             return b.intrinsic(op + "imum", *x)
+        case "floor":  # by rounding: llvm.floor is a call on processors without an instruction for it
+            rounded = b.intrinsic("rint", *x)
+            return b.select(b.compare("ogt", rounded, x[0]), b.sub(rounded, b.const(1.0)), rounded)
         case "sign":
             negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
             return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
@@ -124,8 +143,24 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
     raise AssertionError(op)
 
 
-def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs") -> None:
-    """The parts in order; loops are written here."""
+def lookup(b: Builder, table: Table, column: int, index: str) -> str:
+    """Number `column` of row floor(index) of a table, each lane its own row."""
+    rows, columns = table.numbers.shape
+    name = f"table.{table.digest[:16]}"
+    if name not in b.module.parts:
+        b.module.numbers(name, table.numbers.ravel().tolist(), b.element)
+    known = b.compare("ord", index, index)
+    last = b.const(rows - 1.0)
+    within = b.select(b.compare("ogt", index, b.const(0.0)), index, b.const(0.0))  # 0 for NaN
+    place = b.to_integer(b.select(b.compare("ogt", within, last), last, within))
+    place = b.integer("add", b.integer("mul", place, b.int_const(columns)), b.int_const(column))
+    return b.select(known, b.gather(f"@{name}", place), index)
+
+
+def call_parts(
+    b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs", items: str = "null"
+) -> None:
+    """The parts in order; loops are written here. items: the moving pointer of a scan."""
     for part, name in zip(plan.parts, parts, strict=True):
         if isinstance(part, Looped):
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
@@ -133,8 +168,10 @@ def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: s
             _call(b, part, memory)
         elif isinstance(part, Repeating):
             _repeat(b, part, memory)
+        elif isinstance(part, Items):
+            write_items(b, part, memory)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"))
+            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
 
 
 def _call(b: Builder, calling: Calling, memory: str) -> None:
@@ -143,7 +180,7 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
     own = b.address(memory, subroutine.base * b.stride)
     for slot, place in zip(calling.arguments, subroutine.inputs, strict=True):
         b.store(b.load(memory, slot), own, place)
-    b.call(subroutine.name, "void", ("ptr", own))
+    b.call(subroutine.name, "void", ("ptr", own), ("ptr", "null"))
     for k, place in enumerate(subroutine.results):
         b.store(b.load(own, place), memory, calling.slot(k))
 
@@ -162,7 +199,7 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
         return b.compare("oeq", b.load(own, step.inputs[repeated.settled]), b.const(0.0))
 
     def one_pass(index: str, carried: list[str]) -> list[str]:
-        b.call(step.name, "void", ("ptr", own))
+        b.call(step.name, "void", ("ptr", own), ("ptr", "null"))
         following = [(b.load(own, result), place) for result, place in moves]
         more = b.const(1.0)
         if repeated.settled is not None and b.width > 1:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.graph import jacobian
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
 from dalembert.model import Model
@@ -74,9 +75,27 @@ def _load_slope(model: Model, options: Options, q: np.ndarray, *numbers: np.ndar
     return spread(model, algorithms.rnea(weightless, q, rest, rest, external_loads(model, options, q, numbers)), q)
 
 
+def _slopes(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """∂tau/∂q, ∂tau/∂v, ∂tau/∂a (nv, nv) of inverse dynamics: by recursion, where all joints have stages."""
+    if all(body.joint.stages for body in model.bodies):
+        return algorithms.inverse_dynamics_derivatives(model, q, v, a)
+    dq, dv, da = _differentiated_slopes(model, Options(), q, v, a)
+    return dq, dv, da
+
+
+@differentiated
+def _differentiated_slopes(model: Model, options: Options, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+    tau = algorithms.rnea(model, q, v, a)
+    return np.stack([spread(model, tau, q), jacobian(tau, v), jacobian(tau, a)])
+
+
+def _gravity(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
+    return algorithms.gravity_derivatives(model, q, _slopes)
+
+
 def _inverse(model: Model, options: Options, *inputs: np.ndarray) -> Any:
     q, v, a, *numbers = inputs
-    dq, dv, da = algorithms.inverse_dynamics_derivatives(model, q, v, a)
+    dq, dv, da = _slopes(model, q, v, a)
     return (dq + _load_slope(model, options, q, *numbers) if numbers else dq), dv, da
 
 
@@ -84,9 +103,9 @@ def forward_derivatives(model: Model, options: Options, *inputs: np.ndarray) -> 
     """∂a/∂q, ∂a/∂v, ∂a/∂tau (3, nv, nv) of q, v, tau and the numbers of external wrenches."""
     q, v, tau, *numbers = inputs
     if not numbers:
-        return algorithms.forward_dynamics_derivatives(model, q, v, tau)
+        return algorithms.forward_dynamics_derivatives(model, q, v, tau, inverse=_slopes)
     external, slope = external_loads(model, options, q, numbers), _load_slope(model, options, q, *numbers)
-    return algorithms.forward_dynamics_derivatives(model, q, v, tau, external, slope)
+    return algorithms.forward_dynamics_derivatives(model, q, v, tau, external, slope, _slopes)
 
 
 def _three_squares(model: Model, options: Options) -> tuple[int, ...]:
@@ -101,7 +120,7 @@ DERIVATIVES: dict[str, Quantity] = {
     "forward_dynamics_derivatives": Quantity(
         ("q", "v", "tau"), _three_squares, forward_derivatives, loaded=True, refuses=open_tree
     ),
-    "gravity_derivatives": Quantity(("q",), square, plain(algorithms.gravity_derivatives)),
+    "gravity_derivatives": Quantity(("q",), square, _gravity),
     "energy_derivatives": Quantity(("q", "v"), lambda model, options: (2, model.nv), _energy_derivatives),
     "pose_derivative": Quantity(("q",), lambda model, options: (4, 4, model.nv), _pose_derivative, framed=True),
     "jacobian_derivative": Quantity(

@@ -69,6 +69,11 @@ class Coupled(Joint):
         return replace(self, joint=self.joint.with_values(**values))
 
     @property
+    def stages(self) -> tuple[slice, ...]:  # type: ignore[override]
+        """Those of the follower by itself."""
+        return self.joint.stages
+
+    @property
     def mimic(self) -> Mimic:
         """What the joint follows."""
         return Mimic(self.leader, self.ratio, self.offset)
@@ -93,3 +98,7 @@ class Coupled(Joint):
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The follower's at its own coordinate and speed."""
         return self.joint.bias(self.coordinate(q), self.ratio * v)
+
+    def span(self) -> np.ndarray:
+        """The follower's."""
+        return self.joint.span()

@@ -71,7 +71,8 @@ class Joint(ABC):
 
     kind: ClassVar[str]  # default: the name of the class, in lower case
     charts: ClassVar[tuple[Chart, ...]]  # in the order of the coordinates
-    # freedoms that act together; of two groups the second is carried by the first, so that S changes with q
+    # groups of freedoms of which each is carried by the one before, and moves along directions that are fixed in what
+    # it moves. A type with a `bias` of its own that states none has (): S may change in any way.
     stages: ClassVar[tuple[slice, ...]] = (slice(None),)
     # format ("urdf", "mjcf", "sdf", "dh") → its word for this type of joint; a type that is not there is written as
     # its `row`, or refused
@@ -116,9 +117,11 @@ class Joint(ABC):
         if "keywords" not in cls.__dict__:
             cls.keywords = {}
         if any(method in cls.__dict__ for method in MOTION_METHODS):
-            for method in ("row", "reversed", "reversed_state", "keeps_coordinates"):
+            for method in ("row", "reversed", "reversed_state", "keeps_coordinates", "span"):
                 if method not in cls.__dict__:
                     setattr(cls, method, Joint.__dict__[method])
+        if "bias" in cls.__dict__ and "stages" not in cls.__dict__:
+            cls.stages = ()
 
     def __post_init__(self) -> None:
         for field in ("armature", "damping", "friction", "stiffness"):
@@ -189,6 +192,11 @@ class Joint(ABC):
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Ṡ v (6,), the rate of S in B's axes times v; zero where S is constant."""
         return np.zeros(6)
+
+    def span(self) -> np.ndarray:
+        """Twists (6, k), in B's axes, that S v is made of at any q: what all of them leave at rest never moves."""
+        constant = type(self).bias is Joint.bias
+        return np.array(self.subspace(self.neutral()), float) if constant else np.eye(6)
 
     # ---- its configurations
 

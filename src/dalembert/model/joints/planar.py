@@ -54,6 +54,10 @@ class Planar(AxisJoint):
         s, c = sin(q[2]), cos(q[2])
         return np.concatenate([np.zeros(3), (x * (c * v[1] - s * v[0]) - y * (s * v[1] + c * v[0])) * v[2]])
 
+    def span(self) -> np.ndarray:
+        """The same plane at any q."""
+        return self.subspace(np.zeros(3))
+
     def row(self) -> tuple[Step, ...]:
         """Two slides and a hinge."""
         x, y = self.basis()

@@ -36,7 +36,7 @@ class Reversed(Joint):
     effort_limit: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        for name in (*COMMON, "stages", "charts", *traits(self.joint.charts)):
+        for name in (*COMMON, "charts", *traits(self.joint.charts)):
             object.__setattr__(self, name, getattr(self.joint, name))
         object.__setattr__(self, "kind", f"reversed {self.joint.kind}")
 

@@ -47,6 +47,10 @@ class Universal(AxisJoint):
         """The first axis turns in B with -v2·axis2."""
         return np.concatenate([cross(self._first(q), self.axis2) * (v[0] * v[1]), np.zeros(3)])
 
+    def span(self) -> np.ndarray:
+        """All rotations."""
+        return np.eye(6, 3)
+
     def _first(self, q: np.ndarray) -> np.ndarray:
         """The first axis in B's axes."""
         return so3.about_axis(self.axis2, q[1]).T @ self.axis

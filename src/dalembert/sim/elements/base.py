@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
-from typing import Any, ClassVar, NamedTuple
+from functools import cache
+from typing import Any, ClassVar, NamedTuple, get_type_hints
 
 import numpy as np
 
-from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
 from dalembert.model import Body, Model
+
+from ..system.constraints import Constraint
 
 
 class Situation(NamedTuple):
@@ -45,21 +47,22 @@ class Element:
 
     loses: ClassVar[bool] = False  # whether it can turn energy into heat
     gives: ClassVar[bool] = False  # whether it can put in energy from outside
-    plain: ClassVar[bool] = True  # whether its repr says all about its code (it holds no functions)
-    count: Any = 0  # equations on the configuration that it keeps; see `closing`
+    enforces: ClassVar[tuple[str, ...]] = ()  # limits of its `joint` that it makes act: "range", "effort"
 
     def __post_init__(self) -> None:
-        """Numbers are looked at; vectors given as lists or arrays become tuples: an element is known by what it is."""
+        """Checks numbers; NumPy scalars become plain numbers, lists and arrays tuples: equal elements compare equal."""
         for name, value in vars(self).items():
-            if isinstance(value, (list, np.ndarray)):
+            if isinstance(value, np.generic):
+                object.__setattr__(self, name, value.item())
+            elif isinstance(value, (list, np.ndarray)):
                 object.__setattr__(self, name, tuple(np.asarray(value, float).tolist()))
-        entries: tuple[Any, ...] = fields(self) if is_dataclass(self) else ()
-        for entry in entries:
-            value, optional = getattr(self, entry.name), entry.type == "float | None"
-            if entry.type not in ("float", "float | None") or (optional and value is None):
+        kind: Any = type(self)
+        for name, optional in _number_fields(kind):
+            value = getattr(self, name)
+            if optional and value is None:
                 continue
-            if not isinstance(value, (int, float, np.number)) or np.isnan(value):
-                raise DalembertError(f"{self.label()}: {entry.name} is {value!r}, expected a number")
+            if not isinstance(value, (int, float)) or np.isnan(value):
+                raise DalembertError(f"{self.label()}: {name} is {value!r}, expected a number")
 
     def label(self) -> str:
         """Name in the ledger: the kind and where it acts."""
@@ -86,17 +89,30 @@ class Element:
         """Energy stored [J]."""
         return 0.0
 
-    def closing(self, model: Model, q: np.ndarray, v: np.ndarray) -> Constraints:
-        """Residual, rows and bias of its `count` equations on the configuration."""
-        return Constraints(np.zeros(0), np.zeros((0, model.nv)), np.zeros(0))
+    def constraints(self, model: Model) -> tuple[Constraint, ...]:
+        """Conditions on the motion that the element keeps: see `sim.system.constraints`."""
+        return ()
 
-    def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
-        """Freedoms that are held in place: (which of the nv, whether its states s.z hold it, direction of the push)."""
+    def gaps(self, s: Situation) -> list[Any]:
+        """Numbers that are positive until something happens: `simulate` locates where one reaches zero."""
         return []
 
-    def gaps(self, s: Situation, pushes: list[Any]) -> list[Any]:
-        """Numbers that are positive until something happens; pushes: the forces on what `held` names."""
-        return []
+    def jumped(self, gap: int, s: Situation) -> np.ndarray:
+        """The element's states just after gap number `gap` has reached zero, of numbers; by default as before."""
+        return s.z
+
+
+@cache
+def _number_fields(kind: Any) -> tuple[tuple[str, bool], ...]:
+    """(name, whether it may be None) of the fields of a dataclass that are annotated as numbers."""
+    if not is_dataclass(kind):
+        return ()
+    try:
+        hints = get_type_hints(kind)
+    except NameError:  # annotations of a class that was defined inside a function
+        return ()
+    names = [field.name for field in fields(kind)]
+    return tuple((name, hints[name] is not float) for name in names if hints[name] in (float, float | None))
 
 
 def single(model: Model, joint: str, what: str) -> Body:

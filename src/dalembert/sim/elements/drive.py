@@ -23,6 +23,7 @@ class Motor(Element):
     """
 
     gives: ClassVar[bool] = True
+    enforces: ClassVar[tuple[str, ...]] = ("effort",)
 
     joint: str
     stall_torque: float

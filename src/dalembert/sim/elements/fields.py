@@ -26,8 +26,6 @@ class GravityField(Element):
     one the field has an account of the work that it does. Both are traced.
     """
 
-    plain: ClassVar[bool] = False
-
     field: Callable[[np.ndarray], Any]
     potential: Callable[[np.ndarray], Any] | None = None
 
@@ -143,11 +141,6 @@ class Thruster(Element):
     thrust: float | Callable[[Any], Any]
     axis: Vector = (0.0, 0.0, 1.0)
     point: Vector = (0.0, 0.0, 0.0)
-
-    @property
-    def plain(self) -> bool:  # type: ignore[override]
-        """Not with a function."""
-        return not callable(self.thrust)
 
     def prepared(self, model: Model) -> Model:
         """Checks the frame and the axis."""

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import Constraints
 from dalembert.errors import DalembertError
 from dalembert.functions.catalogue import Options
 from dalembert.functions.tangent import differentiated, pushed, spread
 from dalembert.model import Model
 
+from ..system.constraints import Constraint, Rows
 from .base import Action, Element, Situation
 
 
@@ -24,8 +24,6 @@ class Holonomic(Element):
     A rope, a cam, a path that a tool must follow: anything that arithmetic, dalembert.math and methods of robots say.
     """
 
-    plain: ClassVar[bool] = False
-
     name: str
     function: Callable[[np.ndarray], Any]
     count: int = 1
@@ -34,9 +32,13 @@ class Holonomic(Element):
         """Its own name."""
         return self.name
 
-    def closing(self, model: Model, q: np.ndarray, v: np.ndarray) -> Constraints:
+    def constraints(self, model: Model) -> tuple[Constraint, ...]:
+        """φ(q) = 0, kept by any force."""
+        return (Constraint(self.name, self.count, self._rows),)
+
+    def _rows(self, s: Situation) -> Rows:
         """φ, its rows and their bias, by derivatives on the graph."""
-        n, count = model.nv, self.count
+        n, count = s.model.nv, self.count
 
         def all_of_it(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.ndarray:
             residual = np.atleast_1d(np.asarray(self.function(q), object))
@@ -48,8 +50,9 @@ class Holonomic(Element):
             J = spread(model, residual, q)
             return np.concatenate([residual, pushed(model, J @ v, q, v), J.ravel()])
 
-        made = differentiated(all_of_it)(model, Options(), q, v)
-        return Constraints(made[:count], made[2 * count :].reshape(count, n), made[count : 2 * count])
+        parts = differentiated(all_of_it)(s.model, Options(), s.q, s.v)
+        residual, bias, J = parts[:count], parts[count : 2 * count], parts[2 * count :].reshape(count, n)
+        return Rows(residual, J, bias, np.zeros(count))
 
     def act(self, s: Situation) -> Action:
         """No force of its own: that of the multipliers follows from the motion."""

@@ -28,7 +28,7 @@ class Spring(Element):
     @property
     def loses(self) -> bool:  # type: ignore[override]
         """Only with damping."""
-        return self.damping != 0.0
+        return bool(self.damping != 0.0)
 
     def prepared(self, model: Model) -> Model:
         """Checks the joint."""

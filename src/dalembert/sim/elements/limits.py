@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.math import abs as absolute
-from dalembert.math import maximum, where
+from dalembert.math import maximum
 from dalembert.model import Model
 
+from ..system.constraints import Constraint, Impact, Range, Rows, joint_rows
 from .base import Action, Element, Situation, positive, single
 
 
@@ -23,6 +23,7 @@ class SoftLimit(Element):
     """
 
     loses: ClassVar[bool] = True
+    enforces: ClassVar[tuple[str, ...]] = ("range",)
 
     joint: str
     stiffness: float
@@ -63,13 +64,15 @@ class SoftLimit(Element):
 class HardStop(Element):
     """Stops at the limits of a joint with one coordinate: an impact with restitution, rest when it is slow.
 
-    An impact is an event in the run: velocities change by an impulse, J Λ at the stop so that the speed there turns
-    into −restitution times itself, everything else follows from the inertia. Below rest_speed [rad/s or m/s] the joint
-    stays on the stop, which then pushes, and does not pull, until it is left. State: at which stop the joint rests,
-    −1, 0 or 1. Events are located by `simulate`; in rollouts use `SoftLimit`.
+    An impact is an event in the run: velocities change by an impulse such that the speed at the stop turns into
+    −restitution times itself; everything else follows from the inertia. Below rest_speed [rad/s or m/s] the joint stays
+    on the stop, which then pushes, and does not pull, until it is left. Its mode in `run.states` is the stop on which
+    the joint rests, −1 or 1, or 0. Events are located by `simulate`; in rollouts and steppers an impact falls on
+    the end of a step.
     """
 
     loses: ClassVar[bool] = True
+    enforces: ClassVar[tuple[str, ...]] = ("range",)
 
     joint: str
     restitution: float = 0.0
@@ -80,36 +83,31 @@ class HardStop(Element):
     def prepared(self, model: Model) -> Model:
         """Checks the joint and the numbers."""
         limits(model, self)
+        positive(self.label(), rest_speed=self.rest_speed)
         if not 0.0 <= self.restitution <= 1.0:
             raise DalembertError(f"{self.label()}: restitution is {self.restitution}, expected 0 … 1")
         return model
 
-    def size(self, model: Model) -> int:
-        """Where it rests."""
-        return 1
-
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """Free, and within the limits."""
+        """No state of its own; the joint must start within the limits."""
         x, (lower, upper) = float(q[model.joint(self.joint).q][0]), limits(model, self)
         if not lower <= x <= upper:
             raise DalembertError(f"{self.label()}: the joint starts at {x:g}, expected within {lower:g} … {upper:g}")
-        return np.zeros(1)
+        return np.zeros(0)
 
     def act(self, s: Situation) -> Action:
-        """Nothing by itself: the push of a stop follows from the motion; see `held`."""
-        return Action(rate=np.zeros(1))
+        """Nothing by itself: the push of a stop follows from the motion."""
+        return Action()
 
-    def held(self, s: Situation) -> list[tuple[int, Any, Any]]:
-        """(freedom, whether it is held, direction of the push)."""
-        return [(s.model.joint(self.joint).v.start, absolute(s.z[0]) > 0.5, -s.z[0])]
+    def constraints(self, model: Model) -> tuple[Constraint, ...]:
+        """The coordinate stays within the limits."""
+        body = model.joint(self.joint)
 
-    def gaps(self, s: Situation, pushes: list[Any]) -> list[Any]:
-        """Distances to the stops, while free; the push of the stop, while resting. Negative: something happens."""
-        (x,) = s.q[s.model.joint(self.joint).q]
-        lower, upper = limits(s.model, self)
-        free = absolute(s.z[0]) < 0.5
-        sides = [x - lower if np.isfinite(lower) else 1.0, upper - x if np.isfinite(upper) else 1.0]
-        return [*(where(free, side, 1.0) for side in sides), where(free, 1.0, pushes[0])]
+        def rows(s: Situation) -> Rows:
+            return joint_rows(s.model.nv, body.v.start, s.q[body.q][0])
+
+        impact = Impact(self.restitution, self.rest_speed)
+        return (Constraint(self.label(), 1, rows, Range(*limits(model, self)), impact),)
 
 
 def limits(model: Model, element: Any) -> tuple[float, float]:

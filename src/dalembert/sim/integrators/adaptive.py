@@ -66,7 +66,7 @@ def attempt(
     u: np.ndarray,
 ) -> dict[str, Any]:
     """Everything a pass makes; see `program`."""
-    model, m = system.model, system.measured
+    model, layout = system.model, system.layout
     dense = system.called and method.dense is not None
     fresh, unfinished = clock.fresh > 0.5, logical_and(clock.t < limits.end, clock.failed < 0.5)
     active = logical_and(unfinished, logical_not(fresh))
@@ -75,8 +75,8 @@ def attempt(
     slopes = stages(system, method, clock.t, h, q, e, u, k, dense)
     d = h * weighted(method.b, slopes.d)
     q1, e1 = system.projected(integrate(model, q, d), e + h * weighted(method.b, slopes.e))
-    sizes = np.concatenate([_sizes(system, q, q1), _larger(e[:m], e1[:m])])
-    square = _square(method, h, slopes.d, slopes.e, m, limits.atol + limits.rtol * sizes)
+    sizes = np.concatenate([_sizes(system, q, q1), _larger(layout.measured(e), layout.measured(e1))])
+    square = _square(method, h, slopes.d, [layout.measured(k) for k in slopes.e], limits.atol + limits.rtol * sizes)
     fits = square <= 1.0
     accepted = logical_and(active, fits)
     power = 1.0 / (method.error_order + 1)
@@ -122,15 +122,15 @@ def _larger(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return maximum(absolute(x), absolute(y))
 
 
-def _square(method: Tableau, h: Any, d: list, e: list, m: int, scale: np.ndarray) -> Any:
+def _square(method: Tableau, h: Any, d: list, measured: list, scale: np.ndarray) -> Any:
     """Mean square of the error in units of the tolerance."""
-    found = []
+    squares = []
     for row in method.errors:
-        x = (h * np.concatenate([weighted(row, d), weighted(row, e)[:m]])) * (1.0 / scale)
-        found.append(_sum(x * x) / len(x))
-    if len(found) == 1:
-        return found[0]
-    five, three = found  # the estimate of DOP853: order 7 from one of order 5 and one of order 3
+        x = (h * np.concatenate([weighted(row, d), weighted(row, measured)])) * (1.0 / scale)
+        squares.append(_sum(x * x) / len(x))
+    if len(squares) == 1:
+        return squares[0]
+    five, three = squares  # the estimate of DOP853: order 7 from one of order 5 and one of order 3
     return five * five / maximum(five + 0.01 * three, 1e-300)
 
 

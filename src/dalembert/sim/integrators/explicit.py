@@ -48,14 +48,14 @@ def stages(
 
     first (ne,): the slope of e there, if it is known; dense: also the stages that serve the dense output alone.
     """
-    model, n = system.model, system.model.nv
-    made = Stages([e[:n]], [system.rates(t, q, e, u) if first is None else first])
+    model, layout = system.model, system.layout
+    slopes = Stages([layout.velocity(e)], [system.rates(t, q, e, u) if first is None else first])
     last = None if dense or method.end < 0 else method.end + 1
     for row, c in zip(method.a[1:last], method.c[1:last], strict=True):
-        d, x = h * weighted(row, made.d), e + h * weighted(row, made.e)
-        made.e.append(system.rates(t + c * h, integrate(model, q, d), x, u))
-        made.d.append(displacement_rate(model, d, x[:n]))
-    return made
+        d, x = h * weighted(row, slopes.d), e + h * weighted(row, slopes.e)
+        slopes.e.append(system.rates(t + c * h, integrate(model, q, d), x, u))
+        slopes.d.append(displacement_rate(model, d, layout.velocity(x)))
+    return slopes
 
 
 def runge_kutta(
@@ -74,8 +74,11 @@ def semi_implicit(
 
     The accounts take the powers at the mean velocity, which is what changes the kinetic energy.
     """
-    n, m = system.model.nv, system.measured
-    moved = e[:m] + h * system.rates(t, q, e, u)[:m]
-    mean = np.concatenate([0.5 * (e[:m] + moved), e[m:]])
-    work = e[m:] + h * system.rates(t, q, mean, u)[m:]
-    return system.projected(integrate(system.model, q, h * moved[:n]), np.concatenate([moved, work]))
+    layout = system.layout
+    d, after = system.kicked(t, h, q, e, u)
+    q1 = integrate(system.model, q, d)
+    if not layout.nw:
+        return q1, after
+    mean = layout.replaced(e, *(0.5 * (part(e) + part(after)) for part in (layout.velocity, layout.states)))
+    accounts = layout.accounts(e) + h * layout.accounts(system.rates(t, q, mean, u))
+    return q1, layout.replaced(after, accounts=accounts)

@@ -20,13 +20,12 @@ from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.graph import Scalar, jacobian, substitute
+from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
 from ..program import Program
-from ..system.holding import active_forces
 from ..system.system import System
-from .linear import solve_saddle
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
@@ -67,15 +66,15 @@ Residual = Callable[..., Attempt]  # (system, t, h, q, e, u, x)
 
 def midpoint(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
     """Implicit midpoint: forces balance halfway along q ⊕ d, at the velocity d / h. Symmetric, order 2."""
-    n, m = system.model.nv, system.measured
-    d, v, z = x[:n], x[:n] / h, 0.5 * (e[n:m] + x[n:])
-    q_m, t_m = integrate(system.model, q, 0.5 * d), t + 0.5 * h
-    tau = system.torque(t_m, q_m, v, u)
-    actions = system.actions(t_m, q_m, v, z, tau)
-    forces, wrenches = system.forces(tau, actions), system.wrenches(actions)
-    missing = system.residual(q_m, v, 2.0 * (v - e[:n]) / h, forces, wrenches)
-    lag = x[n:] - e[n:m] - h * np.concatenate([np.zeros(0), *(a.rate for a in actions)])
-    e1 = np.concatenate([2.0 * v - e[:n], x[n:], e[m:] + h * system.powers(q_m, v, tau, actions)])
+    layout = system.layout
+    d, z1 = layout.velocity(x), layout.states(x)
+    v0, z0 = layout.velocity(e), layout.states(e)
+    v, q_m, t_m = d / h, integrate(system.model, q, 0.5 * d), t + 0.5 * h
+    applied = system.applied(t_m, q_m, layout.replaced(e, v, 0.5 * (z0 + z1)), u)
+    missing = system.residual(q_m, v, 2.0 * (v - v0) / h, applied.forces, applied.wrenches)
+    lag = z1 - z0 - h * system.state_rates(applied)
+    accounts = layout.accounts(e) + h * system.powers(q_m, v, applied)
+    e1 = layout.replaced(e, 2.0 * v - v0, z1, accounts=accounts)
     return Attempt(np.concatenate([h * missing, lag]), integrate(system.model, q, d), e1)
 
 
@@ -83,23 +82,26 @@ def held(
     system: System, method: Residual, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray
 ) -> Attempt:
     """A step between two impulses, in the unknowns x = [d, z at the end, λ]: see the head of this file."""
-    if not system.held:
+    rows = system.solved_rows(system.held_rows(t, q, e))
+    if rows is None:
         return method(system, t, h, q, e, u, x)
-    model, n, m, closing = system.model, system.model.nv, system.measured, system.closing_count
-    v, z = system.split(e)
-    rows, forces = system.rows(q, v, z), x[m:]
-    assert rows is not None
-    begin = v + MassSolver(model, q).solve((rows.on[:, None] * rows.J).T) @ forces
-    made = method(system, t, h, q, np.concatenate([begin, e[n:]]), u, x[:m])
-    there = system.rows(made.q, v, z)
-    assert there is not None
-    missed = np.concatenate([there.residual[:closing], there.J[closing:] @ x[:n]])
-    missed = np.array(
-        [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, forces, strict=True)]
-    )
-    change, _ = active_forces(model, made.q, there, -(there.J @ made.e[:n]))
-    e1 = np.concatenate([made.e[:n] + change, made.e[n:]])
-    return Attempt(np.concatenate([made.residual, missed]), made.q, e1)
+    model, layout, m = system.model, system.layout, system.layout.measured_size
+    v, impulses = layout.velocity(e), x[m:]
+    begin = v + MassSolver(model, q).solve((rows.on[:, None] * rows.J).T) @ impulses
+    step = method(system, t, h, q, layout.replaced(e, begin), u, x[:m])
+    end = system.solved_rows(system.held_rows(t + h, step.q, layout.replaced(step.e, v)))
+    assert end is not None
+    slid = sparse_product(end.J, layout.velocity(x)) - h * end.surface
+    missed = [p if holds else s for holds, p, s in zip(rows.positional, end.deviation, slid, strict=True)]
+    missed = [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, impulses, strict=True)]
+    v1 = layout.velocity(step.e)
+    solver = end.solver(model, step.q)
+    last = solver.forces(end.surface - sparse_product(end.J, v1))
+    e1 = layout.replaced(step.e, v1 + solver.response(last))
+    if system.ledger:
+        given = system.surface_work(end, rows.on * impulses + last)
+        e1 = layout.replaced(e1, accounts=layout.accounts(e1) + given)
+    return Attempt(np.concatenate([step.residual, np.array(missed)]), step.q, e1)
 
 
 def newton(
@@ -108,16 +110,16 @@ def newton(
     """One iteration, and the step if it was the last one needed."""
     t = timing.t + clock.steps * timing.h
     active = logical_and(clock.steps < timing.steps - 0.5, clock.failed < 0.5)
-    n, m = system.model.nv, system.measured
-    made = held(system, method, t, timing.h, q, e, u, x)
-    change = -solve_saddle(jacobian(made.residual, x), made.residual, m)
+    layout, m = system.layout, system.layout.measured_size
+    step = held(system, method, t, timing.h, q, e, u, x)
+    change = -solve_saddle(jacobian(step.residual, x), step.residual, m)
     improved = x + change
     size = _size(change[:m], improved[:m])
     settled = logical_and(active, size <= SETTLED)
     values = dict(zip(x, improved, strict=True))
-    q1, e1 = substitute(made.q, values), substitute(made.e, values)
-    ahead = timing.h * (1.5 * e1[:n] - 0.5 * e[:n])
-    guess = np.concatenate([ahead, 2.0 * e1[n:m] - e[n:m], improved[m:]])
+    q1, e1 = substitute(step.q, values), substitute(step.e, values)
+    ahead = timing.h * (1.5 * layout.velocity(e1) - 0.5 * layout.velocity(e))
+    guess = np.concatenate([ahead, 2.0 * layout.states(e1) - layout.states(e), improved[m:]])
     failed = logical_and(active, ~(clock.iterations < ITERATIONS) | ~(size < 1e100))
     new = Clock(
         where(settled, clock.steps + 1.0, clock.steps),
@@ -146,7 +148,8 @@ def _size(change: np.ndarray, x: np.ndarray) -> Any:
 
 def unknowns(system: System) -> int:
     """Number of those of a step."""
-    return system.measured + system.held_count
+    rows = system.row_count if system.holding else system.permanent_count
+    return system.layout.measured_size + rows
 
 
 def program(system: System, method: Residual, identity: str | None, recorded: bool) -> Program:
@@ -176,18 +179,18 @@ def solved(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, method: Residual
 ) -> tuple[np.ndarray, np.ndarray]:
     """(q, e) after one step with a fixed number of Newton iterations, for lanes that go together; NaN if unsettled."""
-    n, m = system.model.nv, system.measured
-    own = _inputs_beside([*q, *e, *u, t, h], unknowns(system))
-    made = held(system, method, t, h, q, e, u, own)
-    change = -solve_saddle(jacobian(made.residual, own), made.residual, m)
-    x = np.concatenate([h * e[:n], e[n:m], np.zeros(system.held_count)])
-    step = x
-    for _ in range(TOGETHER + system.held):
-        step = substitute(change, dict(zip(own, x, strict=True)))
-        x = x + step
-    settled = _size(step[:m], x[:m]) <= SETTLED
-    values = dict(zip(own, x, strict=True))
-    return tuple(where(settled, substitute(y, values), np.nan) for y in (made.q, made.e))
+    layout, m = system.layout, system.layout.measured_size
+    symbols = _inputs_beside([*q, *e, *u, t, h], unknowns(system))
+    step = held(system, method, t, h, q, e, u, symbols)
+    newton_step = -solve_saddle(jacobian(step.residual, symbols), step.residual, m)
+    x = np.concatenate([h * layout.velocity(e), layout.states(e), np.zeros(len(symbols) - m)])
+    change = x
+    for _ in range(TOGETHER + (len(symbols) > m)):
+        change = substitute(newton_step, dict(zip(symbols, x, strict=True)))
+        x = x + change
+    settled = _size(change[:m], x[:m]) <= SETTLED
+    values = dict(zip(symbols, x, strict=True))
+    return tuple(where(settled, substitute(y, values), np.nan) for y in (step.q, step.e))
 
 
 def implicit_velocity(
@@ -199,29 +202,28 @@ def implicit_velocity(
 
     Stiff damping and friction stay stable at any step; stiff springs do not (see "implicit-midpoint").
     """
-    n, m = system.model.nv, system.measured
-    z = e[n:m]
-    own = _inputs_beside([*q, *e, *u, t, h], n)
+    layout, n = system.layout, system.model.nv
+    v0 = layout.velocity(e)
+    symbols = _inputs_beside([*q, *e, *u, t, h], n)
 
     def force(v: np.ndarray) -> np.ndarray:
-        tau = system.torque(t, q, v, u)
-        actions = system.actions(t, q, v, z, tau)
-        return -system.residual(q, v, np.zeros(n), system.forces(tau, actions), system.wrenches(actions))
+        applied = system.applied(t, q, layout.replaced(e, v), u)
+        return -system.residual(q, v, np.zeros(n), applied.forces, applied.wrenches)
 
-    f = force(own)
-    slope = substitute(jacobian(f, own), dict(zip(own, e[:n], strict=True)))
+    f = force(symbols)
+    values = dict(zip(symbols, v0, strict=True))
     M = algorithms.mass_matrix(system.model, q)
-    A, b = M - h * slope, h * substitute(f, dict(zip(own, e[:n], strict=True)))
-    rows = system.rows(q, e[:n], z)
+    A, b = M - h * substitute(jacobian(f, symbols), values), h * substitute(f, values)
+    rows = system.solved_rows(system.held_rows(t, q, e))
     if rows is not None:
         J = rows.on[:, None] * rows.J
         A, b = np.block([[A, -J.T], [J, np.diag(1.0 - rows.on)]]), np.concatenate([b, h * rows.on * rows.goal])
-    v = e[:n] + solve_saddle(A, b, n)[:n]
-    rates = system.rates(t, q, np.concatenate([0.5 * (e[:n] + v), e[n:]]), u)
-    return system.projected(integrate(system.model, q, h * v), np.concatenate([v, e[n:] + h * rates[n:]]))
+    v = v0 + solve_saddle(A, b, n)[:n]
+    rates = system.rates(t, q, layout.replaced(e, 0.5 * (v0 + v)), u)
+    return system.projected(integrate(system.model, q, h * v), layout.replaced(e + h * rates, v))
 
 
 def _inputs_beside(values: list[Any], size: int) -> np.ndarray:
     """Inputs (size,) of the same trace."""
     graph = next(x for x in values if isinstance(x, Scalar)).graph
-    return graph.input("velocity of its own", size)
+    return graph.input("unknowns", size)

@@ -26,11 +26,11 @@ from dalembert.algorithms.coupled import MassSolver
 from dalembert.algorithms.passive import armature, dissipation
 from dalembert.functions.catalogue import Options
 from dalembert.functions.tangent import differentiated, pulled
+from dalembert.linear import solve
 from dalembert.model import Model
 
 from ..system.system import System
 from .implicit import Attempt
-from .linear import solve
 
 
 @differentiated
@@ -42,25 +42,25 @@ def _slopes(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.
 
 def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
     """A step in the unknowns x = [d, z at the end]. Order 2."""
-    model, n, m = system.model, system.model.nv, system.measured
-    d, v = x[:n], x[:n] / h
-    z = 0.5 * (e[n:m] + x[n:])
+    model, layout, n = system.model, system.layout, system.model.nv
+    d, z1 = layout.velocity(x), layout.states(x)
+    v0, z0 = layout.velocity(e), layout.states(e)
+    v = d / h
     q_m, q1, t_m = integrate(model, q, 0.5 * d), integrate(model, q, d), t + 0.5 * h
     slope, p = _slopes(model, Options(), q_m, v)
-    tau = system.torque(t_m, q_m, v, u)
-    actions = system.actions(t_m, q_m, v, z, tau)
+    applied = system.applied(t_m, q_m, layout.replaced(e, v, 0.5 * (z0 + z1)), u)
     still = np.zeros(n)
     weightless = replace(model.without("friction", "damping", "springs"), gravity=np.zeros(3))
-    F = system.forces(tau, actions) - dissipation(model, v)
-    F = F - algorithms.rnea(weightless, q_m, still, still, system.wrenches(actions))
+    F = applied.forces - dissipation(model, v)
+    F = F - algorithms.rnea(weightless, q_m, still, still, applied.wrenches)
     c = h * (slope + F)
     rotors = armature(model) * v
     before = rotors + _felt(model, -d, p - rotors - 0.5 * _spread(model, -d, c))
     after = rotors + _felt(model, d, p - rotors + 0.5 * _spread(model, d, c))
-    start = algorithms.rnea(weightless, q, still, e[:n])
+    start = algorithms.rnea(weightless, q, still, v0)
     v1 = MassSolver(model, q1).solve(after)
-    lag = x[n:] - e[n:m] - h * np.concatenate([np.zeros(0), *(a.rate for a in actions)])
-    e1 = np.concatenate([v1, x[n:], e[m:] + h * system.powers(q_m, v, tau, actions)])
+    lag = z1 - z0 - h * system.state_rates(applied)
+    e1 = layout.replaced(e, v1, z1, accounts=layout.accounts(e) + h * system.powers(q_m, v, applied))
     return Attempt(np.concatenate([before - start, lag]), q1, e1)
 
 

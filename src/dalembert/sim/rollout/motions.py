@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import batch_shape, is_single
+from dalembert.execute import batch_shape, empty, is_single
 from dalembert.execute.device import Array, Constants, part
 from dalembert.functions.calls import check_quaternions
 
@@ -62,7 +62,7 @@ class Motions:
         batch = batch_of(list(self.sizes), arrays)
         dtype = np.float32 if all(map(is_single, arrays)) else np.float64
         given = dict(zip(self.lengths, arrays, strict=True)) | {"timing": np.array([0.0, self.step])}
-        q, e = (np.empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
+        q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
         loop, nv = self.stepping.onwards(each=self.each), self.stepping.model.nv

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, lru_cache, partial, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
 
-from dalembert.execute import Call, Program, Repetition
+from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.calls import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.functions.catalogue import GROUPS
 from dalembert.graph import Function, Input, Output, Scalar, substitute, trace, vjp
@@ -31,6 +31,7 @@ NEWTON = {
     "variational": partial(solved, method=variational),
 }
 INTEGRATORS = STEPS | NEWTON
+IMPULSIVE = ("semi-implicit",)  # integrators whose steps take constraints that come and go
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
 
@@ -49,14 +50,12 @@ class Stepping:
     ) -> None:
         self.model, self.elements, self.varying = model, elements, varying
         self.name, self._take = f"rollout {integrator}", INTEGRATORS[integrator]
-        self.system = System(model, elements, law, driven, ledger=False)
+        self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
         self.sizes = {"q": model.nq, "e": self.system.ne, "number": 1, "timing": 2, **self.given}
-        if law is None and all(element.plain for element in elements):
-            self.identity = f"{model.fingerprint} {elements!r} {integrator} {live} {driven}"
-        else:  # functions may change with what they refer to: they are traced now, and not again
-            self.identity = self.step.fingerprint()
+        known = content(model, elements, integrator, live, driven) if law is None else None
+        self.identity = self.step.fingerprint() if known is None else known
         self._loops: dict[tuple[Any, ...], Program] = {}
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
 
@@ -203,8 +202,15 @@ def stepping(
     varying: bool,
 ) -> Stepping:
     """The step of a rollout; that of an earlier one like it if there was one."""
-    plain = all(element.plain for element in elements)  # else functions in them may have changed: trace again
-    return (_stepping if plain else Stepping)(model, elements, law, integrator, live, driven, varying)
+
+    def prepare() -> Stepping:
+        return Stepping(model, elements, law, integrator, live, driven, varying)
+
+    key = code(model, elements, law, integrator, live, driven, varying)
+    if key is not None:
+        return _recent.get(key, prepare)
+    traced = prepare()  # nothing but its trace tells whether it is an earlier one
+    return _recent.get((traced.identity, model, varying), lambda: traced)
 
 
-_stepping = lru_cache(maxsize=64)(Stepping)
+_recent = Recent(64)

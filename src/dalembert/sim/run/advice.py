@@ -14,6 +14,7 @@ from ..system.laws import drive
 from ..system.system import System
 from .compiled import ADAPTIVE, IMPLICIT, Programs, programs
 from .engines import State, Trouble
+from .initial import first_state
 
 # |λ| h up to which an integrator is stable on the axes of the complex plane: (oscillation, decay)
 STABLE = {
@@ -71,7 +72,7 @@ def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
 
 def _linearized(compiled: Programs, state: State, u: np.ndarray) -> np.ndarray:
     """A (nv + m, nv + m) of δ = [δq, δv, δz]."""
-    system, n, m = compiled.system, compiled.system.model.nv, compiled.system.measured
+    system, n, m = compiled.system, compiled.system.model.nv, compiled.system.layout.measured_size
     size = n + m
     A = np.zeros((size, size))
     A[:n, n : 2 * n] = np.eye(n)
@@ -117,7 +118,7 @@ def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: d
 
 
 def _worst(system: System, state: State) -> tuple[str, float]:
-    v = np.abs(state.e[: system.model.nv])
+    v = np.abs(system.layout.velocity(state.e))
     k = int(np.argmax(v))
     return system.model.freedom_names[k], float(v[k])
 
@@ -127,7 +128,5 @@ def advise(model: Model, q: Any, v: Any, integrator: str, elements: tuple[Elemen
     for element in elements:
         model = element.prepared(model)
     q, v = np.asarray(q, float), np.asarray(v, float)
-    made = programs(model, elements, drive(model, None, 1.0), integrator)
-    z = [element.start(model, q, v) for element in elements]
-    e = np.concatenate([v, *z, np.zeros(len(made.system.entries))])
-    return step_advice(made, State(0.0, q, e), np.zeros(0))
+    compiled = programs(model, elements, drive(model, None, 1.0), integrator)
+    return step_advice(compiled, State(0.0, q, first_state(compiled.system, q, v)), np.zeros(0))

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import Any
 
+import numpy as np
+
+from dalembert import algorithms
 from dalembert.errors import unknown
+from dalembert.execute import Recent, code, content
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -16,7 +20,7 @@ from ..integrators.variational import variational
 from ..program import Program
 from ..system.called import CalledSystem
 from ..system.laws import Drive
-from ..system.system import System
+from ..system.system import Law, System
 
 IMPLICIT = {"implicit-midpoint": implicit.midpoint, "variational": variational}
 ADAPTIVE = tuple(name for name, method in TABLEAUX.items() if method.adaptive)
@@ -29,8 +33,29 @@ class Programs:
 
     def __init__(self, system: System, integrator: str, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
-        self.identity = None if identity is None else f"{identity} {integrator}"
+        self.identity = None if identity is None else f"{identity} {integrator} {system.holding}"
         self._steps: dict[tuple[bool, bool], Program] = {}
+        self._plain_identity = identity
+
+    @cached_property
+    def open(self) -> Programs:
+        """Those of the system while none of the constraints that come and go holds: smaller and faster steps."""
+        return Programs(replace(self.system, holding=False), self.integrator, self._plain_identity)
+
+    def renew(self, elements: tuple[Element, ...], law: Law | None) -> None:
+        """What is not compiled yet is traced from the functions and classes as they are now."""
+        self.system = replace(self.system, elements=elements, law=law)
+        if "open" in vars(self):
+            self.open.system = replace(self.open.system, elements=elements, law=law)
+
+    def at(self, e: np.ndarray) -> Programs:
+        """The programs for the modes of e: those that hold rows only where one is held."""
+        modes = self.system.layout.modes(e)
+        if not len(modes) or not self.system.holding:
+            return self
+        owners = self.system.row_owners[self.system.permanent_count :]
+        held = any(owner.constraint.admissible.active(mode) for owner, mode in zip(owners, modes, strict=True))
+        return self if held else self.open
 
     @property
     def method(self) -> Tableau:
@@ -75,25 +100,47 @@ class Programs:
         )
 
     def watched(self, events: tuple[Any, ...]) -> Program:
-        """Numbers that change sign at events: of elements, then those of the user. Made anew for every run."""
+        """Numbers that change sign at events: guards of the system, then those of the user. Made anew for every run."""
         system = self.system
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
-            own = [event.number(t[0], q, e[: system.model.nv]) for event in events]
-            return {"gaps": [*system.gaps(t[0], q, e, u), *own]}
+            numbers = [event.number(t[0], q, system.layout.velocity(e)) for event in events]
+            return {"values": [*system.guards(t[0], q, e, u), *numbers]}
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
-        count = 3 * sum(type(element).gaps is not Element.gaps for element in system.elements) + len(events)
-        return Program("watched", None if events else self.identity, sizes, {"gaps": (count,)}, compute)
+        count = system.layout.nm + sum(gap_counts(system)) + len(events)
+        return Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+
+    @cached_property
+    def constrained(self) -> Program:
+        """Mass matrix, acceleration without held rows, and all rows, for deciding which of them hold."""
+        system, n, count = self.system, self.system.model.nv, self.system.row_count
+
+        def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+            applied = system.applied(t[0], q, e, u)
+            v = system.layout.velocity(e)
+            rows = system.constraint_rows(t[0], q, v, system.layout.states(e))
+            return {
+                "M": algorithms.mass_matrix(system.model, q),
+                "a": algorithms.forward_dynamics(system.model, q, v, applied.forces, applied.wrenches),
+                "force_scale": system.force_scale(q, v, applied),
+                **rows._asdict(),
+            }
+
+        sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
+        shapes: dict[str, tuple[int, ...]] = {"M": (n, n), "a": (n,), "force_scale": (), "J": (count, n)}
+        shapes |= dict.fromkeys(("coordinate", "bias", "surface"), (count,))
+        return Program("constrained", self.identity, sizes, shapes, compute, lanes=1)
 
     @cached_property
     def closing(self) -> Program:
-        """Residuals and rows of the equations on the configuration."""
-        system, count = self.system, self.system.closing_count
+        """Coordinates and rows of the constraints that always hold."""
+        system, count = self.system, self.system.permanent_count
+        z = np.zeros(system.layout.nz)
 
         def compute(q: Any, v: Any) -> dict[str, Any]:
-            made = system.closing(q, v)
-            return {"residual": made.residual, "J": made.J}
+            rows = system.constraint_rows(0.0, q, v, z)
+            return {"residual": rows.coordinate[:count], "J": rows.J[:count]}
 
         sizes, shapes = (
             {"q": system.model.nq, "v": system.model.nv},
@@ -108,16 +155,24 @@ class Programs:
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
             return {
-                "tau": system.torque(t[0], q, e[: system.model.nv], u),
+                "tau": system.torque(t[0], q, system.layout.velocity(e), u),
                 "energies": list(system.energies(t[0], q, e, u)),
-                "multipliers": system.multipliers(t[0], q, e, u) if system.held else [],
+                "multipliers": system.multipliers(t[0], q, e, u) if system.row_count else [],
             }
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         shapes = {"tau": (system.model.nv,), "energies": (3,)}
-        if system.held:
-            shapes["multipliers"] = (system.held_count,)
+        if system.row_count:
+            shapes["multipliers"] = (system.row_count,)
         return Program("observed", self.identity, sizes, shapes, compute)
+
+
+def gap_counts(system: System) -> tuple[int, ...]:
+    """Number of gaps of each element."""
+    model, layout = system.model, system.layout
+    q, v, tau = algorithms.neutral(model), np.zeros(model.nv), np.zeros(model.nv)
+    seen = system.situations(0.0, q, v, np.zeros(layout.nz), tau)
+    return tuple(len(element.gaps(s)) for element, s in zip(system.elements, seen, strict=True))
 
 
 def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: str) -> Programs:
@@ -125,25 +180,21 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    plain = all(element.plain for element in elements)
+    identity = content(model, elements, driven)
     if drive.called and integrator not in HELD:
-        text = _identity(model, elements, True) if plain else None
-        called = CalledSystem(model, elements, None, driven=True, called=True, function=drive.function, identity=text)
-        return Programs(called, integrator, text)
+        called = CalledSystem(
+            model, elements, None, driven=True, called=True, function=drive.function, identity=identity
+        )
+        return Programs(called, integrator, identity)
     law = None if drive.called or drive.sampled else drive.function
-    if not plain:  # what a function inside an element computes may have changed since the last run
-        return Programs(System(model, elements, law, driven), integrator, None)
-    made = _kept(model, elements, law, driven, integrator)
-    if law is not None:
-        made.system = replace(made.system, law=law)  # what is not compiled yet is traced from the law as it is now
-    return made
+
+    def prepare() -> Programs:
+        return Programs(System(model, elements, law, driven), integrator, identity if law is None else None)
+
+    recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
+    if recent.identity is None:
+        recent.renew(elements, law)
+    return recent
 
 
-@lru_cache(maxsize=64)
-def _kept(model: Model, elements: tuple[Element, ...], law: Any, driven: bool, integrator: str) -> Programs:
-    identity = _identity(model, elements, driven) if law is None else None
-    return Programs(System(model, elements, law, driven), integrator, identity)
-
-
-def _identity(model: Model, elements: tuple[Element, ...], driven: bool) -> str:
-    return f"{model.fingerprint} {elements!r} {driven}"
+_recent = Recent(64)

@@ -9,8 +9,6 @@ import numpy as np
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..elements.drive import Motor
-from ..elements.limits import HardStop, SoftLimit
 
 SLACK = 1e-9  # relative: a joint that starts on its limit is within it
 
@@ -25,17 +23,18 @@ def beyond_limits(
         for field in ("lower", "upper", "velocity_limit", "effort_limit")
     )
     for element in elements:  # these act, each in its own way
-        if isinstance(element, (HardStop, SoftLimit)):
-            where = model.joint(element.joint).q
+        joint = getattr(element, "joint", None)
+        if joint is not None and "range" in element.enforces:
+            where = model.joint(joint).q
             lower[where], upper[where] = -np.inf, np.inf
-        elif isinstance(element, Motor):
-            effort[model.joint(element.joint).v] = np.inf
-    found = (
+        if joint is not None and "effort" in element.enforces:
+            effort[model.joint(joint).v] = np.inf
+    lines = (
         _line("range", model.coordinate_names, t, q, lower, upper, "it acts with elements.HardStop or SoftLimit"),
         _line("speed", model.freedom_names, t, v, -speed, speed, "nothing holds the joint to it"),
         _line("effort", model.freedom_names, t, tau, -effort, effort, "elements.Motor limits what a motor gives"),
     )
-    return [line for line in found if line]
+    return [line for line in lines if line]
 
 
 def _line(

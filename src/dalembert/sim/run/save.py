@@ -18,8 +18,8 @@ def save(run: Run, path: str | os.PathLike[str]) -> None:
 
 def load_run(path: str | os.PathLike[str]) -> Run:
     """A run that was saved by `Run.save`."""
-    table, notes = read_table(path)
+    table = read_table(path)
     try:
-        return from_table(table, notes)
-    except (KeyError, TypeError, ValueError) as error:
+        return from_table(table.columns, table.notes)
+    except (KeyError, TypeError, ValueError, AttributeError, IndexError, RecursionError) as error:
         raise DalembertError(f"load_run: {os.fspath(path)!r} is not a run saved by dalembert ({error})") from None

@@ -15,19 +15,21 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..elements.limits import HardStop
+from ..elements.friction import with_friction
 from ..failure import SimulationError
 from ..system.laws import Checked, Drive, drive
 from .advice import why_and_what
 from .compiled import ADAPTIVE, HELD, Programs, programs
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
-from .events import Event, Watch
-from .initial import closed_start
+from .events import Event
+from .initial import closed_start, first_state
+from .instants import Instants
 from .ledger import Ledger
 from .limits import beyond_limits
 from .progress import Progress
 from .record import Recorder
 from .run import Run
+from .watch import Crossing, UndefinedEvent
 
 PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
 
@@ -46,6 +48,7 @@ def simulate(
     elements: Sequence[Element] = (),
     events: Sequence[Event] = (),
     progress: bool | None = None,
+    friction: str = "dry",
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
@@ -57,33 +60,45 @@ def simulate(
     elif is_foreign(torque):
         (torque,) = on_host("simulate", torque)
     _check_settings(duration, step, rtol, atol, record)
-    made, watched = _each("elements", elements, Element, "force elements"), _each("events", events, Event, "Events")
-    for element in made:
+    force_elements = _each("elements", elements, Element, "force elements")
+    watched = _each("events", events, Event, "Events")
+    model, force_elements, said = with_friction("simulate", model, force_elements, friction)
+    for element in force_elements:
         model = element.prepared(model)
-    given = drive(model, torque, float(duration))
-    compiled = programs(model, made, given, integrator)
-    if given.called and integrator not in HELD and isinstance(given.function, Checked):
-        given.function.check_repeatable(q, v)
-    z = [element.start(model, q, v) for element in made]
-    e = np.concatenate([v, *z, np.zeros(len(compiled.system.entries))])
-    even, said = _even_step(integrator, step, float(duration), record)
+    torques = drive(model, torque, float(duration))
+    compiled = programs(model, force_elements, torques, integrator)
+    if torques.called and integrator not in HELD and isinstance(torques.function, Checked):
+        torques.function.check_repeatable(q, v)
+    _check_rigid(compiled)
+    even, stepped = _even_step(integrator, step, float(duration), record)
     settings = {"integrator": integrator, "step": even, "rtol": rtol, "atol": atol, "duration": float(duration)}
-    run = _Simulation(compiled, given, settings, record, watched, progress)
-    start, moved = closed_start(compiled, State(0.0, normalize(model, q), e))
-    run.log += [*said, *moved]
+    run = _Simulation(compiled, torques, settings, record, watched, progress)
+    start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
+    start, moved = closed_start(compiled, start)
+    run.log += [*said, *stepped, *moved]
     return run.run(start)
 
 
-def _each(name: str, given: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
+def _check_rigid(compiled: Programs) -> None:
+    """Refuse constraints that give way."""
+    for constraint, _ in compiled.system.constraints:
+        if constraint.compliance:
+            raise DalembertError(
+                f"simulate: constraint {constraint.name!r} has a compliance, which only time-stepping takes: use a "
+                "spring element"
+            )
+
+
+def _each(name: str, items: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
     """A sequence of elements or events as a tuple."""
     try:
-        made = tuple(given)
+        checked = tuple(items)
     except TypeError:
-        raise DalembertError(f"simulate: {name} is one {type(given).__name__}: write {name}=[…]") from None
-    for each in made:
+        raise DalembertError(f"simulate: {name} is one {type(items).__name__}: write {name}=[…]") from None
+    for each in checked:
         if not isinstance(each, kind):
             raise DalembertError(f"simulate: {name}: expected {what}, got {type(each).__name__}")
-    return made
+    return checked
 
 
 def _even_step(
@@ -106,24 +121,26 @@ class _Simulation:
     def __init__(
         self,
         compiled: Programs,
-        given: Drive,
+        torques: Drive,
         settings: dict[str, Any],
         record: float | None,
         events: tuple[Event, ...],
         progress: bool | None,
     ) -> None:
-        self.compiled, self.drive, self.settings, self.record = compiled, given, settings, record
+        self.compiled, self.drive, self.settings, self.record = compiled, torques, settings, record
+        self.layout = compiled.system.layout
+        self.held = torques.called and compiled.integrator in HELD
         elements = compiled.system.elements
-        sudden = bool(events) or given.timed or any(isinstance(e, HardStop) or not e.plain for e in elements)
+        functions = any(callable(x) for element in elements for x in vars(element).values())
+        sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
         most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
         self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
-        self.watch = Watch(compiled, self.engine, events)
-        self.log, self.steps = list(given.log), 0
-        self.held = given.called and compiled.integrator in HELD
+        self.instants = Instants(compiled, self.engine, events, self._driven)
+        self.log, self.steps = list(torques.log), 0
         if self.held:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
         self.progress = Progress(settings["duration"], progress)
-        self.ended, self.state = False, State(0.0, np.zeros(0), np.zeros(0))
+        self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
 
     def run(self, state: State) -> Run:
@@ -135,9 +152,11 @@ class _Simulation:
             for end, u in self._legs():
                 if self.drive.sampled:
                     recorder.driven(u)
-                while self.state.t < end and not self.ended:
+                if not self.held:
+                    self.state = self.instants.enter(self.state, u)
+                while self.state.t < end and not self.instants.ended:
                     self.state = self._block(self.state, float(end), u, recorder)
-                if self.ended:
+                if self.instants.ended:
                     break
         except Trouble as trouble:
             if trouble.chunk is not None:
@@ -146,6 +165,8 @@ class _Simulation:
             error.run = self._result(recorder)
             raise error from None
         except SimulationError as error:
+            if isinstance(error, UndefinedEvent) and error.chunk is not None:
+                recorder.take(error.chunk, recorder.last_u)
             error.run = self._result(recorder)
             raise
         except KeyboardInterrupt:
@@ -161,10 +182,10 @@ class _Simulation:
             yield from self.drive.sampled.legs(duration, lambda: self._asked(self.state))
             return
         ends = np.append(self.drive.times[1:], duration)
-        if len(ends) > 1 and isinstance(self.engine, Adaptive) and not self.engine.lands and not self.watch.active:
+        if len(ends) > 1 and isinstance(self.engine, Adaptive) and not self.engine.lands and not self.instants.watching:
             yield duration, np.column_stack([self.drive.values, ends])
             return
-        if len(ends) > 1 and isinstance(self.engine, Fixed) and not self.watch.active and not self.drive.called:
+        if len(ends) > 1 and isinstance(self.engine, Fixed) and not self.instants.watching and not self.drive.called:
             lengths = np.diff(ends, prepend=0.0)
             counts = np.rint(lengths / step).astype(int)
             whole = int(counts.sum()) == steps_between(0.0, duration, step) and self._in_one_block(step)
@@ -187,15 +208,29 @@ class _Simulation:
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
             u = self._asked(state)
             recorder.driven(u)
-        for chunk in self.engine.advance(state, stop, u, nodes, self.watch.active):
-            event = self.watch.first(chunk, u) if self.watch.active else None
-            if event is not None:
-                return self._event(chunk, event, state.t, u, recorder)
+            state = self.instants.enter(state, u)
+        for chunk in self.engine.advance(state, stop, u, nodes, self.instants.watching):
+            crossing = self.instants.first(chunk, u)
+            if crossing is not None:
+                return self._event(chunk, crossing, u, recorder)
             recorder.take(chunk, u)
             state = chunk.end
             self.steps += chunk.steps
             self._check_pace(state)
             self.progress.show(state.t)
+        return state
+
+    def _event(self, chunk: Chunk, crossing: Crossing, u: np.ndarray, recorder: Recorder) -> State:
+        """The state after an event; what lies before it is recorded."""
+        before = crossing.state
+        recorder.take(chunk.cut(crossing.step + 1), u, until=before.t)
+        recorder.node(before, u)
+        self.steps += crossing.step + 1
+        state = self.instants.happen(crossing, u)
+        if self.instants.ended:
+            self.log.append(f"ended by event {self.instants.ended!r} at t = {state.t:.9g} s")
+            if self.record is not None:
+                recorder.final(before, u)
         return state
 
     def _check_pace(self, state: State) -> None:
@@ -209,68 +244,46 @@ class _Simulation:
             raise Trouble(state, why + laws)
         self.mark = self.steps, state.t
 
-    def _event(
-        self, chunk: Chunk, event: tuple[int, int, float], begin: float, u: np.ndarray, recorder: Recorder
-    ) -> State:
-        """The state after an event; what lies before it is recorded."""
-        step, number, after = event
-        before = self.watch.state(chunk, step, after, u)
-        recorder.take(chunk.cut(step + 1), u, until=before.t)
-        recorder.node(before, u)
-        self.steps += step + 1
-        again = before.t - begin <= 1e-12 * max(1.0, abs(begin)) and bool(self.watch.log)
-        state, self.ended = self.watch.happen(number, before, again)
-        if self.ended:
-            self.log.append(f"ended by event {self.watch.log[-1].name!r} at t = {state.t:.9g} s")
-            if self.record is not None:
-                recorder.final(before, u)
-        return state
-
     def _asked(self, state: State) -> np.ndarray:
         n = self.compiled.system.model.nv
         assert self.drive.function is not None
-        return np.concatenate([self.drive.function(state.t, state.q, state.e[:n]), np.zeros(n + 1)])
+        tau = self.drive.function(state.t, state.q, self.layout.velocity(state.e))
+        return np.concatenate([tau, np.zeros(n + 1)])
+
+    def _driven(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """What drives states (k, …): u, or what a function called back says about each."""
+        if not self.drive.called or self.held:
+            return u
+        return np.array([self._asked(State(*row)) for row in zip(t, q, e, strict=True)])
 
     def _result(self, recorder: Recorder) -> Run:
         system = self.compiled.system
         t, q, e, u = recorder.arrays()
-        tau, energies, multipliers = self._observed(t, q, e, u)
-        w = e[:, system.measured :]
+        observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": self._driven(t, q, e, u)}, (len(t),))
         accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
-        for k, entry in enumerate(system.entries):
-            accounts[entry.kind][entry.name] = w[:, k]
-        kinetic, potential, elastic = energies.T
+        for entry, amount in zip(system.entries, self.layout.accounts(e).T, strict=True):
+            accounts[entry.kind][entry.name] = amount
+        kinetic, potential, elastic = observed["energies"].T
         ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
-        n = system.model.nv
-        states = e[:, n : system.measured]
+        v, tau = self.layout.velocity(e), observed["tau"]
         return Run(
             system.model.name,
             system.model.coordinate_names,
             system.model.freedom_names,
             t,
             q,
-            e[:, :n],
+            v,
             tau,
-            states,
+            self.layout.beside_velocity(e),
             ledger,
-            multipliers,
-            tuple(self.watch.log),
-            (*self.log, *beyond_limits(system.model, system.elements, t, q, e[:, :n], tau)),
+            observed.get("multipliers", np.zeros((len(t), 0))),
+            tuple(self.instants.log),
+            (*self.log, *self.instants.remarks, *beyond_limits(system.model, system.elements, t, q, v, tau)),
             self.steps,
             dict(self.settings),
             system.model.coordinate_units,
             system.model.freedom_units,
         )
-
-    def _observed(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, ...]:
-        """Torques, energies and constraint forces at the recorded times."""
-        n = self.compiled.system.model.nv
-        if self.drive.called and not self.held:
-            assert self.drive.function is not None
-            tau = np.array([self.drive.function(x, y, z[:n]) for x, y, z in zip(t, q, e, strict=True)])
-            u = np.concatenate([tau, np.zeros((len(t), n + 1))], axis=1)
-        made = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
-        return made["tau"], made["energies"], made.get("multipliers", np.zeros((len(t), 0)))
 
 
 def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
@@ -54,27 +55,38 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
     """The run of columns and facts."""
     known: dict[str, Any] = json.loads(text)
     t = np.asarray(table["t"], float)
+    if t.ndim != 1:
+        raise ValueError(f"t has shape {t.shape}, expected (n,)")
 
-    def part(kind: str) -> np.ndarray:
-        found = [np.asarray(x, float) for name, x in table.items() if name.startswith(f"{kind}.")]
-        return np.stack(found, axis=1) if found else np.zeros((len(t), 0))
+    def column(name: str) -> np.ndarray:
+        values = np.asarray(table[name], float)
+        if values.shape != t.shape:
+            raise ValueError(f"column {name!r} has shape {values.shape}, expected {t.shape}")
+        return values
+
+    def joined(names: Iterable[str]) -> np.ndarray:
+        return np.stack([np.zeros_like(t), *map(column, names)], axis=1)[:, 1:]
+
+    def starting(kind: str) -> list[str]:
+        return [name for name in table if name.startswith(f"{kind}.")]
 
     def accounts(kind: str) -> dict[str, np.ndarray]:
-        return {name[5:]: np.asarray(x, float) for name, x in table.items() if name.startswith(f"{kind}.")}
+        return {name.removeprefix(f"{kind}."): column(name) for name in starting(kind)}
 
-    kinetic, potential, elastic = (np.asarray(table[f"energy.{name}"], float) for name in ENERGIES)
+    coordinates, freedoms = tuple(known["coordinates"]), tuple(known["freedoms"])
+    kinetic, potential, elastic = (column(f"energy.{name}") for name in ENERGIES)
     ledger = Ledger(kinetic, potential, elastic, accounts("work"), accounts("heat"))
     return Run(
         known["robot"],
-        tuple(known["coordinates"]),
-        tuple(known["freedoms"]),
+        coordinates,
+        freedoms,
         t,
-        part("q"),
-        part("v"),
-        part("tau"),
-        part("state"),
+        joined(f"q.{name}" for name in coordinates),
+        joined(f"v.{name}" for name in freedoms),
+        joined(f"tau.{name}" for name in freedoms),
+        joined(starting("state")),
         ledger,
-        part("force"),
+        joined(starting("force")),
         tuple(Happening(name, t, np.array(q), np.array(v)) for name, t, q, v in known["events"]),
         tuple(known["log"]),
         known["steps"],

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -20,18 +20,41 @@ class CalledSystem(System):
     identity: str | None = None
 
     @cached_property
+    def _compiled(self) -> System:
+        """The same with the torques as numbers."""
+        same = {field.name: getattr(self, field.name) for field in fields(System)}
+        return System(**same | {"law": None, "called": False})
+
+    def _program(self, name: str, sizes: dict[str, int], size: int, compute: Any) -> Program:
+        identity = None if self.identity is None else f"{self.identity} {self.holding}"
+        sizes = sizes | {"q": self.model.nq, "e": self.ne, "u": self.nu}
+        return Program(name, identity, sizes, {name: (size,)}, compute, lanes=1)
+
+    @cached_property
     def _rates(self) -> Program:
-        twin = System(self.model, self.elements, None, driven=True, ledger=self.ledger)
-
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
-            return {"rates": twin.rates(t[0], q, e, u)}
+            return {"rates": self._compiled.rates(t[0], q, e, u)}
 
-        sizes = {"t": 1, "q": self.model.nq, "e": self.ne, "u": self.nu}
-        return Program("rates", self.identity, sizes, {"rates": (self.ne,)}, compute, lanes=1)
+        return self._program("rates", {"t": 1}, self.ne, compute)
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ė (ne,) of numbers."""
+        return self._rates({"t": np.array([float(t)]), "q": q, "e": e, "u": self._asked(t, q, e)})["rates"][0]
+
+    @cached_property
+    def _kicked(self) -> Program:
+        def compute(t: Any, h: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+            return {"kicked": np.concatenate(self._compiled.kicked(t[0], h[0], q, e, u))}
+
+        return self._program("kicked", {"t": 1, "h": 1}, self.model.nv + self.ne, compute)
+
+    def kicked(self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Displacement and e after a step of symplectic Euler, of numbers."""
+        inputs = {"t": np.array([float(t)]), "h": np.array([float(h)]), "q": q, "e": e, "u": self._asked(t, q, e)}
+        after = self._kicked(inputs)["kicked"][0]
+        return after[: self.model.nv], after[self.model.nv :]
+
+    def _asked(self, t: Any, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+        """The torques now, as numbers that drive the system."""
         assert self.function is not None
-        tau = self.function(t, q, e[: self.model.nv])
-        given = np.concatenate([tau, np.zeros(self.model.nv + 1)])
-        return self._rates({"t": np.array([float(t)]), "q": q, "e": e, "u": given})["rates"][0]
+        return np.concatenate([self.function(t, q, self.layout.velocity(e)), np.zeros(self.model.nv + 1)])

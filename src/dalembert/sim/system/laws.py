@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from textwrap import shorten
 from typing import Any
 
 import numpy as np
@@ -159,7 +158,7 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
     except SimulationError:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
-        why = shorten(str(error), 120, placeholder=" …") or type(error).__name__
+        why = " ".join(str(error).split()) or type(error).__name__
         log = (f"torque: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
         return Drive(np.zeros(1), np.zeros((1, 2 * model.nv + 1)), Checked(model, name, law), True, timed=True, log=log)
     try:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,13 +12,19 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms.center_of_mass import first_moment
 from dalembert.algorithms.passive import spring_energy
-from dalembert.math import tanh
+from dalembert.math import abs as absolute
+from dalembert.math import maximum, tanh
 from dalembert.model import Joint, Model
 
 from ..elements.base import Action, Element, Situation
-from .holding import Rows, active_forces, closing_rows, held_rows, joined
+from .constraints import Constraint, Rows, joined
+from .impulses import impulsive_step
+from .layout import Layout
+from .multipliers import HeldRows, held_rows
 
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
+
+NO_FORCE = 1e-12  # relative to the forces at work: what counts as none
 
 
 class Entry(NamedTuple):
@@ -36,11 +42,30 @@ class Energies(NamedTuple):
     elastic: Any
 
 
+class Owned(NamedTuple):
+    """A constraint and the number of the element that owns it; None: the model."""
+
+    constraint: Constraint
+    element: int | None
+
+
+class Applied(NamedTuple):
+    """Everything that acts on a state: actions of elements, forces (nv,), wrenches by body, and constraint rows.
+
+    forces: commanded ones, those of elements at joints, and those of rows that slide. rows: all of them, or None.
+    """
+
+    tau: np.ndarray
+    actions: list[Action]
+    forces: np.ndarray
+    wrenches: dict[int, np.ndarray]
+    rows: HeldRows | None
+
+
 @dataclass(frozen=True, eq=False)
 class System:
-    """ẋ = f(t, x) with x = (q, e): the configuration q on its manifold, and e = [v, z, w].
+    """ẋ = f(t, x) with x = (q, e): the configuration q on its manifold, and e as laid out by `layout`.
 
-    z are the states of the elements, w the accounts of the ledger (nw,): what each entry has given or taken [J].
     Numbers u that come from outside drive it: tau = u[:nv] + u[nv:2nv] (t − u[2nv]); or else a law tau(t, q, v).
     """
 
@@ -50,6 +75,8 @@ class System:
     driven: bool = False  # whether forces come as numbers u
     ledger: bool = True  # whether the accounts are kept
     called: bool = False  # whether the law is Python code that cannot be traced
+    holding: bool = True  # whether constraints that come and go can hold; if not, all their rows are taken as open
+    impulsive: bool = False  # whether steps meet them by impulses: they need no modes then
 
     @property
     def nu(self) -> int:
@@ -57,34 +84,82 @@ class System:
         return 2 * self.model.nv + 1 if self.driven else 0
 
     @cached_property
-    def nz(self) -> int:
-        """States of the elements."""
-        return sum(element.size(self.model) for element in self.elements)
-
-    @cached_property
-    def ne(self) -> int:
-        """Length of e = [v, z, w]."""
-        return self.model.nv + self.nz + len(self.entries)
+    def layout(self) -> Layout:
+        """Where things lie in e."""
+        sizes = tuple(element.size(self.model) for element in self.elements)
+        modes = 0 if self.impulsive else self.row_count - self.permanent_count
+        return Layout(self.model.nv, sizes, modes, len(self.entries))
 
     @property
-    def measured(self) -> int:
-        """Length of [v, z]: the part of e whose error counts."""
-        return self.model.nv + self.nz
+    def ne(self) -> int:
+        """Length of e."""
+        return self.layout.ne
 
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The accounts of the ledger."""
         if not self.ledger:
             return ()
-        found = []
+        entries = []
         if self.driven or self.law:
-            found += [Entry("work", f"actuator {name}") for name in self.model.freedom_names]
+            entries += [Entry("work", f"actuator {name}") for name in self.model.freedom_names]
         for field in ("damping", "friction"):
             names = [b.joint.name for b in self.model.bodies if np.any(getattr(b.joint, field) != 0.0)]
-            found += [Entry("heat", f"{field} {name}") for name in names]
+            entries += [Entry("heat", f"{field} {name}") for name in names]
         for element, label in zip(self.elements, labels(self.elements), strict=True):
-            found += [Entry("work", label)] * element.gives + [Entry("heat", label)] * element.loses
-        return tuple(found)
+            entries += [Entry("work", label)] * element.gives + [Entry("heat", label)] * element.loses
+        return tuple(entries)
+
+    # constraints
+
+    @cached_property
+    def constraints(self) -> tuple[Owned, ...]:
+        """All of them: those that always hold (closed loops first), then those that come and go."""
+        owned = [Owned(c, k) for k, element in enumerate(self.elements) for c in element.constraints(self.model)]
+        count = algorithms.constraint_count(self.model)
+        if count:
+            owned.insert(0, Owned(Constraint("loops", count, _closure_rows), None))
+        return tuple(sorted(owned, key=lambda each: each.constraint.admissible.switches))
+
+    @cached_property
+    def row_owners(self) -> tuple[Owned, ...]:
+        """The constraint of each row (nr,)."""
+        return tuple(each for each in self.constraints for _ in range(each.constraint.count))
+
+    @property
+    def row_count(self) -> int:
+        """Constraint forces that could act."""
+        return len(self.row_owners)
+
+    @cached_property
+    def permanent_count(self) -> int:
+        """Rows that always hold: they come first."""
+        return sum(not each.constraint.admissible.switches for each in self.row_owners)
+
+    def constraint_rows(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Rows:
+        """All rows of a state."""
+        seen = self.situations(t, q, v, z, np.zeros(self.model.nv))
+        alone = Situation(self.model, t, q, v, np.zeros(0), np.zeros(self.model.nv))
+        return joined([c.rows(alone if k is None else seen[k]) for c, k in self.constraints], self.model.nv)
+
+    def held_rows(self, t: Any, q: np.ndarray, e: np.ndarray) -> HeldRows | None:
+        """What the rows ask for, with the modes of e; None if there are none."""
+        count = self.permanent_count if self.impulsive else self.row_count
+        if not count:
+            return None
+        layout = self.layout
+        v = layout.velocity(e)
+        sets = [each.constraint.admissible for each in self.row_owners[:count]]
+        modes = [0.0] * self.permanent_count + list(layout.modes(e))
+        return held_rows(self.constraint_rows(t, q, v, layout.states(e)).first(count), sets, modes, v)
+
+    def solved_rows(self, rows: HeldRows | None) -> HeldRows | None:
+        """The rows whose forces must be solved for; None if there are none."""
+        if rows is None or self.holding:
+            return rows
+        return rows.first(self.permanent_count) if self.permanent_count else None
+
+    # forces and motion
 
     def torque(self, t: Any, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The commanded generalised force (nv,)."""
@@ -93,142 +168,170 @@ class System:
             return u[:n] + u[n : 2 * n] * (t - u[2 * n])
         return np.zeros(n) if self.law is None else np.asarray(self.law(t, q, v))
 
-    def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """ė (ne,) = [a, ż, powers]; the rate of q is v = e[:nv]."""
-        v, z = self.split(e)
+    def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
+        """All that acts, apart from the forces that are solved for."""
+        layout = self.layout
+        v = layout.velocity(e)
         tau = self.torque(t, q, v, u)
-        actions = self.actions(t, q, v, z, tau)
-        rows = self.rows(q, v, z)
-        a, _ = self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions), rows)
-        return np.concatenate([a, *(action.rate for action in actions), self.powers(q, v, tau, actions)])
-
-    def split(self, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """v and z of e."""
-        return e[: self.model.nv], e[self.model.nv : self.measured]
-
-    @property
-    def held(self) -> bool:
-        """Whether there are constraint forces: of equations on q, or of elements that hold joints."""
-        return bool(self.closing_count) or any(type(e).held is not Element.held for e in self.elements)
-
-    @property
-    def closing_count(self) -> int:
-        """Number of equations on the configuration: of closed loops, then of elements."""
-        return algorithms.constraint_count(self.model) + sum(element.count for element in self.elements)
-
-    def closing(self, q: np.ndarray, v: np.ndarray) -> algorithms.Constraints:
-        """Those equations."""
-        parts = [algorithms.constraints(self.model, q, v)] if self.model.closures else []
-        parts += [element.closing(self.model, q, v) for element in self.elements if element.count]
-        return algorithms.Constraints(*(np.concatenate(x) for x in zip(*parts, strict=True)))
-
-    @property
-    def held_count(self) -> int:
-        """Number of constraint forces that could act."""
-        return self.closing_count + sum(type(e).held is not Element.held for e in self.elements)
-
-    def rows(self, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Rows | None:
-        """Conditions on the acceleration, active or not: equations on the configuration, then joints held."""
-        if not self.held:
-            return None
-        found = [closing_rows(self.closing(q, v), v)] if self.closing_count else []
-        seen = self.situations(0.0, q, v, z, np.zeros(self.model.nv))  # whether a joint is held, z alone decides
-        held = [row for element, s in zip(self.elements, seen, strict=True) for row in element.held(s)]
-        return joined([*found, held_rows(self.model.nv, held)])
-
-    def accelerations(
-        self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, wrenches: dict[int, np.ndarray], rows: Rows | None
-    ) -> tuple[np.ndarray, np.ndarray]:
-        """a (nv,) under all forces, and those of the rows (nr,), zero where one is not active."""
-        a = algorithms.forward_dynamics(self.model, q, v, tau, wrenches)
-        if rows is None:
-            return a, np.zeros(0)
-        change, forces = active_forces(self.model, q, rows, rows.goal - rows.J @ a)
-        return a + change, forces
-
-    def multipliers(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """Forces of closed loops, then those on what elements hold (nr,) [N, N·m]."""
-        v, z = self.split(e)
-        tau = self.torque(t, q, v, u)
-        actions = self.actions(t, q, v, z, tau)
-        rows = self.rows(q, v, z)
-        return self.accelerations(q, v, self.forces(tau, actions), self.wrenches(actions), rows)[1]
-
-    def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(q, e) moved onto closed loops by the shortest way in the metric of the inertia: one Newton step each."""
-        v, z = self.split(e)
-        there = self.rows(q, v, z) if self.closing_count else None
-        if there is None:
-            return q, e
-        q = algorithms.integrate(self.model, q, active_forces(self.model, q, there, -there.residual)[0])
-        change, _ = active_forces(self.model, q, there, -(there.J @ v))
-        return q, np.concatenate([v + change, e[len(v) :]])
-
-    def gaps(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
-        """Numbers of the elements that become negative when something happens."""
-        v, z = self.split(e)
-        seen = self.situations(t, q, v, z, self.torque(t, q, v, u))
-        held = [element.held(s) for element, s in zip(self.elements, seen, strict=True)]
-        pushes = iter(self.multipliers(t, q, e, u)[self.closing_count :]) if any(held) else iter(())
-        found: list[Any] = []
-        for element, s, rows in zip(self.elements, seen, held, strict=True):
-            found += element.gaps(s, [direction * next(pushes) for _, _, direction in rows])
-        return found
-
-    def residual(
-        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, tau: np.ndarray, wrenches: dict[int, np.ndarray]
-    ) -> np.ndarray:
-        """The generalised force (nv,) that is missing for the acceleration a."""
-        return algorithms.rnea(self.model, q, v, a, wrenches) - tau
-
-    def situations(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray) -> list[Situation]:
-        """What each element sees."""
-        ends = np.cumsum([element.size(self.model) for element in self.elements])
-        parts = np.split(z, ends[:-1]) if len(ends) else []
-        return [Situation(self.model, t, q, v, part, tau) for part in parts]
-
-    def actions(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray) -> list[Action]:
-        """What each element does."""
-        seen = self.situations(t, q, v, z, tau)
-        return [element.act(s) for element, s in zip(self.elements, seen, strict=True)]
-
-    def forces(self, tau: np.ndarray, actions: Sequence[Action]) -> np.ndarray:
-        """Commanded forces and those of elements at joints (nv,)."""
-        total = np.array(tau, object if any(a.tau for a in actions) else None)
+        seen = self.situations(t, q, v, layout.states(e), tau)
+        actions = [element.act(s) for element, s in zip(self.elements, seen, strict=True)]
+        forces = np.array(tau, object if any(a.tau for a in actions) else None)
+        wrenches: dict[int, np.ndarray] = {}
         for action in actions:
             for index, force in action.tau.items():
                 where = self.model.bodies[index].v
-                total[where] = total[where] + force
-        return total
-
-    def wrenches(self, actions: Sequence[Action]) -> dict[int, np.ndarray]:
-        """Body index → sum of the wrenches of elements."""
-        total: dict[int, np.ndarray] = {}
-        for action in actions:
+                forces[where] = forces[where] + force
             for index, wrench in action.wrenches.items():
-                total[index] = total[index] + wrench if index in total else wrench
-        return total
+                wrenches[index] = wrenches[index] + wrench if index in wrenches else wrench
+        rows = self.held_rows(t, q, e)
+        if rows is not None and layout.nm:
+            forces = forces + rows.J.T @ rows.sliding
+        return Applied(tau, actions, forces, wrenches, rows)
 
-    def powers(self, q: np.ndarray, v: np.ndarray, tau: np.ndarray, actions: Sequence[Action]) -> np.ndarray:
-        """The rate [W] of each account (nw,)."""
+    def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """ė (ne,); the rate of q is the velocity in e."""
+        applied = self.applied(t, q, e, u)
+        a, forces = self.accelerations(q, e, applied)
+        still = np.zeros(self.layout.nm)
+        return self.layout.packed(
+            a, self.state_rates(applied), still, self.powers(q, self.layout.velocity(e), applied, forces)
+        )
+
+    def state_rates(self, applied: Applied) -> np.ndarray:
+        """ż (nz,)."""
+        return np.concatenate([np.zeros(0), *(action.rate for action in applied.actions)])
+
+    def accelerations(self, q: np.ndarray, e: np.ndarray, applied: Applied) -> tuple[np.ndarray, np.ndarray]:
+        """a (nv,) under all forces, and those of all rows (nr,)."""
+        v, rows = self.layout.velocity(e), self.solved_rows(applied.rows)
+        sliding = np.zeros(0) if applied.rows is None else applied.rows.sliding
+        if rows is None:
+            return algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches), sliding
+        force = applied.forces - algorithms.bias(self.model, q, v, applied.wrenches)
+        a, forces = rows.solver(self.model, q).accelerated(force, rows.goal)
+        return a, sliding + np.concatenate([forces, np.zeros(len(sliding) - len(forces))])
+
+    def kicked(self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Displacement (nv,) and e, its accounts left as they are, after a step h of symplectic Euler with constraints.
+
+        v1 = v + M⁻¹ (h f + Jᵀ p) with J v1 = −h J̇ v, so that it fits the rows at the end; the displacement is h v1, and
+        what φ + h J v1 + ½ h² J̇ v leaves open goes back by the shortest way in the metric of the inertia. One solver
+        serves both. Positions fit to third order in h, velocities to second, and neither drifts.
+        """
+        if self.impulsive and any(c.admissible.switches or c.compliance for c, _ in self.constraints):
+            return impulsive_step(self, t, h, q, e, u)
+        layout, applied = self.layout, self.applied(t, q, e, u)
+        v, rows = layout.velocity(e), self.solved_rows(applied.rows)
+        z1 = layout.states(e) + h * self.state_rates(applied)
+        if rows is None:
+            v1 = v + h * algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches)
+            return h * v1, layout.replaced(e, v1, z1)
+        solver = rows.solver(self.model, q)
+        impulse = h * (applied.forces - algorithms.bias(self.model, q, v, applied.wrenches))
+        change, _ = solver.accelerated(impulse, -h * rows.bias - rows.rate)
+        back = solver.response(solver.forces(0.5 * h * h * rows.bias - rows.deviation))
+        return h * (v + change) + back, layout.replaced(e, v + change, z1)
+
+    def multipliers(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Forces of all rows (nr,) [N, N·m]."""
+        return self.accelerations(q, e, self.applied(t, q, e, u))[1]
+
+    def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(q, e) moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia."""
+        if not self.permanent_count:
+            return q, e
+        layout = self.layout
+        rows = self.solved_rows(self.held_rows(0.0, q, e))
+        assert rows is not None
+        solver = rows.solver(self.model, q)
+        back = solver.response(solver.forces(-rows.deviation))
+        change = solver.response(solver.forces(-rows.rate))
+        return algorithms.integrate(self.model, q, back), layout.replaced(e, layout.velocity(e) + change)
+
+    def guards(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
+        """Numbers that are positive until something happens: of rows that come and go, then of the elements' gaps."""
+        layout = self.layout
+        v, z = layout.velocity(e), layout.states(e)
+        values: list[Any] = []
+        if layout.nm:
+            applied = self.applied(t, q, e, u)
+            assert applied.rows is not None
+            forces = self.accelerations(q, e, applied)[1]
+            slack = NO_FORCE * self.force_scale(q, v, applied)
+            modes = layout.modes(e)
+            coordinates = self.constraint_rows(t, q, v, z).coordinate
+            for k in range(self.permanent_count, self.row_count):
+                admissible, mode = self.row_owners[k].constraint.admissible, modes[k - self.permanent_count]
+                values.append(admissible.guard(mode, coordinates[k], applied.rows.rate[k], forces[k], slack))
+        seen = self.situations(t, q, v, z, self.torque(t, q, v, u))
+        for element, s in zip(self.elements, seen, strict=True):
+            values += element.gaps(s)
+        return values
+
+    def force_scale(self, q: np.ndarray, v: np.ndarray, applied: Applied) -> Any:
+        """The largest generalised force at work."""
+        bias = algorithms.rnea(self.model, q, v, np.zeros(len(v)), applied.wrenches)
+        return reduce(maximum, [absolute(x) for x in (*bias, *applied.forces)])
+
+    def residual(
+        self, q: np.ndarray, v: np.ndarray, a: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
+    ) -> np.ndarray:
+        """The generalised force (nv,) that is missing for the acceleration a."""
+        return algorithms.rnea(self.model, q, v, a, wrenches) - forces
+
+    def situations(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray) -> list[Situation]:
+        """What each element sees."""
+        return [Situation(self.model, t, q, v, part, tau) for part in self.layout.by_element(z)]
+
+    # energy
+
+    def powers(self, q: np.ndarray, v: np.ndarray, applied: Applied, forces: np.ndarray | None = None) -> np.ndarray:
+        """The rate [W] of each account (nw,); forces (nr,) of the rows, if they are known."""
         if not self.ledger:
             return np.zeros(0)
-        found: list[Any] = list(tau * v) if self.driven or self.law else []
+        rates: list[Any] = list(applied.tau * v) if self.driven or self.law else []
         for field, law in (("damping", _damping), ("friction", _friction)):
             joints = [b for b in self.model.bodies if np.any(getattr(b.joint, field) != 0.0)]
-            found += [law(b.joint, v[b.v]) @ v[b.v] for b in joints]
-        for element, action in zip(self.elements, actions, strict=True):
-            found += [action.given] * element.gives + [action.lost] * element.loses
-        return np.array(found, np.result_type(q, v, *(type(x) for x in found)) if found else float)
+            rates += [law(b.joint, v[b.v]) @ v[b.v] for b in joints]
+        for k, (element, action) in enumerate(zip(self.elements, applied.actions, strict=True)):
+            given, lost = self._row_powers(k, applied.rows, forces)
+            rates += [action.given + given] * element.gives + [action.lost + lost] * element.loses
+        return np.array(rates, np.result_type(q, v, *(type(x) for x in rates)) if rates else float)
+
+    def _row_powers(self, element: int, rows: HeldRows | None, forces: np.ndarray | None) -> tuple[Any, Any]:
+        """Power [W] that the rows of an element put in (surfaces that move by themselves) and turn into heat."""
+        given: Any = 0.0
+        lost: Any = 0.0
+        for k, owner in enumerate(self.row_owners):
+            if owner.element == element and rows is not None:
+                lost = lost - rows.sliding[k] * rows.rate[k]
+                given = given + (rows.sliding[k] if forces is None else forces[k]) * rows.surface[k]
+        return given, lost
+
+    def surface_work(self, rows: HeldRows, impulses: np.ndarray) -> np.ndarray:
+        """Work [J] for each account (nw,) of impulses along rows on surfaces that move by themselves."""
+        work: dict[Entry, Any] = {}
+        for k in range(len(impulses)):
+            owner = self.row_owners[k].element
+            if owner is not None and self.elements[owner].gives:
+                entry = Entry("work", labels(self.elements)[owner])
+                work[entry] = work.get(entry, 0.0) + impulses[k] * rows.surface[k]
+        return np.array([work.get(entry, 0.0) for entry in self.entries])
 
     def energies(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Energies:
         """What is stored where."""
-        v, z = self.split(e)
+        v, z = self.layout.velocity(e), self.layout.states(e)
         _, h = first_moment(self.model, q)
         elastic = spring_energy(self.model, q)
         for element, s in zip(self.elements, self.situations(t, q, v, z, self.torque(t, q, v, u)), strict=True):
             elastic = elastic + element.energy(s)
         return Energies(algorithms.kinetic_energy(self.model, q, v), -(self.model.gravity @ h), elastic)
+
+
+def _closure_rows(s: Situation) -> Rows:
+    """Those of the model's closed loops."""
+    residual, J, bias = algorithms.constraints(s.model, s.q, s.v)
+    return Rows(residual, J, bias, np.zeros(len(residual)))
 
 
 def _damping(joint: Joint, v: np.ndarray) -> np.ndarray:
@@ -243,8 +346,8 @@ def labels(elements: Sequence[Element]) -> list[str]:
     """Names of elements for the ledger, numbered where two are alike."""
     plain = [element.label() for element in elements]
     seen: dict[str, int] = {}
-    found = []
+    numbered = []
     for name in plain:
         seen[name] = seen.get(name, 0) + 1
-        found.append(name if plain.count(name) == 1 else f"{name} #{seen[name]}")
-    return found
+        numbered.append(name if plain.count(name) == 1 else f"{name} #{seen[name]}")
+    return numbered

@@ -37,9 +37,10 @@ class Adaptive:
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
         carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "row": np.zeros(1)}
         carried["clock"] = np.array(clock, float)
+        attempts = self.programs.at(state.e).attempts
         while clock.t < stop:
             given = {"limits": limits, "stop": ends, "u": rows.ravel()}
-            made = self.programs.attempts(carried | given, passes=passes)
+            made = attempts(carried | given, passes=passes)
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = adaptive.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(tries=0.0))
@@ -65,7 +66,9 @@ class Adaptive:
         clock, stop = np.array(adaptive.Clock(state.t, h, fresh=1.0), float), np.array([state.t + h])
         limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
         inputs = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
-        made = self.programs.attempts(inputs | {"limits": limits, "stop": stop, "u": u}, passes=2)  # slope, step
+        made = self.programs.at(state.e).attempts(
+            inputs | {"limits": limits, "stop": stop, "u": u}, passes=2
+        )  # slope, step
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 

@@ -25,14 +25,15 @@ class Fixed:
         stride = 1 if every else stride
         h, number = (stop - state.t) / count, 0
         t0, q, e = state
-        called = self.programs.system.called
+        programs = self.programs.at(state.e)
+        called = programs.system.called
         thin = stride > 64 and not called  # few nodes: leave the steps between them in registers
         while number < count:
             passes = min(stride if thin or called else max(LONGEST_CHUNK // stride, 1) * stride, count - number)
             inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": np.array([t0, h]), "u": u}
             if u.ndim == 2:
                 inputs["u"] = u[number : number + passes].reshape(1, -1)
-            made = self.programs.steps(not thin, u.ndim == 2)(inputs, passes=passes)
+            made = programs.steps(not thin, u.ndim == 2)(inputs, passes=passes)
             kept = np.arange(stride, passes + 1, stride)  # the steps of this chunk that end at a node
             if not len(kept) or kept[-1] != passes:
                 kept = np.append(kept, passes)
@@ -47,7 +48,7 @@ class Fixed:
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": u}
-        made = self.programs.steps(False, False)(inputs)
+        made = self.programs.at(state.e).steps(False, False)(inputs)
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 
 

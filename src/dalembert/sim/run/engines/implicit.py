@@ -7,6 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...integrators import implicit
+from ...system.system import System
 from ..compiled import Programs
 from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble, finite, strides
 
@@ -17,14 +18,14 @@ class Implicit:
     lands, adaptive = True, False
 
     def __init__(self, programs: Programs, step: float) -> None:
-        self.programs, self.system, self.step = programs, programs.system, step
+        self.programs, self.step = programs, step
 
-    def guess(self, state: State, h: float) -> np.ndarray:
+    @staticmethod
+    def guess(system: System, state: State, h: float) -> np.ndarray:
         """Where Newton's iteration begins: at the same velocity."""
-        x = np.zeros(implicit.unknowns(self.system))
-        x[: self.system.measured] = state.e[: self.system.measured]
-        x[: self.system.model.nv] *= h
-        return x
+        layout = system.layout
+        impulses = np.zeros(implicit.unknowns(system) - layout.measured_size)
+        return np.concatenate([h * layout.velocity(state.e), layout.states(state.e), impulses])
 
     def advance(
         self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
@@ -33,14 +34,15 @@ class Implicit:
         stride = 1 if every else stride
         h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
         passes = WATCHED_CHUNK if every else LONGEST_CHUNK
-        clock = implicit.Clock()
-        carried = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": np.array(clock)}
+        clock, programs = implicit.Clock(), self.programs.at(state.e)
+        guess = self.guess(programs.system, state, h)
+        carried = {"q": state.q, "e": state.e, "x": guess, "clock": np.array(clock)}
         begin, first = state, 0.0
         while first < count:
             before = clock.steps
             goal = min(first + stride, count) if thin else count
             given = {"timing": np.array([state.t, h, goal]), "u": u}
-            made = self.programs.newton(not thin)(carried | given, passes=passes)
+            made = programs.newton(not thin)(carried | given, passes=passes)
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = implicit.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(passes=0.0))
@@ -63,6 +65,8 @@ class Implicit:
 
     def once(self, state: State, h: float, u: np.ndarray) -> State:
         clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
-        inputs = {"q": state.q, "e": state.e, "x": self.guess(state, h), "clock": clock, "timing": timing, "u": u}
-        made = self.programs.newton(False)(inputs, passes=implicit.ITERATIONS)
+        programs = self.programs.at(state.e)
+        guess = self.guess(programs.system, state, h)
+        inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": u}
+        made = programs.newton(False)(inputs, passes=implicit.ITERATIONS)
         return State(state.t + h, made["q_next"][0], made["e_next"][0])

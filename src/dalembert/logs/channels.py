@@ -1,0 +1,256 @@
+"""Which columns of a table are the positions, velocities, accelerations and efforts of a robot's joints."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+from dalembert.tables import Table
+
+from .units import Heading, Unit, expected, headings, unit
+
+# what files call a channel, beside a joint's name
+SPOKEN = {
+    "q": ("position", "pos", "q"),
+    "v": ("velocity", "vel", "qd", "dq", "v"),
+    "a": ("acceleration", "acc", "qdd", "ddq", "a"),
+    "tau": ("effort", "torque", "tau"),
+}
+# matrices (n, k), and the words before the numbers of columns such as q1, q2, …
+WHOLE = {
+    "q": ["q", "positions", "position", "pos", "qpos", "joint_positions", "joint_position", "actual_q"],
+    "v": ["v", "dq", "qd", "velocities", "velocity", "vel", "qvel", "joint_velocities", "joint_velocity", "actual_qd"],
+    "a": ["a", "ddq", "qdd", "accelerations", "acceleration", "acc", "qacc", "joint_accelerations"],
+    "tau": ["tau", "torques", "torque", "efforts", "effort", "joint_torques", "joint_efforts", "joint_torque"],
+}
+ORDER = ("names", "joint_names", "joints", "name", "joint_name")  # texts that name the columns of matrices
+WORDS = {"q": "positions", "v": "velocities", "a": "accelerations", "tau": "efforts"}
+
+
+def spellings(kind: str, joint: str) -> list[str]:
+    """How a joint's channel may be called, our own way first."""
+    plain = [joint] if kind == "q" else []
+    before = [f"{word}{mark}{joint}" for word in SPOKEN[kind] for mark in "._"]
+    after = [f"{joint}{mark}{word}" for word in SPOKEN[kind] for mark in "._"]
+    return [f"{kind}.{joint}", *plain, *before, *after]
+
+
+def names_of(robot: Robot, kind: str) -> tuple[str, ...]:
+    return robot.model.coordinate_names if kind == "q" else robot.model.freedom_names
+
+
+@dataclass(frozen=True)
+class Sources:
+    """The columns of a table as candidates for channels.
+
+    path: for messages. choice: columns named by the user ("t", "q.elbow" → column); units: likewise ("t", "q" → unit).
+    """
+
+    path: str
+    table: Table
+    choice: Mapping[str, str]
+    units: Mapping[str, Unit]
+    headings: list[Heading]
+
+    def find(self, words: Sequence[str], own: str = "") -> Heading | None:
+        """The column that one of these words names; several that do so equally well are an error.
+
+        own: the word that wins over the others. Then the whole name counts more than one with a unit in brackets, that
+        more than one with a unit behind it; capitals count unless nothing else matches.
+        """
+        lowered = {word.lower() for word in words}
+        free = [h for h in self.headings if h.column not in self.choice.values()]
+        ranked = [[h for h in free if h.name == own]]
+        ranked += [[h for h in free if h.level == level and h.name in words] for level in range(3)]
+        ranked += [[h for h in free if h.level == level and h.name.lower() in lowered] for level in range(3)]
+        best = next((candidates for candidates in ranked if candidates), [])
+        columns = list(dict.fromkeys(h.column for h in best))
+        if len(columns) > 1:
+            raise DalembertError(
+                f"{self.path}: columns {columns[0]!r} and {columns[1]!r} could both be {words[0]!r}: rename one, or "
+                f"say which: columns={{{words[0]!r}: {columns[0]!r}}}"
+            )
+        return best[0] if best else None
+
+    def chosen(self, key: str) -> Heading | None:
+        """The column that the user chose for a channel."""
+        column = self.choice.get(key)
+        return None if column is None else max((h for h in self.headings if h.column == column), key=lambda h: h.level)
+
+    def numbers(self, column: str, rows: int) -> np.ndarray:
+        """The numbers (n,) or (n, k) of a column, which must have as many rows as there are times."""
+        values = self.table.columns[column]
+        if values.dtype.kind in "US":
+            row, cell = next((row, cell) for row, cell in enumerate(values.ravel().tolist(), 1) if not _is_number(cell))
+            raise DalembertError(f"{self.path}: row {row} has {cell!r} for {column}, expected a number")
+        if values.dtype.kind in "mM":
+            raise DalembertError(f"{self.path}: column {column!r} holds times, expected numbers")
+        if len(values) != rows:
+            raise DalembertError(f"{self.path}: column {column!r} has {len(values)} rows, the times have {rows}")
+        return np.asarray(values, float)
+
+    def scale(self, heading: Heading, kind: str, coordinate: str) -> float:
+        """What turns a column's numbers into SI units."""
+        wanted = expected(kind, coordinate)
+        if heading.problem:
+            raise DalembertError(
+                f"{self.path}: unit {heading.problem!r} of column {heading.column!r} is not known; expected {wanted}"
+            )
+        stated = heading.unit or self.units.get(kind)
+        if stated is None:
+            return 1.0
+        if stated.si != wanted:
+            if stated is not heading.unit:  # one unit for all joints: that of angles leaves slides alone
+                return 1.0
+            raise DalembertError(
+                f"{self.path}: column {heading.column!r} is in {stated.text}, expected {wanted} or alike"
+            )
+        return stated.size
+
+
+def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sources:
+    """The candidates of a table, with what the user chose."""
+    for key, column in (choice or {}).items():
+        if column not in table.columns:
+            raise DalembertError(f"{path}: columns[{key!r}]: there is no column {column!r}; {_some(table)}")
+    known = {}
+    for kind, text in (units or {}).items():
+        parsed = unit(text)
+        coordinates = ("rad",) if kind == "t" else ("rad", "m")
+        if kind not in ("t", *SPOKEN) or parsed is None or parsed.si not in [expected(kind, c) for c in coordinates]:
+            raise DalembertError(f"units[{kind!r}] is {text!r}: expected t, q, v, a or tau, in ms, deg, N·m or alike")
+        known[kind] = parsed
+    return Sources(path, table, choice or {}, known, headings(table.columns, table.units))
+
+
+def channel(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.ndarray | None, list[str]]:
+    """Numbers (n, k) of one kind in SI units, in the robot's order, and notes; None if the table has none of them.
+
+    By the names of the joints, else as a matrix, else as numbered columns in the robot's order.
+    """
+    names = names_of(robot, kind)
+    if not names:
+        return np.zeros((rows, 0)), []
+    by_name = {
+        name: source.chosen(f"{kind}.{name}") or source.find(spellings(kind, name), f"{kind}.{name}") for name in names
+    }
+    missing = [name for name, heading in by_name.items() if heading is None]
+    if len(missing) < len(names):
+        if missing:
+            raise _missing(source, kind, missing)
+        return _stack(source, robot, kind, [h for h in by_name.values() if h is not None], rows), []
+    heading = source.chosen(kind) or source.find(WHOLE[kind])
+    if heading is not None:
+        return _matrix(source, robot, kind, heading, rows)
+    numbered = _numbered(source, kind, len(names))
+    if numbered is None:
+        return None, []
+    note = f"{WORDS[kind]} {numbered[0].column} … {numbered[-1].column} are taken in the robot's order"
+    return _stack(source, robot, kind, numbered, rows), [f"{note}: {_list(names)}"] if len(names) > 1 else []
+
+
+def required(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.ndarray, list[str]]:
+    """As `channel`, of what a table must have."""
+    values, notes = channel(source, robot, kind, rows)
+    if values is None:
+        raise _missing(source, kind, list(names_of(robot, kind)))
+    return values, notes
+
+
+def _stack(source: Sources, robot: Robot, kind: str, columns: list[Heading], rows: int) -> np.ndarray:
+    names, units = names_of(robot, kind), _coordinates(robot, kind)
+    for k, heading in enumerate(columns):
+        if heading.column in [other.column for other in columns[:k]]:
+            raise DalembertError(f"{source.path}: column {heading.column!r} would serve {names[k]} and another joint")
+    stacked = []
+    for heading, coordinate in zip(columns, units, strict=True):
+        values = source.numbers(heading.column, rows)
+        if values.ndim == 2 and values.shape[1] == 1:
+            values = values[:, 0]
+        if values.ndim != 1:
+            raise DalembertError(
+                f"{source.path}: column {heading.column!r} has shape {values.shape}, expected ({rows},)"
+            )
+        stacked.append(values * source.scale(heading, kind, coordinate))
+    return np.stack(stacked, axis=1)
+
+
+def _matrix(source: Sources, robot: Robot, kind: str, heading: Heading, rows: int) -> tuple[np.ndarray, list[str]]:
+    names, units = names_of(robot, kind), _coordinates(robot, kind)
+    values = source.numbers(heading.column, rows)
+    values = values[:, None] if values.ndim == 1 else values
+    if values.shape[1] != len(names):
+        raise DalembertError(
+            f"{source.path}: {heading.column!r} has shape {values.shape}, expected ({rows}, {len(names)}) for "
+            f"{_list(names)}"
+        )
+    order, notes = _order(source, names)
+    if order is None:
+        order = list(range(len(names)))
+        if len(names) > 1:
+            notes = [f"the columns of {heading.column!r} are taken in the robot's order: {_list(names)}"]
+    factors = [source.scale(heading, kind, coordinate) for coordinate in units]
+    return values[:, order] * factors, notes
+
+
+def _order(source: Sources, names: Sequence[str]) -> tuple[list[int] | None, list[str]]:
+    """Where each of the robot's names stands in the file's list of names; None if there is no such list."""
+    listed = next((source.table.columns[key] for key in ORDER if key in source.table.columns), None)
+    if listed is None or listed.dtype.kind not in "US" or listed.size != len(names):
+        return None, []
+    written = [str(name) for name in np.ravel(listed.astype(str))]
+    if sorted(written) != sorted(names):
+        raise DalembertError(f"{source.path}: the file's joints are {_list(written)}, the robot's {_list(names)}")
+    return [written.index(name) for name in names], []
+
+
+def _numbered(source: Sources, kind: str, count: int) -> list[Heading] | None:
+    """Columns q1 … qn, q_0 … q_n-1, q[0] … and the like."""
+    pattern = re.compile(
+        rf"({'|'.join((*WHOLE[kind], 'joint') if kind == 'q' else WHOLE[kind])})[_.\s\[(-]?(\d+)[\])]?"
+    )
+    groups: dict[tuple[str, int], dict[int, Heading]] = {}
+    for heading in source.headings:
+        if match := pattern.fullmatch(heading.name.lower()):
+            groups.setdefault((match[1], heading.level), {})[int(match[2])] = heading
+    complete = []
+    for group in groups.values():
+        for first in (0, 1):
+            if sorted(group) == list(range(first, first + count)):
+                complete.append([group[k] for k in sorted(group)])
+    if len(complete) > 1:
+        listed = " and ".join(f"{columns[0].column} …" for columns in complete)
+        raise DalembertError(f"{source.path}: columns {listed} could both be the {WORDS[kind]}: rename one kind")
+    return complete[0] if complete else None
+
+
+def _coordinates(robot: Robot, kind: str) -> tuple[str, ...]:
+    return robot.model.coordinate_units if kind == "q" else robot.model.freedom_units
+
+
+def _missing(source: Sources, kind: str, missing: list[str]) -> DalembertError:
+    return DalembertError(
+        f"{source.path}: no column for {kind} of {_list(missing)}; expected {f'{kind}.{missing[0]}'!r}; "
+        f"{_some(source.table)}"
+    )
+
+
+def _some(table: Table) -> str:
+    return f"the columns are {_list(list(table.columns), 12)}"
+
+
+def _list(names: Sequence[str], most: int = 8) -> str:
+    return ", ".join(names[:most]) + (f", … ({len(names)} in all)" if len(names) > most else "")
+
+
+def _is_number(cell: object) -> bool:
+    try:
+        float(str(cell))
+    except ValueError:
+        return False
+    return True

@@ -1,0 +1,39 @@
+"""Mathematics that works alike on floats, NumPy arrays and traced scalars.
+
+A function written with these (and + - * /) computes on numbers and can be traced and compiled unchanged.
+"""
+
+from .elementary import (
+    abs,
+    acos,
+    asin,
+    atan,
+    atan2,
+    clip,
+    cos,
+    exp,
+    floor,
+    log,
+    logical_and,
+    logical_not,
+    logical_or,
+    maximum,
+    minimum,
+    pi,
+    product,
+    sign,
+    sin,
+    sqrt,
+    tan,
+    tanh,
+    where,
+)
+from .items import map, scan
+from .repeat import repeat
+from .tables import interp, interp2, lookup
+
+__all__ = [
+    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "interp", "interp2", "log",
+    "logical_and", "logical_not", "logical_or", "lookup", "map", "maximum", "minimum", "pi", "product",
+    "repeat", "scan", "sign", "sin", "sqrt", "tan", "tanh", "where",
+]  # fmt: skip

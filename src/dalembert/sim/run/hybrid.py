@@ -1,0 +1,207 @@
+"""Instants: what happens at one time, when motions jump and constraints begin or cease to hold.
+
+One instant, whatever brought it about (a guard that fired, a torque that jumped, the start of the run):
+
+1. Impacts. Rows at an end of their range that still move into it take impulses, in rounds. A round has one
+   complementarity problem over all rows that approach their ends, so that what is symmetric stays so, and all rows
+   without restitution, which pass impulses on at once. Rows that another impact drives into their end are hit in the
+   next round: a row of touching balls hands the impulse on from one to the next (Newton's cradle).
+2. Modes. All rows at an end and at rest, and all friction rows at rest, share one complementarity problem of the
+   accelerations: it tells which stops push and which are left, what sticks and what begins to slide.
+3. What holds is put exactly where it is held, so that rounding errors do not add up.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import integrate
+
+from ..system.constraints import IDLE
+from ..system.multipliers import STABILIZED
+from ..system.system import NO_FORCE, labels
+from .compiled import Programs
+from .complementarity import bounded_forces, independent
+from .engines import State
+
+TOUCHING = 1e-12  # [of a coordinate, relative to 1 + its size]: nearer to the end of its range a row touches it
+SLOW = 1e-10  # [relative to 1 + the largest speed]: a slower row is at rest
+ROUNDS = 200  # of impacts at one instant, after which they are taken as inelastic
+
+
+class Assembly(NamedTuple):
+    """Of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
+
+    force_scale: the largest force at work; response M⁻¹ Jᵀ (nv, nr); A = J M⁻¹ Jᵀ (nr, nr).
+    """
+
+    M: np.ndarray
+    a: np.ndarray
+    J: np.ndarray
+    coordinate: np.ndarray
+    bias: np.ndarray
+    surface: np.ndarray
+    force_scale: np.ndarray
+    response: np.ndarray
+    A: np.ndarray
+
+    def rate(self, v: np.ndarray) -> np.ndarray:
+        """φ̇ (nr,)."""
+        return self.J @ v - self.surface
+
+
+class Outcome(NamedTuple):
+    """An instant's state after it, the rows (nr,) that were hit, and whether impacts had to be ended by force."""
+
+    state: State
+    hit: np.ndarray
+    endless: bool
+
+
+class Hybrid:
+    """Decides impacts and modes for the rows of a system."""
+
+    def __init__(self, programs: Programs) -> None:
+        self.programs, system = programs, programs.system
+        self.layout, self.permanent = system.layout, system.permanent_count
+        owners = [owner.constraint for owner in system.row_owners]
+        self.sets = [owner.admissible for owner in owners]
+        self.lower, self.upper = (np.array([getattr(s, side) for s in self.sets]) for side in ("lower", "upper"))
+        self.static = np.array([s.static for s in self.sets])
+        self.ranged = np.isfinite(self.lower) | np.isfinite(self.upper)
+        self.switches = np.array([s.switches for s in self.sets], bool)
+        self.restitution = np.array([owner.impact.restitution for owner in owners])
+        self.rest_speed = np.array([owner.impact.rest_speed for owner in owners])
+        self._last_hit = np.full(len(owners), -np.inf)  # [s]
+        self._heat = self._heat_accounts()
+
+    def _heat_accounts(self) -> list[int | None]:
+        """The number of the account that takes the heat of each row's impacts."""
+        system, names = self.programs.system, labels(self.programs.system.elements)
+        accounts = {(entry.kind, entry.name): k for k, entry in enumerate(system.entries)}
+        owners = [owner.element for owner in system.row_owners]
+        return [None if k is None else accounts.get(("heat", names[k])) for k in owners]
+
+    def instant(self, state: State, u: np.ndarray, fired: np.ndarray) -> Outcome:
+        """What follows from a state in which the guards of some rows that come and go (nm,) have fired."""
+        fired = np.concatenate([np.zeros(self.permanent, bool), fired])
+        modes = np.concatenate([np.zeros(self.permanent), self.layout.modes(state.e)])
+        held = np.array([bool(s.active(m)) for s, m in zip(self.sets, modes, strict=True)], bool)
+        assembly = self._assembled(state, u)
+        near = TOUCHING * (1.0 + np.abs(assembly.coordinate))
+        meets = (fired | held) & self.ranged & self.switches
+        to_lower, to_upper = assembly.coordinate - self.lower, self.upper - assembly.coordinate
+        at_lower = (to_lower <= near) | (meets & (to_lower <= to_upper))
+        at_upper = (to_upper <= near) | (meets & (to_upper < to_lower))
+        state, hit, endless = self._impacts(state, assembly, at_lower, at_upper)
+        v = self.layout.velocity(state.e)
+        rate = assembly.rate(v)
+        slid = fired & ~self.ranged & ~held  # friction whose speed has reached zero
+        still = (np.abs(rate) <= SLOW * (1.0 + np.abs(v).max())) | (slid & ~hit.any())
+        candidates = ~self.switches | (still & (~self.ranged | at_lower | at_upper))
+        modes = np.where(self.ranged, 0.0, np.where(candidates, IDLE, np.sign(rate)))
+        state = self._with_modes(state, modes)
+        held, forces = self._held(self._assembled(state, u), v, candidates, at_lower, at_upper, held & fired)
+        for k in np.flatnonzero(candidates):
+            modes[k] = self.sets[k].mode(bool(held[k]), float(forces[k]), bool(at_upper[k] and not at_lower[k]))
+        state = self._placed(self._with_modes(state, modes), assembly, held, hit, at_lower)
+        return Outcome(state, hit, endless)
+
+    def _with_modes(self, state: State, modes: np.ndarray) -> State:
+        return state._replace(e=self.layout.replaced(state.e, modes=modes[self.permanent :]))
+
+    def _assembled(self, state: State, u: np.ndarray) -> Assembly:
+        inputs = {"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u}
+        parts = {name: x[0] for name, x in self.programs.constrained(inputs).items()}
+        response = np.linalg.solve(parts["M"], parts["J"].T)
+        A = parts["J"] @ response
+        return Assembly(**parts, response=response, A=0.5 * (A + A.T))
+
+    def _impacts(
+        self, state: State, assembly: Assembly, at_lower: np.ndarray, at_upper: np.ndarray
+    ) -> tuple[State, np.ndarray, bool]:
+        """Impulses until nothing moves beyond the end of its range."""
+        v, accounts = self.layout.velocity(state.e).copy(), self.layout.accounts(state.e).copy()
+        hit = np.zeros(len(self.sets), bool)
+        touching = self.switches & (at_lower | at_upper)
+        again = state.t - self._last_hit <= 16.0 * np.finfo(float).eps * max(1.0, abs(state.t))
+        for number in range(ROUNDS + 1):
+            rate = assembly.rate(v)
+            into = np.maximum(np.where(at_lower, -rate, 0.0), np.where(at_upper, rate, 0.0))
+            approaching = touching & (into > SLOW * (1.0 + np.abs(v).max()))
+            if not approaching.any():
+                break
+            soft = (into <= self.rest_speed) | (self.restitution == 0.0) | again | (number == ROUNDS)
+            rows = ~self.switches | approaching | (touching & ((self.restitution == 0.0) | (number == ROUNDS)))
+            bounce = np.where(approaching & ~soft, self.restitution, 0.0)
+            impulses = np.zeros(len(rate))
+            R = np.flatnonzero(rows)
+            impulses[R], _ = bounded_forces(
+                assembly.A[np.ix_(R, R)],
+                ((1.0 + bounce) * rate)[R],
+                np.where(at_upper | ~self.switches, -np.inf, 0.0)[R],
+                np.where(at_lower | ~self.switches, np.inf, 0.0)[R],
+                (np.abs(assembly.J) @ np.abs(v) + np.abs(assembly.surface))[R],
+            )
+            v = v + assembly.response @ impulses
+            lost = -0.5 * impulses * (rate + assembly.rate(v))
+            for k in np.flatnonzero(impulses != 0.0):
+                if (account := self._heat[k]) is not None:
+                    accounts[account] += lost[k]
+            hit |= self.switches & (impulses != 0.0)
+        self._last_hit[hit] = state.t
+        return state._replace(e=self.layout.replaced(state.e, v, accounts=accounts)), hit, number >= ROUNDS
+
+    def _held(
+        self,
+        assembly: Assembly,
+        v: np.ndarray,
+        candidates: np.ndarray,
+        at_lower: np.ndarray,
+        at_upper: np.ndarray,
+        leaving: np.ndarray,
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """Which rows hold (nr,), and their forces (nr,)."""
+        forces, held = np.zeros(len(candidates)), np.zeros(len(candidates), bool)
+        C = np.flatnonzero(candidates)
+        if not len(C):
+            return held, forces
+        wanted = assembly.bias + np.where(
+            self.switches, 0.0, 2.0 * STABILIZED * assembly.rate(v) + STABILIZED**2 * assembly.coordinate
+        )
+        scale = np.abs(assembly.response).sum(axis=0) * assembly.force_scale + np.abs(wanted)
+        low, high = -self.static, self.static
+        low, high = np.where(at_upper | ~self.switches, -np.inf, low), np.where(at_lower | ~self.switches, np.inf, high)
+        A = assembly.A[np.ix_(C, C)]
+        forces[C], held[C] = bounded_forces(A, (assembly.J @ assembly.a + wanted)[C], low[C], high[C], scale[C])
+        motion = assembly.A @ forces + assembly.J @ assembly.a + wanted
+        idle = candidates & ~held & ~leaving & (np.abs(motion) <= NO_FORCE * scale)
+        idle &= np.where(self.ranged, forces == 0.0, np.abs(forces) < self.static)
+        for k in np.flatnonzero(idle):  # nothing pulls: it holds without a force, unless other rows hold it already
+            held[k] = independent(A, held[C], int(np.searchsorted(C, k)))
+        return held, forces
+
+    def _placed(
+        self, state: State, assembly: Assembly, held: np.ndarray, hit: np.ndarray, at_lower: np.ndarray
+    ) -> State:
+        """The state with rows that hold exactly at rest, and those at an end exactly there."""
+        end = np.where(at_lower, self.lower, self.upper)
+        with np.errstate(invalid="ignore"):
+            off = np.where(self.ranged & (held | hit), assembly.coordinate - end, 0.0)
+        q, v = state.q, self.layout.velocity(state.e)
+        P = np.flatnonzero(held | hit)
+        if np.any(off[P] != 0.0):
+            q = integrate(self.programs.system.model, q, -_correction(assembly, P, off[P]))
+        H = np.flatnonzero(held)
+        rate = assembly.rate(v)[H]
+        if np.any(rate != 0.0):
+            v = v - _correction(assembly, H, rate)
+        return State(state.t, q, self.layout.replaced(state.e, v))
+
+
+def _correction(assembly: Assembly, rows: np.ndarray, amount: np.ndarray) -> np.ndarray:
+    """The smallest change (nv,), in the metric of the inertia, that moves some rows by an amount."""
+    weights = np.linalg.lstsq(assembly.A[np.ix_(rows, rows)], amount, rcond=1e-12)[0]
+    return assembly.response[:, rows] @ weights

@@ -1,0 +1,138 @@
+"""The state machine of a run: smooth motion between instants, and what happens at each of them.
+
+`enter` begins a stretch with what drives it, `first` looks for the next instant on a chunk of steps, `happen` lets it
+happen. All guards that fire at one time are one instant, however many they are; each is told of once.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..elements.base import Situation
+from ..failure import SimulationError
+from .compiled import Programs
+from .engines import Chunk, Engine, State
+from .events import Event, Happening
+from .hybrid import Hybrid
+from .watch import Crossing, Torques, Watch
+
+MOST_AT_ONCE = 100  # instants at one time, after which the run could not go on
+
+
+class Instants:
+    """What happens in a run. log: events that took place; remarks: for the log; ended: by which event, or ""."""
+
+    def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques) -> None:
+        self.programs, self.system, self.layout = programs, programs.system, programs.system.layout
+        self.watch, self._torques = Watch(programs, engine, events, torques), torques
+        self.hybrid = Hybrid(programs) if self.layout.nm else None
+        self.log: list[Happening] = []
+        self.remarks: list[str] = []
+        self.ended = ""
+        self._started = False
+        self._at, self._times = -np.inf, 0  # time of the last instant [s], and how many there were at it
+
+    @property
+    def watching(self) -> bool:
+        """Whether there is anything to look for."""
+        return bool(self.watch.count)
+
+    def enter(self, state: State, u: np.ndarray) -> State:
+        """The state from which a stretch driven by u begins, with stops left and friction overcome as u asks."""
+        if not self.watching:
+            return state
+        numbers = self.watch.at(state, u)
+        if not self._started:
+            self._started = True
+            self.watch.start(numbers, state.e)
+            return self._settled(state, u, np.zeros(self.watch.count, bool), numbers, initial=True)
+        released = self.watch.released(numbers)
+        if not released.any():
+            return state
+        fired = np.concatenate([released, np.zeros(self.watch.count - self.watch.rows, bool)])
+        return self._settled(state, u, fired, numbers)
+
+    def first(self, chunk: Chunk, u: np.ndarray) -> Crossing | None:
+        """The next instant on a chunk of steps, if there is one."""
+        return self.watch.first(chunk, u) if self.watching else None
+
+    def happen(self, crossing: Crossing, u: np.ndarray) -> State:
+        """The state just after an instant."""
+        return self._settled(crossing.state, u, crossing.fired, crossing.before)
+
+    def _settled(
+        self, state: State, u: np.ndarray, fired: np.ndarray, before: np.ndarray, initial: bool = False
+    ) -> State:
+        """Let happen all that does at one time. before (ng,): numbers where the step to it began."""
+        self._count(state)
+        rows, earlier = self.watch.rows, state
+        state = self._users(fired, state, earlier)
+        if self.hybrid is not None:
+            modes = self.layout.modes(state.e).copy()
+            outcome = self.hybrid.instant(state, self._driving(state, u), fired[:rows])
+            state = outcome.state
+            self._tell(earlier, modes, state, outcome.hit[self.system.permanent_count :], initial)
+            if outcome.endless:
+                self.remarks.append(f"impacts at t = {state.t:.9g} s had no end, and were taken as inelastic")
+        numbers = self.watch.at(state, u)
+        jumped = self.watch.jumped(numbers, before) & ~fired
+        if jumped.any():
+            state = self._users(jumped, state, earlier)
+            numbers = self.watch.at(state, u)
+        self.watch.rearm(numbers, state.e)
+        return state
+
+    def _driving(self, state: State, u: np.ndarray) -> np.ndarray:
+        driven = self._torques(np.array([state.t]), state.q[None], state.e[None], u)
+        return driven if driven.ndim == 1 else driven[0]
+
+    def _count(self, state: State) -> None:
+        """Raise if instants follow each other without end."""
+        self._times = self._times + 1 if state.t == self._at else 1
+        self._at = state.t
+        if self._times > MOST_AT_ONCE:
+            names = ", ".join(sorted({happening.name for happening in self.log[-MOST_AT_ONCE:]})) or "friction"
+            raise SimulationError(
+                f"simulate: stopped at t = {state.t:.9g} s: events follow each other without end ({names}): "
+                "constraints may contradict each other there"
+            )
+
+    def _users(self, fired: np.ndarray, state: State, before: State) -> State:
+        """Gaps of elements and the user's events that fire: they are told of, and elements change their states."""
+        gaps = self.watch.gaps
+        for k in np.flatnonzero(fired[self.watch.rows :]):
+            if k < len(gaps):
+                state = self._jumped(*gaps[k], state)
+                self._note(self.system.elements[gaps[k][0]].label(), before, "gap")
+                continue
+            event = self.watch.events[k - len(gaps)]
+            self._note(event.name, before, "event")
+            if event.terminal and not self.ended:
+                self.ended = event.name
+        return state
+
+    def _jumped(self, element: int, gap: int, state: State) -> State:
+        """The state after an element's own jump."""
+        v, z = self.layout.velocity(state.e), self.layout.states(state.e)
+        parts = self.layout.by_element(z)
+        s = Situation(self.system.model, state.t, state.q, v, parts[element], np.zeros(len(v)))
+        parts[element] = np.asarray(self.system.elements[element].jumped(gap, s), float)
+        return state._replace(e=self.layout.replaced(state.e, states=np.concatenate(parts)))
+
+    def _tell(self, before: State, modes: np.ndarray, after: State, hit: np.ndarray, initial: bool) -> None:
+        """What rows did at an instant: impacts, and modes that changed."""
+        owners = self.system.row_owners[self.system.permanent_count :]
+        told: set[int] = set()
+        for owner, old, new, struck in zip(owners, modes, self.layout.modes(after.e), hit, strict=True):
+            held, was = (bool(owner.constraint.admissible.active(mode)) for mode in (new, old))
+            if not owner.constraint.reported or id(owner.constraint) in told or not (struck or held != was):
+                continue
+            if initial and not struck:
+                continue
+            ranged = np.isfinite(owner.constraint.admissible.lower) or np.isfinite(owner.constraint.admissible.upper)
+            kind = "impact" if struck else ("rests" if held else "leaves") if ranged else "sticks" if held else "slips"
+            told.add(id(owner.constraint))
+            self._note(owner.constraint.name, before, kind)
+
+    def _note(self, name: str, state: State, kind: str) -> None:
+        self.log.append(Happening(name, float(state.t), state.q.copy(), self.layout.velocity(state.e).copy(), kind))

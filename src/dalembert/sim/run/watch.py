@@ -1,0 +1,197 @@
+"""Looking for events: numbers at the ends of steps, the first step in which one reaches zero, and where in it.
+
+Every number has a guard. The guard of a constraint row is armed once its number was clearly positive, and fires when
+the number reaches zero; that of a row that begins at zero, as a joint that has just left its stop, fires when the
+number is clearly negative. The guard of a user's event, or of an element's gap, fires when the number
+reaches zero or changes its sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..failure import SimulationError
+from .compiled import Programs, gap_counts
+from .engines import Chunk, Engine, State
+from .events import Event
+
+RESOLUTION = 1e-12  # [m, rad, or per s]: what is clearly positive or negative
+ROUNDING = 1e-12  # of the change of an event's number over a step: nearer to zero at an impact, it is zero
+EPS = float(np.finfo(float).eps)
+
+Torques = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # (t, q, e, u) → what drives, (k, nu)
+
+
+class UndefinedEvent(SimulationError):
+    """An event whose number is NaN. chunk: the steps before it that are not recorded yet."""
+
+    def __init__(self, message: str, chunk: Chunk | None) -> None:
+        super().__init__(message)
+        self.chunk = chunk
+
+
+class Crossing(NamedTuple):
+    """The first thing that happens in a chunk: in which step, the state there, and which guards fire (ng,)."""
+
+    step: int
+    state: State
+    fired: np.ndarray
+    before: np.ndarray  # (ng,) numbers where the step began
+
+
+class Watch:
+    """The guards of a run: those of constraint rows, of gaps of elements, of the user's events, in this order."""
+
+    def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques) -> None:
+        self.programs, self.engine, self.events, self._torques = programs, engine, events, torques
+        self.rows = programs.system.layout.nm
+        self.gaps = [(k, j) for k, n in enumerate(gap_counts(programs.system)) for j in range(n)]
+        self.count = self.rows + len(self.gaps) + len(events)
+        self._numbers = programs.watched(events) if self.count else None
+        directions = [-1] * len(self.gaps) + [event.direction for event in events]
+        self._directions = np.array(directions, int)
+        self._armed = np.zeros(self.rows, bool)
+        self._signs = np.zeros(len(directions))
+        self._tolerance = np.zeros(self.rows)
+
+    def values(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The numbers (k, ng) at states (k, …) driven by u."""
+        assert self._numbers is not None
+        driven = self._torques(t, q, e, u)
+        return self._numbers({"t": np.asarray(t)[:, None], "q": q, "e": e, "u": driven}, (len(t),))["values"]
+
+    def at(self, state: State, u: np.ndarray) -> np.ndarray:
+        """The numbers (ng,) at one state; NaN is an error."""
+        numbers = self.values(np.array([state.t]), state.q[None], state.e[None], u)
+        self._refuse_nan(np.array([state.t]), numbers, None)
+        return numbers[0]
+
+    def _refuse_nan(self, t: np.ndarray, numbers: np.ndarray, chunk: Chunk | None) -> None:
+        """Raise if a gap or an event is NaN at times (k,); chunk: the steps to them, kept up to the last good one."""
+        bad = np.isnan(numbers[:, self.rows :])
+        if bad.any():
+            row, k = np.argwhere(bad)[0]
+            error = f"simulate: {self._name(int(k))} is NaN at t = {t[row]:.9g} s: look at its function"
+            raise UndefinedEvent(error, None if chunk is None else chunk.cut(max(int(row) - 1, 0)))
+
+    def _name(self, k: int) -> str:
+        if k < len(self.gaps):
+            element, gap = self.gaps[k]
+            return f"gap {gap} of {self.programs.system.elements[element].label()}"
+        return f"event {self.events[k - len(self.gaps)].name!r}"
+
+    def held(self, e: np.ndarray) -> np.ndarray:
+        """Whether each row that comes and goes is held (nm,)."""
+        system = self.programs.system
+        owners = system.row_owners[system.permanent_count :]
+        modes = system.layout.modes(e)
+        return np.array([bool(o.constraint.admissible.active(m)) for o, m in zip(owners, modes, strict=True)], bool)
+
+    def start(self, numbers: np.ndarray, e: np.ndarray) -> None:
+        """Forget what was: the numbers (ng,) at a state are where the motion begins."""
+        self.rearm(numbers, e)
+        self._signs = np.sign(numbers[self.rows :])
+
+    def rearm(self, numbers: np.ndarray, e: np.ndarray) -> None:
+        """Rows begin anew, with the modes of e."""
+        self._tolerance = np.where(self.held(e), 0.0, RESOLUTION)
+        self._armed = numbers[: self.rows] > self._tolerance
+
+    def jumped(self, numbers: np.ndarray, before: np.ndarray) -> np.ndarray:
+        """Which gaps and events fire by a jump of the state to these numbers (ng,), and remember them.
+
+        before (ng,): the numbers where the step to the jump began.
+        """
+        now, then = numbers[self.rows :], before[self.rows :]
+        signs = np.where(np.abs(now) <= ROUNDING * np.abs(then), 0.0, np.sign(now))
+        fired = _fires(self._signs, signs, self._directions)
+        self._signs = signs
+        return np.concatenate([np.zeros(self.rows, bool), fired])
+
+    def released(self, numbers: np.ndarray) -> np.ndarray:
+        """Which rows that were held are not by these numbers (ng,): their forces have left what is admissible."""
+        return (numbers[: self.rows] < 0.0) & (self._tolerance == 0.0)
+
+    def first(self, chunk: Chunk, u: np.ndarray) -> Crossing | None:
+        """What happens first in a chunk; if nothing does, the guards go on from its end."""
+        numbers = self.values(chunk.t, chunk.q, chunk.e, u)
+        rows, signs = numbers[:, : self.rows], np.sign(numbers[:, self.rows :])
+        signs[0] = self._signs
+        armed = np.logical_or.accumulate(np.vstack([self._armed, rows[1:] > self._tolerance]), axis=0)
+        fires = np.hstack(
+            [_meets(armed[:-1], rows[1:], self._tolerance), _fires(signs[:-1], signs[1:], self._directions)]
+        )
+        if not fires.any():
+            self._refuse_nan(chunk.t, numbers, chunk)
+            self._armed, self._signs = armed[-1], signs[-1]
+            return None
+        step = int(np.argmax(fires.any(axis=1)))
+        self._refuse_nan(chunk.t[: step + 2], numbers[: step + 2], chunk)
+        self._armed, self._signs = armed[step], signs[step]
+        return self._located(chunk, step, np.flatnonzero(fires[step]), numbers[step], u)
+
+    def _located(self, chunk: Chunk, step: int, guards: np.ndarray, before: np.ndarray, u: np.ndarray) -> Crossing:
+        """The first time within a step at which one of some guards fires, and all that fire then."""
+        begin = State(float(chunk.t[step]), chunk.q[step], chunk.e[step])
+        end = State(float(chunk.t[step + 1]), chunk.q[step + 1], chunk.e[step + 1])
+        h = end.t - begin.t
+        within = 4.0 * EPS * max(abs(begin.t), h)
+        if u.ndim == 2:
+            raise AssertionError("legs are taken one by one where something may happen")
+        seen: dict[float, np.ndarray] = {}
+
+        def numbers(after: float) -> np.ndarray:
+            if after not in seen:
+                seen[after] = self.at(end if after == h else self.engine.once(begin, after, u), u)
+            return seen[after]
+
+        times = np.array([self._time(int(k), h, within, float(before[k]), numbers) for k in guards])
+        first = float(times.min())
+        state = end if first == h else self.engine.once(begin, first, u)
+        fired = np.zeros(self.count, bool)
+        fired[guards[times <= first + 2.0 * within]] = True
+        crossed = _fires(self._signs, np.sign(numbers(first)[self.rows :]), self._directions)
+        self._signs = np.sign(numbers(first)[self.rows :])
+        fired[self.rows :] |= crossed
+        self._signs[fired[self.rows :] & ~crossed] = 0.0  # it fires now, a rounding error before its sign changes
+        return Crossing(step, state, fired, before)
+
+    def _time(
+        self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], np.ndarray]
+    ) -> float:
+        """The first time after a step's begin [s] at which a guard fires, by bisection and secants in turn."""
+        low, high, f_low, f_high = 0.0, h, before, float(numbers(h)[guard])
+        for k in range(100):
+            if high - low <= within:
+                break
+            guess = 0.5 * (low + high)
+            if k % 3 and f_low != f_high:
+                secant, margin = low - f_low * (high - low) / (f_high - f_low), 0.01 * (high - low)
+                guess = min(max(secant, low + margin), high - margin) if k % 3 == 1 else secant
+                if not low < guess < high:
+                    guess = 0.5 * (low + high)
+            f = float(numbers(guess)[guard])
+            if self._beyond(guard, f):
+                high, f_high = guess, f
+            else:
+                low, f_low = guess, f
+        return high
+
+    def _beyond(self, guard: int, number: float) -> bool:
+        """Whether a guard fires at a number within the step at hand."""
+        if guard < self.rows:
+            return bool(_meets(self._armed[guard], number, self._tolerance[guard]))
+        k = guard - self.rows
+        return bool(_fires(self._signs[k], np.sign(number), self._directions[k]))
+
+
+def _meets(armed: Any, number: Any, tolerance: Any) -> Any:
+    return (armed & (number <= 0.0)) | (number < -tolerance)
+
+
+def _fires(before: Any, after: Any, direction: Any) -> Any:
+    falls, rises = (before > 0.0) & (after <= 0.0), (before < 0.0) & (after >= 0.0)
+    return (falls & (direction <= 0)) | (rises & (direction >= 0))

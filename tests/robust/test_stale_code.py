@@ -1,0 +1,337 @@
+"""Code that a user edits takes effect: in the same process, in another one, and whatever holds the code."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, fields, replace
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from dalembert import ModelBuilder, Robot, elements
+from dalembert.model import Body
+from dalembert.model.joints import Revolute
+from robust import processes
+
+Action, Element, GravityField = elements.Action, elements.Element, elements.GravityField
+
+FORCES = (2.0, -2.0, 6.0)
+EXPECTED = (1.0, -1.0, 3.0)  # x(1 s) = F t²/2m of 1 kg
+
+
+def puck():
+    builder = ModelBuilder("puck", gravity=(0, 0, 0))
+    builder.add_body("puck", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), mass=1.0)
+    return builder.build()
+
+
+PUCK = puck()
+REST = (np.zeros(1), np.zeros(1))
+
+
+def by_simulate(element) -> float:
+    return PUCK.simulate(*REST, 1.0, elements=[element]).q[-1, 0]
+
+
+def by_rk4(element) -> float:
+    return PUCK.simulate(*REST, 1.0, elements=[element], integrator="rk4", step=0.25).q[-1, 0]
+
+
+def by_called_law(element) -> float:
+    def law(t, q, v):  # cannot be traced
+        return np.array([0.0 * math.floor(float(t))])
+
+    return PUCK.simulate(*REST, 1.0, torque=law, elements=[element], integrator="rk4", step=0.25).q[-1, 0]
+
+
+def by_rollout(element) -> float:
+    return PUCK.rollout(*REST, elements=[element], integrator="rk4", step=0.25, steps=4).q[0]
+
+
+def by_stepper(element) -> float:
+    step = PUCK.stepper(0.25, integrator="rk4", elements=[element])
+    q, v = REST
+    for _ in range(4):
+        q, v = step(q, v)
+    return q[0]
+
+
+WAYS = [by_simulate, by_rk4, by_called_law, by_rollout, by_stepper]
+SOURCE = """
+@dataclass(frozen=True)
+class Push(Element):
+    def act(self, s):
+        return Action(tau={{s.model.joint("x").index: [{force}]}})
+"""
+
+
+def pushing(source: str, **names):
+    """An instance of the class `Push` that the source defines."""
+    scope = {"Element": Element, "Action": Action, "dataclass": dataclass, "__name__": "user", **names}
+    exec(source, scope)
+    return scope["Push"]()
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_an_edited_element(way):
+    """Each edit defines the class anew under the same name, as when a cell of a notebook runs again."""
+    assert [way(pushing(SOURCE.format(force=f))) for f in FORCES] == pytest.approx(EXPECTED)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_a_method_that_is_replaced(way):
+    class Push(Element):
+        pass
+
+    def act(force):
+        return lambda self, s: Action(tau={s.model.joint("x").index: [force]})
+
+    found = []
+    for force in FORCES:
+        Push.act = act(force)
+        found.append(way(Push()))
+    assert found == pytest.approx(EXPECTED)
+
+
+class Held:
+    """Where the force can be held, and how it is changed there."""
+
+    def __init__(self, force: float) -> None:
+        self.force = force
+
+
+def action(s, force):
+    return Action(tau={s.model.joint("x").index: [force]})
+
+
+def helper() -> float:
+    return FORCE
+
+
+FORCE = 2.0
+BOX = {"force": 2.0}
+NAMESPACE = SimpleNamespace(force=2.0)
+HOLDER = Held(2.0)
+
+
+class ByGlobal(Element):
+    def act(self, s):
+        return action(s, FORCE)
+
+
+class ByHelper(Element):
+    def act(self, s):
+        return action(s, helper())
+
+
+class ByDict(Element):
+    def act(self, s):
+        return action(s, BOX["force"])
+
+
+class ByNamespace(Element):
+    def act(self, s):
+        return action(s, NAMESPACE.force)
+
+
+class ByInstance(Element):
+    def act(self, s):
+        return action(s, HOLDER.force)
+
+
+class ByClass(Element):
+    forces = [2.0]
+
+    def act(self, s):
+        return action(s, self.forces[0])
+
+
+class ByBase(ByClass):
+    pass
+
+
+class ByGetattr(Element):
+    force = 2.0
+
+    def act(self, s):
+        return action(s, getattr(self, "for" + "ce"))
+
+
+class ByImport(Element):
+    def act(self, s):
+        from robust import test_stale_code
+
+        return action(s, test_stale_code.FORCE)
+
+
+def set_force(force: float) -> None:
+    global FORCE
+    FORCE = BOX["force"] = NAMESPACE.force = HOLDER.force = ByClass.forces[0] = ByGetattr.force = force
+    from robust import test_stale_code
+
+    test_stale_code.FORCE = force
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "kind", [ByGlobal, ByHelper, ByDict, ByNamespace, ByInstance, ByClass, ByBase, ByGetattr, ByImport]
+)
+def test_what_an_element_refers_to(kind, way):
+    element, found = kind(), []
+    for force in FORCES:
+        set_force(force)
+        found.append(way(element))
+    set_force(2.0)
+    assert found == pytest.approx(EXPECTED)
+
+
+def by_closure(force):
+    class Push(Element):
+        def act(self, s):
+            return action(s, force)
+
+    return Push()
+
+
+def by_default(force):
+    class Push(Element):
+        def act(self, s, amount=force):
+            return action(s, amount)
+
+    return Push()
+
+
+def by_keyword_default(force):
+    class Push(Element):
+        def act(self, s, *, amount=force):
+            return action(s, amount)
+
+    return Push()
+
+
+def by_attribute(force):
+    class Push(Element):
+        def __init__(self) -> None:
+            self.amount = force
+
+        def __repr__(self) -> str:
+            return "Push()"  # says nothing
+
+        def act(self, s):
+            return action(s, self.amount)
+
+    return Push()
+
+
+def by_field(force):
+    @dataclass(frozen=True)
+    class Push(Element):
+        amount: float = force
+
+        def __repr__(self) -> str:
+            return "Push()"
+
+        def act(self, s):
+            return action(s, self.amount)
+
+    return Push()
+
+
+def by_base(force):
+    class Mixin:
+        def amount(self):
+            return force
+
+    class Push(Mixin, Element):
+        def act(self, s):
+            return action(s, self.amount())
+
+    return Push()
+
+
+def by_our_element(force):
+    return GravityField(lambda p: np.array([force, 0.0, 0.0]))
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(
+    "make", [by_closure, by_default, by_keyword_default, by_attribute, by_field, by_base, by_our_element]
+)
+def test_what_an_element_holds(make, way):
+    assert [way(make(force)) for force in FORCES] == pytest.approx(EXPECTED)
+
+
+JOINT = """
+class Bent(Revolute):
+    def pose(self, q):
+        return super().pose({factor} * q)
+
+    def subspace(self, q):
+        return {factor} * super().subspace(q)
+"""
+
+
+def bent(factor: float):
+    """A pendulum on a joint of the user's own that turns `factor` times as far."""
+    scope = {"Revolute": Revolute, "__name__": "user"}
+    exec(JOINT.format(factor=factor), scope)
+    builder = ModelBuilder("bent", gravity=(0, 0, -10))
+    builder.add_body("rod", parent="world", joint="revolute", joint_name="hip", axis=(0, 1, 0), mass=1.0, com=(1, 0, 0))
+    model = builder.model()
+    bodies = []
+    for body in model.bodies:
+        assert isinstance(body, Body)
+        joint = body.joint
+        if joint.kind == "revolute":
+            values = {name: getattr(joint, name) for name in (f.name for f in fields(joint))}
+            body = replace(body, joint=scope["Bent"](**values))
+        bodies.append(body)
+    return Robot(replace(model, bodies=tuple(bodies)))
+
+
+def test_an_edited_joint():
+    """τ = dU/dq = −f · m g l cos(f q), and the same in a simulation and a rollout."""
+    for factor in (1.0, 0.5, 2.0):
+        robot = bent(factor)
+        assert abs(robot.gravity(np.zeros(1))[0]) == pytest.approx(10.0 * factor)
+        slow = robot.rollout(*REST, step=1e-3, steps=10).v[0]
+        assert abs(slow) == pytest.approx(abs(robot.simulate(*REST, 0.01).v[-1, 0]), rel=1e-2)
+        assert abs(robot.simulate(*REST, 0.01).v[-1, 0]) == pytest.approx(0.1 / factor, rel=1e-2)
+
+
+PROCESS = """
+from dataclasses import dataclass
+import numpy as np
+from dalembert import ModelBuilder
+from dalembert import elements
+Action, Element = elements.Action, elements.Element
+b = ModelBuilder("puck", gravity=(0, 0, 0))
+b.add_body("puck", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), mass=1.0)
+r = b.build()
+@dataclass(frozen=True)
+class Push(Element):
+    def act(self, s):
+        return Action(tau={{s.model.joint("x").index: [{force}]}})
+x = np.zeros(1)
+print(r.simulate(x, x, 1.0, elements=[Push()], integrator="rk4", step=0.25).q[-1, 0],
+      r.rollout(x, x, elements=[Push()], integrator="rk4", step=0.25, steps=4).q[0])
+"""
+
+
+def test_across_processes(tmp_path):
+    """Through the code that is kept on disk."""
+    found = [[float(x) for x in processes.run(PROCESS.format(force=f), tmp_path)[0].split()] for f in FORCES]
+    assert np.array(found) == pytest.approx(np.array([EXPECTED, EXPECTED]).T)
+
+
+def test_what_is_recognised_again():
+    """Running the same code twice does not prepare it twice, unless not everything it refers to can be seen."""
+    from dalembert.execute import code, content
+
+    same = [pushing(SOURCE.format(force=2.0)) for _ in range(2)]
+    assert code(same[0]) == code(same[1]) != code(pushing(SOURCE.format(force=3.0)))
+    assert code(by_closure(2.0)) == code(by_closure(2.0)) is not None
+    assert code(ByGetattr()) is None and code(ByImport()) is None and code(ByNamespace()) is None
+    assert content(same[0]) is None and content(elements.Damper("x", 1.0)) is not None
+    assert content(elements.Damper("x", 1.0)) != content(elements.Damper("x", 2.0)) != content(PUCK.model)

@@ -1,0 +1,159 @@
+"""Dry friction holds exactly: against closed forms, with every integrator."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, ModelBuilder, Robot, elements
+from linkages import crossed, four_bar
+from pucks import EVERY, FIRST_ORDER, slides
+
+G = 9.81
+ROUNDING = 1e-14  # [m] after seconds at rest
+FAST = ("rk45", "rk4", "semi-implicit", "implicit-midpoint")
+every_integrator = pytest.mark.parametrize(
+    "integrator", [name if name in FAST else pytest.param(name, marks=pytest.mark.long) for name in EVERY]
+)
+
+
+def near(integrator: str, exact: float = 1e-9, first_order: float = 5e-3) -> float:
+    return first_order if integrator in FIRST_ORDER else exact
+
+
+def named(name: str, load: float) -> tuple[Robot, list[elements.Element]]:
+    """A puck under a load of 2 N friction: of an element, or of the model."""
+    if name == "model":
+        return slides([1.0], friction=2.0), []
+    return slides([1.0]), [elements.Friction("slide0", 1.5, 2.0)]
+
+
+@every_integrator
+@pytest.mark.parametrize("name", ["element", "model"])
+def test_what_is_loaded_from_the_start_stays(name: str, integrator: str) -> None:
+    robot, friction = named(name, 1.9)
+    run = robot.simulate([0.3], [0.0], 5.0, [1.9], integrator, EVERY[integrator] and 1e-2, elements=friction)
+    np.testing.assert_allclose(run.q, 0.3, atol=ROUNDING)
+    np.testing.assert_allclose(run.multipliers[-1], -1.9, rtol=1e-12)
+    assert not run.events and sum(x[-1] for x in run.energy.heat.values()) == pytest.approx(0.0, abs=1e-15)
+
+
+@every_integrator
+def test_it_gives_way_beyond_its_friction(integrator: str) -> None:
+    robot, _ = named("model", 2.1)
+    run = robot.simulate([0.0], [0.0], 1.0, [2.1], integrator, EVERY[integrator])
+    assert run.q[-1, 0] == pytest.approx(0.05, abs=near(integrator))
+    assert run.energy.heat["friction slide0"][-1] == pytest.approx(2.0 * run.q[-1, 0], rel=near(integrator))
+    assert np.abs(run.energy.residual).max() < near(integrator, 1e-10) * run.energy.scale
+
+
+@every_integrator
+def test_a_sliding_block_stops_and_stays(integrator: str) -> None:
+    """x = v² / (2 μ) at t = v / μ; a push of the torque below the friction does not move it, one above does."""
+    robot = slides([1.0], friction=2.0)
+    rows = np.array([[0.0], [0.0], [1.5], [2.5]])
+    run = robot.simulate([0.0], [1.0], 4.0, rows, integrator, EVERY[integrator])
+    stopped = (run.t > 0.51) & (run.t <= 3.0)
+    np.testing.assert_allclose(run.q[stopped, 0], 0.25, atol=near(integrator))
+    assert np.ptp(run.q[stopped, 0]) < ROUNDING and np.abs(run.v[stopped]).max() < ROUNDING
+    assert run.q[-1, 0] == pytest.approx(0.25 + 0.25, abs=near(integrator))
+
+
+@every_integrator
+def test_stick_slip_on_a_belt(integrator: str) -> None:
+    """A block on a belt of speed V, held by a spring k: it sticks until k x = Fs, then slides as an oscillator.
+
+    Slip: x(τ) = Fk/k + (Fs − Fk)/k cos ωτ + V/ω sin ωτ, until its speed is V again, at τ = (2/ω)(π − atan(b)) with
+    b = (Fs − Fk) ω/(k V); then it sticks at x = Fk/k − (Fs − Fk)/k, and is carried to Fs/k with speed V.
+    """
+    k, V, static, kinetic, mass = 100.0, 0.1, 4.0, 3.0, 2.0
+    w = np.sqrt(k / mass)
+    slip = 2.0 / w * (np.pi - np.arctan((static - kinetic) * w / (k * V)))
+    stick = 2.0 * (static - kinetic) / (k * V)
+    robot = slides([mass])
+    friction = elements.Friction("slide0", kinetic, static, stribeck_speed=1e-6, surface_speed=V)
+    start = (2.0 * kinetic - static) / k
+    step = None if EVERY[integrator] is None else 1e-4
+    run = robot.simulate(
+        [start], [V], stick + slip + 0.5 * stick, None, integrator, step,
+        elements=[elements.Spring("slide0", k), friction],
+    )  # fmt: skip
+    assert [event.kind for event in run.events] == ["slips", "sticks"]
+    np.testing.assert_allclose([event.t for event in run.events], [stick, stick + slip], atol=2e-3)
+    sticking = run.t < stick
+    np.testing.assert_allclose(run.q[sticking, 0], start + V * run.t[sticking], atol=1e-12)
+    tau = run.t - stick
+    sliding = (tau > 0.0) & (tau < slip)
+    expected = kinetic / k + (static - kinetic) / k * np.cos(w * tau) + V / w * np.sin(w * tau)
+    np.testing.assert_allclose(run.q[sliding, 0], expected[sliding], atol=2e-4)
+    assert np.ptp(run.v[run.t > stick + slip + 0.01, 0]) < 1e-12
+    assert np.abs(run.energy.residual).max() < near(integrator, 1e-6, 1e-3) * run.energy.scale
+
+
+def test_frictions_of_one_joint_add_up() -> None:
+    """2 N of the model, 1 N of an element: 2.9 N hold, 3.1 N do not; and a stop carries what friction does not."""
+    robot, more = slides([1.0], friction=2.0), [elements.Friction("slide0", 1.0)]
+    assert np.abs(robot.simulate([0.0], [0.0], 2.0, [2.9], elements=more).q).max() < ROUNDING
+    moved = robot.simulate([0.0], [0.0], 2.0, [3.1], elements=more)
+    assert moved.q[-1, 0] == pytest.approx(0.2, abs=1e-8)
+    both = robot.simulate([0.0], [0.0], 2.0, [[5.0], [-1.0], [-2.5]], elements=[elements.HardStop("slide0", upper=0.0)])
+    assert both.q[-1, 0] == pytest.approx(-0.5 * 0.5 * (2.0 / 3.0) ** 2, rel=1e-8)
+    assert [event.kind for event in both.events] == ["leaves"]
+
+
+def test_a_loop_with_friction_in_its_joints_holds() -> None:
+    """A four-bar hangs where friction in its pins carries it: how they share the load is not unique, the motion is."""
+    bare = four_bar()
+    model = bare.model
+    q, _ = bare.close_loops(crossed(1.0))
+    torque = bare.loop_inverse_dynamics(q, np.zeros(3), np.zeros(3), actuated=["joint_A"]).tau[0]
+    for share, holds in ((1.05, True), (0.9, False)):
+        builder_model = _with_friction(model, [share * abs(torque), 0.0, 0.0])
+        run = Robot(builder_model).simulate(q, np.zeros(3), 1.0)
+        assert (np.abs(run.q - run.q[0]).max() < 1e-10) == holds
+    moving = bare.simulate(q, np.zeros(3), 1e-3).v[-1]
+    share = 1.0 / np.abs(moving / moving[0]).sum()  # of equal friction in all pins, by virtual work
+    for factor, holds in ((1.02, True), (0.98, False)):
+        run = Robot(_with_friction(model, [factor * share * abs(torque)] * 3)).simulate(q, np.zeros(3), 1.0)
+        assert (np.abs(run.q - run.q[0]).max() < 1e-10) == holds
+
+
+def _with_friction(model, levels):
+    from dataclasses import replace
+
+    rest = iter(levels)
+    bodies = [replace(b, joint=b.joint.with_values(friction=next(rest))) if b.joint.nv else b for b in model.bodies]
+    return replace(model, bodies=tuple(bodies))
+
+
+def test_smooth_friction_is_the_models_law_and_says_so() -> None:
+    robot = slides([1.0], friction=2.0)
+    run = robot.simulate([0.0], [0.0], 5.0, [1.86], friction="smooth")
+    assert run.q[-1, 0] > 0.05 and any("creep" in line for line in run.log)
+    slow = robot.forward_dynamics(run.q[-1], run.v[-1], [1.86])
+    assert abs(slow[0]) < 1e-6
+    assert any("friction: dry" in line for line in robot.simulate([0.0], [0.0], 0.1).log)
+    with pytest.raises(DalembertError, match="unknown friction 'wet'"):
+        robot.simulate([0.0], [0.0], 0.1, friction="wet")
+
+
+def test_every_freedom_of_a_free_body_has_its_friction() -> None:
+    builder = ModelBuilder("free", gravity=(0.0, 0.0, 0.0))
+    builder.add_body("body", parent="world", joint="free", joint_name="base", mass=1.0, inertia=np.eye(3), friction=0.5)
+    robot = builder.build()
+    q = robot.neutral()
+    run = robot.simulate(q, np.zeros(6), 1.0, [0.4, 0.0, 0.0, 0.0, 0.0, 0.6])
+    assert np.abs(robot.difference(q, run.q[-1])[:5]).max() < 1e-12
+    assert robot.difference(q, run.q[-1])[5] == pytest.approx(0.05, abs=1e-8)
+
+
+def test_elements_take_numpy_numbers() -> None:
+    robot = slides([1.0])
+    for kind in (np.float64, np.float32, np.int64):
+        spring = elements.Spring("slide0", kind(4), damping=kind(1))
+        assert spring == elements.Spring("slide0", 4.0, damping=1.0) and type(spring.stiffness) in (float, int)
+        run = robot.simulate([1.0], [0.0], 0.1, elements=[spring])
+        same = robot.simulate([1.0], [0.0], 0.1, elements=[elements.Spring("slide0", 4.0, damping=1.0)])
+        np.testing.assert_array_equal(run.q, same.q)
+    points = elements.PointSpring("puck0", stiffness=np.float64(2.0), damping=np.float64(0.5))
+    assert points.loses is True and robot.simulate([1.0], [0.0], 0.1, elements=[points]).steps
