@@ -13,10 +13,10 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
-from .execute import register_backend
+from .execute import Interrupted, register_backend
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
-from .model import AxisJoint, Joint, Model, charts
+from .model import Actuator, AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "Actuator",
     "AxisJoint",
     "BodyInfo",
     "Comparison",
@@ -44,6 +45,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "Inertia",
+    "Interrupted",
     "Joint",
     "JointInfo",
     "Log",

@@ -21,7 +21,7 @@ from .functions.products import Products
 from .functions.reactions import Reactions
 from .functions.regressor import Regressors
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
-from .model import Model
+from .model import Actuator, Model, State
 from .rooms import auditing, equations, simulation, viewing
 from .rooms.compiling import Compiling
 from .version import __version__
@@ -109,6 +109,16 @@ class Robot(
     def frames(self) -> tuple[FrameInfo, ...]:
         """Every frame: of each body, then of fixed links and added frames."""
         return tuple(frame_info(self.model, frame) for frame in self.model.frames)
+
+    @property
+    def actuators(self) -> tuple[Actuator, ...]:
+        """Motors and servos that the robot's file states, as data; they act only where used as drives."""
+        return self.model.actuators
+
+    @property
+    def keyframes(self) -> dict[str, State]:
+        """Named states (q, v) that the robot's file states."""
+        return {keyframe.name: keyframe.state(self.model) for keyframe in self.model.keyframes}
 
     def joint(self, name: str) -> JointInfo:
         """The joint of that name; `robot.joint("elbow").q` is a slice."""
