@@ -14,6 +14,7 @@ from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
 from .execute import Interrupted, register_backend
+from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
 from .model import Actuator, AxisJoint, Joint, Model, charts
@@ -70,10 +71,12 @@ __all__ = [
     "function",
     "identify",
     "integrators",
+    "kinds",
     "load",
     "load_run",
     "mass_properties",
     "math",
+    "quantity",
     "read_log",
     "read_trajectory",
     "register_backend",

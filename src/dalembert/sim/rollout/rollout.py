@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, is_single, real_array
-from dalembert.functions.catalogue import GROUPS, checked
+from dalembert.functions.live import GROUPS, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
