@@ -258,6 +258,42 @@ def _table(x: np.ndarray) -> np.ndarray:
     return np.array([*math.lookup(table, x[0]), *math.lookup(table, x[1] * 7.0), math.lookup(CURVE, x[0] + x[1])])
 
 
+def _items(x: np.ndarray) -> dict[str, Any]:
+    """A map over items in rows, gathered, alike, constant; results of all kinds; a scan of them in reverse."""
+    rows = x.reshape(3, 7).T
+    neighbours = rows[[1, 2, 3, 4, 5, 6, 0]]
+
+    def one(a: np.ndarray, b: np.ndarray, c: Any, same: Any, known: Any) -> dict[str, Any]:
+        turned = math.sin(a[0]) * b + c * x[0]
+        return {"y": turned, "z": [a[2], 1.5, x[1], math.where(a[0] < known, same, math.exp(0.1 * b[2]))]}
+
+    items = {
+        "a": rows,
+        "b": neighbours,
+        "c": np.arange(7.0),
+        "same": np.full(7, x[2], object),
+        "known": np.full(7, 0.5),
+    }
+    made = math.map(one, items)
+
+    def on(s: np.ndarray, last: Any, y: np.ndarray) -> dict[str, Any]:
+        return {"s": 0.5 * s[::-1] + y[:2] * x[3], "last": s[0], "dot": s @ y[1:]}
+
+    back = math.scan(on, {"y": made["y"]}, {"s": x[4:6], "last": 0.0}, reverse=True)
+    return {**made, **back, "end": back["s"][0]}
+
+
+def _filtered(x: np.ndarray) -> Any:
+    """A scan forwards, whose step repeats, over the results of a map."""
+    squares = math.map(lambda a: {"square": 1.0 + a * a}, {"a": x[1:]})["square"]
+
+    def root(r: Any, square: Any) -> dict[str, Any]:
+        step = lambda y: {"y": 0.5 * (y + square / y)}  # noqa: E731
+        return {"r": 0.5 * r + math.repeat(step, 4, {"y": square})["y"]}
+
+    return math.scan(root, {"square": squares}, {"r": x[0]})["r"]
+
+
 _rotated = trace(
     lambda a, b: {"c": [math.cos(a[0]) * b[0] - b[1], math.sin(a[0]) + b[1]], "d": a[0] * b}, {"a": 1, "b": 2}
 )
@@ -342,6 +378,13 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("repeat_turned_rates", {"x": 5}, lambda x: jvp(_turned(x)["M"], dict.fromkeys(x, 1.0)), inner=3),
     Expression("repeat_nested", {"x": 3}, _nested, inner=3),
     Expression("repeat_nested_slopes", {"x": 3}, lambda x: gradient(_nested(x)["total"], x), inner=3),
+    Expression("items", {"x": 21}, _items, inner=7),
+    Expression(
+        "items_slopes", {"x": 21}, lambda x: gradient(np.sum(_items(x)["end"]) + _items(x)["z"][3, 3], x), inner=7
+    ),
+    Expression("items_rates", {"x": 21}, lambda x: jvp(_items(x)["dot"], dict.fromkeys(x[::2], 1.0)), inner=7),
+    Expression("items_filtered", {"x": 12}, _filtered, inner=4),
+    Expression("items_filtered_slopes", {"x": 12}, lambda x: gradient(_filtered(x)[-1], x), inner=4),
     Expression("repeat_in_a_loop", {"x": 2, "c": 1}, _settling, loop=((("x", "x"),), ("c",), ("x",)), passes=3),
     Expression("loop", OSCILLATOR, _oscillator, loop=(FED, ("u",), ("energy", "twice")), passes=5),
     Expression("loop_carried_and_recorded", OSCILLATOR, _oscillator, loop=(FED, (), ("x_next",)), passes=4),

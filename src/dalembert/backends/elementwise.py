@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
 from dalembert.graph.calls import Called
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 
 
 @dataclass(frozen=True)
@@ -147,4 +148,23 @@ def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], li
     return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))
 
 
-COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated}
+def _scanned(library: Library, scanned: Scanned, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """Rows of the carry after each item, then rows of what is recorded of it."""
+    batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
+    n, width = scanned.sizes.items, scanned.sizes.carry
+    carry, rows, common = scanned.split([library.broadcast(x, batch) for x in arguments])
+    order = slice(None, None, -1 if scanned.reversed else 1)
+
+    def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        item = [row[str(k)] for k in range(len(rows))]
+        made = _evaluated(library, scanned.step, [*state.values(), *item, *common], like)
+        made = [library.broadcast(x, batch) for x in made]
+        return dict(zip(state, made, strict=False)), {str(k): x for k, x in enumerate(made)}
+
+    begin = {str(k): x for k, x in enumerate(carry)}
+    stacked = {str(k): library.moveaxis(library.stack(list(row)[order]), -1, 0) for k, row in enumerate(rows)}
+    _, records = library.scan(one, begin, stacked, n)
+    return [x for k in range(width + scanned.sizes.record) for x in list(records[str(k)])[order]]
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}

@@ -15,6 +15,7 @@ from dalembert.graph import Function, Loop, Scalar
 from dalembert.graph.calls import Called
 from dalembert.graph.operations import MEANING
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
 from dalembert.math.tables import taken
 
@@ -126,7 +127,21 @@ def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]
     return [*state, passes]
 
 
-COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated}
+def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
+    """Rows of the carry after each item, then rows of what is recorded of it."""
+    every = np.broadcast_arrays(*arguments)
+    carry, rows, common = scanned.split(list(every))
+    n, width = scanned.sizes.items, scanned.sizes.carry + scanned.sizes.record
+    found: list[list[Any]] = [[None] * n for _ in range(width)]
+    for i in reversed(range(n)) if scanned.reversed else range(n):
+        outputs = _evaluated(scanned.step, [*carry, *(row[i] for row in rows), *common], dtype)
+        carry = outputs[: scanned.sizes.carry]
+        for row, x in zip(found, outputs, strict=True):
+            row[i] = x
+    return [x for row in found for x in row]
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}
 
 
 def _outputs(function: Function, values: Mapping[int, Any], batch: tuple[int, ...], dtype: Any) -> Arrays:

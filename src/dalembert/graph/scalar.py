@@ -320,6 +320,12 @@ class Scalar:
 
         return repeat(self.graph, *arguments)
 
+    def __scan__(self, *arguments: Any) -> dict[str, np.ndarray]:
+        """A function over items in this graph: see `dalembert.math.scan`."""
+        from .scan import scan
+
+        return scan(self.graph, *arguments)
+
     def __lookup__(self, table: np.ndarray, column: int) -> Scalar:
         """Number `column` of row floor(self) of a table of constants (n, m)."""
         return lookup(self, Table(table), column)

@@ -28,11 +28,12 @@ from .elementary import (
     tanh,
     where,
 )
+from .items import map, scan
 from .repeat import repeat
 from .tables import interp, interp2, lookup
 
 __all__ = [
-    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "interp", "interp2", "log", "logical_and",
-    "logical_not", "logical_or", "lookup", "maximum", "minimum", "pi", "product", "repeat", "sign", "sin", "sqrt",
-    "tan", "tanh", "where",
+    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "interp", "interp2", "log",
+    "logical_and", "logical_not", "logical_or", "lookup", "map", "maximum", "minimum", "pi", "product",
+    "repeat", "scan", "sign", "sin", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip

@@ -47,17 +47,17 @@ def repeat(
         return following
 
     state, passes = dict(start), 0
-    traced = _traced(start.values())
+    traced = first_traced(start.values())
     while traced is None and passes < times and not (settled and np.all(state[settled])):
         following = checked(*state.values())
-        traced = _traced(following.values())  # by way of values in scope
+        traced = first_traced(following.values())  # by way of values in scope
         state, passes = {name: following[name] for name in state}, passes + 1
     if traced is not None:
         return traced.__repeat__(checked, int(times), start, settled, fixed_point)
     return {name: np.asarray(x)[()] for name, x in state.items()} | {"passes": float(passes)}
 
 
-def _traced(values: Any) -> Any:
+def first_traced(values: Any) -> Any:
     """The first traced scalar among numbers and arrays, if there is one."""
     every = (x for value in values for x in np.asarray(value, object).ravel())
     return next((x for x in every if hasattr(x, "__traced__")), None)

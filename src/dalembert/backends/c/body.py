@@ -14,6 +14,7 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.calls import Called
 from dalembert.graph.compound import Compound
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
 
 from .names import Parameter
@@ -218,6 +219,8 @@ class Body:
     def compound(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
         """Arrays for arguments and results, and the calls between them."""
         compound, name = node.value, self.temporary[node.id]
+        if isinstance(compound, Scanned):
+            return self.scanned(node, operand)
         body = self.called[id(called_function(compound))]
         given = [operand(argument) for argument in node.args]
         lines = []
@@ -241,6 +244,38 @@ class Body:
             "}",
         ]
 
+    def scanned(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
+        """A loop over items: rows of all items, the numbers of one, and what becomes of them."""
+        scanned, name, real = node.value, self.temporary[node.id], self.real
+        body, sizes, n = self.called[id(scanned.step)], node.value.sizes, node.value.sizes.items
+        begin, rows, common = scanned.split([operand(argument) for argument in node.args])
+        lines, inner, follow = [], [], []
+        if sizes.carry:
+            lines.append(f"{real} {name}in0[{sizes.carry}] = {{{', '.join(begin)}}};")
+            inner.append(f"{real} {name}out0[{sizes.carry}];")
+            follow += self.each(sizes.carry, f"{name}in0[i] = {name}out0[i];")
+            follow += self.each(sizes.carry, f"{name}r[{n} * i + {name}q] = {name}out0[i];")
+        if sizes.item:
+            listed = ", ".join(x for row in rows for x in row)
+            lines.append(f"const {real} {name}a[{n * sizes.item}] = {{{listed}}};")
+            inner.append(f"{real} {name}in1[{sizes.item}];")
+            inner += self.each(sizes.item, f"{name}in1[i] = {name}a[{n} * i + {name}q];")
+        if common:
+            lines.append(f"const {real} {name}in2[{len(common)}] = {{{', '.join(common)}}};")
+        if sizes.record:
+            inner.append(f"{real} {name}out1[{sizes.record}];")
+            place = f"{name}r[{n} * (i + {sizes.carry}) + {name}q]"
+            follow += self.each(sizes.record, f"{place} = {name}out1[i];")
+        every = (*body.inputs.values(), *body.outputs.values())
+        inner.append(f"{body.name}({', '.join(f'{name}{p.identifier}' for p in every)});")
+        way = (
+            f"{name}q = {n - 1}; {name}q >= 0; --{name}q"
+            if scanned.reversed
+            else f"{name}q = 0; {name}q < {n}; ++{name}q"
+        )
+        lines.append(f"{real} {name}r[{scanned.size}];")
+        return [*lines, f"for (int {way}) {{", *(f"    {line}" for line in [*inner, *follow]), "}"]
+
     def each(self, size: int, statement: str) -> list[str]:
         """A statement for each i."""
         return [f"for (int i = 0; i < {size}; ++i) {statement}"]
@@ -262,7 +297,7 @@ class Body:
 
 def called_function(compound: Compound) -> Function:
     """The function that a compound evaluates."""
-    if isinstance(compound, Repeated):
+    if isinstance(compound, (Repeated, Scanned)):
         return compound.step
     assert isinstance(compound, Called)
     return compound.function
@@ -272,6 +307,8 @@ def result_place(compound: Compound, name: str, k: int) -> str:
     """Where the statements of a compound leave result k."""
     if isinstance(compound, Repeated):
         return f"{name}k" if k == compound.width else f"{name}in0[{k}]"
+    if isinstance(compound, Scanned):
+        return f"{name}r[{k}]"
     for number, output in enumerate(called_function(compound).outputs):
         if k < len(output.nodes):
             return f"{name}out{number}[{k}]"

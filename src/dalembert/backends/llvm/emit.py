@@ -22,6 +22,7 @@ from .rows import CACHED, settle, write_rows
 from .tiles import copy_runs, each_block, read_rows
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
+MANY = 64  # values of a loop's state from which on they are copied as vectors: what was just stored must have arrived
 STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
 
 
@@ -175,12 +176,19 @@ class _Group:
         """Copy the carried outputs into the inputs they become, all read before any is written."""
         b, plan = self.b, self.plan
         made = {o.name: o for o in loop.step.outputs}
-        moves = []
-        for name, taken in loop.carry:
-            for j, node in enumerate(made[name].nodes):
-                moves.append((b.load(self.memory, plan.slots[node.id]), plan.input_base[taken] + j))
-        for value, slot in moves:
-            b.store(value, self.memory, slot)
+        moves = [
+            (plan.slots[node.id], plan.input_base[taken] + j)
+            for name, taken in loop.carry
+            for j, node in enumerate(made[name].nodes)
+        ]
+        moves = [move for move in moves if move[0] != move[1]]
+        apart = not {source for source, _ in moves} & {target for _, target in moves}
+        if b.width == 1 and apart and len(moves) > MANY:
+            copy_runs(b, moves, self.memory, self.memory, plan.group, "carry")
+            return
+        loaded = [(b.load(self.memory, source), target) for source, target in moves]
+        for value, target in loaded:
+            b.store(value, self.memory, target)
 
 
 def _far(b: Builder, row: str, row_bytes: str) -> str:
@@ -210,7 +218,8 @@ def _store_constants(b: Builder, plan: Plan, memory: str) -> None:
     for node in plan.constants:
         b.store(b.const(node.value), memory, plan.slots[node.id])
     for subroutine in plan.subroutines.values():
-        _store_constants(b, subroutine.plan, b.address(memory, subroutine.base * b.stride))
+        wide = b.wide(subroutine.lanes) if subroutine.lanes > 1 else b
+        _store_constants(wide, subroutine.plan, b.address(memory, subroutine.base * b.stride))
 
 
 def _release(b: Builder, block: str | None) -> None:

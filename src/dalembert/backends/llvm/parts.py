@@ -7,7 +7,8 @@ from dalembert.graph.lookup import Table
 
 from . import elementary
 from .ir import Builder, Module
-from .plan import Calling, Plan, Product, Repeating, Subroutine
+from .items import load_common, load_moving, store_moving, write_items
+from .plan import Calling, Items, Plan, Product, Repeating, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, table_entry
@@ -29,7 +30,7 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         name = f"{prefix}part{index}"
         names.append(name)
         b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling, Repeating)):
+        if isinstance(part, (Looped, Calling, Repeating, Items)):
             continue
         constants: dict[float, int] = {}
         if isinstance(part, Product):
@@ -37,18 +38,19 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
         else:
             _write_part(b, plan, part, targets, constants)
         module.numbers(f"{name}.constants", constants, element)
-        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants"
+        arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants, ptr %items"
         module.define(b, f"define internal void @{name}({arguments})")
     return names
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
-    """void @sub(ptr memory): its parts, on a memory of its own."""
+    """void @sub(ptr memory, ptr items): its parts, on a memory of its own. items: the moving pointer of a scan."""
+    width *= subroutine.lanes
     names = write_parts(module, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
     b = Builder(module, element, width)
-    call_parts(b, subroutine.plan, names, "%memory", outputs="null")
+    call_parts(b, subroutine.plan, names, "%memory", outputs="null", items="%items")
     b.do("ret void")
-    module.define(b, f"define internal void @{subroutine.name}(ptr %memory)")
+    module.define(b, f"define internal void @{subroutine.name}(ptr %memory, ptr %items)")
 
 
 def _write_part(
@@ -64,6 +66,7 @@ def _write_part(
     """
     values: dict[int, str] = {}
     pointers: dict[int, str] = {}
+    caller = b.wide(1) if plan.view and plan.view.lanes > 1 else b
 
     def value(node: Scalar) -> str:
         if node.op == "const" and (node.value == 0 or node.boolean):
@@ -73,7 +76,12 @@ def _write_part(
             number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
             values[node.id] = b.splat(number)
         if node.id not in values:
-            loaded = b.load("%memory", plan.slots[node.id])
+            if node.id in plan.moving:
+                loaded = load_moving(b, "%items", plan.moving[node.id] * caller.stride)
+            elif node.id in plan.common:
+                loaded = load_common(caller, b, "%memory", plan.common[node.id])
+            else:
+                loaded = b.load("%memory", plan.slots[node.id])
             values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
         return values[node.id]
 
@@ -88,6 +96,8 @@ def _write_part(
         if step.node.id in plan.slots:
             number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
             b.store(number, "%memory", plan.slots[step.node.id])
+        for slot in plan.records.get(step.node.id, ()):
+            store_moving(b, result, "%items", slot * caller.stride)
         for k, position in targets.get(step.node.id, ()):
             if k not in pointers:
                 pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
@@ -147,8 +157,10 @@ def lookup(b: Builder, table: Table, column: int, index: str) -> str:
     return b.select(known, b.gather(f"@{name}", place), index)
 
 
-def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs") -> None:
-    """The parts in order; loops are written here."""
+def call_parts(
+    b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs", items: str = "null"
+) -> None:
+    """The parts in order; loops are written here. items: the moving pointer of a scan."""
     for part, name in zip(plan.parts, parts, strict=True):
         if isinstance(part, Looped):
             (_loop_over_states if plan.group == 1 else _loop_over_arguments)(b, plan, part, memory, name)
@@ -156,8 +168,10 @@ def call_parts(b: Builder, plan: Plan, parts: list[str], memory: str, outputs: s
             _call(b, part, memory)
         elif isinstance(part, Repeating):
             _repeat(b, part, memory)
+        elif isinstance(part, Items):
+            write_items(b, part, memory)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"))
+            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
 
 
 def _call(b: Builder, calling: Calling, memory: str) -> None:
@@ -166,7 +180,7 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
     own = b.address(memory, subroutine.base * b.stride)
     for slot, place in zip(calling.arguments, subroutine.inputs, strict=True):
         b.store(b.load(memory, slot), own, place)
-    b.call(subroutine.name, "void", ("ptr", own))
+    b.call(subroutine.name, "void", ("ptr", own), ("ptr", "null"))
     for k, place in enumerate(subroutine.results):
         b.store(b.load(own, place), memory, calling.slot(k))
 
@@ -185,7 +199,7 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
         return b.compare("oeq", b.load(own, step.inputs[repeated.settled]), b.const(0.0))
 
     def one_pass(index: str, carried: list[str]) -> list[str]:
-        b.call(step.name, "void", ("ptr", own))
+        b.call(step.name, "void", ("ptr", own), ("ptr", "null"))
         following = [(b.load(own, result), place) for result, place in moves]
         more = b.const(1.0)
         if repeated.settled is not None and b.width > 1:

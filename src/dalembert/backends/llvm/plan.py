@@ -6,7 +6,7 @@ which are computed in loops, values that pass from one part to another, and outp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,6 +15,7 @@ import numpy as np
 from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
 
 from .steps import Looped, Step, fuse, waves
 
@@ -57,17 +58,40 @@ class Product:
                 yield node, self.base + self.B + t * self.width + j
 
 
+@dataclass(frozen=True)
+class View:
+    """How the step of a scan sees the memory of its caller, in the caller's slots.
+
+    lanes: items at once. moving: slots of inputs (name, number) and of outputs, counted from a pointer that moves from
+    item to item. common: slots of inputs that are the same for all items, counted from the begin of the step's memory.
+    """
+
+    lanes: int
+    moving: Mapping[tuple[str, int], int]
+    records: Mapping[tuple[str, int], int]
+    common: Mapping[tuple[str, int], int]
+
+
 class Subroutine:
     """A function that is called: its plan, and where its memory begins in that of the caller.
 
-    outside: slots of inputs that stay in the caller's memory, by name, counted from that begin.
+    outside: slots of inputs that stay in the caller's memory, by name, counted from that begin. view: of the step of a
+    scan, whose own values are `lanes` times as wide as those of the caller.
     """
 
     def __init__(
-        self, function: Function, group: int, name: str, base: int, outside: Mapping[str, list[int]] | None = None
+        self,
+        function: Function,
+        group: int,
+        name: str,
+        base: int,
+        outside: Mapping[str, list[int]] | None = None,
+        view: View | None = None,
     ) -> None:
-        self.name, self.base = name, base
-        self.plan = Plan(function, group, keep_outputs=True, name=f"{name}.", outside=outside)
+        self.name, self.base, self.lanes = name, base, view.lanes if view else 1
+        self.plan = Plan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
+        if view:
+            return
         self.inputs = [  # own slots
             base + k for name, base in self.plan.input_base.items() for k in range(self.plan.sizes[name])
         ]
@@ -101,7 +125,35 @@ class Repeating:
         return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
 
 
-Part = list[Step] | Looped | Product | Calling | Repeating
+@dataclass(frozen=True)
+class Items:
+    """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
+
+    A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
+    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
+    copied before the first item: the start of the carry, and rows of a few pieces.
+    """
+
+    scanned: Scanned
+    subroutine: Subroutine
+    rows: int
+    stride: int
+    gathered: list[tuple[list[int], int]]
+    moved: list[tuple[int, int]]
+
+    def slot(self, k: int) -> int:
+        """Of a result."""
+        row, item = divmod(k, self.scanned.sizes.items)
+        behind = row < self.scanned.sizes.carry and not self.scanned.reversed
+        return self.rows + row * self.stride + item + behind
+
+
+Part = list[Step] | Looped | Product | Calling | Repeating | Items
+
+
+def _runs(slots: Sequence[int]) -> list[int]:
+    """The places where a run of neighbours begins."""
+    return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
 
 
 class Plan:
@@ -110,6 +162,8 @@ class Plan:
     group: lanes that a loop over transcendentals takes at once (1 in a batch kernel, whose lanes are states; the vector
     width in a one-state kernel, whose lanes are joints). keep_outputs: outputs get slots (batch) or are stored away at
     once (one). name: what the names of its subroutines begin with. outside: slots of inputs that lie elsewhere.
+    view: of the step of a scan; its inputs have own slots where they do not lie in the caller's memory, or where
+    something reads them from memory.
     """
 
     def __init__(
@@ -119,8 +173,12 @@ class Plan:
         keep_outputs: bool,
         name: str = "",
         outside: Mapping[str, list[int]] | None = None,
+        view: View | None = None,
     ) -> None:
-        self.function, self.group, self.name = function, group, name
+        self.function, self.group, self.name, self.view = function, group, name, view
+        self.moving: dict[int, int] = {}  # node id → slot beside the moving pointer
+        self.common: dict[int, int] = {}  # node id → slot of the caller, from the begin of this memory
+        self.records: dict[int, list[int]] = {}  # node id → slots beside the moving pointer where it is an output
         self.sizes = {i.name: i.size for i in function.inputs}
         outside = outside or {}
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
@@ -129,13 +187,12 @@ class Plan:
         self.subroutines: dict[int, Subroutine] = {}  # by the id of their function
         self._wholes: dict[int, Any] = {}  # products and compounds, by `_key`
         for i in function.inputs:
-            if i.name not in outside:
+            if i.name not in outside and view is None:
                 self.input_base[i.name] = self._take(i.size)
         order = function.schedule()
         for node in order:
             if node.op == "input":
-                name, k = node.value
-                self.slots[node.id] = outside[name][k] if name in outside else self.input_base[name] + k
+                self._place_input(node, outside)
         steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
         self.parts: list[Part] = []
         for part in waves(steps):
@@ -145,9 +202,32 @@ class Plan:
             else:
                 self._cut(part)
         kept = [n for o in function.outputs for n in o.nodes if keep_outputs or n.op == "const"]
+        if view:
+            kept = self._place_records(view)
         self._in_memory((*kept, *function.guards))
         self.constants = [n for n in order if n.op == "const" and n.id in self.slots]
         self._place_shared_values()
+
+    def _place_input(self, node: Scalar, outside: Mapping[str, list[int]]) -> None:
+        name, k = node.value
+        if name in outside:
+            self.slots[node.id] = outside[name][k]
+        elif self.view is None:
+            self.slots[node.id] = self.input_base[name] + k
+        elif node.value in self.view.moving:
+            self.moving[node.id] = self.view.moving[node.value]
+        elif node.value in self.view.common:
+            self.common[node.id] = self.view.common[node.value]
+        else:
+            self._in_memory([node])
+
+    def _place_records(self, view: View) -> list[Scalar]:
+        """Outputs are stored where they belong as soon as a step has computed them; returns the others."""
+        for output in self.function.outputs:
+            for k, node in enumerate(output.nodes):
+                self.records.setdefault(node.id, []).append(view.records[output.name, k])
+        computed = {step.node.id for part in self.parts if isinstance(part, list) for step in part}
+        return [node for output in self.function.outputs for node in output.nodes if node.id not in computed]
 
     def _take(self, count: int, align: int = 1) -> int:
         start = -(-self.size // align) * align
@@ -202,11 +282,13 @@ class Plan:
         made.base = self._take(made.size, align=self.group)
         return made
 
-    def _compound(self, node: Scalar) -> Calling | Repeating:
+    def _compound(self, node: Scalar) -> Calling | Repeating | Items:
         self._in_memory(node.args)
         slots = [self.slots[argument.id] for argument in node.args]
         if isinstance(node.value, Repeated):
             return self._repeating(node.value, slots)
+        if isinstance(node.value, Scanned):
+            return self._items(node.value, slots)
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -219,11 +301,53 @@ class Plan:
         outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
 
-    def _subroutine(self, function: Function, outside: Mapping[str, list[int]] | None = None) -> Subroutine:
+    def _items(self, scanned: Scanned, slots: list[int]) -> Items:
+        """Inputs and results stay in the rows of this memory, where the step reads and writes them."""
+        sizes, n = scanned.sizes, scanned.sizes.items
+        lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
+        stride = -(-(n + (sizes.carry > 0)) // self.group) * self.group
+        rows = self._take(stride * (sizes.carry + sizes.record), align=self.group)
+        begin, items, common = scanned.split(slots)
+        moved: list[tuple[int, int]] = []
+        in_row = {k: row[0] for k, row in enumerate(items) if len(_runs(row)) == 1}
+        for k, row in enumerate(items):
+            if lanes > 1 and 1 < len(_runs(row)) <= n // lanes + 1:
+                in_row[k] = self._take(n)
+                moved += zip(row, range(in_row[k], in_row[k] + n), strict=True)
         base = self._take(0, align=self.group)
-        made = Subroutine(function, self.group, f"{self.name}sub{len(self.subroutines)}", base, outside)
+        view = View(
+            lanes,
+            {("item", k): slot for k, slot in in_row.items()}
+            | {("carry", k): rows + k * stride + scanned.reversed for k in range(sizes.carry)},
+            {("carry", k): rows + k * stride + (not scanned.reversed) for k in range(sizes.carry)}
+            | {("record", k): rows + (sizes.carry + k) * stride for k in range(sizes.record)},
+            {("captured", k): slot - base for k, slot in enumerate(common)},
+        )
+        subroutine = self._subroutine(scanned.step, view=view)
+        places = {
+            node.value: subroutine.plan.slots.get(node.id) for node in scanned.step.schedule() if node.op == "input"
+        }
+        gathered = [(list(row), places.get(("item", k))) for k, row in enumerate(items) if k not in in_row]
+        last = n if scanned.reversed else 0
+        return Items(
+            scanned,
+            subroutine,
+            rows,
+            stride,
+            [(row, place) for row, place in gathered if place is not None],
+            moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
+        )
+
+    def _subroutine(
+        self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None
+    ) -> Subroutine:
+        base = self._take(0, align=self.group)
+        group = (
+            1 if view and view.lanes > 1 else self.group
+        )  # lanes of a scan are items, as those of a batch are states
+        made = Subroutine(function, group, f"{self.name}sub{len(self.subroutines)}", base, outside, view)
         self.subroutines[id(function)] = made
-        self._take(made.plan.size)
+        self._take(made.plan.size * made.lanes)
         return made
 
     def _place_shared_values(self) -> None:

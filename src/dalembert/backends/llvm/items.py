@@ -1,0 +1,82 @@
+"""Loops over items: a pointer moves from item to item, and the step reads and writes rows of the caller's memory.
+
+In a kernel for one state the lanes are items; the last ones, where they do not fill a vector, are computed together
+with some that are done already. In a batch, whose lanes are states, and where something is carried, items come one at a
+time.
+"""
+
+from __future__ import annotations
+
+from .ir import Builder
+from .plan import Items
+from .tiles import copy_runs, table_entry
+
+
+def write_items(b: Builder, items: Items, memory: str) -> None:
+    """The loop, in the caller: what the step needs in its memory, the step, what it left there."""
+    step, n, lanes = items.subroutine, items.scanned.sizes.items, items.subroutine.lanes
+    plan, wide, unit = step.plan, b.wide(lanes) if lanes > 1 else b, b.stride
+    own = b.address(memory, step.base * unit)
+    if lanes > 1:
+        copy_runs(b, items.moved, memory, memory, lanes, f"{step.name}.moved")
+    else:
+        for source, target in items.moved:
+            b.store(b.load(memory, source), memory, target)
+    for id, slot in plan.common.items():
+        if id in plan.slots:
+            wide.store(load_common(b, wide, own, slot), own, plan.slots[id])
+    tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(items.gathered)]
+
+    def one(index: str, carried: list[str]) -> list[str]:
+        first = _first(b, index, n, lanes, items.scanned.reversed)
+        here = b.address(memory, b.op(f"mul i64 {first}, {unit}"))
+        for table, (_, place) in zip(tables, items.gathered, strict=True):
+            wide.store(_gathered(b, wide, table, first, memory), own, place)
+        for id, slot in plan.moving.items():
+            if id in plan.slots:
+                wide.store(load_moving(wide, here, slot * unit), own, plan.slots[id])
+        b.call(step.name, "void", ("ptr", own), ("ptr", here))
+        computed = {s.node.id for part in plan.parts if isinstance(part, list) for s in part}
+        for id, targets in plan.records.items():
+            for target in targets if id not in computed else ():
+                store_moving(wide, wide.load(own, plan.slots[id]), here, target * unit)
+        return carried
+
+    b.repeat(f"{step.name}.items", str(-(-n // lanes)), one)
+
+
+def load_common(b: Builder, wide: Builder, own: str, slot: int) -> str:
+    """A value of the caller, the same for all lanes that are items."""
+    return b.load(own, slot) if wide.width == b.width else wide.splat(b.load(own, slot))
+
+
+def load_moving(b: Builder, here: str, byte: int) -> str:
+    return b.op(f"load {b.type}, ptr {b.address(here, byte)}, align {b.size}")
+
+
+def store_moving(b: Builder, x: str, here: str, byte: int) -> None:
+    b.do(f"store {b.type} {x}, ptr {b.address(here, byte)}, align {b.size}")
+
+
+def _first(b: Builder, index: str, n: int, lanes: int, reverse: bool) -> str:
+    """The first item of a pass; the last pass may begin with items that the one before has done."""
+    if reverse:
+        return b.op(f"sub i64 {n - 1}, {index}")
+    if lanes == 1:
+        return index
+    first = b.op(f"mul i64 {index}, {lanes}")
+    if n % lanes == 0:
+        return first
+    return b.op(f"select i1 {b.op(f'icmp slt i64 {first}, {n - lanes}')}, i64 {first}, i64 {n - lanes}")
+
+
+def _gathered(b: Builder, wide: Builder, table: str, first: str, memory: str) -> str:
+    """Values at the slots that a table lists for the items from `first` on."""
+    if wide.width == b.width:
+        slot = table_entry(b, table, first)
+        return b.load(b.address(memory, b.op(f"mul i64 {slot}, {b.stride}")), 0)
+    place = b.address(table, b.op(f"mul i64 {first}, 4"))
+    slots = b.op(f"load <{wide.width} x i32>, ptr {place}, align 4")
+    if wide.bits == 64:
+        slots = b.op(f"sext <{wide.width} x i32> {slots} to {wide.int_type}")
+    return wide.gather(memory, slots)

@@ -1,0 +1,260 @@
+"""One function over like items: bodies, joints, nodes. Items stay where they are; several at a time go on SIMD lanes.
+
+    for each item:   carry, record = step(carry, item)
+
+A map is a scan that carries nothing. What the step takes from its scope is common to all items.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .calls import seeded
+from .capture import as_number, captured, placeholders
+from .compound import Compound, Rates, results
+from .copying import inlined
+from .differentiate import forward_rates, vanishes, vjp
+
+if TYPE_CHECKING:
+    from .function import Function
+    from .scalar import Graph, Scalar
+
+Row = Sequence[Any]  # one number of every item
+Step = Callable[[list["Scalar"], list["Scalar"]], tuple[Sequence[Any], Sequence[Any]]]  # carry, item → carry, record
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Numbers in the carry, in an item, in what is recorded of an item; and how many items there are."""
+
+    carry: int
+    item: int
+    record: int
+    items: int
+
+
+class Scanned(Compound):
+    """Arguments: the carry at the start, each number of all items (row by row), what is common to them.
+
+    step: function of "carry", "item" and "captured" that gives "carry" and "record". reverse: from the last item to the
+    first. Results: the carry after each item, each of its numbers a row; each number of the record, a row.
+    """
+
+    verb = "goes over items"
+
+    def __init__(self, step: Function, items: int, reverse: bool) -> None:
+        self.step = step
+        self.following, self.recorded = (output.nodes for output in step.outputs)
+        self.reversed = reverse and len(self.following) > 0  # the order of a map does not matter
+        self.sizes = Sizes(len(self.following), step.inputs[1].size, len(self.recorded), items)
+        self.size = (self.sizes.carry + self.sizes.record) * items
+
+    def identity(self) -> tuple[Any, ...]:
+        return self.step.fingerprint(), self.sizes.items, self.reversed
+
+    def operations(self) -> Counter[str]:
+        return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
+
+    def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], list[Sequence[Any]], Sequence[Any]]:
+        """The carry at the start, the rows of the items, what is common."""
+        begin, end = self.sizes.carry, self.sizes.carry + self.sizes.item * self.sizes.items
+        return arguments[:begin], rows_of(arguments[begin:end], self.sizes.items), arguments[end:]
+
+    def inputs(self) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
+        """The inputs of the step, in its own graph."""
+        graph = (*self.following, *self.recorded)[0].graph
+        carry, item, common = (list(graph.input(i.name, i.size)) for i in self.step.inputs)
+        return carry, item, common
+
+    def forward(self, node: Scalar, rates: Sequence[Rates]) -> list[dict[int, Any]]:
+        """Rates are further numbers of carry, items and records."""
+        start, rows, common = self.split(rates)
+        moving = [set(row) for row in start]  # directions in which some item changes a number of the carry
+        in_items = [sorted({direction for x in row for direction in x}) for row in rows]
+        carry, item, outside = self.inputs()
+        while True:
+            known = [*(dict.fromkeys(sorted(x)) for x in moving), *(dict.fromkeys(x) for x in in_items), *common]
+            standing, seeds = seeded([*carry, *item, *outside], known)
+            made = forward_rates([*self.following, *self.recorded], seeds)
+            grown = [x | set(made[y.id]) for x, y in zip(moving, self.following, strict=True)]
+            if grown == moving:
+                break
+            moving = grown
+        carried = [(k, d) for k, x in enumerate(moving) for d in sorted(x)]
+        given = [(k, d) for k, x in enumerate(in_items) for d in x]
+        recorded = [(k, d) for k, x in enumerate(self.recorded) for d in made[x.id]]
+        begin, items, fixed = self.split(node.args)
+        n, m, graph = self.sizes.carry, self.sizes.item, node.graph
+        constants = dict(zip(outside, fixed, strict=True)) | {x: r for x, r in standing.items() if r is not None}
+
+        def step(state: list[Scalar], one: list[Scalar]) -> tuple[list[Any], list[Any]]:
+            values = constants | dict(zip([*carry, *item], [*state[:n], *one[:m]], strict=True))
+            values |= {seeds[carry[k]][d]: x for (k, d), x in zip(carried, state[n:], strict=True)}
+            values |= {seeds[item[k]][d]: x for (k, d), x in zip(given, one[m:], strict=True)}
+            wanted = [*self.following, *(made[self.following[k].id].get(d, 0.0) for k, d in carried)]
+            nodes = inlined([*wanted, *(made[self.recorded[k].id][d] for k, d in recorded)], values, graph)
+            return nodes[: len(wanted)], nodes[len(wanted) :]
+
+        start_rates = [start[k].get(d, 0.0) for k, d in carried]
+        item_rates = [[x.get(d, 0.0) for x in rows[k]] for k, d in given]
+        every = [*begin, *start_rates], [*items, *item_rates]
+        after, records = scanned(graph, step, *every, self.reversed, self.sizes.items)
+        found: list[list[dict[int, Any]]] = [
+            [{} for _ in range(self.sizes.items)] for _ in range(self.sizes.carry + self.sizes.record)
+        ]
+        places = [*carried, *((n + k, d) for k, d in recorded)]
+        for (k, d), row in zip(places, [*after[n:], *records], strict=True):
+            for i, x in enumerate(row):
+                found[k][i][d] = x
+        return [x for row in found for x in row]
+
+    def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
+        return _Adjoint(self, node, weights, active).amounts()
+
+
+class _Adjoint:
+    """A scan the other way, over the carry before each item; weights of what is common are summed on the way."""
+
+    def __init__(self, scan: Scanned, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> None:
+        self.scan, self.node, sizes = scan, node, scan.sizes
+        n = sizes.items
+        rows = rows_of([weights.get(k, 0.0) for k in range(scan.size)], n)
+        self.after = {k: row for k, row in enumerate(rows[: sizes.carry]) if not all(map(vanishes, row))}
+        self.on_record = {k: x for k, x in enumerate(rows[sizes.carry :]) if not all(map(vanishes, x))}
+        carry, item, common = scan.inputs()
+        _, active_rows, active_common = scan.split(active)
+        self.items = [k for k, row in enumerate(active_rows) if any(row)]
+        self.common = [k for k, wanted in enumerate(active_common) if wanted]
+        ends = [*carry, *(item[k] for k in self.items), *(common[k] for k in self.common)]
+        graph, places = ends[0].graph if ends else node.graph, set(self.after)
+        while True:
+            listed = sorted(places)
+            nodes = [*(scan.following[k] for k in listed), *(scan.recorded[k] for k in self.on_record)]
+            self.names = graph.input(f"weights {len(graph.nodes)}", len(nodes))
+            pulled = vjp(nodes, self.names, ends)
+            grown = places | {k for k, x in enumerate(pulled[: sizes.carry]) if not vanishes(x)}
+            if grown == places:
+                break
+            places = grown
+        self.places, cut = listed, sizes.carry + len(self.items)
+        self.pulled = [*(pulled[k] for k in listed), *pulled[sizes.carry : cut], *pulled[cut:]]
+
+    def amounts(self) -> dict[int, Any]:
+        scan, node, graph = self.scan, self.node, self.node.graph
+        sizes, (begin, items, fixed) = scan.sizes, scan.split(node.args)
+        carry, item, common = scan.inputs()
+        constants = dict(zip(common, fixed, strict=True))
+        m, p = len(self.places), len(self.common)
+        sums = p if m else 0  # carried; without a carry they are recorded, so that items can be lanes
+
+        def step(state: list[Scalar], one: list[Scalar]) -> tuple[list[Any], list[Any]]:
+            before, this = one[: sizes.carry], one[sizes.carry : sizes.carry + sizes.item]
+            on_after, on_record = (
+                one[sizes.carry + sizes.item :][: len(self.after)],
+                one[len(one) - len(self.on_record) :],
+            )
+            due = dict(zip(self.after, on_after, strict=True))
+            weights = [x + due.get(k, 0.0) for k, x in zip(self.places, state[:m], strict=True)]
+            values = constants | dict(zip([*carry, *item], [*before, *this], strict=True))
+            values |= dict(zip(self.names, [*weights, *on_record], strict=True))
+            nodes = inlined(self.pulled, values, graph)
+            given = nodes[m + len(self.items) :]
+            totals = [a + b for a, b in zip(state[m:], given, strict=False)]
+            return [*nodes[:m], *totals], [*nodes[m : m + len(self.items)], *(given if not sums else [])]
+
+        rows = [*self._before(begin), *items, *self.after.values(), *self.on_record.values()]
+        after, records = scanned(graph, step, [0.0] * (m + sums), rows, not scan.reversed, sizes.items)
+        last = [row[-1 if scan.reversed else 0] for row in after]
+        found = dict(zip(self.places, last[:m], strict=True))
+        for k, row in zip(self.items, records, strict=False):
+            found |= {sizes.carry + k * sizes.items + i: x for i, x in enumerate(row)}
+        totals = last[m:] if sums else [reduce(add, row) for row in records[len(self.items) :]]
+        first = sizes.carry + sizes.item * sizes.items
+        return found | {first + k: x for k, x in zip(self.common, totals, strict=True)}
+
+    def _before(self, begin: Sequence[Any]) -> list[Row]:
+        """The rows of the carry before each item."""
+        scan = self.scan
+        after = rows_of(results(self.node.graph, scan, self.node.args), scan.sizes.items)[: scan.sizes.carry]
+        if scan.reversed:
+            return [[*row[1:], x] for row, x in zip(after, begin, strict=True)]
+        return [[x, *row[:-1]] for row, x in zip(after, begin, strict=True)]
+
+
+def rows_of(numbers: Sequence[Any], items: int) -> list[Sequence[Any]]:
+    """Numbers in a row, cut into rows with one for each item."""
+    return [numbers[k : k + items] for k in range(0, len(numbers), items)]
+
+
+def scanned(
+    graph: Graph, step: Step, start: Sequence[Any], rows: Sequence[Row], reverse: bool, n: int
+) -> tuple[list[Row], list[Row]]:
+    """The rows of the carry after each item, and those of what is recorded."""
+    begin = [as_number(x, graph) for x in start]
+    numbers = [[as_number(x, graph) for x in row] for row in rows]
+    same = [all(x is row[0] for x in row) for row in numbers]  # for all items: folded, or common
+    inside = placeholders(graph, len(begin)), placeholders(graph, len(rows) - sum(same))
+    moving = iter(inside[1])
+    item = [row[0] if alike else next(moving) for row, alike in zip(numbers, same, strict=True)]
+    following, record = ([as_number(x, graph) for x in part] for part in step(list(inside[0]), item))
+    names = [("carry", inside[0]), ("item", inside[1])]
+    function, outside = captured("step", names, [("carry", following), ("record", record)], graph)
+    given = [x for row, alike in zip(numbers, same, strict=True) if not alike for x in row]
+    every = rows_of(results(graph, Scanned(function, n, reverse), [*begin, *given, *outside]), n)
+    return list(every[: len(begin)]), list(every[len(begin) :])
+
+
+def scan(
+    graph: Graph,
+    step: Callable[..., Mapping[str, Any]],
+    items: Mapping[str, Any],
+    carry: Mapping[str, Any],
+    reverse: bool,
+) -> dict[str, np.ndarray]:
+    """As `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
+    arrays = {name: np.asarray(x, object) for name, x in items.items()}
+    start = {name: np.asarray(x, object) for name, x in carry.items()}
+    n = len(next(iter(arrays.values())))
+    shapes: dict[str, tuple[int, ...]] = {}
+
+    def flat(state: list[Scalar], item: list[Scalar]) -> tuple[list[Any], list[Any]]:
+        parts = [
+            *_shaped(state, [x.shape for x in start.values()]),
+            *_shaped(item, [x.shape[1:] for x in arrays.values()]),
+        ]
+        given = {name: np.asarray(x, object) for name, x in step(*parts).items()}
+        shapes.update({name: x.shape for name, x in given.items() if name not in start})
+        return (
+            [x for name in start for x in given[name].ravel()],
+            [x for name in shapes for x in given[name].ravel()],
+        )
+
+    rows = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]
+    after, records = scanned(graph, flat, [x for part in start.values() for x in part.ravel()], rows, reverse, n)
+    named = {}
+    for names, numbers in (({k: x.shape for k, x in start.items()}, iter(after)), (shapes, iter(records))):
+        for name, shape in names.items():
+            columns = np.empty((int(np.prod(shape)), n), object)
+            for k in range(len(columns)):
+                columns[k, :] = list(next(numbers))
+            named[name] = columns.T.reshape(n, *shape)
+    return named
+
+
+def _shaped(numbers: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+    """Numbers in a row as arrays of these shapes, those of no axes as scalars."""
+    parts, start = [], 0
+    for shape in shapes:
+        size = int(np.prod(shape))
+        part = np.empty(size, object)
+        part[:] = list(numbers[start : start + size])
+        parts.append(part.reshape(shape)[()])
+        start += size
+    return parts

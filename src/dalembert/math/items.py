@@ -1,0 +1,71 @@
+"""One function over like items, on numbers and on traced values alike."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+
+from .repeat import first_traced
+
+
+def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any]) -> dict[str, np.ndarray]:
+    """step(*item) for each item: the results by name, with the items as first axis.
+
+    items: arrays by name, (n, …) each; step takes one row of each, in this order, and returns numbers and arrays by
+    name. Compiled, it is a loop whose code is there once, and for one state at a time the items go on SIMD lanes. What
+    the step takes from its scope, and rows that are the same for all items, is computed and kept once.
+    """
+    return scan(step, items, {})
+
+
+def scan(
+    step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], carry: Mapping[str, Any], reverse: bool = False
+) -> dict[str, np.ndarray]:
+    """Item after item, as `map`; parts of what the step returns for one item are what it takes for the next.
+
+    carry: numbers or arrays by name, where that starts. step takes them first and returns them, in their shapes, among
+    its results; reverse: from the last item to the first. Results are in the order of the items: of a carried part the
+    last one to be computed, [-1] or, in reverse, [0], is where it ends.
+    """
+    arrays = {name: np.asarray(x, object) for name, x in items.items()}
+    if not arrays or any(x.ndim == 0 for x in arrays.values()) or len({len(x) for x in arrays.values()}) > 1:
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items()) or "nothing"
+        raise DalembertError(f"scan: items are {shapes}, expected arrays (n, …) with one n")
+    n = len(next(iter(arrays.values())))
+    if not n:
+        raise DalembertError("scan: there are no items, so that nothing tells the shapes of the results")
+    if both := set(items) & set(carry):
+        raise DalembertError(f"scan: '{min(both)}' is carried and an item")
+
+    def checked(*parts: Any) -> Mapping[str, Any]:
+        given = step(*parts)
+        _check(given, carry)
+        return given
+
+    traced = first_traced([*items.values(), *carry.values()])
+    state, records = dict(carry), []
+    for k in reversed(range(n)) if reverse else range(n):
+        if traced is None:
+            given = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
+            traced = first_traced(given.values())  # by way of values in scope
+            state = {name: given[name] for name in state}
+            records.append(given)
+    if traced is not None:
+        return traced.__scan__(checked, items, carry, bool(reverse))
+    ordered = records[::-1] if reverse else records
+    return {name: np.array([record[name] for record in ordered]) for name in records[0]}
+
+
+def _check(given: Any, carry: Mapping[str, Any]) -> None:
+    """The step gave results by name, the carried parts in their shapes among them."""
+    if not isinstance(given, Mapping):
+        raise DalembertError(f"scan: the step gave {type(given).__name__}, expected a dict of results by name")
+    for name, x in carry.items():
+        if name not in given:
+            raise unknown("result", name, given, "scan: carried, but not among what the step gave")
+        if np.shape(given[name]) != np.shape(x):
+            raise DalembertError(f"scan: the step gave {np.shape(given[name])} for '{name}', expected {np.shape(x)}")
