@@ -57,7 +57,7 @@ def test_what_a_step_cannot_do_is_told() -> None:
         ({"step": 0.0}, "stepper: step is 0.0"),
         ({"integrator": "rk5"}, "unknown integrator 'rk5'"),
         ({"elements": [1]}, "expected force elements, got int"),
-        ({"elements": [elements.HardStop(name, 0.5, lower=-1.0, upper=1.0)]}, "needs events"),
+        ({"integrator": "rk4", "elements": [elements.HardStop(name, 0.5, lower=-1.0)]}, "ceases to act"),
         ({"elements": [elements.Friction(name, 0.1, stiffness=1e3)]}, "keeps a state of its own"),
         ({"elements": [elements.Thruster("tool", lambda t: 3.0 * t)]}, "depend on time"),
     ):

@@ -5,18 +5,24 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
 from .general import solve, solve_saddle
+from .impulses import ANY, Impulses, Law, row_impulse, row_impulses
 from .order import elimination_order
 from .symmetric import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
+    "ANY",
     "Factor",
+    "Impulses",
+    "Law",
     "elimination_order",
     "factor",
     "factor_semidefinite",
     "gram",
     "is_zero",
     "nonzeros",
+    "row_impulse",
+    "row_impulses",
     "solve",
     "solve_saddle",
     "solve_semidefinite",

@@ -81,16 +81,22 @@ def simulate(
 
 
 def stepper(
-    robot: Robot, step: float = 1e-3, integrator: str = "semi-implicit", *, elements: Sequence[Element] = ()
+    robot: Robot,
+    step: float = 1e-3,
+    integrator: str = "semi-implicit",
+    *,
+    elements: Sequence[Element] = (),
+    friction: str | None = None,
 ) -> Stepper:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
-    without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes.
+    without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes, with
+    its `friction`.
     """
     from dalembert.sim.rollout.stepper import Stepper
 
-    return Stepper(robot.model, step, integrator, elements)
+    return Stepper(robot.model, step, integrator, elements, friction)
 
 
 def rollout(
@@ -107,20 +113,25 @@ def rollout(
     elements: Sequence[Element] = (),
     threads: int | None = None,
     check: bool = True,
+    friction: str | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
     be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
-    any of those of `simulate`, with fixed steps. The same bits with any threads and any split.
+    any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
+    stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
+    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps.
 
     Arrays of CuPy, PyTorch and JAX come back as their own kind, computed where they lie, with gradients in q, v,
     torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
     """
     from dalembert.sim.rollout.rollout import rollout
 
-    return rollout(robot.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check)
+    return rollout(
+        robot.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check, friction
+    )
 
 
 def step_advice(

@@ -11,7 +11,8 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.algorithms.gather import gathered
+from dalembert.errors import DalembertError, unknown
 from dalembert.math import abs as absolute
 from dalembert.math import exp, maximum, minimum, sign, where
 from dalembert.model import Model
@@ -19,6 +20,7 @@ from dalembert.model import Model
 from ..system.constraints import Constraint, Interval, Rows, joint_rows
 from .base import Action, Element, Situation, positive, single
 
+FRICTION = ("dry", "smooth")
 ELASTIC = 0.98  # share of the force of sliding up to which bristles only bend
 
 
@@ -33,7 +35,7 @@ class Friction(Element):
 
     With a stiffness σ0 [N·m/rad or N/m] sticking is elastic, on bristles bent by z: ż = v − α |v| z σ0/g(v), F = σ0 z +
     σ1 ż + viscous v, σ1 the bristle_damping; α rises from 0 to 1 while σ0 |z| goes from 98 % of g to g, and is 0 while
-    the bristles straighten. No events are needed then, as in rollouts. A load that jumps makes undamped bristles
+    the bristles straighten. Every integrator takes that, without events. A load that jumps makes undamped bristles
     overshoot to twice its force: give bristle_damping ≈ 2 √(σ0 m).
     """
 
@@ -151,3 +153,21 @@ def _freedom_rows(freedom: int) -> Any:
         return joint_rows(s.model.nv, freedom)
 
     return rows
+
+
+def with_friction(
+    where: str, model: Model, elements: tuple[Element, ...], friction: str
+) -> tuple[Model, tuple[Element, ...], list[str]]:
+    """The model and the elements with the joints' friction as it was asked for, and what to tell of it."""
+    if friction not in FRICTION:
+        raise unknown("friction", friction, FRICTION, where)
+    levels = gathered(model, [np.abs(body.joint.friction) for body in model.bodies])
+    if not np.any(levels):
+        return model, elements, []
+    if friction == "smooth":
+        said = "friction: smooth, as forward_dynamics has it: loaded joints creep; friction='dry' holds them"
+        return model, elements, [said]
+    joints = [(body.joint.name, tuple(levels[body.v].tolist())) for body in model.independent]
+    dry = [JointFriction(name, level) for name, level in joints if any(level)]
+    said = "friction: dry, joints stick; forward_dynamics and friction='smooth' have a smooth sign"
+    return model.without("friction"), (*elements, *dry), [said]

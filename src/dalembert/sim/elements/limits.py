@@ -67,7 +67,8 @@ class HardStop(Element):
     An impact is an event in the run: velocities change by an impulse such that the speed at the stop turns into
     −restitution times itself; everything else follows from the inertia. Below rest_speed [rad/s or m/s] the joint stays
     on the stop, which then pushes, and does not pull, until it is left. Its mode in `run.states` is the stop on which
-    the joint rests, −1 or 1, or 0. Events are located by `simulate`; in rollouts use `SoftLimit`.
+    the joint rests, −1 or 1, or 0. Events are located by `simulate`; in rollouts and steppers an impact falls on
+    the end of a step.
     """
 
     loses: ClassVar[bool] = True

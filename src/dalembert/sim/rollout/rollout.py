@@ -15,10 +15,11 @@ from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..elements.friction import with_friction
 from ..system.laws import Sampled, drive
 from ..system.system import Law
 from .motions import Motions
-from .stepping import INTEGRATORS, NEWTON, Stepping, stepping
+from .stepping import IMPULSIVE, INTEGRATORS, NEWTON, Stepping, stepping
 
 KEPT = 64  # motions of one stepping
 
@@ -47,16 +48,15 @@ def rollout(
     elements: Sequence[Element] = (),
     threads: int | None = None,
     check: bool = True,
+    friction: str | None = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     _check(integrator, step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    check_elements("rollout", model, elements)
-    for element in elements:
-        model = element.prepared(model)
     live = checked(groups)
+    model, elements = prepared("rollout", model, elements, integrator, friction, live)
     if isinstance(torque, Sampled):
         raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
     law = _law(model, torque) if callable(torque) else None
@@ -131,25 +131,45 @@ def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
         raise DalembertError(f"rollout: record is {record}, expected at most the number of steps, {steps}")
 
 
-def check_elements(where: str, model: Model, elements: tuple[Element, ...]) -> None:
-    """Refuse what needs events."""
+def prepared(
+    where: str,
+    model: Model,
+    elements: tuple[Element, ...],
+    integrator: str,
+    friction: str | None,
+    live: Sequence[str] = (),
+) -> tuple[Model, tuple[Element, ...]]:
+    """The model and the elements of steps; refuses what they cannot take.
+
+    friction: "dry", "smooth", or None for the first of them that the integrator and live groups allow.
+    """
     for element in elements:
         if not isinstance(element, Element):
             raise DalembertError(f"{where}: elements: expected force elements, got {type(element).__name__}")
-        if _needs_events(element, model):
-            instead = "SoftLimit" if "range" in element.enforces else "bristles (stiffness=…)"
-            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has: use {instead}")
-
-
-def _needs_events(element: Element, model: Model) -> bool:
-    """Whether something may begin or cease to act in the midst of a motion."""
-    gaps = type(element).gaps is not Element.gaps
-    return gaps or any(constraint.admissible.switches for constraint in element.constraints(model))
+        if type(element).gaps is not Element.gaps:
+            raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has")
+    able = integrator in IMPULSIVE
+    switching = [e.label() for e in elements if any(c.admissible.switches for c in e.constraints(model))]
+    if switching and not able:
+        raise DalembertError(
+            f"{where}: {switching[0]} begins and ceases to act, which steps of {integrator!r} do not take: use "
+            f"integrator={IMPULSIVE[0]!r}, or `simulate`"
+        )
+    if friction == "dry" and not able:
+        raise DalembertError(f"{where}: friction='dry' needs integrator={IMPULSIVE[0]!r}, got {integrator!r}")
+    if friction == "dry" and "friction" in live:
+        raise DalembertError(f"{where}: friction='dry' takes the model's friction: live friction is smooth")
+    for element in elements:
+        model = element.prepared(model)
+    fits = able and "friction" not in live
+    model, elements, _ = with_friction(where, model, elements, friction or ("dry" if fits else "smooth"))
+    return model, elements
 
 
 def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
     """Refuse in float32 what needs more digits."""
-    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if made.system.row_count else None
+    loops = made.system.permanent_count > 0
+    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if loops else None
     if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 

@@ -15,7 +15,7 @@ from dalembert.model import Model
 
 from ..elements.base import Element
 from ..system.system import System
-from .rollout import check_elements
+from .rollout import prepared
 from .stepping import INTEGRATORS
 
 
@@ -27,9 +27,12 @@ class Stepper:
     `call` is the function behind it, whose result is [q; v] in one array.
     """
 
-    def __init__(self, model: Model, step: float, integrator: str, elements: Sequence[Element]) -> None:
+    def __init__(
+        self, model: Model, step: float, integrator: str, elements: Sequence[Element], friction: str | None = None
+    ) -> None:
         self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
-        self.call = _compiled(model, step, integrator, self.elements)
+        self.friction = friction
+        self.call = _compiled(model, step, integrator, self.elements, friction)
         self._fast = self.call.builtin("stepper", "(q, v, tau)\n--\n\n", self.call)
         self._nothing = np.zeros(model.nv)
 
@@ -42,22 +45,21 @@ class Stepper:
         return f"<Stepper of robot {self.model.name!r}: {self.integrator}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stepper, (self.model, self.step, self.integrator, self.elements)
+        return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction)
 
 
-def _compiled(model: Model, step: float, integrator: str, elements: tuple[Element, ...]) -> Call:
+def _compiled(model: Model, step: float, integrator: str, elements: tuple[Element, ...], friction: str | None) -> Call:
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "stepper")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
-    check_elements("stepper", model, elements)
     for element in elements:
-        if element.size(model):
+        if isinstance(element, Element) and element.size(model):
             raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
-        model = element.prepared(model)
-    system = System(model, elements, None, driven=True, ledger=False)
+    model, elements = prepared("stepper", model, elements, integrator, friction)
+    system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
     rest, take = np.zeros(model.nv + 1), INTEGRATORS[integrator]
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:

@@ -31,6 +31,7 @@ NEWTON = {
     "variational": partial(solved, method=variational),
 }
 INTEGRATORS = STEPS | NEWTON
+IMPULSIVE = ("semi-implicit",)  # integrators whose steps take constraints that come and go
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
 
@@ -49,7 +50,7 @@ class Stepping:
     ) -> None:
         self.model, self.elements, self.varying = model, elements, varying
         self.name, self._take = f"rollout {integrator}", INTEGRATORS[integrator]
-        self.system = System(model, elements, law, driven, ledger=False)
+        self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
         self.sizes = {"q": model.nq, "e": self.system.ne, "number": 1, "timing": 2, **self.given}

@@ -8,15 +8,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import normalize
-from dalembert.algorithms.gather import gathered
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.execute import real_array
 from dalembert.functions.calls import check_quaternions
 from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..elements.friction import JointFriction
+from ..elements.friction import with_friction
 from ..failure import SimulationError
 from ..system.laws import Checked, Drive, drive
 from .advice import why_and_what
@@ -32,7 +31,6 @@ from .record import Recorder
 from .run import Run
 from .watch import Crossing, UndefinedEvent
 
-FRICTION = ("dry", "smooth")
 PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
 
 
@@ -64,7 +62,7 @@ def simulate(
     _check_settings(duration, step, rtol, atol, record)
     force_elements = _each("elements", elements, Element, "force elements")
     watched = _each("events", events, Event, "Events")
-    model, force_elements, said = _with_friction(model, force_elements, friction)
+    model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
     torques = drive(model, torque, float(duration))
@@ -79,24 +77,6 @@ def simulate(
     start, moved = closed_start(compiled, start)
     run.log += [*said, *stepped, *moved]
     return run.run(start)
-
-
-def _with_friction(
-    model: Model, elements: tuple[Element, ...], friction: str
-) -> tuple[Model, tuple[Element, ...], list[str]]:
-    """The model and the elements with the joints' friction as it was asked for, and what to tell of it."""
-    if friction not in FRICTION:
-        raise unknown("friction", friction, FRICTION, "simulate")
-    levels = gathered(model, [np.abs(body.joint.friction) for body in model.bodies])
-    if not np.any(levels):
-        return model, elements, []
-    if friction == "smooth":
-        said = "friction: smooth, as forward_dynamics has it: loaded joints creep; friction='dry' holds them"
-        return model, elements, [said]
-    joints = [(body.joint.name, tuple(levels[body.v].tolist())) for body in model.independent]
-    dry = [JointFriction(name, level) for name, level in joints if any(level)]
-    said = "friction: dry, joints stick; forward_dynamics and friction='smooth' have a smooth sign"
-    return model.without("friction"), (*elements, *dry), [said]
 
 
 def _check_rigid(compiled: Programs) -> None:

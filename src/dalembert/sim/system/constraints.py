@@ -25,13 +25,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.linear import sparse_product
+from dalembert.linear import ANY, Law, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, minimum, where
+from dalembert.math import logical_and, maximum, minimum, where
 
 if TYPE_CHECKING:
     from ..elements.base import Situation
 
+STILL = 1e-6  # [rad/s or m/s]: in time stepping, a row of friction slower than this is at rest
 IDLE = 2.0  # mode of a row of friction whose rows are kept at rest by others: no force of its own
 
 
@@ -49,6 +50,10 @@ class Rows(NamedTuple):
     def rate(self, v: np.ndarray) -> np.ndarray:
         """φ̇ (k,)."""
         return sparse_product(self.J, v) - self.surface
+
+    def first(self, count: int) -> Rows:
+        """The first `count` rows."""
+        return Rows(*(part[:count] for part in self))
 
 
 def joined(parts: list[Rows], nv: int) -> Rows:
@@ -94,6 +99,12 @@ class Admissible(Protocol):
     def mode(self, held: bool, force: float, at_upper: bool) -> float:
         """The mode of a row at rest at an end, or with friction, with its force."""
 
+    def law(self, h: Any, coordinate: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Law:
+        """What a row asks of its rate at the end of a step h, and of its impulse, in time stepping.
+
+        coordinate, rate, bias: of the row at the start; free: its rate at the end if no row that comes and goes acted.
+        """
+
 
 @dataclass(frozen=True)
 class Zero:
@@ -115,6 +126,10 @@ class Zero:
 
     def mode(self, held: bool, force: float, at_upper: bool) -> float:
         return 0.0
+
+    def law(self, h: Any, coordinate: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Law:
+        end = -(coordinate / h) - 0.5 * h * bias
+        return Law(end, end)
 
 
 @dataclass(frozen=True)
@@ -148,6 +163,14 @@ class Range:
     def mode(self, held: bool, force: float, at_upper: bool) -> float:
         return (1.0 if at_upper else -1.0) if held else 0.0
 
+    def law(self, h: Any, coordinate: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Law:
+        low, high = -ANY, ANY
+        if np.isfinite(self.lower):
+            low = _approach(h, coordinate - self.lower, rate, bias, free, impact)
+        if np.isfinite(self.upper):
+            high = -_approach(h, self.upper - coordinate, -rate, -bias, -free, impact)
+        return Law(low, high)
+
 
 @dataclass(frozen=True)
 class Interval:
@@ -176,6 +199,24 @@ class Interval:
 
     def mode(self, held: bool, force: float, at_upper: bool) -> float:
         return 0.0 if held else IDLE if abs(force) < self.static else -float(np.sign(force))
+
+    def law(self, h: Any, coordinate: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Law:
+        level = self.static
+        if self.sliding is not None:
+            level = where(absolute(rate) > STILL, self.sliding(rate), self.static)
+        return Law(0.0, 0.0, h * level)
+
+
+def _approach(h: Any, gap: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Any:
+    """The least rate at the end of a step, for a gap that may close and not become negative.
+
+    An impact turns the rate round at once, up to a step early.
+    """
+    least = -maximum(gap, 0.0) / h - 0.5 * h * bias
+    if not impact.restitution:
+        return least
+    bounces = logical_and(rate < -impact.rest_speed, free < least)
+    return where(bounces, -impact.restitution * rate, least)
 
 
 @dataclass(frozen=True)

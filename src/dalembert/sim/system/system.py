@@ -18,6 +18,7 @@ from dalembert.model import Joint, Model
 
 from ..elements.base import Action, Element, Situation
 from .constraints import Constraint, Rows, joined
+from .impulses import impulsive_step
 from .layout import Layout
 from .multipliers import HeldRows, held_rows
 
@@ -75,6 +76,7 @@ class System:
     ledger: bool = True  # whether the accounts are kept
     called: bool = False  # whether the law is Python code that cannot be traced
     holding: bool = True  # whether constraints that come and go can hold; if not, all their rows are taken as open
+    impulsive: bool = False  # whether steps meet them by impulses: they need no modes then
 
     @property
     def nu(self) -> int:
@@ -85,7 +87,8 @@ class System:
     def layout(self) -> Layout:
         """Where things lie in e."""
         sizes = tuple(element.size(self.model) for element in self.elements)
-        return Layout(self.model.nv, sizes, self.row_count - self.permanent_count, len(self.entries))
+        modes = 0 if self.impulsive else self.row_count - self.permanent_count
+        return Layout(self.model.nv, sizes, modes, len(self.entries))
 
     @property
     def ne(self) -> int:
@@ -141,13 +144,14 @@ class System:
 
     def held_rows(self, t: Any, q: np.ndarray, e: np.ndarray) -> HeldRows | None:
         """What the rows ask for, with the modes of e; None if there are none."""
-        if not self.row_count:
+        count = self.permanent_count if self.impulsive else self.row_count
+        if not count:
             return None
         layout = self.layout
         v = layout.velocity(e)
-        sets = [each.constraint.admissible for each in self.row_owners]
+        sets = [each.constraint.admissible for each in self.row_owners[:count]]
         modes = [0.0] * self.permanent_count + list(layout.modes(e))
-        return held_rows(self.constraint_rows(t, q, v, layout.states(e)), sets, modes, v)
+        return held_rows(self.constraint_rows(t, q, v, layout.states(e)).first(count), sets, modes, v)
 
     def solved_rows(self, rows: HeldRows | None) -> HeldRows | None:
         """The rows whose forces must be solved for; None if there are none."""
@@ -214,6 +218,8 @@ class System:
         what φ + h J v1 + ½ h² J̇ v leaves open goes back by the shortest way in the metric of the inertia. One solver
         serves both. Positions fit to third order in h, velocities to second, and neither drifts.
         """
+        if self.impulsive and any(c.admissible.switches or c.compliance for c, _ in self.constraints):
+            return impulsive_step(self, t, h, q, e, u)
         layout, applied = self.layout, self.applied(t, q, e, u)
         v, rows = layout.velocity(e), self.solved_rows(applied.rows)
         z1 = layout.states(e) + h * self.state_rates(applied)
