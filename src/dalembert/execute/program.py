@@ -26,11 +26,12 @@ class Repetition:
     sequence: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     settled: str | None = None
-    index: str | None = None
+    index: str | tuple[tuple[str, str], ...] | None = None
+    backwards: tuple[str, ...] = ()
 
     def loop(self, step: Function) -> Loop:
         """The step, repeated."""
-        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index)
+        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index, self.backwards)
 
 
 class Program:
@@ -94,6 +95,13 @@ class Program:
         """Compute into the outputs; shapes as in `registry.Executable`. Returns the status."""
         arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
         return self.on(backend).run(arrays, results, batch, passes, threads)
+
+    def bound(
+        self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], passes: int = 1
+    ) -> Callable[[], int]:
+        """A call without arguments on fixed arrays, whose addresses are taken once: see `host.Bound`."""
+        arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
+        return self.on("llvm").bound(arrays, results, passes)
 
     def __call__(
         self,
