@@ -24,7 +24,7 @@ demo: $(CORE)
 	$(BIN)/dalembert demo
 
 test: $(TESTS)
-	$(BIN)/python -m pytest -n $(JOBS) -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
 
 # Every integrator, and a thousand random cases.
 test-long: $(DEV)

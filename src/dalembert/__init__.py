@@ -13,10 +13,11 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
-from .execute import register_backend
+from .execute import Interrupted, register_backend
+from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
-from .model import AxisJoint, Joint, Model, charts
+from .model import Actuator, AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
 from .solids import MassProperties, mass_properties
@@ -24,6 +25,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
+    from . import identify
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
     from .sim.system.laws import Sampled
 
 __all__ = [
+    "Actuator",
     "AxisJoint",
     "BodyInfo",
     "Comparison",
@@ -43,6 +46,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "Inertia",
+    "Interrupted",
     "Joint",
     "JointInfo",
     "Log",
@@ -63,10 +67,13 @@ __all__ = [
     "compare",
     "elements",
     "function",
+    "identify",
+    "kinds",
     "load",
     "load_run",
     "mass_properties",
     "math",
+    "quantity",
     "read_log",
     "read_trajectory",
     "register_backend",
@@ -88,6 +95,7 @@ _LATER = {
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "elements": "sim.elements",
+    "identify": "identify",
     "load_run": "sim.run.save",
     "read_log": "logs",
     "read_trajectory": "logs",
@@ -101,7 +109,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name == "elements" else getattr(room, name)
+    return room if name in ("elements", "identify") else getattr(room, name)
 
 
 def __dir__() -> list[str]:

@@ -175,6 +175,8 @@ def test_parameters_can_be_edited(robot, state):
 def test_another_base_is_the_same_robot(robot):
     turned = robot.edit().base("free").reroot("tip").done()
     assert "reversed cam" in {joint.kind for joint in turned.joints}
+    edited = turned.edit().set_joint("drum", lift=0.1, damping=0.3).scale(length=2.0).rename({}, joints={"drum": "cam"})
+    assert edited.done().model.joint("cam").joint.joint.lift == 0.2
     back = turned.edit().reroot("base").done()
     assert {joint.kind for joint in back.joints} == {"free", "cam", "telescope", "revolute"}
 

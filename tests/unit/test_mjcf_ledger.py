@@ -98,12 +98,11 @@ INFOS = {
         mujoco(after='<actuator><motor joint="j"/><motor joint="k"/></actuator>'),
         "2 × actuator; its command is part",
     ),
-    "servo": (mujoco(after='<actuator><position joint="j" kp="3"/></actuator>'), "actuator with a law of its own"),
     "sensor": (
         mujoco(after='<sensor><jointpos joint="nobody"/></sensor>'),
         "6 <jointpos>: element of <sensor>; passed over",
     ),
-    "keyframe": (mujoco(after='<keyframe><key qpos="1"/></keyframe>'), "6 <key>: element of <keyframe>; passed over"),
+    "keyframe": (mujoco(after='<keyframe><key qpos="1"/></keyframe>'), "6 <key>: keyframe 'key0' has 1 and 2 numbers"),
     "camera": (mujoco('<camera name="c"/><geom size="1"/>' + ARM), "<camera name='c'>: <camera>; passed over"),
     "texture": (
         mujoco(before='<asset><texture name="t" file="no.png"/></asset>'),

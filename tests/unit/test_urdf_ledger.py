@@ -44,7 +44,11 @@ WARNINGS = {
     "two inertials": ({"link": GOOD + GOOD}, "3 <inertial>", "a second <inertial>"),
     "long axis": ({"joint": '<axis xyz="0 0 2"/>' + LIMIT}, "6 <axis> of joint 'j'", "axis has length 2"),
     "negative effort": ({"joint": LIMIT.replace('"3"', '"-1"')}, "6 <limit> of joint 'j'", "effort limit is negative"),
-    "other dynamics": ({"joint": LIMIT + '<dynamics damping="1" K="7000"/>'}, "6 <dynamics>", "K: not URDF"),
+    "other dynamics": (
+        {"joint": LIMIT + '<dynamics damping="1" K="7000"/>'},
+        "6 <dynamics>",
+        "'K' of <dynamics> is not URDF",
+    ),
     "idle dynamics": ({"joint": '<dynamics damping="1"/>', "kind": "floating"}, "6 <dynamics>", "free joint"),
     "massless": ({"link": ""}, "4 <joint name='j'>", "no mass at all, from 'b' on"),
     "gazebo spring": ({"extra": '<gazebo reference="j"><springStiffness>5</springStiffness></gazebo>'}, "8 <", "=5"),

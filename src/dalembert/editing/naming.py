@@ -51,12 +51,17 @@ def renamed(
             name=link(key),
             parent=link(one.parent),
             mount=link(one.mount),
-            joint=replace(one.joint, name=joints.get(one.joint.name, one.joint.name)),
+            joint=one.joint.changed(lambda joint: replace(joint, name=joints.get(joint.name, joint.name))),
         )
         for key, one in plan.links.items()
     }
     plan.links[plan.base.name] = replace(plan.base, parent=WORLD)
     plan.places = {link(key): p and Place(link(p.link), p.placement, link(p.mount)) for key, p in plan.places.items()}
+    plan.actuators = [replace(one, joint=joints.get(one.joint, one.joint)) for one in plan.actuators]
+    plan.keyframes = [
+        replace(one, joints=tuple(replace(part, joint=joints.get(part.joint, part.joint)) for part in one.joints))
+        for one in plan.keyframes
+    ]
     plan.mimics = {
         joints.get(key, key): mimic._replace(leader=joints.get(mimic.leader, mimic.leader))
         for key, mimic in plan.mimics.items()

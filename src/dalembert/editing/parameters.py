@@ -46,12 +46,17 @@ def set_joint(plan: Plan, name: str, values: dict[str, Any]) -> Change:
         raise DalembertError(f"set_joint: joint {name!r}: give what is to change, such as damping=0.1")
     link, given = moving[name], dict(values)
     mimic = given.pop("mimic", "as it is")
-    joint = _of_kind(link.joint, given.pop("kind", link.joint.kind))
-    valid = [field.name for field in fields(joint) if field.name != "name"]
-    for field in given:
-        if field not in valid:
-            raise unknown("argument", field, [*valid, "kind", "mimic"], f"set_joint: joint {name!r}")
-    plan.links[link.name] = replace(link, joint=replace(joint, **given))
+    kind = given.pop("kind", None)
+
+    def change(joint: Joint) -> Joint:
+        joint = _of_kind(joint, joint.kind if kind is None else kind)
+        valid = [field.name for field in fields(joint) if field.name != "name"]
+        for field in given:
+            if field not in valid:
+                raise unknown("argument", field, [*valid, "kind", "mimic"], f"set_joint: joint {name!r}")
+        return replace(joint, **given)
+
+    plan.links[link.name] = replace(link, joint=link.joint.changed(change))
     if mimic is None:
         plan.mimics.pop(name, None)
     elif mimic != "as it is":

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.algorithms import neutral
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Model, Plan
+from dalembert.model import JointState, Keyframe, Model, Plan
 from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Free, Joint
 from dalembert.model.joints.joint import snapped
@@ -73,6 +73,7 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
             links[made.name] = made
     links |= {one: plan.links[one] for one in plan.links if one not in links}
     plan.links = links
+    plan.keyframes = [_reversed_keyframe(one, path, root_joint.name) for one in plan.keyframes]
     names = {}
     if base.name == WORLD:
         names = {WORLD: plan.new_name("world_link")}
@@ -90,6 +91,18 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
     change.relative_to, change.energy = (WORLD, 1.0) if root_joint.nv else (name, None)
     change.pairing = _pairing([one.joint for one in path[:-1] if one.joint.nv], name)
     return change
+
+
+def _reversed_keyframe(keyframe: Keyframe, path: list[Link], base: str) -> Keyframe:
+    """A named state with the coordinates of joints that are run through backwards; where a base floats is left out."""
+    joints = {link.joint.name: link.joint for link in path[:-1]}
+    parts = []
+    for part in keyframe.joints:
+        if part.joint in joints:
+            part = JointState(part.joint, *joints[part.joint].reversed_state(part.q, part.v))
+        if part.joint != base:
+            parts.append(part)
+    return replace(keyframe, joints=tuple(parts))
 
 
 def _left_out(closures: list[str]) -> str:

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Geometry, JointEquation, Model, Plan
+from dalembert.model import Geometry, JointEquation, Keyframe, Model, Plan
 from dalembert.model.assembly import Closing, Link
 from dalembert.model.joints import Joint
 from dalembert.spatial import Inertia, Pose
@@ -45,10 +45,14 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
         plan.mimics[name] = mimic._replace(ratio=ratio, offset=offset)
     plan.closings = [_scaled_closing(closing, length) for closing in plan.closings]
     plan.equations = [_scaled_equation(equation, joints, length) for equation in plan.equations]
+    plan.keyframes = [_scaled_keyframe(keyframe, joints, length) for keyframe in plan.keyframes]
     action = (
         f"inertia × {mass * length**2:g}; limits, rotors, damping, friction, springs and efforts by similarity under "
         f"the same gravity: torques × {mass * length:g}, forces × {mass:g}, times × {np.sqrt(length):g}"
     )
+    if plan.actuators and (length, mass) != (1.0, 1.0):
+        plan.actuators = []
+        action += "; actuators are left out, since the units of their commands are not known"
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
     change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
     change.pairing = partial(scaled_states, length=length)
@@ -76,7 +80,7 @@ def _scaled_link(link: Link, length: float, mass: float) -> Link:
     I = link.inertia
     inertia = Inertia(I.mass * mass, I.moment * (mass * length), I.I * (mass * length**2))
     geometry = tuple(_scaled_geometry(shape, length) for shape in link.geometry)
-    joint = _scaled_joint(link.joint, length, mass)
+    joint = link.joint.changed(lambda plain: _scaled_joint(plain, length, mass))
     placement = _scaled(link.placement, length)
     return replace(link, placement=placement, joint=joint, inertia=inertia, geometry=geometry)
 
@@ -127,6 +131,14 @@ def _scaled_equation(equation: JointEquation, joints: dict[str, Joint], length: 
     leading = _length(joints[equation.leader]) if equation.leader else 0.0
     powers = own - leading * np.arange(equation.coefficients.size)
     return replace(equation, coefficients=equation.coefficients * length**powers)
+
+
+def _scaled_keyframe(keyframe: Keyframe, joints: dict[str, Joint], length: float) -> Keyframe:
+    parts = []
+    for part in keyframe.joints:
+        q, v = exponents(joints[part.joint])
+        parts.append(replace(part, q=part.q * length**q, v=part.v * length ** (v - 0.5)))
+    return replace(keyframe, joints=tuple(parts))
 
 
 def _length(joint: Joint) -> float:

@@ -13,6 +13,7 @@ from dalembert.backends.llvm.kernel import ELEMENT, Kernel
 from dalembert.errors import DalembertError
 
 from . import batch
+from .threads import limit
 
 _ADDRESS = ctypes.c_void_p
 
@@ -69,6 +70,14 @@ class NativeKernel(Kernel):
         if shape == (1,) and all(r.flags.c_contiguous for r in results):
             return self.run_row(arrays, results, passes)
         return self.run_batch(arrays, results, shape, threads, passes)
+
+    def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:
+        """See `registry.Executable`."""
+        element = ELEMENT[dtype]
+        code = self.executable("batch", element)
+        lanes = min(self.lanes or target.lanes(element), rows)
+        group = batch.seconds(code.operations)
+        return group if rows <= lanes else group * rows / lanes / limit(threads), group
 
     def run_one(self, arrays: Sequence[np.ndarray], results: Sequence[np.ndarray]) -> int:
         """One state: dense inputs (size,) and outputs of one float type. Returns the status."""

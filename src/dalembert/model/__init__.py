@@ -4,17 +4,20 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 """
 
 from . import charts
+from .actuators import Actuator
 from .builder import ModelBuilder
 from .closures import Closure, JointEquation
 from .disassembly import Plan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry
 from .joints import KINDS, AxisJoint, Coupled, Joint
+from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
 from .tool import chain, tips, tool_frame
 
 __all__ = [
     "KINDS",
+    "Actuator",
     "AxisJoint",
     "Body",
     "Closure",
@@ -23,10 +26,13 @@ __all__ = [
     "Geometry",
     "Joint",
     "JointEquation",
+    "JointState",
+    "Keyframe",
     "Model",
     "ModelBuilder",
     "Part",
     "Plan",
+    "State",
     "chain",
     "charts",
     "disassemble",

@@ -11,11 +11,13 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.spatial import Inertia, Pose
 
+from .actuators import Actuator
 from .closures import WORLD_BODY, Closure, JointEquation
 from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
 from .joints.joint import snapped
+from .keyframes import Keyframe
 from .model import Body, Model, Part
 
 WORLD = "world"
@@ -66,6 +68,8 @@ def assemble(
     places: Mapping[str, Place | None],  # None: the frame of the link of that name
     closings: Iterable[Closing] = (),
     equations: Iterable[JointEquation] = (),
+    actuators: Iterable[Actuator] = (),
+    keyframes: Iterable[Keyframe] = (),
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -112,8 +116,9 @@ def assemble(
     own_frames = {frame.name for frame in frames}
     frames += [Frame(frame, *found(frame)) for frame in places if frame not in own_frames]
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
-    closures = [_closed(closing, found) for closing in closings]
-    return Model(name, gravity, tuple(bodies), tuple(frames), (*closures, *equations))
+    closed: list[Closure | JointEquation] = [_closed(closing, found) for closing in closings]
+    closed += equations
+    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), tuple(actuators), tuple(keyframes))
 
 
 def _closed(closing: Closing, found: Callable[[str], tuple[int, Pose, str]]) -> Closure:

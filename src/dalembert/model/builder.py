@@ -13,12 +13,14 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
 from dalembert.spatial.vectors import cross
 
+from .actuators import Actuator
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import JointEquation, closure_maker
 from .coupling import Mimic, coupled, stated
 from .geometry import Geometry, Role, Shape, check_geometry
 from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
+from .keyframes import Keyframe, keyframe
 from .model import Model
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -44,6 +46,8 @@ class ModelBuilder:
         self._frames: dict[str, Place | None] = {}  # in the order added
         self._closings: list[Closing] = []
         self._equations: list[JointEquation] = []
+        self._actuators: list[Actuator] = []
+        self._keyframes: list[Keyframe] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -179,13 +183,47 @@ class ModelBuilder:
             raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
         self._equations.append(JointEquation(name, follower, leader, numbers))
 
+    def add_actuator(self, name: str, joint: str, **values: Any) -> None:
+        """Add a motor or servo on a joint, as data; values: gear, gain, bias, limits, dynamics as in `Actuator`."""
+        where = f"actuator {name!r}"
+        valid = [field.name for field in fields_of(Actuator)[2:]]
+        for value in values:
+            if value not in valid:
+                raise unknown("argument", value, valid, f"{where}: add_actuator")
+        if joint not in self._joints:
+            raise unknown("joint", joint, self._joints, where)
+        if self._joints[joint].nv != 1:
+            raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nv} freedoms, expected one")
+        if name in {actuator.name for actuator in self._actuators}:
+            raise DalembertError(f"{where}: there is already an actuator of that name: names must differ")
+        self._actuators.append(Actuator(name=name, joint=joint, **values))
+
+    def add_keyframe(self, name: str, q: Mapping[str, Any], v: Mapping[str, Any] | None = None) -> None:
+        """Add a named state: q (nq,) and v (nv,) by joint; joints that are not named are at neutral, and at rest."""
+        if name in {keyframe.name for keyframe in self._keyframes}:
+            raise DalembertError(f"keyframe {name!r}: there is already one of that name: names must differ")
+        self._keyframes.append(keyframe(name, q, v or {}, self._joints))
+
+    def has_joint(self, name: str) -> bool:
+        """Whether there is a moving joint of that name."""
+        return name in self._joints and self._joints[name].nv > 0
+
     def has_frame(self, name: str) -> bool:
         """Whether there is a body or frame of that name."""
         return name in self._frames
 
     def model(self) -> Model:
         """The frozen model of what has been added so far."""
-        return assemble(self.name, self.gravity, self._rooted(), self._frames, self._closings, self._equations)
+        return assemble(
+            self.name,
+            self.gravity,
+            self._rooted(),
+            self._frames,
+            self._closings,
+            self._equations,
+            self._actuators,
+            self._keyframes,
+        )
 
     def coupled(self, joint: str) -> Coupled:
         """The joint that follows another one, as the model will have it; raises when it cannot."""

@@ -23,7 +23,7 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
     """
     if is_dataclass(x):
         kind = type(x)
-        yield kind.__name__ if kind.__module__.startswith(PACKAGE) else f"{kind.__module__}.{kind.__qualname__}"
+        yield kind.__name__ if is_own(kind) else f"{kind.__module__}.{kind.__qualname__}"
         for name in _names(x.__class__, shown):
             yield from leaves(getattr(x, name), shown=shown)
     elif isinstance(x, tuple):
@@ -32,6 +32,11 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
             yield from leaves(item, shown=shown)
     else:
         yield x
+
+
+def is_own(kind: type) -> bool:
+    """Whether a class is the package's own, not a user's."""
+    return kind.__module__.startswith(PACKAGE)
 
 
 def types(x: Any) -> set[type]:

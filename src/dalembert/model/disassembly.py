@@ -11,11 +11,13 @@ import numpy as np
 from dalembert.errors import unknown
 from dalembert.spatial import Pose
 
+from .actuators import Actuator
 from .assembly import WORLD, Closing, Link, Place
 from .builder import ModelBuilder
 from .closures import WORLD_BODY, Closure, JointEquation
 from .frame import Frame
 from .joints import Fixed, Mimic
+from .keyframes import Keyframe
 from .model import Body, Model
 
 
@@ -34,6 +36,8 @@ class Plan:
     mimics: dict[str, Mimic]
     closings: list[Closing]
     equations: list[JointEquation]
+    actuators: list[Actuator]
+    keyframes: list[Keyframe]
 
     @property
     def base(self) -> Link:
@@ -88,6 +92,8 @@ class Plan:
             mimics=dict(self.mimics),
             closings=list(self.closings),
             equations=list(self.equations),
+            actuators=list(self.actuators),
+            keyframes=list(self.keyframes),
         )
 
     def builder(self) -> ModelBuilder:
@@ -99,6 +105,12 @@ class Plan:
         builder._frames.update(self.places)
         builder._closings.extend(self.closings)
         builder._equations.extend(self.equations)
+        free = {link.joint.name for link in self.links.values() if link.joint.nv} - self.mimics.keys()
+        builder._actuators.extend(
+            actuator for actuator in self.actuators if actuator.joint in free | self.mimics.keys()
+        )
+        for one in self.keyframes:
+            builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
 
     def model(self) -> Model:
@@ -123,7 +135,8 @@ def plan(model: Model) -> Plan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations)
+    kept = list(model.actuators), list(model.keyframes)
+    return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 
 def disassemble(model: Model) -> ModelBuilder:

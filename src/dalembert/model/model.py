@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -12,11 +12,13 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
+from .actuators import Actuator
 from .closures import Closure, JointEquation
-from .content import SHOWN, fingerprint, freeze, types
+from .content import SHOWN, fingerprint, freeze, is_own, types
 from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
+from .keyframes import Keyframe
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
 LOOPS = "loops"  # an effect of the whole model
@@ -67,6 +69,8 @@ class Model:
     bodies: tuple[Body, ...]
     frames: tuple[Frame, ...]  # every body's own frame, in order; then fixed links and extra frames as added
     closures: tuple[Closure | JointEquation, ...] = ()  # what closes loops of the tree
+    actuators: tuple[Actuator, ...] = field(default=(), metadata=SHOWN)  # data: they act where used as drives
+    keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -140,10 +144,14 @@ class Model:
         """The classes of its parts, some of which may be a user's own."""
         return frozenset(types(self))
 
+    @cached_property
+    def _users_types(self) -> frozenset[type]:
+        return frozenset(kind for kind in self.types if not is_own(kind))
+
     def __eq__(self, other: object) -> bool:
         if self is other or not isinstance(other, Model):
             return self is other
-        return self.fingerprint == other.fingerprint and self.types == other.types
+        return self.fingerprint == other.fingerprint and self._users_types == other._users_types
 
     def __hash__(self) -> int:
         return hash(self.fingerprint)
@@ -153,7 +161,7 @@ class Model:
 
     def __reduce__(self) -> tuple[Any, ...]:
         # through the constructor, because arrays come back from a pickle writeable
-        return Model, (self.name, self.gravity, self.bodies, self.frames, self.closures)
+        return Model, tuple(getattr(self, each.name) for each in fields(self))
 
     def body(self, name: str) -> Body:
         """The body of that name."""

@@ -14,6 +14,7 @@ from dalembert.model import Model, ModelBuilder
 
 from ..diagnosis import diagnose
 from ..ledger import Finding, Ledger
+from .actuators import add_actuators, add_keyframes
 from .closures import active, add_closures, couple
 from .compile import Compiled, compiled
 from .extras import report_extras
@@ -67,6 +68,8 @@ def _build(given: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mod
         add_sites(given, builder, names, ledger)
         add_geometry(given, builder, names, ledger)
         add_closures(given, builder, equalities, equations, names, ledger)
+        add_actuators(given, builder, names, ledger)
+        add_keyframes(given, builder, names, ledger)
         model = builder.model()
     except DalembertError as error:
         if str(error).startswith(tuple({place.label for place, _ in given.source.places})):

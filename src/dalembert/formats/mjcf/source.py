@@ -38,14 +38,13 @@ LEFT_OUT = {
     "statistic": "settings of the renderer",
     "custom": "user data",
     "sensor": "it carries no dynamics",
-    "keyframe": "stored states are not part of the robot",
     "texture": "it carries no dynamics",
     "skin": "it carries no dynamics",
     "camera": "it carries no dynamics",
     "light": "it carries no dynamics",
     "layer": "it carries no dynamics",
 }
-GROUPS = {"visual", "custom", "sensor", "keyframe"}  # whose children are what is counted
+GROUPS = {"visual", "custom", "sensor"}  # whose children are what is counted
 COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "params"}
 DEFORMABLE = {"flexcomp", "flex", "composite"}
 NAMES = {
@@ -68,6 +67,7 @@ class Source:
     places: list[Place] = field(default_factory=list)
     elements: list[Place] = field(default_factory=list)  # each once, in the order of the text
     included: set[Path] = field(default_factory=set)
+    keys: list[Place] = field(default_factory=list)  # of <keyframe>, which MuJoCo's compiler does not get
 
     @property
     def text(self) -> str:
@@ -126,6 +126,9 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
         raise document.error(element, f"more than {MAX_ELEMENTS} elements, includes counted; split the model")
     if tag == "include":
         _include(source, document, element, depth, ledger)
+        return
+    if tag == "keyframe" and depth > 0:
+        source.keys += [(document, one) for one in children(element) if tag_of(one) == "key"]
         return
     if tag in LEFT_OUT and depth > 0:
         for one in list(children(element)) if tag in GROUPS else [element]:

@@ -15,6 +15,7 @@ from dalembert.errors import DalembertError
 from dalembert.spatial import Pose, so3
 
 from ..diagnosis import report_angles
+from ..hidden import hidden_physics
 from ..ledger import Ledger
 from ..xml import LARGEST, Document, children, meant_by, tag_of
 
@@ -151,7 +152,11 @@ class Source:
         for child in children(element):
             tag = tag_of(child)
             if tag in idle:
-                self.ledger.count(self.where(child), f"<{tag}> in <{here}>", why)
+                if words := hidden_physics(child):
+                    what = f"<{tag}> in <{here}> states {', '.join(words)}"
+                    self.ledger.warning(self.where(child), what, "not used: state it in links and joints")
+                else:
+                    self.ledger.count(self.where(child), f"<{tag}> in <{here}>", why)
             elif tag not in tags:
                 self._strange(child, f"<{tag}> in <{here}>", tag, tags - present)
         names = [str(key).rpartition("}")[2] for key in element.attrib]
@@ -162,7 +167,8 @@ class Source:
     def _strange(self, element: Element, what: str, name: str, missing: Set[str]) -> None:
         """What is not known: a warning where it may be physics, or a misspelt word for what the element lacks."""
         meant = meant_by(name, missing - HARMLESS)
-        if meant or any(force in name.lower() for force in FORCES):
+        inside = hidden_physics(element) if element.tag and tag_of(element) == name else []
+        if meant or inside or any(force in name.lower() for force in FORCES):
             cure = f": did you mean '{meant}'?" if meant else ""
             self.ledger.warning(self.where(element), f"{what} is not known and may carry physics", f"not used{cure}")
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Set
+from collections.abc import Container, Set
 from typing import TypeAlias
 
 import numpy as np
@@ -16,6 +16,16 @@ from ..ledger import Ledger
 from ..xml import Document, children, meant_by, tag_of
 
 Element: TypeAlias = etree._Element
+
+
+class _Anything:
+    """Contains every name: nothing is harmless."""
+
+    def __contains__(self, name: object) -> bool:
+        return True
+
+
+ANYTHING = _Anything()
 HARMLESS = {"name", "visual", "collision", "material", "calibration", "safety_controller", "scale", "filename"}
 
 
@@ -32,45 +42,48 @@ def origin(document: Document, parent: Element, ledger: Ledger) -> Pose:
     element = single(document, parent, "origin", ledger)
     if element is None:
         return Pose.identity()
-    report_unknown(document, element, ledger, tags=set(), attributes={"xyz", "rpy"}, physical={"quat_xyzw", "quat"})
+    cure = "not used: state the pose by xyz and rpy"
+    report_unknown(document, element, ledger, tags=set(), attributes={"xyz", "rpy"}, physical=ANYTHING, cure=cure)
     xyz, rpy = document.triple(element, "xyz"), document.triple(element, "rpy")
     report_angles(ledger, document.where(element), rpy)
     return Pose.from_xyz_rpy(xyz, rpy) if any(rpy) else Pose(np.eye(3), np.array(xyz))
 
 
 def report_unknown(
-    document: Document, element: Element, ledger: Ledger, *, tags: Set[str], attributes: Set[str], physical: Set[str]
+    document: Document,
+    element: Element,
+    ledger: Ledger,
+    *,
+    tags: Set[str],
+    attributes: Set[str],
+    physical: Container[str],
+    cure: str = "not used",
 ) -> None:
     """Log children and attributes outside URDF; a warning where that may change the dynamics.
 
-    Those are the ones named in `physical`, and misspelt names of what the element does not have otherwise.
+    Those are the ones named in `physical`, with the `cure`, and misspelt names of what the element does not have
+    otherwise.
     """
     here = tag_of(element)
+
+    def report(where: str, what: str, name: str, missing: Set[str], quoted: str) -> None:
+        if meant := meant_by(name, missing - HARMLESS):
+            ledger.warning(where, what, f"not used: did you mean {quoted.format(meant)}?")
+        elif name in physical:
+            ledger.warning(where, f"{what} and may carry physics", cure)
+        else:
+            ledger.count(where, what, "passed over")
+
     present = {tag_of(child) for child in children(element)}
     for child in children(element):
         tag = tag_of(child)
-        if tag in tags:
-            continue
-        where, what = document.where(child), f"<{tag}> in <{here}> is not URDF"
-        if tag in physical:
-            ledger.warning(where, f"{what} and may carry physics", "not used")
-        elif meant := meant_by(tag, tags - present - HARMLESS):
-            ledger.warning(where, what, f"not used: did you mean <{meant}>?")
-        else:
-            ledger.count(where, what, "passed over")
-    names = [str(key).rpartition("}")[2] for key in element.attrib]
-    strange = [name for name in names if name not in attributes]
-    where = document.where(element)
-    if carrying := ", ".join(name for name in strange if name in physical):
-        ledger.warning(where, f"{carrying}: not URDF and may carry physics", "not used")
-    for name in strange:
-        what = f"attribute '{name}' of <{here}> is not URDF"
-        if name in physical:
-            continue
-        if meant := meant_by(name, attributes - set(names) - HARMLESS):
-            ledger.warning(where, what, f"not used: did you mean '{meant}'?")
-        else:
-            ledger.count(where, what, "passed over")
+        if tag not in tags:
+            report(document.where(child), f"<{tag}> in <{here}> is not URDF", tag, tags - present, "<{}>")
+    names = {str(key).rpartition("}")[2]: None for key in element.attrib}
+    for name in names:
+        if name not in attributes:
+            what = f"attribute '{name}' of <{here}> is not URDF"
+            report(document.where(element), what, name, attributes - names.keys(), "'{}'")
 
 
 def extension(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..hidden import IDLE, OFF, hidden_physics
 from ..ledger import Ledger
 from ..xml import Document, children, meant_by, tag_of
 from .elements import Element
@@ -19,7 +20,12 @@ GAZEBO_FORCES = {
     "springStiffness", "dampingFactor", "turnGravityOff", "static", "kinematic", "fluid_added_mass", "joint",
     "spring_stiffness", "velocity_decay",
 }  # fmt: skip
-OFF = {"", "0", "false"}
+# What <mujoco> may set without changing the robot, and the attributes that do change it.
+MUJOCO_SETTINGS = {"compiler", "option", "size", "visual", "statistic", "asset", "default", "sensor", "custom"}
+MUJOCO_PHYSICS = {
+    "option": ("gravity", "density", "viscosity", "wind"),
+    "compiler": ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom"),
+}
 
 
 def read_extras(document: Document, ledger: Ledger) -> None:
@@ -31,6 +37,13 @@ def read_extras(document: Document, ledger: Ledger) -> None:
             continue
         if tag == "gazebo":
             _gazebo(document, element, ledger)
+        elif tag == "mujoco":
+            _mujoco(document, element, ledger)
+        elif tag == "transmission" and (words := hidden_physics(element)):
+            what = f"<transmission name='{element.get('name', '')}'> states {', '.join(words)}"
+            ledger.warning(
+                where, what, "not used: state the rotor's inertia, times reduction², as <dalembert armature>"
+            )
         elif tag in NOT_USED:
             ledger.count(where, f"<{tag}>", NOT_USED[tag])
         elif tag in PHYSICAL:
@@ -40,6 +53,9 @@ def read_extras(document: Document, ledger: Ledger) -> None:
             ledger.warning(where, what, "not used: links and joints lie directly in <robot>")
         elif meant := meant_by(tag, ("joint", "link")):
             ledger.warning(where, f"<{tag}> in <robot> is not URDF", f"not used: did you mean <{meant}>?")
+        elif words := hidden_physics(element):
+            what = f"<{tag}> in <robot> is not URDF and states {', '.join(words)}"
+            ledger.warning(where, what, "not used: state it in <inertial>, <dynamics> or <dalembert>")
         else:
             ledger.count(where, f"<{tag}> in <robot> is not URDF", "passed over")
 
@@ -67,8 +83,41 @@ def _gazebo(document: Document, element: Element, ledger: Ledger) -> None:
             f"<gazebo>{of} sets {tag_of(child)}={(child.text or '').strip() or '…'}",
             "not used: state it in <dynamics> or <dalembert>",
         )
-    if not forces:
+    others = [child for child in children(element) if child not in forces]
+    stating = [(child, words) for child in others if (words := _words(child))]
+    for child, words in stating:
+        of = f" of '{target}'" if target else ""
+        cure = "as a <link> of the robot" if tag_of(child) == "link" else "in <dynamics>, <inertial> or <dalembert>"
+        what = f"<{tag_of(child)}> in <gazebo>{of} states {', '.join(words)}"
+        ledger.warning(document.where(child), what, f"not used: state it {cure}")
+    if not forces and not stating:
         ledger.count(document.where(element), "<gazebo>", "not used: contact, colour, plugins of the simulator")
+
+
+def _words(element: Element) -> list[str]:
+    """Words for forces and masses in a section of <gazebo>; friction of contact (mu) is none of them."""
+    return [] if tag_of(element) in IDLE or not len(element) else hidden_physics(element)
+
+
+def _mujoco(document: Document, element: Element, ledger: Ledger) -> None:
+    """<mujoco>: options that change gravity or masses, and whatever else MuJoCo would add to the robot."""
+    for child in children(element):
+        tag, where = tag_of(child), document.where(child)
+        set_here = [
+            name
+            for name in MUJOCO_PHYSICS.get(tag, ())
+            if child.get(name) is not None and child.get(name) not in ("false", "auto", "0", "-1")
+        ]
+        if set_here and tag == "option":
+            cure = "not used: write <dalembert gravity='…'/> in <robot>"
+            ledger.warning(where, f"<mujoco> sets {', '.join(set_here)}, which URDF readers pass over", cure)
+        elif set_here:
+            what = f"<mujoco> lets MuJoCo change masses ({', '.join(set_here)})"
+            ledger.warning(where, what, "not used: write the masses that are meant in <inertial>")
+        elif tag not in MUJOCO_SETTINGS:
+            ledger.warning(where, f"<mujoco> adds <{tag}>", "not used: save the model as MJCF and load that")
+        else:
+            ledger.count(where, f"<{tag}> in <mujoco>", "not used: settings of the simulator")
 
 
 def _is_force(element: Element) -> bool:

@@ -13,7 +13,7 @@ from dalembert.spatial import Pose
 
 from ..ledger import Ledger
 from ..xml import LARGEST, Document, children, tag_of
-from .elements import Element, origin, report_unknown, single
+from .elements import ANYTHING, Element, origin, report_unknown, single
 from .extension import read_effects
 
 # URDF type -> joint kind of the model, and whether it has one coordinate (so that limits and dynamics have a meaning).
@@ -114,7 +114,7 @@ def _axis(document: Document, joint: Element, ledger: Ledger) -> tuple[float, fl
     if element is None:
         ledger.info(document.where(joint), "no <axis>", "taken as (1, 0, 0), the default of URDF")
         return 1.0, 0.0, 0.0
-    report_unknown(document, element, ledger, tags=set(), attributes={"xyz"}, physical={"rpy"})
+    report_unknown(document, element, ledger, tags=set(), attributes={"xyz"}, physical={"rpy", "wxyz", "quat"})
     document.text(element, "xyz")
     x, y, z = document.triple(element, "xyz")
     length = math.hypot(x, y, z)
@@ -218,6 +218,6 @@ def _mimic(document: Document, joint: Element, ledger: Ledger) -> Mimic | None:
     if element is None:
         return None
     known = {"joint", "multiplier", "offset"}
-    report_unknown(document, element, ledger, tags=set(), attributes=known, physical=set())
+    report_unknown(document, element, ledger, tags=set(), attributes=known, physical=ANYTHING)
     multiplier, offset = document.number(element, "multiplier", 1.0), document.number(element, "offset", 0.0)
     return Mimic(document.text(element, "joint"), multiplier, offset, element)

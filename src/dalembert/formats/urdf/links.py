@@ -13,11 +13,12 @@ from dalembert.spatial import Inertia, Pose
 from ..diagnosis import report_inertia
 from ..ledger import Ledger
 from ..xml import Document
-from .elements import Element, origin, report_unknown, single
+from .elements import ANYTHING, Element, origin, report_unknown, single
 from .geometry import ROLES, GeometryReader
 
 ATTRIBUTES = {"name"}
 # Words a simulator might use for physics that dynamics would need, and that plain URDF links do not have.
+MOMENTS = {"ixx", "iyy", "izz", "ixy", "ixz", "iyz"}
 PHYSICAL = {"mass", "inertia", "origin", "gravity", "damping", "velocity_decay", "kinematic"}
 
 
@@ -58,6 +59,8 @@ def _inertia(document: Document, inertial: Element, ledger: Ledger) -> tuple[Ine
         raise document.error(
             inertial, 'has no <inertia>; add <inertia ixx="…" ixy="…" ixz="…" iyy="…" iyz="…" izz="…"/> (0 for a point)'
         )
+    for part, known in ((mass_element, {"value"}), (tensor, MOMENTS)):
+        report_unknown(document, part, ledger, tags=set(), attributes=known, physical=ANYTHING)
     for missing in [product for product in ("ixy", "ixz", "iyz") if tensor.get(product) is None]:
         ledger.warning(document.where(tensor), f"product of inertia '{missing}' is missing", "taken as 0")
     xx, yy, zz = (document.number(tensor, moment) for moment in ("ixx", "iyy", "izz"))

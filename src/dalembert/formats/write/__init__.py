@@ -52,6 +52,10 @@ def write(
             f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths"
         )
     losses = Losses(LANGUAGES[ending], approximate)
+    if ending != ".xml":
+        for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
+            for one in kept:
+                losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
     head = f"Robot {model.name!r}, written by {generator}."
     if ending in XML:
         root = XML[ending](model, losses, Package(package), geometry)

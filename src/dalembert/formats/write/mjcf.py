@@ -13,6 +13,7 @@ from dalembert.spatial import Pose
 
 from .layout import Item, Names, contents, in_row, row_in_words, single
 from .losses import SLIP, Losses
+from .mjcf_drives import FAR, add_actuators, add_keyframes
 from .mjcf_inertia import add_inertial, carried_inertias
 from .mjcf_rows import Row, bare_links
 from .mjcf_shapes import Shapes, place
@@ -20,7 +21,6 @@ from .shapes import Package
 from .text import Element, add, number, numbers
 
 FORMAT = "mjcf"  # among the keywords of joints
-FAR = 1e30  # a limit that no joint reaches, where one side has one
 SOFT = "an equality, which MuJoCo holds softly"
 
 
@@ -76,6 +76,8 @@ class _Mjcf:
             stack += [(element, child, carrier, Row()) for child in reversed(carried[part.name])]
         for closure in self.model.closures:
             self._closure(closure)
+        add_actuators(self.root, self.model)
+        add_keyframes(self.root, self.model)
         for empty in [element for element in (self.shapes.assets, self.equality) if not len(element)]:
             self.root.remove(empty)
         return self.root

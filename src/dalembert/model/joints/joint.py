@@ -176,6 +176,10 @@ class Joint(ABC):
             object.__setattr__(joint, name, value)
         return joint
 
+    def changed(self, change: Callable[[Joint], Joint]) -> Joint:
+        """The joint after a change of its fields or type; of one that wraps another, of the joint inside."""
+        return change(self)
+
     def _error(self, what: str) -> DalembertError:
         return DalembertError(f"joint {self.name!r}: {what}")
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
@@ -43,6 +44,10 @@ class Reversed(Joint):
     def with_values(self, **values: Any) -> Self:
         """A copy whose joint has other values of some fields, unchecked."""
         return replace(self, joint=self.joint.with_values(**values))
+
+    def changed(self, change: Callable[[Joint], Joint]) -> Joint:
+        """The reverse of the changed joint."""
+        return change(self.joint).reversed()
 
     def pose(self, q: np.ndarray) -> Pose:
         """The inverse."""

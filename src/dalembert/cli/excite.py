@@ -1,0 +1,68 @@
+"""`dalembert excite`: a motion that shows a robot's parameters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from dalembert.tables import FORMATS
+
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table, working
+
+
+def run(
+    robot: Source,
+    out: Annotated[Path, typer.Option(help="Write the motion here: .csv .npz .parquet .h5.")],
+    base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
+    duration: Annotated[float, typer.Option(help="Of the motion [s].")] = 20.0,
+    harmonics: Annotated[int, typer.Option(help="Of the Fourier series of each joint.")] = 5,
+    rate: Annotated[float, typer.Option(help="Samples per second.")] = 500.0,
+    acceleration: Annotated[float | None, typer.Option(help="Limit of every joint [rad/s² or m/s²].")] = None,
+    floor: Annotated[float | None, typer.Option(help="Height [m] that no frame may go below.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the starts of the optimiser.")] = 0,
+    as_json: Json = False,
+) -> int:
+    """A motion within the limits of the joints that shows what can be identified, for `dalembert identify`.
+
+    Example: `dalembert excite ur10e --out motion.csv`
+    """
+    from dalembert.identify import excitation
+
+    check_target(out, "--out", tuple(FORMATS))
+    subject = open_robot(robot, base, mimic=mimic, arg=arg)
+    with working("optimising the motion"):
+        motion = excitation(subject, duration, harmonics, seed, rate=rate, acceleration=acceleration, floor=floor)
+    motion.save(out)
+    tau = subject.inverse_dynamics(motion.q, motion.v, motion.a)
+    rows = [
+        [name, motion.q[:, k].min(), motion.q[:, k].max(), *(np.abs(x[:, k]).max() for x in (motion.v, motion.a, tau))]
+        for k, name in enumerate(subject.model.freedom_names)
+    ]
+    if as_json:
+        keys = ("joint", "lowest", "highest", "speed", "acceleration", "torque")
+        joints = [dict(zip(keys, row, strict=True)) for row in rows]
+        print_json(
+            {
+                "robot": subject.name,
+                "condition": motion.condition,
+                "duration": motion.duration,
+                "out": str(out),
+                "log": list(motion.log),
+                "joints": joints,
+            }
+        )
+        return 0
+    screen = console()
+    title = (
+        f"{subject.name}: {motion.duration:g} s, condition number {motion.condition:.3g}; rad, N·m (m, N for slides)"
+    )
+    screen.print(table(title, ["joint", "from", "to", "speed", "acceleration", "torque"], rows, 5))
+    for note in motion.log:
+        screen.print(f"note: {note}", markup=False)
+    screen.print(f"written to {out}; look at it first: dalembert view {robot} {out}", markup=False)
+    return 0

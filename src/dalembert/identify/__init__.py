@@ -1,0 +1,28 @@
+"""Identification: from a robot's log to a model that is right and physically possible."""
+
+from .base import BaseParameters, base_parameters
+from .checks import Doubt, LogError
+from .excitation import Excitation, excitation
+from .fit import Fit, fit
+from .friction import FrictionSweep, JointFriction, friction_sweep
+from .payload import Payload, payload
+from .read import read_log
+from .validation import Validation
+
+__all__ = [
+    "BaseParameters",
+    "Doubt",
+    "Excitation",
+    "Fit",
+    "FrictionSweep",
+    "JointFriction",
+    "LogError",
+    "Payload",
+    "Validation",
+    "base_parameters",
+    "excitation",
+    "fit",
+    "friction_sweep",
+    "payload",
+    "read_log",
+]

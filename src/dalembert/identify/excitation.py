@@ -1,0 +1,199 @@
+"""Motions that show all base parameters: finite Fourier series within the limits, optimised.   Swevers et al. 1997.
+
+q_j(t) = c_j + s_j Σ_k [A_jk sin(k ω t) + B_jk cos(k ω t)] / (k ω). The scale s_j is the largest that keeps position,
+velocity and acceleration of joint j within its limits at every instant, so that every choice of A and B is allowed, and
+the optimiser is free. It minimises the condition number of the base regressor, columns scaled to unit length.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.logs import Trajectory, write_trajectory
+from dalembert.robot import Robot
+
+from .base import base_of
+from .columns import columns
+from .optimum import Information, best_series
+from .series import FINE, Limits, Series, best_phase, edge_of, joint_limits, quintic
+
+STARTS = 12  # of the optimiser
+RAMP = 2.0  # [s] from rest into the motion and out of it
+
+
+@dataclass(frozen=True, eq=False)
+class Excitation(Trajectory):
+    """A motion for identification, sampled: t, q, v, a as of any `Trajectory`.
+
+    It starts at rest, enters the periodic part within `ramp` seconds, and comes to rest again nearby. `condition`: of
+    the base parameters' regressor over one period, columns scaled to unit length.
+    """
+
+    robot: Robot | None = None
+    series: Series | None = None
+    bounds: tuple[np.ndarray, np.ndarray] | None = None
+    ramp: float = RAMP
+    periods: int = 1
+    condition: float = np.inf
+
+    @property
+    def duration(self) -> float:
+        """[s]"""
+        assert self.series is not None
+        return 2.0 * self.ramp + self.periods * self.series.period
+
+    def at(self, t: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """(q, v, a), each (T, n), at times t (T,) [s]: exact, not interpolated."""
+        assert self.series is not None
+        t = np.atleast_1d(np.asarray(t, float))
+        end = self.duration - self.ramp
+        inside = self.series.at(t - self.ramp), self.series.at(t - self.ramp, 1), self.series.at(t - self.ramp, 2)
+        edge = edge_of(self.series, self.ramp, self.bounds)
+        into, out = quintic(edge, self.ramp, t), quintic(edge, self.ramp, self.duration - t, -1.0)
+        picked = []
+        for before, during, after in zip(into, inside, out, strict=True):
+            picked.append(np.where((t < self.ramp)[:, None], before, np.where((t > end)[:, None], after, during)))
+        return picked[0], picked[1], picked[2]
+
+    def resampled(self, rate: float) -> Excitation:
+        """The same motion at another rate [Hz]."""
+        if not rate > 0.0:
+            raise DalembertError(f"excitation: rate is {rate!r}, expected a number above 0 [Hz]")
+        t = np.arange(0.0, self.duration + 0.5 / rate, 1.0 / rate)
+        q, v, a = self.at(np.minimum(t, self.duration))
+        return replace(self, t=t, q=q, v=v, a=a)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the samples to a file: .csv, .npz, .parquet, .h5."""
+        assert self.robot is not None
+        write_trajectory(path, self.robot, self)
+
+
+def excitation(
+    robot: Robot,
+    duration: float = 20.0,
+    harmonics: int = 5,
+    seed: int = 0,
+    *,
+    friction: tuple[str, ...] = (),
+    rotor: bool = False,
+    rate: float = 1000.0,
+    margin: float = 0.05,
+    acceleration: Any = None,
+    velocity: Any = None,
+    lower: Any = None,
+    upper: Any = None,
+    ramp: float = RAMP,
+    floor: float | None = None,
+    allowed: Callable[[np.ndarray], np.ndarray] | None = None,
+    starts: int = STARTS,
+) -> Excitation:
+    """A motion of `duration` seconds that shows the base parameters, within the limits of the joints at every instant.
+
+    friction, rotor: further parameters that it must show; friction shows in every motion that turns round.
+    margin: share of each limit that is left. acceleration, velocity (n,): further limits [rad/s², rad/s or m]; lower,
+    upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
+    height. allowed(q) → numbers that must stay ≥ 0, such as distances: the motion is drawn in until they do.
+    Self-collision is only looked at through `allowed`, and the log says so.
+    """
+    parameters = columns(robot, friction, rotor)
+    limits = joint_limits(robot, margin, velocity, acceleration, lower, upper)
+    _check(robot, duration, harmonics, ramp)
+    base = base_of(parameters)
+    period = float(duration) - 2.0 * ramp
+    rng = np.random.default_rng(seed)
+    series = best_phase(best_series(base, limits, period, int(harmonics), max(1, starts), rng), ramp, limits)
+    none = np.zeros(0)
+    bounds = limits.lower, limits.upper
+    motion = Excitation(
+        none, none, none, none, title="excitation", robot=robot, series=series, bounds=bounds, ramp=ramp
+    )
+    motion, notes = _within(robot, motion, limits, margin, floor, allowed)
+    assert motion.series is not None
+    condition = Information(base, limits, period, int(harmonics)).condition_of(motion.series)
+    return replace(motion, condition=condition, log=tuple(notes)).resampled(rate)
+
+
+def _check(robot: Robot, duration: float, harmonics: int, ramp: float) -> None:
+    if robot.nq != robot.nv:
+        names = [b.joint.name for b in robot.model.independent if b.joint.nq != b.joint.nv]
+        raise DalembertError(
+            f"excitation: joint {names[0]!r} has a quaternion, and no series of angles: hold it, as by "
+            "load(…, base='fixed') for a robot that hangs, or robot.edit().lock(…)"
+        )
+    if not robot.nv:
+        raise DalembertError(f"excitation: robot {robot.name!r} has no joint that moves")
+    if not (isinstance(harmonics, (int, np.integer)) and harmonics >= 1):
+        raise DalembertError(f"excitation: harmonics is {harmonics!r}, expected a whole number of at least 1")
+    if not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
+        raise DalembertError(
+            f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
+        )
+
+
+def _within(
+    robot: Robot,
+    motion: Excitation,
+    limits: Limits,
+    margin: float,
+    floor: float | None,
+    allowed: Callable[[np.ndarray], np.ndarray] | None,
+) -> tuple[Excitation, list[str]]:
+    """The motion drawn in until torques, ramps and the surroundings allow it, and what was done."""
+    effort = np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)
+    notes, factor = [], 1.0
+    whole = motion.series
+    assert whole is not None
+    for _ in range(60):
+        t = np.linspace(0.0, motion.duration, FINE + 1)
+        q, v, a = motion.at(t)
+        why = _violated(robot, q, v, a, effort, limits, floor, allowed)
+        if not why:
+            break
+        factor *= 0.93
+        motion = replace(motion, series=Series(whole.center, factor * whole.A, factor * whole.B, whole.period))
+        notes = [f"amplitudes are {100.0 * factor:.0f} % of what the joints' own limits allow, because of {why}"]
+    else:
+        raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
+    if allowed is None:
+        notes.append("self-collision was not looked at: pass allowed=…, or play the motion in the viewer first")
+    return motion, notes
+
+
+def _violated(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    effort: np.ndarray,
+    limits: Limits,
+    floor: float | None,
+    allowed: Callable[[np.ndarray], np.ndarray] | None,
+) -> str:
+    """What a sampled motion breaks, in words; "" if nothing."""
+    names = robot.model.freedom_names
+    checks = [("torque", np.abs(robot.inverse_dynamics(q, v, a)), effort), ("velocity", np.abs(v), limits.velocity)]
+    checks += [
+        ("acceleration", np.abs(a), limits.acceleration),
+        ("upper limit", q, limits.upper),
+        ("lower limit", -q, -limits.lower),
+    ]
+    for what, x, most in checks:
+        over = (x > most + 1e-9).any(axis=0)
+        if over.any():
+            return f"the {what} of joint {names[int(np.argmax(over))]!r}"
+    if floor is not None:
+        heights = robot.poses(q)[:, :, 2, 3]
+        moving = np.ptp(heights, axis=0) > 1e-9
+        low = (heights < floor) & moving
+        if low.any():
+            return f"the floor below frame {robot.frames[int(np.argmax(low.any(axis=0)))].name!r}"
+    if allowed is not None and np.any(np.asarray(allowed(q)) < 0.0):
+        return "allowed(q) < 0"
+    return ""

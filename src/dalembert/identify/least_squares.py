@@ -1,0 +1,131 @@
+"""Estimates without physics: ordinary, weighted and total least squares on a compressed log, and how sure they are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from .base import independent_columns
+from .compression import Compressed, Samples
+
+REWEIGHTINGS = 5
+SEEN = 1e-7  # a direction of the parameters with a singular value below this share of the largest is not seen
+REGRESSOR_NOISE = (
+    0.01  # of "total": error of each column relative to its size, from noise in velocities and accelerations
+)
+
+
+def ordinary(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(x, sigma (nv,)): every row counts the same; what the data do not show stays as in the prior."""
+    sigma = np.ones(len(data.factors))
+    R, z, _ = data.stacked(sigma)
+    x = nearest(R, z, prior)
+    return x, noise(data, x)
+
+
+def weighted(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(x, sigma (nv,)): rows in units of their joint's noise, which is estimated along the way."""
+    x, sigma = ordinary(data, prior)
+    for _ in range(REWEIGHTINGS):
+        R, z, _ = data.stacked(sigma)
+        x = nearest(R, z, prior)
+        before, sigma = sigma, noise(data, x)
+        if np.allclose(before, sigma, rtol=1e-3):
+            break
+    return x, sigma
+
+
+def total(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """(x, sigma (nv,)): errors in the regressor as well as in the torques, each column in units of its own size.
+
+    The smallest singular vector of [R z], in the independent columns.   Golub, Van Loan 1980.
+    """
+    _, sigma = weighted(data, prior)
+    R, z, rest = data.stacked(sigma)
+    z = z - R @ prior
+    scale, visible = column_scale(R)
+    chosen = independent_columns(np.where(visible, R, 0.0) / scale)
+    # every column in units of its error; columns that others imply stay at the prior
+    error, missed = REGRESSOR_NOISE * scale[chosen], np.sqrt(rest)
+    if missed == 0.0:
+        return weighted(data, prior)
+    full = np.column_stack([R[:, chosen] / error, z / missed])
+    full = np.concatenate([full, np.append(np.zeros(len(chosen)), 1.0)[None]])
+    vector = np.linalg.svd(full)[2][-1]
+    if abs(vector[-1]) < 1e-12:
+        return weighted(data, prior)
+    x = prior.copy()
+    x[chosen] += -vector[:-1] / vector[-1] / error * missed
+    return x, noise(data, x)
+
+
+def nearest(R: np.ndarray, z: np.ndarray, prior: np.ndarray) -> np.ndarray:
+    """The x nearest to the prior of all that minimise ‖R x − z‖, in units of each column's size."""
+    scale, visible = column_scale(R)
+    U, s, Vt = np.linalg.svd(np.where(visible, R, 0.0) / scale)
+    seen = s > SEEN * s.max(initial=0.0)
+    return prior + (Vt[seen].T @ ((U.T @ (z - R @ prior))[: len(s)][seen] / s[seen])) / scale
+
+
+def column_scale(R: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Length of each column, 1 for those that are only round-off; and which are more than that."""
+    scale = np.linalg.norm(R, axis=0)
+    visible = scale > SEEN * scale.max(initial=0.0)
+    return np.where(visible, scale, 1.0), visible
+
+
+def noise(data: Compressed, x: np.ndarray) -> np.ndarray:
+    """(nv,): root mean square of each joint's residual, at least a trace of its torque."""
+    rows = np.maximum(data.rows, 1)
+    least = 1e-9 * np.sqrt(max(float(data.torque_squares.sum() / rows.sum()), 1e-12))
+    return np.maximum(np.sqrt(data.residuals(x) / rows), least)
+
+
+def covariance(
+    data: Compressed, logs: Sequence[Samples], x: np.ndarray, sigma: np.ndarray, matrix: np.ndarray
+) -> np.ndarray:
+    """Of β = matrix @ x (k, k), for a matrix of base parameters that the log shows.
+
+    Errors of neighbouring samples are alike (filters, unmodelled friction), so that formulas for independent errors
+    promise too much. Here the log is cut into pieces longer than errors remember, errors of which are taken as
+    independent: the sandwich H⁻¹ (Σ s sᵀ) H⁻¹ with s the slope of each piece's cost (Liang, Zeger 1986).
+    """
+    R, _, _ = data.stacked(sigma)
+    columns = data.columns
+    chosen = [
+        int(np.flatnonzero(row)[0]) if np.count_nonzero(row) == 1 else int(np.argmax(row == 1.0)) for row in matrix
+    ]
+    bread = np.linalg.pinv(R[:, chosen].T @ R[:, chosen], rcond=1e-14, hermitian=True)
+    meat = np.zeros_like(bread)
+    pieces = 0
+    for log in logs:
+        slopes = []
+        left = []
+        for chunk in log.chunks():
+            W = columns.matrix(chunk.q, chunk.v, chunk.a)
+            known = columns.known(chunk.q, chunk.v, chunk.a)
+            residual = np.where(chunk.counted(), chunk.tau - known - W @ x, 0.0) / sigma
+            left.append(residual)
+            slopes.append(np.einsum("tjc,tj->tc", W[:, :, chosen], residual / sigma))
+        length = _memory(np.concatenate(left))
+        sums = np.concatenate(slopes)
+        count = max(1, len(sums) // length)
+        for piece in np.array_split(sums, count):
+            slope = piece.sum(axis=0)
+            meat += np.outer(slope, slope)
+        pieces += count
+    freedom = pieces / max(pieces - 1 - len(chosen) * pieces / max(int(data.rows.sum()), 1), 1.0)
+    return bread @ meat @ bread * freedom
+
+
+def _memory(residual: np.ndarray) -> int:
+    """Samples (of T) after which errors (T, nv) have forgotten themselves: three times their correlation length."""
+    spectrum = np.abs(np.fft.rfft(residual - residual.mean(axis=0), 2 * len(residual), axis=0)) ** 2
+    correlation = np.fft.irfft(spectrum, axis=0)[: len(residual) // 10 + 1]
+    correlation = correlation / np.maximum(correlation[0], 1e-300)
+    lengths = []
+    for row in correlation.T:
+        end = int(np.argmax(row < 0.1)) or len(row)
+        lengths.append(1.0 + 2.0 * float(row[1:end].sum()))
+    return max(1, min(round(3.0 * max(lengths)), len(residual)))

@@ -1,0 +1,94 @@
+"""What a robot holds, from a log without and one with it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model import tool_frame
+from dalembert.robot import Robot
+from dalembert.spatial import Inertia
+
+from . import physical
+from .columns import INERTIAL
+from .compression import triangle
+from .fit import Fit, Log, fit
+from .least_squares import column_scale
+
+SIZE = 0.05  # radius of gyration [m] of the prior body: that of a thing one can hold
+STRENGTH = 0.1  # of that prior, in units of the noise
+
+
+@dataclass(frozen=True)
+class Payload:
+    """A load: mass [kg]; com (3,) [m] in the frame's axes from its origin; inertia (3, 3) [kg·m²] about the com.
+
+    deviation (10,): standard deviations of m, m·c (3), and the six moments about the frame's origin, infinite where the
+    motion does not show them. robot: the one without load, as fitted, with the load added.
+    """
+
+    frame: str
+    mass: float
+    com: np.ndarray
+    inertia: np.ndarray
+    deviation: np.ndarray
+    robot: Robot
+
+    def __repr__(self) -> str:
+        com = ", ".join(f"{x:.4f}" for x in self.com)
+        return f"<Payload at {self.frame!r}: {self.mass:.4g} ± {1.96 * self.deviation[0]:.2g} kg, com ({com}) m>"
+
+
+def payload(robot: Robot, log_empty: Log, log_loaded: Log, *, frame: str | None = None, check: bool = True) -> Payload:
+    """The load that a robot holds at a frame (default: the tool at the end of the longest chain).
+
+    The log without load gives the robot's own parameters and friction; what the other needs beyond them is the load.
+    Both logs should show the same kind of motion, with the wrist turning.
+    """
+    place = tool_frame(robot.model, frame)
+    empty = fit(robot, log_empty, check=check)
+    return payload_beyond(empty, log_loaded, place.name)
+
+
+def payload_beyond(empty: Fit, log: Log, frame: str) -> Payload:
+    """The load at a frame that a log shows beyond a fit without load."""
+    columns = empty.columns
+    place = columns.robot.model.frame(frame)
+    body = columns.bodies.index(place.body)
+    if log.tau is None:
+        raise DalembertError("payload: the log has no torques")
+    q, v, a = (np.asarray(x, float) for x in (log.q, log.v, log.a))
+    beyond = (np.asarray(log.tau, float) - empty.torque(q, v, a)) / empty.sigma
+    W = columns.matrix(q, v, a)[:, :, len(INERTIAL) * body : len(INERTIAL) * (body + 1)] / empty.sigma[:, None]
+    offsets = np.broadcast_to(np.diag(1.0 / empty.sigma), (len(q), *np.diag(empty.sigma).shape))
+    full = np.concatenate([W, offsets], axis=2)  # friction offsets drift with temperature: they are free again
+    used = np.isfinite(beyond)
+    R = triangle(np.column_stack([full[used], beyond[used]]))
+    _, visible = column_scale(R[:, :10])
+    if not visible[0]:
+        raise DalembertError("payload: the motion does not show a mass: joints that lift it must move")
+    size = R.shape[1] - 1
+    rough = max(float(np.linalg.lstsq(R[:size, :size], R[:size, size], rcond=1e-6)[0][0]), 1e-2)
+    guess = Inertia.from_com(rough, place.placement.p, rough * SIZE**2 * np.eye(3)).parameters()
+    problem = physical.Problem(R[:size, :size], R[:size, size], 1, guess, np.zeros((0, size)), strength=STRENGTH)
+    solution = physical.solve(problem)
+    load = Inertia.from_parameters(solution.x[:10])
+    seen = load.transform(place.placement.inverse())
+    deviation = np.sqrt(np.diag(_blockwise(full, beyond, used, solution.x)))[:10]
+    heavier = columns.robot_with(empty.x).edit()
+    heavier.payload(float(load.mass), frame=frame, com=tuple(seen.com), inertia=seen.about_com())
+    return Payload(frame, float(load.mass), np.asarray(seen.com), seen.about_com(), deviation, heavier.done())
+
+
+def _blockwise(full: np.ndarray, beyond: np.ndarray, used: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Covariance with errors of neighbouring samples alike; see `least_squares.covariance`."""
+    rows = np.where(used[:, :, None], full, 0.0)
+    left = np.where(used, beyond - full @ x, 0.0)
+    bread = np.linalg.pinv(np.einsum("tji,tjk->ik", rows, rows), rcond=1e-12, hermitian=True)
+    meat = np.zeros_like(bread)
+    for at in np.array_split(np.arange(len(rows)), min(60, len(rows))):
+        slope = np.einsum("tji,tj->i", rows[at], left[at])
+        meat += np.outer(slope, slope)
+    return bread @ meat @ bread

@@ -1,0 +1,157 @@
+"""Periodic motions as finite Fourier series, as large as the limits allow, and the ramps from and to rest."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+FINE = 2400  # instants at which limits are looked at; between them a bound of the next derivative is added
+UNLIMITED = np.pi  # amplitude [rad or m] of joints without limits
+PHASES = 96  # of the periodic part at which it may begin
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What each joint may do: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    acceleration: np.ndarray
+
+    @property
+    def center(self) -> np.ndarray:
+        """(n,): the middle of the range."""
+        return 0.5 * (self.lower + self.upper)
+
+
+@dataclass(frozen=True)
+class Series:
+    """A periodic motion: center (n,), A and B (n, harmonics) with scale included, period [s]."""
+
+    center: np.ndarray
+    A: np.ndarray
+    B: np.ndarray
+    period: float
+
+    def at(self, t: Any, order: int = 0) -> np.ndarray:
+        """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
+        w = 2.0 * np.pi / self.period * np.arange(1, self.A.shape[1] + 1)
+        phase = np.multiply.outer(np.asarray(t, float), w)
+        sine, cosine = np.sin(phase) * w ** (order - 1), np.cos(phase) * w ** (order - 1)
+        turned = ((sine, cosine), (cosine, -sine), (-sine, -cosine))[order]
+        x = turned[0] @ self.A.T + turned[1] @ self.B.T
+        return x + self.center if order == 0 else x
+
+
+def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, lower: Any, upper: Any) -> Limits:
+    if not 0.0 <= margin < 1.0:
+        raise DalembertError(f"excitation: margin is {margin!r}, expected 0 … 1")
+    joints = [body.joint for body in robot.model.independent if body.joint.nv]
+    low, high, fast = (np.concatenate([getattr(j, f) for j in joints]) for f in ("lower", "upper", "velocity_limit"))
+    low = low if lower is None else np.maximum(low, lower)
+    high = high if upper is None else np.minimum(high, upper)
+    names = robot.model.freedom_names
+    for k, name in enumerate(names):
+        if not low[k] < high[k]:
+            raise DalembertError(f"excitation: joint {name!r}: limits {low[k]:g} … {high[k]:g} leave nothing to move")
+    low, high = np.where(np.isfinite(low), low, np.where(np.isfinite(high), high - 2 * UNLIMITED, -UNLIMITED)), high
+    high = np.where(np.isfinite(high), high, low + 2 * UNLIMITED)
+    fast = np.minimum(fast, np.inf if velocity is None else np.broadcast_to(velocity, fast.shape))
+    slope = np.broadcast_to(np.inf if acceleration is None else acceleration, fast.shape).astype(float)
+    half = 0.5 * (1.0 - margin) * (high - low)
+    middle = 0.5 * (low + high)
+    return Limits(middle - half, middle + half, (1.0 - margin) * fast, (1.0 - margin) * slope)
+
+
+def scaled(
+    theta: np.ndarray, limits: Limits, period: float, shift: np.ndarray | None = None
+) -> tuple[Series, np.ndarray, np.ndarray, np.ndarray]:
+    """The series of raw coefficients theta = [A, B] (n, 2 harmonics), as large as the limits allow.
+
+    shift (n,), −1 … 1: where in its range a joint has its middle; what is left on the nearer side bounds its amplitude.
+    Also: the scale (n,), the slope of its logarithm in theta (n, 2 harmonics), and that in shift (n,).
+    """
+    n, m = len(theta), theta.shape[1] // 2
+    shift = np.zeros(n) if shift is None else shift
+    raw = Series(np.zeros(n), theta[:, :m], theta[:, m:], period)
+    t = np.arange(FINE) * period / FINE
+    w = 2.0 * np.pi / period * np.arange(1, m + 1)
+    amplitude = np.hypot(theta[:, :m], theta[:, m:])
+    scale, slope = np.full(n, np.inf), np.zeros_like(theta)
+    half = 0.5 * (limits.upper - limits.lower)
+    by_shift = np.zeros(n)
+    joints = np.arange(n)
+    for order, most in ((0, half * (1.0 - np.abs(shift))), (1, limits.velocity), (2, limits.acceleration)):
+        x = raw.at(t, order)
+        at = np.argmax(np.abs(x), axis=0)
+        # between two instants a curve rises above both by at most h²/8 times its largest curvature
+        above = (period / FINE) ** 2 / 8.0 * amplitude @ (w ** (order + 1))
+        size = np.abs(x[at, joints]) + above
+        tighter = most / size < scale
+        phase = np.multiply.outer(t[at], w)
+        sine, cosine = np.sin(phase) * w ** (order - 1), np.cos(phase) * w ** (order - 1)
+        pair = ((sine, cosine), (cosine, -sine), (-sine, -cosine))[order]
+        here = -np.sign(x[at, joints])[:, None] * np.concatenate(pair, axis=1) / size[:, None]
+        slope = np.where(tighter[:, None], here, slope)
+        by_shift = np.where(tighter, 0.0 if order else -np.sign(shift) / (1.0 - np.abs(shift)), by_shift)
+        scale = np.where(tighter, most / size, scale)
+    A, B = scale[:, None] * theta[:, :m], scale[:, None] * theta[:, m:]
+    return Series(limits.center + half * shift, A, B, period), scale, slope, by_shift
+
+
+class Edge(NamedTuple):
+    """Where the periodic part begins and ends: q, v, a (n,); and where the robot rests before and after it."""
+
+    q: np.ndarray
+    v: np.ndarray
+    a: np.ndarray
+    before: np.ndarray
+    after: np.ndarray
+
+
+def edge_of(series: Series, ramp: float, bounds: tuple[np.ndarray, np.ndarray] | None) -> Edge:
+    """Places of rest are where a joint that speeds up evenly would have to start, within the bounds."""
+    q, v, a = (series.at([0.0], order)[0] for order in range(3))
+    lower, upper = bounds if bounds is not None else (-np.inf, np.inf)
+    before, after = (np.clip(q + sign * 0.5 * v * ramp, lower, upper) for sign in (-1.0, 1.0))
+    return Edge(q, v, a, before, after)
+
+
+def quintic(edge: Edge, length: float, t: np.ndarray, direction: float = 1.0) -> tuple[np.ndarray, ...]:
+    """(q, v, a) at t of the quintic from rest to the edge after `length`; direction −1: run backwards, to rest."""
+    start = edge.before if direction > 0.0 else edge.after
+    p, w, c = edge.q - start, direction * edge.v * length, edge.a * length**2
+    s = np.clip(t / length, 0.0, 1.0)[:, None]
+    k3, k4, k5 = 10.0 * p - 4.0 * w + 0.5 * c, -15.0 * p + 7.0 * w - c, 6.0 * p - 3.0 * w + 0.5 * c
+    q = start + s**3 * (k3 + s * (k4 + s * k5))
+    v = s**2 * (3.0 * k3 + s * (4.0 * k4 + 5.0 * s * k5)) / length * direction
+    a = s * (6.0 * k3 + s * (12.0 * k4 + 20.0 * s * k5)) / length**2
+    return q, v, a
+
+
+def best_phase(series: Series, ramp: float, limits: Limits) -> Series:
+    """The same periodic motion, begun where the ramps from and to rest are gentlest."""
+    w = 2.0 * np.pi / series.period * np.arange(1, series.A.shape[1] + 1)
+    t, best = np.linspace(0.0, ramp, 60), (np.inf, series)
+    for shift in np.arange(PHASES) / PHASES * series.period:
+        s, c = np.sin(w * shift), np.cos(w * shift)
+        shifted = replace(series, A=series.A * c - series.B * s, B=series.A * s + series.B * c)
+        edge = edge_of(shifted, ramp, (limits.lower, limits.upper))
+        worst = 0.0
+        for direction in (1.0, -1.0):
+            q, v, a = quintic(edge, ramp, t, direction)
+            worst = max(worst, _share(np.abs(v), limits.velocity), _share(np.abs(a), limits.acceleration))
+            worst = max(worst, _share(np.abs(q - limits.center), 0.5 * (limits.upper - limits.lower)))
+        if worst < best[0]:
+            best = worst, shifted
+    return best[1]
+
+
+def _share(x: np.ndarray, most: np.ndarray) -> float:
+    return float(np.max(x / most))

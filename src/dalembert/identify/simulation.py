@@ -1,0 +1,233 @@
+"""Output-error fits: parameters with which simulated motions follow the log.
+
+The log is cut into short pieces. Each starts where the log is, is driven by the measured torques, and is compared with
+the measured positions and velocities. Levenberg-Marquardt on the logarithms of friction and rotors, the log-Cholesky
+parameters of bodies (Rucker, Wensing 2022), offsets and one delay of the torques, near the fit it starts from. All
+pieces and all directions of the Jacobian are one batch of rollouts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from .columns import INERTIAL, Columns
+from .fit import Fit, Log
+from .physical import from_pseudo_inertia, possible, pseudo_inertia
+
+PIECE = 0.25  # [s]: long enough to feel friction, short enough that errors of the start do not grow
+PIECES = 48  # at most, spread over the logs
+ITERATIONS = 30
+NEAR = 1e-3  # weight of the fit it starts from, per parameter, in units of the noise
+DIFFERENCE = 1e-6  # of parameters, for slopes
+LOOKS = 16  # samples of a piece that are compared with the log
+SMALLEST = 1e-6  # friction or rotor inertia below which a logarithm begins
+
+
+@dataclass(frozen=True)
+class SimulationFit(Fit):
+    """A fit whose simulated motions follow the log.
+
+    delay [s]: by which torques act later than the log says; position_rms (nv,): how far simulated pieces of PIECE
+    seconds end up from the log, root mean square; before: the same with the parameters it started from.
+    """
+
+    delay: float = 0.0
+    position_rms: np.ndarray | None = None
+    before: np.ndarray | None = None
+
+
+@dataclass(frozen=True)
+class _Pieces:
+    """q0 (S, nq), v0 (S, nv), tau (S, L + 2 margin, nv); of every k-th sample q (S, n, nq), v (S, n, nv)."""
+
+    q0: np.ndarray
+    v0: np.ndarray
+    tau: np.ndarray
+    q: np.ndarray
+    v: np.ndarray
+    step: float
+    margin: int
+    every: int
+
+
+def refined(start: Fit, logs: Sequence[Log]) -> SimulationFit:
+    """The fit whose simulated motions follow the logs, from one that explains their torques."""
+    columns = start.columns
+    if "stribeck" in columns.friction:
+        raise DalembertError("fit: method 'simulation' has no Stribeck friction: leave it out, or use 'physical'")
+    pieces = _cut(columns.robot, logs)
+    codec = _Codec(columns, start.x)
+    theta = codec.start()
+    weights = _weights(columns.robot, pieces)
+    residual, damping = _residual(codec, pieces, weights, theta[None])[0], 1e-2
+    begin, first = residual, theta
+    for _ in range(ITERATIONS):
+        J = _jacobian(codec, pieces, weights, theta)
+        H = J.T @ J + NEAR * np.eye(len(theta))
+        slope = J.T @ residual + NEAR * (theta - first)
+        cost = residual @ residual + NEAR * np.sum((theta - first) ** 2)
+        for _ in range(10):
+            change = -np.linalg.solve(H + damping * np.diag(np.diag(H)), slope)
+            change = np.clip(change, -1.0, 1.0)
+            trial = _residual(codec, pieces, weights, (theta + change)[None])[0]
+            new = trial @ trial + NEAR * np.sum((theta + change - first) ** 2)
+            if np.isfinite(new) and new < cost:
+                break
+            damping *= 4.0
+        else:
+            break
+        theta, residual, damping = theta + change, trial, max(damping / 6.0, 1e-9)
+        if cost - new < 1e-4 * cost:
+            break
+    x, delay = codec.decoded(theta)
+    return SimulationFit(
+        "simulation",
+        columns,
+        x,
+        start.sigma,
+        start.data,
+        start.samples,
+        start.doubts,
+        (*start.log, f"torques act {1e3 * delay:.2f} ms later than the log says"),
+        delay,
+        _position_rms(columns.robot, pieces, residual, weights),
+        _position_rms(columns.robot, pieces, begin, weights),
+    )
+
+
+class _Codec:
+    """Free numbers theta ↔ parameters x and delay."""
+
+    def __init__(self, columns: Columns, x: np.ndarray) -> None:
+        self.columns, self.x = columns, x
+        self.count = len(columns.bodies)
+
+    def start(self) -> np.ndarray:
+        bodies, _ = possible(self.x[: self.columns.inertial].reshape(-1, len(INERTIAL)))
+        self.scale = np.linalg.cholesky(pseudo_inertia(bodies))  # theta 0 is the start itself
+        parts = [np.zeros(10 * self.count)]
+        for name in self.columns.terms:
+            value = self.x[self.columns.term(name)]
+            parts.append(value if name == "offset" else np.log(np.maximum(value, SMALLEST)))
+        return np.concatenate([*parts, [0.0]])
+
+    def decoded(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
+        """x and the delay [s]; theta's last entry is in ms."""
+        x = np.empty_like(self.x)
+        L = np.zeros((self.count, 4, 4))
+        rows = theta[: 10 * self.count].reshape(-1, 10)
+        L[:, range(4), range(4)] = np.exp(0.5 * rows[:, :4])
+        L[:, [1, 2, 2, 3, 3, 3], [0, 0, 1, 0, 1, 2]] = 0.5 * rows[:, 4:]
+        U = self.scale @ L
+        x[: self.columns.inertial] = from_pseudo_inertia(U @ np.swapaxes(U, 1, 2)).ravel()
+        begin, nv = 10 * self.count, self.columns.robot.nv
+        for name in self.columns.terms:
+            part = theta[begin : begin + nv]
+            x[self.columns.term(name)] = part if name == "offset" else np.exp(part)
+            begin += nv
+        return x, 1e-3 * float(theta[-1])
+
+
+def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
+    """Pieces of equal length, spread evenly over the logs."""
+    steps = {round(float(np.median(np.diff(log.t))), 9) for log in logs}
+    if len(steps) > 1:
+        raise DalembertError("fit: method 'simulation' needs logs of one sampling rate: resample them")
+    step = steps.pop()
+    every = max(1, round(PIECE / step / LOOKS))
+    length = every * max(1, round(PIECE / step / every))
+    margin = max(2, round(0.03 / step))
+    rows: list[list[np.ndarray]] = [[], [], [], [], []]
+    for log in logs:
+        if np.abs(np.diff(log.t) - step).max() > 0.05 * step:
+            raise DalembertError("fit: method 'simulation' needs an even sampling rate: resample the log")
+        count = min(max(1, PIECES // len(logs)), (len(log.t) - 2 * margin) // length)
+        if count < 1:
+            raise DalembertError(f"fit: method 'simulation' needs logs of more than {PIECE + 2 * margin * step:.2g} s")
+        measured = np.asarray(log.tau, float)
+        if not np.all(np.isfinite(measured)):
+            raise DalembertError("fit: method 'simulation' needs torques without gaps")
+        for at in np.linspace(margin, len(log.t) - length - margin - 1, count).astype(int):
+            rows[0].append(log.q[at])
+            rows[1].append(log.v[at])
+            rows[2].append(measured[at - margin : at + length + margin])
+            rows[3].append(log.q[at + every : at + length + 1 : every])
+            rows[4].append(log.v[at + every : at + length + 1 : every])
+    q0, v0, tau, q, v = (np.array(each) for each in rows)
+    return _Pieces(q0, v0, tau, q, v, step, margin, every)
+
+
+def _simulated(codec: _Codec, pieces: _Pieces, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """q, v (B, S, L, …) for parameters (B, n)."""
+    columns, robot = codec.columns, codec.columns.robot
+    length = pieces.q.shape[1] * pieces.every
+    live: dict[str, list[np.ndarray]] = {}
+    torques = []
+    for theta in thetas:
+        x, delay = codec.decoded(theta)
+        for group, values in columns.live(x).items():
+            live.setdefault(group, []).append(values)
+        offset = x[columns.term("offset")] if "offset" in columns.friction else 0.0
+        torques.append(_delayed(pieces, delay, length) - offset)
+    count = len(thetas)
+    q0, v0 = (np.broadcast_to(a, (count, *a.shape)) for a in (pieces.q0, pieces.v0))
+    parameters = {group: np.array(values)[:, None] for group, values in live.items()}
+    run = robot.rollout(
+        q0,
+        v0,
+        np.array(torques),
+        step=pieces.step,
+        steps=length,
+        integrator="rk4",
+        record=pieces.every,
+        parameters=parameters,
+        check=False,
+    )
+    return run.q, run.v
+
+
+def _delayed(pieces: _Pieces, delay: float, length: int) -> np.ndarray:
+    """(S, L, nv): the mean torque over each step, `delay` seconds ago, by linear interpolation."""
+    at = pieces.margin + np.arange(length) + 0.5 - delay / pieces.step
+    at = np.clip(at, 0.0, pieces.tau.shape[1] - 1.001)
+    low = np.floor(at).astype(int)
+    share = (at - low)[:, None]
+    return (1.0 - share) * pieces.tau[:, low] + share * pieces.tau[:, low + 1]
+
+
+def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
+    """What errors of position and velocity count: relative to how both change within a piece."""
+    far = robot.difference(np.repeat(pieces.q0[:, None], pieces.q.shape[1], 1), pieces.q)
+    size = np.sqrt(np.mean(far**2, axis=(0, 1)))
+    speed = np.sqrt(np.mean((pieces.v - pieces.v0[:, None]) ** 2, axis=(0, 1)))
+    count = np.sqrt(far[..., 0].size)
+    return 1e2 / (np.maximum(size, 1e-6) * count), 1e2 / (np.maximum(speed, 1e-6) * count)
+
+
+def _residual(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], thetas: np.ndarray) -> np.ndarray:
+    """(B, n): position and velocity errors, weighted."""
+    q, v = _simulated(codec, pieces, thetas)
+    away = codec.columns.robot.difference(np.broadcast_to(pieces.q, q.shape), q)
+    both = np.concatenate([away * weights[0], (v - pieces.v) * weights[1]], axis=-1)
+    return np.nan_to_num(both.reshape(len(thetas), -1), nan=1e6, posinf=1e6, neginf=-1e6)
+
+
+def _jacobian(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray) -> np.ndarray:
+    """(n, parameters): differences, all directions in one batch."""
+    steps = np.concatenate([np.zeros((1, len(theta))), DIFFERENCE * np.eye(len(theta))])
+    residuals = _residual(codec, pieces, weights, theta + steps)
+    return ((residuals[1:] - residuals[0]) / DIFFERENCE).T
+
+
+def _position_rms(
+    robot: Robot, pieces: _Pieces, residual: np.ndarray, weights: tuple[np.ndarray, np.ndarray]
+) -> np.ndarray:
+    nv = robot.nv
+    away = residual.reshape(*pieces.q.shape[:2], 2 * nv)[..., :nv] / weights[0]
+    return np.sqrt(np.mean(away[:, -1] ** 2, axis=0))

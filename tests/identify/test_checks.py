@@ -1,0 +1,97 @@
+"""Logs that make no sense are refused, and the reason names the joint."""
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, identify, load
+from simulated import SimulatedLog, log_of, with_friction
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load("ur5")
+
+
+@pytest.fixture(scope="module")
+def log(robot):
+    motion = identify.excitation(robot, duration=12.0, rate=100.0, starts=1)
+    return log_of(with_friction(robot), motion)
+
+
+def damaged(log, **fields):
+    return SimulatedLog(**{**vars(log), **fields})
+
+
+def refused(robot, log):
+    with pytest.raises(identify.LogError) as error:
+        identify.fit(robot, log)
+    return str(error.value)
+
+
+def test_healthy_log_raises_no_doubt(robot, log):
+    assert identify.fit(robot, log).doubts == ()
+
+
+@pytest.mark.parametrize("factor", [1e-3, 1e3, 0.01])
+def test_unit_of_the_torque(robot, log, factor):
+    assert "times the model's" in refused(robot, damaged(log, tau=factor * log.tau))
+
+
+def test_sign_of_one_torque(robot, log):
+    tau = log.tau.copy()
+    tau[:, 1] *= -1.0
+    assert "'shoulder_lift_joint': its torque has the opposite sign" in refused(robot, damaged(log, tau=tau))
+
+
+def test_swapped_channels(robot, log):
+    tau = log.tau[:, [0, 2, 1, 3, 4, 5]]
+    text = refused(robot, damaged(log, tau=tau))
+    assert "swapped" in text
+    assert "'shoulder_lift_joint'" in text
+    assert "'elbow_joint'" in text
+
+
+def test_saturated_torque(robot, log):
+    limit = 0.7 * log.tau[:, 1].max()
+    tau = log.tau.copy()
+    tau[:, 1] = np.minimum(tau[:, 1], limit)
+    assert "saturated" in refused(robot, damaged(log, tau=tau))
+
+
+def test_constant_velocity_only(robot, log):
+    t = np.linspace(0.0, 1.0, 500)
+    v = np.tile(np.full(6, 0.5), (500, 1))
+    q, a = v * t[:, None], np.zeros_like(v)
+    steady = SimulatedLog(t, q, v, a, robot.inverse_dynamics(q, v, a))
+    assert "constant velocity" in refused(robot, steady)
+
+
+def test_log_of_another_robot(robot, log):
+    rng = np.random.default_rng(0)
+    text = refused(robot, damaged(log, tau=rng.permutation(log.tau) @ rng.normal(size=(6, 6))))
+    assert "little to do with the model" in text or "swapped" in text or "opposite sign" in text
+    with pytest.raises(DalembertError, match=r"shape \(.*7\), expected \(T, 6\)"):
+        identify.fit(robot, damaged(log, q=np.zeros((len(log.t), 7))))
+
+
+def test_velocity_in_degrees(robot, log):
+    assert "times the rate of its position" in refused(robot, damaged(log, v=np.degrees(log.v)))
+
+
+def test_numbers_that_are_missing(robot, log):
+    q = log.q.copy()
+    q[5, 2] = np.nan
+    assert "no number in row 5" in refused(robot, damaged(log, q=q))
+
+
+def test_missing_torques_are_left_out(robot, log):
+    tau = log.tau.copy()
+    tau[::3, 2] = np.nan
+    fit = identify.fit(robot, damaged(log, tau=tau))
+    assert fit.data.rows[2] < fit.data.rows[1]
+    assert fit.validate(log).total_percent < 1.0
+
+
+def test_log_without_torques(robot, log):
+    with pytest.raises(DalembertError, match="no torques"):
+        identify.fit(robot, damaged(log, tau=None))

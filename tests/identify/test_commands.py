@@ -1,0 +1,48 @@
+"""`dalembert excite` and `dalembert identify`, from a motion to a robot file and a page."""
+
+import json
+
+import pytest
+
+from dalembert import identify, load, write_trajectory
+from dalembert.cli import main
+from simulated import log_of, with_friction
+
+
+@pytest.fixture
+def files(tmp_path):
+    robot = load("2r")
+    for number in (1, 2):
+        motion = identify.excitation(robot, duration=8.0, rate=100.0, starts=1, velocity=4.0, seed=number)
+        log = log_of(with_friction(robot, 0.3, 0.1), motion, noise=0.02, seed=number)
+        write_trajectory(tmp_path / f"log{number}.csv", robot, log)
+    return tmp_path
+
+
+def test_excite_writes_a_motion(tmp_path, capsys):
+    assert main(["excite", "2r", "--out", str(tmp_path / "motion.csv"), "--duration", "7", "--json"]) == 0
+    content = json.loads(capsys.readouterr().out)
+    assert content["condition"] < 20.0
+    assert (tmp_path / "motion.csv").stat().st_size > 1000
+
+
+def test_identify_from_log_to_robot_and_page(files, capsys):
+    arguments = ["identify", "2r", str(files / "log1.csv"), "--validate", str(files / "log2.csv")]
+    arguments += ["--out", str(files / "arm.urdf"), "--report", str(files / "page.html")]
+    assert main(arguments) == 0
+    text = capsys.readouterr().out
+    assert "held-out log" in text
+    assert "passed" in text
+    assert load(files / "arm.urdf").joint("shoulder").friction[0] == pytest.approx(0.3, rel=0.1)
+    page = (files / "page.html").read_text("utf-8")
+    assert "What the data cannot tell" in page
+    assert "<svg" in page
+
+
+def test_a_bad_fit_is_exit_code_1_and_a_bad_log_is_2(files, capsys):
+    arguments = ["identify", "2r", str(files / "log1.csv"), "--friction", "none", "--json"]
+    assert main(arguments) in (0, 1)
+    content = json.loads(capsys.readouterr().out)
+    assert content["ok"] == (content["total_percent"] < 5.0)
+    assert content["held_out"] is False
+    assert main(["identify", "ur5", str(files / "log1.csv")]) == 2

@@ -1,0 +1,97 @@
+"""Excitation: within every limit at every instant, and better than chance."""
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, identify, load
+from dalembert.identify.base import base_of
+from dalembert.identify.columns import columns
+from dalembert.identify.optimum import Information
+from dalembert.identify.series import joint_limits, scaled
+from dalembert.logs import read_trajectory
+
+
+@pytest.fixture(scope="module")
+def panda():
+    return load("panda")
+
+
+def test_limits_hold_at_ten_kilohertz(panda):
+    motion = identify.excitation(panda, duration=12.0, starts=1, acceleration=15.0).resampled(10_000.0)
+    joints = panda.joints
+    lower, upper, fast, effort = (
+        np.concatenate([getattr(j, f) for j in joints]) for f in ("lower", "upper", "velocity_limit", "effort_limit")
+    )
+    assert np.all(motion.q > lower) and np.all(motion.q < upper)
+    assert np.all(np.abs(motion.v) < fast)
+    assert np.all(np.abs(motion.a) < 15.0)
+    assert np.all(np.abs(panda.inverse_dynamics(motion.q, motion.v, motion.a)) < effort)
+
+
+def test_velocities_and_accelerations_are_the_rates(panda):
+    motion = identify.excitation(panda, duration=12.0, starts=1).resampled(5000.0)
+    np.testing.assert_allclose(np.gradient(motion.q, motion.t, axis=0)[2:-2], motion.v[2:-2], atol=1e-5)
+    np.testing.assert_allclose(np.gradient(motion.v, motion.t, axis=0)[2:-2], motion.a[2:-2], atol=2e-2)
+    for x in (motion.v, motion.a):
+        np.testing.assert_allclose(x[[0, -1]], 0.0, atol=1e-9)
+
+
+def test_better_than_random_series():
+    robot = load("ur5")
+    motion = identify.excitation(robot, starts=6)
+    base, limits = base_of(columns(robot)), joint_limits(robot, 0.05, None, None, None, None)
+    information = Information(base, limits, 16.0, 5)
+    rng = np.random.default_rng(0)
+    random = [information.condition_of(scaled(rng.normal(size=(6, 10)), limits, 16.0)[0]) for _ in range(200)]
+    assert motion.condition < 0.65 * min(random)
+
+
+def test_slope_of_the_condition_number_against_differences():
+    robot = load("scara")
+    limits = joint_limits(robot, 0.05, 2.0, None, None, None)
+    information = Information(base_of(columns(robot, ("viscous",), True)), limits, 10.0, 3)
+    rng = np.random.default_rng(2)
+    theta, step = rng.normal(size=(robot.nv, 7)), rng.normal(size=(robot.nv, 7))
+    _, slope = information.value(theta, 4)
+    ahead, behind = (information.value(theta + sign * 1e-6 * step, 4)[0] for sign in (1.0, -1.0))
+    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-4, abs=1e-6)
+
+
+def test_torque_limits_draw_the_motion_in():
+    strong = load("2r")
+    weak = strong.edit()
+    for joint in strong.joints:
+        weak = weak.set_joint(joint.name, effort_limit=17.0)
+    robot = weak.done()
+    motion = identify.excitation(robot, duration=8.0, starts=1, velocity=10.0)
+    assert np.abs(robot.inverse_dynamics(motion.q, motion.v, motion.a)).max() < 17.0
+    assert any("torque" in note for note in motion.log)
+
+
+def test_saved_motion_reads_back(tmp_path):
+    robot = load("2r")
+    motion = identify.excitation(robot, duration=6.0, starts=1, rate=50.0, velocity=3.0)
+    motion.save(tmp_path / "motion.csv")
+    back = read_trajectory(tmp_path / "motion.csv", robot)
+    np.testing.assert_allclose(back.q, motion.q, atol=1e-12)
+    np.testing.assert_allclose(back.a, motion.a, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "text"),
+    [
+        ({"duration": 3.0}, "two ramps"),
+        ({"harmonics": 0}, "harmonics"),
+        ({"margin": 1.5}, "margin"),
+        ({"lower": 1.0, "upper": 0.5}, "leave nothing to move"),
+        ({"allowed": lambda q: -np.ones(len(q))}, "not allowed"),
+    ],
+)
+def test_bad_input(options, text):
+    with pytest.raises(DalembertError, match=text):
+        identify.excitation(load("2r"), starts=1, **options)
+
+
+def test_free_bases_are_refused_with_a_cure():
+    with pytest.raises(DalembertError, match="base='fixed'"):
+        identify.excitation(load("quadruped"))

@@ -1,0 +1,136 @@
+"""Fits: exact where the log is exact, possible where it is not, and honest about what it shows."""
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, identify, load
+from dalembert.identify.physical import pseudo_inertia
+from simulated import SimulatedLog, log_of, with_friction
+
+
+@pytest.fixture(scope="module")
+def ur5():
+    return load("ur5")
+
+
+@pytest.fixture(scope="module")
+def motion(ur5):
+    return identify.excitation(ur5, duration=12.0, rate=100.0, starts=1)
+
+
+@pytest.fixture(scope="module")
+def other_motion(ur5):
+    return identify.excitation(ur5, duration=12.0, rate=100.0, starts=1, seed=5)
+
+
+@pytest.fixture(scope="module")
+def truth(ur5):
+    """Other masses than the file's, friction, and rotors."""
+    pi = ur5.parameters().reshape(-1, 10) * np.linspace(0.8, 1.3, len(ur5.bodies))[:, None]
+    return with_friction(ur5.with_parameters(pi.ravel()), rotor=0.2)
+
+
+@pytest.mark.parametrize("method", ["least-squares", "weighted", "total", "physical"])
+def test_exact_log_gives_exact_torques(ur5, truth, motion, other_motion, method):
+    fit = identify.fit(ur5, log_of(truth, motion), rotor=True, method=method)
+    validation = fit.validate(log_of(truth, other_motion))
+    assert validation.total_percent < (0.05 if method == "physical" else 1e-5)
+    assert validation.ok
+    assert validation.factory_total > 10.0
+    np.testing.assert_allclose(fit.x[fit.columns.term("coulomb")], 2.0, rtol=0.02)
+    np.testing.assert_allclose(fit.x[fit.columns.term("viscous")], 1.0, rtol=0.02)
+
+
+def test_robot_of_a_fit_predicts_like_the_fit(ur5, truth, motion):
+    fit = identify.fit(ur5, log_of(truth, motion), friction=("viscous", "coulomb"), rotor=True)
+    tau = fit.robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    np.testing.assert_allclose(tau, fit.torque(motion.q, motion.v, motion.a), atol=1e-9 * np.abs(tau).max())
+    assert not fit.robot.problems
+
+
+def test_noise_makes_least_squares_impossible_and_physical_possible(ur5, truth, motion):
+    log = log_of(truth, motion, noise=5.0)
+    rng = np.random.default_rng(0)
+    possible = identify.fit(ur5, log).robot
+    assert np.linalg.eigvalsh(possible.mass_matrix(possible.random(rng, n=500))).min() > 0.0
+    assert not possible.problems
+    plain = identify.fit(ur5, log, method="weighted")
+    bodies = pseudo_inertia(plain.x[: plain.columns.inertial].reshape(-1, 10))
+    assert np.linalg.eigvalsh(bodies).min() < 0.0
+
+
+def test_intervals_hold_the_truth(ur5, truth, motion):
+    """Of 54 base parameters in 20 logs with noise, about 95 of 100 lie within their intervals."""
+    columns = identify.base_parameters(truth, friction=("viscous", "coulomb", "offset")).columns
+    options = {"friction": ("viscous", "coulomb", "offset"), "method": "weighted"}
+    inside = []
+    plain = with_friction(truth, rotor=0.0)
+    columns = identify.base_parameters(plain, friction=options["friction"]).columns
+    for seed in range(20):
+        fit = identify.fit(ur5, log_of(plain, motion, noise=0.5, seed=seed), **options)
+        beta = fit.base.matrix @ columns.prior()
+        inside.append((fit.interval[:, 0] <= beta) & (beta <= fit.interval[:, 1]))
+    assert np.mean(inside) > 0.92
+
+
+def test_what_does_not_show_is_named_and_stays_as_in_the_file(ur5, motion):
+    """Only the base joint moves: gravity of the arm does not show, and its masses stay."""
+    q = np.tile(ur5.neutral(), (400, 1))
+    t = np.linspace(0.0, 8.0, 400)
+    q[:, 0], v, a = np.sin(t), np.zeros((400, 6)), np.zeros((400, 6))
+    v[:, 0], a[:, 0] = np.cos(t), -np.sin(t)
+    log = SimulatedLog(t, q, v, a, ur5.inverse_dynamics(q, v, a))
+    with pytest.raises(identify.LogError, match="does not move"):
+        identify.fit(ur5, log)
+    fit = identify.fit(ur5, log, friction=(), check=False)
+    assert not fit.seen.all()
+    assert any("wrist_3_link" in text for text in fit.unseen)
+    masses = fit.x[: fit.columns.inertial : 10] / fit.columns.prior()[: fit.columns.inertial : 10]
+    assert np.all((masses > 0.5) & (masses < 2.0))
+
+
+def test_fixed_and_tied_parameters(ur5, truth, motion):
+    log = log_of(truth, motion, noise=0.5)
+    fit = identify.fit(
+        ur5,
+        log,
+        fixed={"wrist_3_link m": 0.25},
+        tied=[("wrist_1_joint viscous", "wrist_2_joint viscous")],
+        method="weighted",
+    )
+    x = dict(zip(fit.names, fit.x, strict=True))
+    assert x["wrist_3_link m"] == pytest.approx(0.25, abs=1e-6)
+    assert x["wrist_1_joint viscous"] == pytest.approx(x["wrist_2_joint viscous"], abs=1e-6)
+    with pytest.raises(DalembertError, match="wrist_3_link m"):
+        identify.fit(ur5, log, fixed={"wrist_3_link mass": 1.0})
+
+
+def test_several_logs_count_together(ur5, truth, motion, other_motion):
+    logs = [log_of(truth, motion, noise=1.0), log_of(truth, other_motion, noise=1.0, seed=1)]
+    one, both = (identify.fit(ur5, each, rotor=True, method="weighted") for each in (logs[0], logs))
+    assert np.all(np.diag(both.covariance) < 1.2 * np.diag(one.covariance))
+    assert both.data.rows.sum() == 2 * one.data.rows.sum()
+
+
+def test_simulation_fit_finds_a_delay_that_regression_cannot():
+    """Torques recorded 8 ms late: regression bends friction to explain it, simulation finds the delay."""
+    robot = load("2r")
+    truth = with_friction(robot, coulomb=0.4, viscous=0.2)
+    motion = identify.excitation(robot, duration=12.0, rate=250.0, starts=1, velocity=4.0)
+    late = 2
+    tau = truth.inverse_dynamics(motion.q, motion.v, motion.a)
+    log = SimulatedLog(motion.t[late:], motion.q[late:], motion.v[late:], motion.a[late:], tau[:-late])
+    plain = identify.fit(robot, log, friction=("viscous", "coulomb"))
+    fit = identify.fit(robot, log, friction=("viscous", "coulomb"), method="simulation")
+    assert fit.delay == pytest.approx(-0.008, abs=5e-4)
+    error = [np.abs(f.x[f.columns.term("viscous")] - 0.2).max() for f in (plain, fit)]
+    assert error[1] < 0.3 * error[0]
+    assert np.all(fit.position_rms < 0.2 * fit.before)
+
+
+def test_text_of_tables(ur5, truth, motion, other_motion):
+    fit = identify.fit(ur5, log_of(truth, motion), rotor=True)
+    assert "no motion shows: " in fit.table()
+    text = fit.validate(log_of(truth, other_motion)).table()
+    assert "elbow_joint" in text
+    assert "passed" in text

@@ -1,0 +1,83 @@
+"""Loads and friction from simulated logs of robots that have them."""
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, identify, load
+from simulated import SimulatedLog, log_of, with_friction
+
+
+@pytest.fixture(scope="module")
+def robot():
+    return load("ur10e")
+
+
+@pytest.fixture(scope="module")
+def motion(robot):
+    return identify.excitation(robot, duration=14.0, rate=100.0, starts=1)
+
+
+@pytest.mark.parametrize("mass", [0.5, 5.0])
+def test_payload(robot, motion, mass):
+    """Mass within 2 %, centre of mass within 5 mm, beside a torque noise of 0.3 N·m."""
+    truth = with_friction(robot)
+    com = (0.02, -0.03, 0.06)
+    loaded = truth.edit().payload(mass, frame="tool0", com=com).done()
+    empty = log_of(truth, motion, noise=0.3)
+    load_log = log_of(loaded, motion, noise=0.3, seed=7)
+    payload = identify.payload(robot, empty, load_log, frame="tool0")
+    assert payload.mass == pytest.approx(mass, rel=0.02)
+    np.testing.assert_allclose(payload.com, com, atol=5e-3)
+    assert abs(payload.mass - mass) < 4.0 * payload.deviation[0]
+    tau = payload.robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    assert np.abs(tau - loaded.inverse_dynamics(motion.q, motion.v, motion.a)).max() < 2.0
+
+
+def test_payload_frame_is_the_tool_unless_given(robot, motion):
+    payload = identify.payload(
+        robot, log_of(robot, motion), log_of(robot.edit().payload(2.0, frame="tool0").done(), motion)
+    )
+    assert payload.frame == "tool0"
+    assert payload.mass == pytest.approx(2.0, rel=0.02)
+
+
+def sweeps(robot, joint, law, offset=0.3):
+    """Each way at twelve speeds, torques with a friction law."""
+    speeds = np.geomspace(0.005, 2.0, 12)
+    step = 0.01
+    rows = np.concatenate([np.full(60, s * side) for s in speeds for side in (1.0, -1.0)])
+    q = np.zeros((len(rows), robot.nq))
+    v, a = np.zeros((len(rows), robot.nv)), np.zeros((len(rows), robot.nv))
+    v[:, joint] = rows
+    q[:, joint] = np.cumsum(rows) * step
+    tau = robot.without("friction", "damping").inverse_dynamics(q, v, a)
+    tau[:, joint] += law(rows) + offset
+    return SimulatedLog(np.arange(len(rows)) * step, q, v, a, tau)
+
+
+def test_friction_sweep_finds_the_curve():
+    robot = load("ur5")
+
+    def law(v):
+        return np.sign(v) * (1.5 + 0.8 * np.exp(-((v / 0.05) ** 2))) + 0.6 * v
+
+    sweep = identify.friction_sweep(robot, sweeps(robot, 1, law))
+    (joint,) = sweep.joints
+    assert joint.joint == "shoulder_lift_joint"
+    assert joint.coulomb == pytest.approx(1.5, rel=0.02)
+    assert joint.static == pytest.approx(2.3, rel=0.03)
+    assert joint.viscous == pytest.approx(0.6, rel=0.03)
+    assert joint.offset == pytest.approx(0.3, abs=0.02)
+    assert joint.stribeck_speed == pytest.approx(0.05, rel=0.15)
+    assert sweep.robot.joint("shoulder_lift_joint").friction[0] == pytest.approx(1.5, rel=0.02)
+    assert len(sweep.skipped) == 5
+    assert "left out" in sweep.table()
+
+
+def test_friction_sweep_in_one_direction_is_refused():
+    robot = load("2r")
+    log = sweeps(robot, 0, lambda v: np.sign(v))
+    one = log.v[:, 0] > 0.0
+    half = SimulatedLog(log.t[one], log.q[one], log.v[one], log.a[one], log.tau[one])
+    with pytest.raises(DalembertError, match="one direction"):
+        identify.friction_sweep(robot, half)
