@@ -21,7 +21,7 @@ from .functions.products import Products
 from .functions.reactions import Reactions
 from .functions.regressor import Regressors
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
-from .model import Actuator, Model, State
+from .model import Actuator, Model, State, unopposed
 from .rooms import auditing, equations, simulation, viewing
 from .rooms.compiling import Compiling
 from .version import __version__
@@ -174,8 +174,13 @@ class Robot(
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What no rigid body can have (negative mass, impossible inertia), body by body; empty for a possible robot."""
-        return tuple(f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems())
+        """What no rigid body can have (negative mass, impossible inertia), body by body; joints that meet no inertia.
+
+        Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not looked at.
+        """
+        bodies = [f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems()]
+        heavy = any(body.inertia.mass for body in self.model.bodies)
+        return *bodies, *(str(each) for each in (unopposed(self.model) if heavy and not bodies else ()))
 
     # ---- rooms above, loaded when they are used
 

@@ -7,6 +7,7 @@ with the slip that would explain it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -26,6 +27,16 @@ TOLERANCE = 0.3
 LIGHT, HEAVY = 50.0, 12000.0  # [kg/m³]: hollow plastic and lead; robots are between
 OUTSIDE = 0.02  # of the size of the link: how far beyond its shapes a centre of mass may be stated
 CLOSE = 0.05  # relative agreement that makes an explanation likely
+
+
+SCALES = {  # factors of all moments of inertia, and what they come from
+    1e6: "kg·mm² given as kg·m²",
+    1e9: "g·mm² given as kg·m²",
+    1e3: "kg·m² divided by 1000, or g·m² by mistake",
+    1e-3: "kg·m² divided by 1000, or g·m² by mistake",
+    10.0: "a missing or misplaced decimal point",
+    0.1: "a missing or misplaced decimal point",
+}
 
 
 class Link(NamedTuple):
@@ -112,7 +123,8 @@ def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]
         what = f"principal moments of inertia are {np.round(ratios, 3).tolist()} times those of a uniform solid"
         said.append((what, f"likely cause: {_inertia_cause(link)}"))
     elif _turned(link) > tolerance:
-        said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {TURNED}"))
+        cause = _swapped(link) or TURNED
+        said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {cause}"))
     return said
 
 
@@ -143,15 +155,13 @@ def _inertia_cause(link: Link) -> str:
     stated, shape = link.stated.about_com(), link.shape.about_com()
     mass, c = float(link.stated.mass), link.shape.com
     origin = shape + mass * (c @ c * np.eye(3) - np.outer(c, c))
+    swapped = _swapped(link)
     explanations: list[tuple[str, Callable[[], bool]]] = [
         ("it was taken about the link's origin instead of the centre of mass", lambda: _fits(stated, origin)),
-        ("kg·mm² given as kg·m²", lambda: _alike(link.ratios, 1e6)),
-        ("g·mm² given as kg·m²", lambda: _alike(link.ratios, 1e9)),
-        ("kg·m² divided by 1000, or g·m² by mistake", lambda: _alike(link.ratios, 1e3) or _alike(link.ratios, 1e-3)),
-        ("a missing or misplaced decimal point", lambda: _alike(link.ratios, 10.0) or _alike(link.ratios, 0.1)),
+        (swapped, lambda: bool(swapped)),
+        *((text, lambda factor=factor: _alike(link.ratios, factor)) for factor, text in SCALES.items()),
         ("a point mass: no moments of inertia were stated", lambda: not np.any(np.abs(link.ratios) > 1e-6)),
         ("a placeholder: the inertia is the same about all axes", lambda: _round(stated) and not _round(shape)),
-        ("the moments of inertia belong to other axes", lambda: _permuted(stated, shape)),
         (
             "the mass cannot lie within the shapes: a unit, or the inertia of another link",
             lambda: float(np.max(np.linalg.eigvalsh(stated))) > mass * link.size**2,
@@ -179,8 +189,23 @@ def _round(I: np.ndarray) -> bool:
     return bool(np.ptp(np.linalg.eigvalsh(I)) <= 1e-9 * np.max(np.abs(I)))
 
 
-def _permuted(x: np.ndarray, y: np.ndarray) -> bool:
-    return not _fits(np.diag(x), np.diag(y)) and _fits(np.sort(np.diag(x)), np.sort(np.diag(y)))
+def _swapped(link: Link) -> str:
+    """Which moments were stated about other axes, and by what factor all of them are off; "" where that is not so."""
+    stated, shape = link.stated.about_com(), link.shape.about_com()
+    scale = float(np.trace(stated) / np.trace(shape))
+    fitting = [order for order in permutations(range(3)) if _fits(stated[np.ix_(order, order)], scale * shape)]
+    if not fitting or fitting[0] == (0, 1, 2):
+        return ""
+    order = fitting[0]  # the moment about axis k was stated about axis order[k]
+    changed = [k for k in range(3) if order[k] != k]
+    if len(changed) == 2:
+        text = f"moments about {' and '.join('xyz'[k] for k in changed)} are swapped"
+    else:
+        text = f"moments about x, y, z are those of {', '.join('xyz'[order.index(k)] for k in range(3))}"
+    if abs(scale - 1.0) <= TOLERANCE:
+        return text
+    known = [cause for factor, cause in SCALES.items() if abs(scale / factor - 1.0) <= TOLERANCE]
+    return f"{text}, and {known[0] if known else f'all are {scale:.2g} times what they should be'}"
 
 
 def _turned(link: Link) -> float:
