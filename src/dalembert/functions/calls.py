@@ -14,6 +14,7 @@ from dalembert.math import abs as absolute
 from dalembert.model import Model
 
 from .catalogue import CATALOGUE
+from .live import DIVIDING, check_live, conditions
 from .quantity import Options, Quantity
 
 UNIT_TOLERANCE = 1e-6  # by how much the length of a quaternion may miss 1
@@ -35,12 +36,20 @@ def quantity_call(model: Model, name: str, options: Options) -> Call:
     def compute(*inputs: np.ndarray) -> Any:
         return quantity.evaluate(model, options, *inputs)
 
+    live = options.live if name in DIVIDING else ()
+
     def build() -> Function:
-        guards = _unit_quaternions if quantity.normalized else _some_quaternions
-        return trace(compute, sizes, name, guards(model, sizes))
+        unit = (_unit_quaternions if quantity.normalized else _some_quaternions)(model, sizes)
+
+        def guards(*inputs: np.ndarray) -> list[Any]:
+            given = dict(zip(sizes, inputs, strict=True))
+            return unit(*inputs) + [holds for _, holds in conditions(model, {group: given[group] for group in live})]
+
+        return trace(compute, sizes, name, guards)
 
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, named, unit=quantity.normalized)
+        check_live(model, name, {group: named[group] for group in live})
 
     identity = content(model, name, options)
     shapes = {name: quantity.shape(model, options)}

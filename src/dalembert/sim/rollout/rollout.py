@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import is_single, real_array
 from dalembert.functions.catalogue import GROUPS, checked
+from dalembert.functions.live import check_live
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
@@ -65,6 +66,8 @@ def rollout(
     if law is None and torque is not None:
         sizes["torque"], given["torque"] = model.nv, torque
     arrays = _arrays(model, given, sizes)
+    if check:
+        check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     every = int(record or steps)
     count = int(steps) // every
     varying = "torque" in arrays and _has_rows(arrays, int(steps))
