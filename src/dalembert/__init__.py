@@ -13,7 +13,8 @@ from .algorithms import zero_moment_point
 from .comparison import Comparison, Difference, compare
 from .editing import ModelEditor
 from .errors import DalembertError
-from .execute import register_backend
+from .execute import Interrupted, register_backend
+from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
 from .loading import ModelBuilder, function, load, register_reader, robots
 from .model import Actuator, AxisJoint, Joint, Model, charts
@@ -45,6 +46,7 @@ __all__ = [
     "Finding",
     "FrameInfo",
     "Inertia",
+    "Interrupted",
     "Joint",
     "JointInfo",
     "Log",
@@ -66,10 +68,12 @@ __all__ = [
     "elements",
     "function",
     "identify",
+    "kinds",
     "load",
     "load_run",
     "mass_properties",
     "math",
+    "quantity",
     "read_log",
     "read_trajectory",
     "register_backend",

@@ -29,16 +29,6 @@ OUTSIDE = 0.02  # of the size of the link: how far beyond its shapes a centre of
 CLOSE = 0.05  # relative agreement that makes an explanation likely
 
 
-SCALES = {  # factors of all moments of inertia, and what they come from
-    1e6: "kg·mm² given as kg·m²",
-    1e9: "g·mm² given as kg·m²",
-    1e3: "kg·m² divided by 1000, or g·m² by mistake",
-    1e-3: "kg·m² divided by 1000, or g·m² by mistake",
-    10.0: "a missing or misplaced decimal point",
-    0.1: "a missing or misplaced decimal point",
-}
-
-
 class Link(NamedTuple):
     """A link's stated inertia, and that of its shapes at the stated mass."""
 
@@ -123,7 +113,7 @@ def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]
         what = f"principal moments of inertia are {np.round(ratios, 3).tolist()} times those of a uniform solid"
         said.append((what, f"likely cause: {_inertia_cause(link)}"))
     elif _turned(link) > tolerance:
-        cause = _swapped(link) or TURNED
+        cause = _exchanged(link.stated.about_com(), link.shape.about_com()) or TURNED
         said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {cause}"))
     return said
 
@@ -155,11 +145,12 @@ def _inertia_cause(link: Link) -> str:
     stated, shape = link.stated.about_com(), link.shape.about_com()
     mass, c = float(link.stated.mass), link.shape.com
     origin = shape + mass * (c @ c * np.eye(3) - np.outer(c, c))
-    swapped = _swapped(link)
     explanations: list[tuple[str, Callable[[], bool]]] = [
         ("it was taken about the link's origin instead of the centre of mass", lambda: _fits(stated, origin)),
-        (swapped, lambda: bool(swapped)),
-        *((text, lambda factor=factor: _alike(link.ratios, factor)) for factor, text in SCALES.items()),
+        ("kg·mm² given as kg·m²", lambda: _alike(link.ratios, 1e6)),
+        ("g·mm² given as kg·m²", lambda: _alike(link.ratios, 1e9)),
+        ("kg·m² divided by 1000, or g·m² by mistake", lambda: _alike(link.ratios, 1e3) or _alike(link.ratios, 1e-3)),
+        ("a missing or misplaced decimal point", lambda: _alike(link.ratios, 10.0) or _alike(link.ratios, 0.1)),
         ("a point mass: no moments of inertia were stated", lambda: not np.any(np.abs(link.ratios) > 1e-6)),
         ("a placeholder: the inertia is the same about all axes", lambda: _round(stated) and not _round(shape)),
         (
@@ -167,14 +158,20 @@ def _inertia_cause(link: Link) -> str:
             lambda: float(np.max(np.linalg.eigvalsh(stated))) > mass * link.size**2,
         ),
     ]
+    if exchanged := _exchanged(stated, shape):
+        return exchanged
     for text, explains in explanations:
         if explains():
             return text
+    usual = "mass that the shapes do not show, or a slip in one of the moments"
     if np.all(link.ratios > 1.0):
-        return "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
-    if np.all(link.ratios < 1.0):
-        return "the mass is concentrated: a motor within, or too small an inertia"
-    return "mass that the shapes do not show, or a slip in one of the moments"
+        usual = "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
+    elif np.all(link.ratios < 1.0):
+        usual = "the mass is concentrated: a motor within, or too small an inertia"
+    factor = float(np.mean(link.ratios))
+    if np.ptp(link.ratios) <= CLOSE * factor:
+        return f"mass and inertia do not belong together, a mass of {factor * mass:.3g} kg would fit; or {usual}"
+    return usual
 
 
 def _fits(x: np.ndarray, y: np.ndarray) -> bool:
@@ -189,23 +186,27 @@ def _round(I: np.ndarray) -> bool:
     return bool(np.ptp(np.linalg.eigvalsh(I)) <= 1e-9 * np.max(np.abs(I)))
 
 
-def _swapped(link: Link) -> str:
-    """Which moments were stated about other axes, and by what factor all of them are off; "" where that is not so."""
-    stated, shape = link.stated.about_com(), link.shape.about_com()
-    scale = float(np.trace(stated) / np.trace(shape))
-    fitting = [order for order in permutations(range(3)) if _fits(stated[np.ix_(order, order)], scale * shape)]
-    if not fitting or fitting[0] == (0, 1, 2):
+def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
+    """In words, the exchange of two or three of the shape's axes, and the factor, that explain an inertia; else ""."""
+    moments, axes = np.linalg.eigh(shape)
+    along = axes.T @ stated @ axes
+    own = np.diag(along)
+    if np.max(np.abs(along - np.diag(own))) > CLOSE * np.max(np.abs(own)) or _scaled_to(own, moments) is not None:
         return ""
-    order = fitting[0]  # the moment about axis k was stated about axis order[k]
-    changed = [k for k in range(3) if order[k] != k]
-    if len(changed) == 2:
-        text = f"moments about {' and '.join('xyz'[k] for k in changed)} are swapped"
-    else:
-        text = f"moments about x, y, z are those of {', '.join('xyz'[order.index(k)] for k in range(3))}"
-    if abs(scale - 1.0) <= TOLERANCE:
-        return text
-    known = [cause for factor, cause in SCALES.items() if abs(scale / factor - 1.0) <= TOLERANCE]
-    return f"{text}, and {known[0] if known else f'all are {scale:.2g} times what they should be'}"
+    orders = sorted(permutations(range(3)), key=lambda order: sum(order[k] != k for k in range(3)))
+    for order in orders:  # two axes before three
+        factor = _scaled_to(own, moments[list(order)])
+        if factor is not None:
+            names = ["xyz"[int(np.argmax(np.abs(axes[:, k])))] for k in range(3) if order[k] != k]
+            size = "" if abs(factor - 1.0) <= CLOSE else f", and all of them are {factor:.3g} times too large"
+            return f"the moments of inertia about {' and '.join(sorted(names))} are exchanged{size}"
+    return ""
+
+
+def _scaled_to(x: np.ndarray, y: np.ndarray) -> float | None:
+    """The factor f with x = f y within a few percent, if there is one."""
+    factor = float(x @ y / (y @ y))
+    return factor if factor > 0.0 and np.max(np.abs(x - factor * y)) <= CLOSE * np.max(np.abs(x)) else None
 
 
 def _turned(link: Link) -> float:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from dalembert.audit import Audit, Suppression
+    from dalembert.audit import Audit, Expectations, Rule, Suppression
+    from dalembert.audit.logs import Motion
     from dalembert.formats import Finding
     from dalembert.robot import Robot
 
@@ -16,18 +18,22 @@ def audit(
     *,
     payload: float = 0.0,
     frame: str | None = None,
-    rules: Iterable[str] | None = None,
+    rules: Iterable[str | Rule] | None = None,
     accept: Sequence[Suppression] = (),
+    expect: Expectations | str | os.PathLike[str] | None = None,
+    motion: Motion | None = None,
 ) -> Audit:
-    """Try every rule of `dalembert.audit.RULES` (or those named in `rules`); print the result to read it.
+    """Try every rule of `dalembert.audit.RULES` (or those given in `rules`); print the result to read it.
 
     payload [kg] hangs at `frame` when the motors are asked what they can hold; default: the tool at the end of the
     longest chain of joints, which the result names.
     accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
+    expect: what the robot is meant to be, or a file of it (`dalembert expect` writes one). motion: a log, as
+    `read_trajectory` gives it, whose torques the model should explain.
     """
     from dalembert.audit import run_audit  # its rules are loaded when they are asked for
 
-    return run_audit(robot, payload=payload, frame=frame, rules=rules, accept=accept)
+    return run_audit(robot, payload=payload, frame=frame, rules=rules, accept=accept, expect=expect, motion=motion)
 
 
 def check_inertia(robot: Robot, *, tolerance: float = 0.3) -> tuple[Finding, ...]:

@@ -123,6 +123,8 @@ def rollout(
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps.
+    Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
+    all motions have reached, or their states after the last steps that all have taken.
 
     Arrays of CuPy, PyTorch and JAX come back as their own kind, computed where they lie, with gradients in q, v,
     torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
@@ -148,9 +150,10 @@ def step_advice(
 
 
 def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
-    """The configuration near q (nq,) in which all loops are closed, and the velocity nearest to v that keeps them.
+    """The configuration nearest to q (nq,) in which all loops are closed, and the velocity nearest to v that keeps them.
 
-    Newton's method, each step as small as it can be. None found is an error that names the loop.
+    Nearest as `difference` measures it, of the configurations that Newton's method finds from q and from beside it. None
+    found is an error that names the loop.
     """
     from dalembert.sim.run.compiled import programs
     from dalembert.sim.run.engines import State

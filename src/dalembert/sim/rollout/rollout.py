@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import is_single, real_array
-from dalembert.functions.catalogue import GROUPS, checked
-from dalembert.functions.live import check_live
+from dalembert.execute import Interrupted, is_single, real_array
+from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
@@ -93,17 +92,25 @@ def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
 
 def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
     """The motions, computed where the inputs lie."""
-    foreign = any(map(is_foreign, inputs))
-    if foreign:
-        from dalembert.execute.foreign import evaluate
+    foreign, n = any(map(is_foreign, inputs)), motions.stepping.model.nv
+    apart = motions.every * motions.step
+    try:
+        if foreign:
+            from dalembert.execute.foreign import evaluate
 
-        q, e = evaluate(motions, inputs, None, threads, check)
-    else:
-        q, e = motions(*inputs, threads=threads, check=check)
-    n = motions.stepping.model.nv
+            q, e = evaluate(motions, inputs, None, threads, check)
+        else:
+            q, e = motions(*inputs, threads=threads, check=check)
+    except Interrupted as error:
+        q, e, q_end, e_end = error.result
+        if last:
+            error.result = Rollout(error.passes * motions.step, q_end, e_end[..., :n])
+        else:
+            error.result = Rollout(np.arange(1, q.shape[-2] + 1) * apart, q, e[..., :n])
+        raise
     if last:
         return Rollout(motions.steps * motions.step, q[..., 0, :], e[..., 0, :n])
-    count, apart = motions.count, motions.every * motions.step
+    count = motions.count
     t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
     return Rollout(t, q, e[..., :n])
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Call
-from dalembert.functions.calls import function_call
+from dalembert.functions.guards import function_call
 from dalembert.graph import trace
 from dalembert.model import Model
 

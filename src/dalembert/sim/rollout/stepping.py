@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
-from dalembert.functions.calls import UNIT_TOLERANCE, function_call, quaternions
-from dalembert.functions.catalogue import GROUPS
+from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
+from dalembert.functions.live import GROUPS
 from dalembert.graph import Function, Input, Output, Scalar, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, where

@@ -180,8 +180,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     if integrator not in INTEGRATORS:
         raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    identity = content(model, elements, driven)
     if drive.called and integrator not in HELD:
+        identity = content(model, elements, driven)
         called = CalledSystem(
             model, elements, None, driven=True, called=True, function=drive.function, identity=identity
         )
@@ -189,7 +189,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     law = None if drive.called or drive.sampled else drive.function
 
     def prepare() -> Programs:
-        return Programs(System(model, elements, law, driven), integrator, identity if law is None else None)
+        identity = content(model, elements, driven) if law is None else None
+        return Programs(System(model, elements, law, driven), integrator, identity)
 
     recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
     if recent.identity is None:

@@ -1,0 +1,62 @@
+"""Guards on the quaternions of configurations, and functions of one's own compiled with them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.execute import FLOATS, Call, state_place, states
+from dalembert.graph import trace
+from dalembert.math import abs as absolute
+from dalembert.model import Model
+
+CONFIGURATIONS = ("q", "q0", "q1")  # names by which functions of one's own call them
+UNIT_TOLERANCE = 1e-6  # by how much the length of a quaternion may miss 1
+
+
+def function_call(model: Model, name: str, sizes: dict[str, int], compute: Callable[..., Any]) -> Call:
+    """The compiled form of a user's own function."""
+    configurations = [argument for argument in sizes if argument in CONFIGURATIONS]
+    traced = trace(compute, sizes, name, quaternion_guards(model, sizes, configurations))
+
+    def explain(named: dict[str, np.ndarray]) -> None:
+        check_quaternions(model, name, {argument: named[argument] for argument in configurations})
+
+    shapes = {o.name: o.shape for o in traced.outputs}
+    return Call(name, f"robot {model.name!r}", None, sizes, shapes, lambda: traced, explain)
+
+
+def quaternion_guards(
+    model: Model, sizes: Mapping[str, int], configurations: Collection[str], unit: bool = True
+) -> Callable[..., list[Any]]:
+    """The guards of a function whose configurations must have unit quaternions; unit=False: none that is zero."""
+
+    def guards(*inputs: np.ndarray) -> list[Any]:
+        named = dict(zip(sizes, inputs, strict=True))
+        squares = [x @ x for _, x in quaternions(model, {name: named[name] for name in configurations})]
+        return [absolute(s - 1.0) <= 2.0 * UNIT_TOLERANCE if unit else s > 0.0 for s in squares]
+
+    return guards
+
+
+def quaternions(model: Model, configurations: Mapping[str, np.ndarray]) -> list[tuple[str, np.ndarray]]:
+    """(joint name, quaternion (…, 4)) of every configuration (…, nq)."""
+    return [(joint, q[..., places]) for q in configurations.values() for joint, places in model.quaternions]
+
+
+def check_quaternions(model: Model, name: str, configurations: Mapping[str, np.ndarray], unit: bool = True) -> None:
+    """Raise the error for the first quaternion that is not of unit length; unit=False: that has no length."""
+    for argument, a in configurations.items():
+        for begin, rows in states(a, FLOATS[0]):
+            for joint, quaternion in quaternions(model, {argument: rows}):
+                lengths = np.linalg.norm(quaternion, axis=-1)
+                bad = np.flatnonzero(np.abs(lengths - 1.0) > 0.9 * UNIT_TOLERANCE if unit else lengths**2 == 0.0)
+                if len(bad):
+                    cure = f"1 to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
+                    raise DalembertError(
+                        f"{name}: the quaternion of joint {joint!r}{state_place(begin + bad[0], a)} has length "
+                        f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is no rotation'}"
+                    )
