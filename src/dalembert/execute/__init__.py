@@ -19,6 +19,7 @@ from .arguments import (
 )
 from .call import Call
 from .identity import code, content
+from .interruption import Interrupted
 from .memory import empty
 from .program import Program, Repetition
 from .recent import Recent
@@ -27,6 +28,7 @@ from .registry import backend_names, register_backend
 __all__ = [
     "FLOATS",
     "Call",
+    "Interrupted",
     "Program",
     "Recent",
     "Repetition",

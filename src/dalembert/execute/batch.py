@@ -14,10 +14,18 @@ import numpy as np
 
 from dalembert.backends.llvm.fastcall import FAST_WORK, address
 
-from . import threads
+from . import threads as workers_of
+from .interruption import ANSWER
 
 CONVERTED = 4096  # rows converted at a time when an input cannot be read in place
+OPERATION = 0.5e-9  # [s], an upper bound on most processors; a vector of any width takes as long
+BYTE = 0.5e-9  # [s] to read or write one that is not in a cache, page faults included
 CHUNKS_PER_THREAD = 4  # so that a thread that was held up leaves its share to the others
+
+
+def seconds(operations: int) -> float:
+    """Roughly how long the rows that are computed together take."""
+    return max(operations, 1) * OPERATION
 
 
 class Rows:
@@ -99,27 +107,44 @@ def run(
     count = prod(batch)
     rows = [Rows(a, batch, outs[0].dtype) for a in arrays]
     results = [Results(o, batch) for o in outs]
-    workers = min(threads.limit(limit), -(-count // lanes))
+    workers = min(workers_of.limit(limit), -(-count // lanes))
     if count * operations * passes <= FAST_WORK:
         workers = 1
     pieces = 1 if workers == 1 else CHUNKS_PER_THREAD * workers
     step = max(lanes, -(-count // (pieces * lanes)) * lanes)
     if any(r.stride is None for r in rows) or not all(r.dense for r in results):
         step = min(step, CONVERTED)
+    size = sum(r.array.nbytes for r in results) / count + sum(r.row_bytes for r in rows)
+    group = seconds(operations) * passes + lanes * size * BYTE
+    step = min(step, lanes * max(1, int(ANSWER / group)))
     starts = iter(range(0, count, step))  # its next() is atomic: every chunk goes to one thread
     statuses: list[int] = []
+    stopped: list[bool] = []
 
     def work() -> None:
-        for begin in starts:
-            end = min(begin + step, count)
-            read = [r.read(begin, end) for r in rows]
-            inputs = (ctypes.c_void_p * len(read))(*[address for address, _, _ in read])
-            strides = (ctypes.c_int64 * len(read))(*[stride for _, stride, _ in read])
-            places = [r.place(begin, end) for r in results]
-            outputs = (ctypes.c_void_p * len(places))(*[address for address, _ in places])
-            statuses.append(kernel(inputs, strides, outputs, begin, end, passes))
-            for result, (_, written) in zip(results, places, strict=True):
-                result.keep(written, begin, end)
+        try:
+            for begin in starts:
+                if stopped:
+                    return
+                compute(begin)
+        except BaseException:  # Ctrl-C, or no memory: the other threads need not go on
+            stopped.append(True)
+            raise
 
-    threads.run(work, workers)
+    def compute(begin: int) -> None:
+        end = min(begin + step, count)
+        read = [r.read(begin, end) for r in rows]
+        inputs = (ctypes.c_void_p * len(read))(*[address for address, _, _ in read])
+        strides = (ctypes.c_int64 * len(read))(*[stride for _, stride, _ in read])
+        places = [r.place(begin, end) for r in results]
+        outputs = (ctypes.c_void_p * len(places))(*[address for address, _ in places])
+        statuses.append(kernel(inputs, strides, outputs, begin, end, passes))
+        for result, (_, written) in zip(results, places, strict=True):
+            result.keep(written, begin, end)
+
+    try:
+        workers_of.run(work, workers)
+    except BaseException:  # perhaps before this thread began
+        stopped.append(True)
+        raise
     return reduce(operator.or_, statuses, 0)

@@ -19,7 +19,7 @@ from dalembert.errors import DalembertError
 from dalembert.interop.kinds import FLOATS, LAYOUTS, Library
 
 from .foreign import Call, shared_batch
-from .registry import status_of, with_rows
+from .registry import SLOW, status_of, with_rows
 
 if TYPE_CHECKING:
     from .program import Program
@@ -159,6 +159,10 @@ class DeviceProgram:
     ) -> None:
         """See `Kernel.launch`."""
         self.kernel.launch(element, count, arrays, stream, passes)
+
+    def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:
+        """See `registry.Executable`."""
+        return SLOW, SLOW
 
     def run(
         self,

@@ -278,9 +278,9 @@ class _Walk:
             self.add(kind.__qualname__)
         elif is_own(kind) and isinstance(getattr(x, "fingerprint", None), str):
             self.add("known", kind.__qualname__, x.fingerprint)
-            for part in sorted(getattr(x, "types", ()), key=lambda t: (t.__module__, t.__qualname__)):
-                if not is_own(part):
-                    self.visit(part)
+            others = [part for part in getattr(x, "types", ()) if not is_own(part)]
+            for part in sorted(others, key=lambda t: (t.__module__, t.__qualname__)):
+                self.visit(part)
         elif is_dataclass(x):
             self.visit(kind)
             for field in fields(x):

@@ -21,6 +21,7 @@ import numpy as np
 from dalembert.backends.limits import LARGE_RESULT
 from dalembert.errors import DalembertError
 
+SMALL = LARGE_RESULT // 8  # numbers, of which none has more than 8 bytes
 MOST = 1 << 30  # bytes that wait at most, unless DALEMBERT_KEEP says otherwise
 SHARE = 8  # and at most this part of the machine's memory
 
@@ -110,8 +111,11 @@ if hasattr(os, "register_at_fork"):
 
 def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
     """As np.empty, with memory that is used again where the array is large."""
+    count = prod(shape)
+    if count < SMALL:
+        return np.empty(shape, dtype)
     kind = np.dtype(dtype)
-    size = prod(shape) * kind.itemsize
+    size = count * kind.itemsize
     if not LARGE_RESULT <= size <= limit():
         return np.empty(shape, kind)
     unit = 1 << (size.bit_length() - 4)  # eight sizes up to twice as much: results of nearly one size share blocks

@@ -13,6 +13,7 @@ from dalembert.graph import Function, Loop
 
 from . import registry
 from .identity import own_code
+from .interruption import Interrupted, run_loop
 from .memory import empty
 
 Shapes = Mapping[str, tuple[int, ...]]
@@ -26,11 +27,12 @@ class Repetition:
     sequence: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     settled: str | None = None
-    index: str | None = None
+    index: str | tuple[tuple[str, str], ...] | None = None
+    backwards: tuple[str, ...] = ()
 
     def loop(self, step: Function) -> Loop:
         """The step, repeated."""
-        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index)
+        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index, self.backwards)
 
 
 class Program:
@@ -92,8 +94,18 @@ class Program:
         backend: str | None = None,
     ) -> int:
         """Compute into the outputs; shapes as in `registry.Executable`. Returns the status."""
+        executable = self.on(backend)
+        if self.repetition is not None:
+            return run_loop(self, executable, inputs, outputs, batch, passes, threads)
         arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
-        return self.on(backend).run(arrays, results, batch, passes, threads)
+        return executable.run(arrays, results, batch, passes, threads)
+
+    def bound(
+        self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], passes: int = 1
+    ) -> Callable[[], int]:
+        """A call without arguments on fixed arrays, whose addresses are taken once: see `host.Bound`."""
+        arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
+        return self.on("llvm").bound(arrays, results, passes)
 
     def __call__(
         self,
@@ -103,12 +115,19 @@ class Program:
         threads: int | None = 1,
         backend: str | None = None,
     ) -> dict[str, np.ndarray]:
-        """The outputs of a batch in float64: (*batch, *shape), of records (*batch, passes, *shape)."""
+        """The outputs of a batch in float64: (*batch, *shape), of records (*batch, passes, *shape).
+
+        `Interrupted` has them as its result, up to the passes that were completed.
+        """
         recorded = () if self.repetition is None else self.repetition.record
         outputs = {}
         for name, shape in self.shapes.items():
             rows = (passes,) if name in recorded else ()
             outputs[name] = empty((*batch, *rows, *shape))
         if passes and 0 not in batch:
-            self.run(inputs, outputs, batch, passes, threads, backend)
+            try:
+                self.run(inputs, outputs, batch, passes, threads, backend)
+            except Interrupted as error:
+                error.result = outputs
+                raise
         return outputs

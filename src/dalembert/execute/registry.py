@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 DEFAULT = "llvm"
+SLOW = 1e-3  # [s]: of a pass on a backend about which nothing is known
 NOT_FINITE, GUARD_FAILED = 1, 2  # bits of a status: an input is not finite; a condition on the inputs does not hold
 
 Run = Callable[[Mapping[str, np.ndarray], int | None], Mapping[str, Any]]
@@ -38,6 +39,9 @@ class Executable(Protocol):
         results (*shape, …), of a loop's records (*shape, passes, …), are of one float type and are written. A loop
         makes `passes` ≥ 1. threads: at most so many, None for the usual number.
         """
+
+    def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:
+        """Roughly how long one pass takes: of all rows, and of the fewest that are computed together."""
 
 
 _executables: dict[str, Callable[[Program], Executable]] = {}
@@ -106,6 +110,10 @@ class Evaluated:
                 )
             result[...] = value
         return status_of(self.program.function(), inputs, passes, dtype)
+
+    def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:
+        """See `Executable`."""
+        return SLOW, SLOW
 
 
 def status_of(function: Function | Loop, inputs: Mapping[str, np.ndarray], passes: int, dtype: np.dtype) -> int:

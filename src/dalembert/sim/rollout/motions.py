@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import batch_shape, empty, is_single
+from dalembert.execute import Interrupted, Program, batch_shape, empty, is_single
 from dalembert.execute.device import Array, Constants, part
-from dalembert.functions.calls import check_quaternions
+from dalembert.functions.guards import check_quaternions
 
 from ..failure import SimulationError
 from .stepping import Stepping
@@ -65,19 +65,69 @@ class Motions:
         q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
-        loop, nv = self.stepping.onwards(each=self.each), self.stepping.model.nv
+        loop = self.stepping.onwards(each=self.each)
         number = np.empty((*q.shape[:-2], 1), dtype)
-        for k in range((1 if self.each else self.count) if q.size else 0):
-            rows, steps = (slice(None), self.steps) if self.each else (slice(k, k + 1), self.every)
-            inputs = given | {"number": np.array([float(k * self.every)])}
-            if self.stepping.varying:
-                inputs["u"] = given["u"][..., k * steps * nv : (k + 1) * steps * nv]
-            made = {"q_next": q[..., rows, :], "e_next": e[..., rows, :]}
-            loop.run(inputs, made | {"number_next": number}, batch or (1,), steps, threads)
-            given |= {"q": q[..., k, :], "e": e[..., k, :]}
-            if check and not (np.isfinite(made["q_next"]).all() and np.isfinite(made["e_next"]).all()):
-                raise self._trouble(arrays, made["q_next"], made["e_next"], k)
+        k = 0
+        try:
+            for k in range((1 if self.each else self.count) if q.size else 0):
+                self._record(loop, given, k, q, e, number, batch, threads)
+                if check:
+                    self._check_finite(arrays, q, e, k)
+        except KeyboardInterrupt as error:
+            raise self._interrupted(error, k, q, e, arrays, batch) from None
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
+
+    def _record(
+        self,
+        loop: Program,
+        given: dict[str, Any],
+        k: int,
+        q: np.ndarray,
+        e: np.ndarray,
+        number: np.ndarray,
+        batch: tuple[int, ...],
+        threads: int | None,
+    ) -> None:
+        """Compute record k, or all of them if each step is one; `given` becomes the state from which to go on."""
+        steps, nv = self.steps if self.each else self.every, self.stepping.model.nv
+        inputs = given | {"number": np.array([float(k * self.every)])}
+        if self.stepping.varying:
+            inputs["u"] = given["u"][..., k * steps * nv : (k + 1) * steps * nv]
+        outputs = {"q_next": q[..., self._rows(k), :], "e_next": e[..., self._rows(k), :], "number_next": number}
+        loop.run(inputs, outputs, batch or (1,), steps, threads)
+        given |= {"q": q[..., k, :], "e": e[..., k, :]}
+
+    def _rows(self, k: int) -> slice:
+        """The records that loop k writes."""
+        return slice(None) if self.each else slice(k, k + 1)
+
+    def _check_finite(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, k: int) -> None:
+        """Raise if the records of loop k are not all numbers."""
+        q, e = q[..., self._rows(k), :], e[..., self._rows(k), :]
+        if not (np.isfinite(q).all() and np.isfinite(e).all()):
+            raise self._trouble(arrays, q, e, k)
+
+    def _interrupted(
+        self,
+        error: KeyboardInterrupt,
+        k: int,
+        q: np.ndarray,
+        e: np.ndarray,
+        arrays: Sequence[np.ndarray],
+        batch: tuple[int, ...],
+    ) -> Interrupted:
+        """What to raise when loop k was interrupted. result: (q, e) of the records until then, (q, e) at the end."""
+        passes = error.passes if isinstance(error, Interrupted) else 0
+        steps = passes if self.each else k * self.every + passes
+        records = passes if self.each else k
+        ends = []
+        for x, start in zip((q, e), arrays, strict=False):  # the state is written to the record that it leads to
+            row = records - 1 if self.each or not passes else k
+            ends.append(x[..., row, :] if steps else np.broadcast_to(start, (*(batch or (1,)), start.shape[-1])))
+        found = q[..., :records, :], e[..., :records, :], *ends
+        parts = [x.reshape(*batch, *x.shape[len(batch or (1,)) :]) for x in found]
+        text = f"rollout: interrupted after {steps} of {self.steps} steps; `result` of this error is the Rollout so far"
+        return Interrupted(text, steps, parts)
 
     def pullback(self) -> Any:
         """Gradients: see `Adjoint`."""
