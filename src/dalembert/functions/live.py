@@ -102,6 +102,18 @@ def conditions(model: Model, named: Mapping[str, np.ndarray]) -> list[tuple[str,
     return found
 
 
+def with_conditions(
+    model: Model, sizes: Iterable[str], live: Iterable[str], guards: Callable[..., list[Any]]
+) -> Callable[..., list[Any]]:
+    """Guards, and beside them the conditions on some live groups among the inputs."""
+
+    def more(*inputs: np.ndarray) -> list[Any]:
+        named = dict(zip(sizes, inputs, strict=True))
+        return guards(*inputs) + [holds for _, holds in conditions(model, {name: named[name] for name in live})]
+
+    return more
+
+
 def check_live(model: Model, where: str, named: Mapping[str, np.ndarray]) -> None:
     """Raise the error for the first condition that does not hold."""
     for wrong, holds in conditions(model, named):

@@ -23,9 +23,9 @@ from dalembert.graph import trace
 from dalembert.model import Model
 
 from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
-from .guards import check_quaternions, quaternion_guards
+from .guards import check_quaternions, finite_outputs, first_unbounded, quaternion_guards
 from .kinds import NEWTON_EULER, AxesName, ExternalWrenches, Input, Kind, OneFrame, Request
-from .live import DIVIDING, GROUPS, check_live, checked, conditions
+from .live import DIVIDING, GROUPS, check_live, checked, with_conditions
 from .results import Dim, Shape, result
 from .tangent import differentiated
 
@@ -92,10 +92,11 @@ class Quantity:
         differentiates: bool = False,
         in_double: bool = False,
         singular: Callable[[Model, Mapping[str, Any], np.ndarray], str] | None = None,
+        unbounded: Callable[[Model, Mapping[str, np.ndarray]], str] | None = None,
     ) -> None:
         self.function, self.name, self.shape = function, name or function.__name__, shape
         self.refuses, self.unit_quaternions, self.differentiates = refuses, unit_quaternions, differentiates
-        self.in_double, self.singular = in_double, singular
+        self.in_double, self.singular, self.unbounded = in_double, singular, unbounded
         self.method: Callable[..., Any] = function  # replaced by what `quantity` makes of it
         self._plain: dict[tuple[Any, ...], bool] = {}
 
@@ -365,13 +366,13 @@ class Quantity:
         sizes = self.sizes(model, variant)
         configurations = [n for n, p in self.parameters.items() if isinstance(p.kind, Input) and p.kind.configuration]
         live = variant.live if self.name in DIVIDING else ()
-        unit = quaternion_guards(model, sizes, configurations, self.unit_quaternions)
-
-        def guards(*inputs: np.ndarray) -> list[Any]:
-            named = dict(zip(sizes, inputs, strict=True))
-            return unit(*inputs) + [holds for _, holds in conditions(model, {group: named[group] for group in live})]
-
-        build = partial(trace, partial(self.outputs, robot._traced(model), variant), sizes, self.name, guards)
+        guards = with_conditions(
+            model, sizes, live, quaternion_guards(model, sizes, configurations, self.unit_quaternions)
+        )
+        compute: Callable[..., Any] = partial(self.outputs, robot._traced(model), variant)
+        if self.unbounded is not None:
+            compute, guards = finite_outputs(compute, guards)
+        build = partial(trace, compute, sizes, self.name, guards)
         identity = content(model, variant, self.function)
         if shapes is None or identity is None:
             function, identity = build(), None
@@ -384,8 +385,12 @@ class Quantity:
             states = {name: named[name] for name in configurations}
             check_quaternions(model, self.name, states, unit=self.unit_quaternions)
             check_live(model, self.name, {group: named[group] for group in live})
+            if self.unbounded is not None:
+                place, state = first_unbounded(call, named)
+                raise DalembertError(f"{self.name}{place}: {self.unbounded(model, state)}")
 
-        return Call(self.name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
+        call = Call(self.name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
+        return call
 
     def _speed_up(self, robot: Robot, variant: Variant, count: int) -> Callable[..., Any]:
         """The fast call of a variant, which is also put in the method's place if it is what that means by default."""
@@ -436,6 +441,7 @@ def quantity(
     differentiates: bool = False,
     in_double: bool = False,
     singular: Callable[[Model, Mapping[str, Any], np.ndarray], str] | None = None,
+    unbounded: Callable[[Model, Mapping[str, np.ndarray]], str] | None = None,
 ) -> Callable[[F], F]: ...
 
 
@@ -450,7 +456,7 @@ def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any)
     name: in messages and in generated code, default that of the function. refuses(model): why a robot cannot have it,
     in words, or None. unit_quaternions: whether those of its configurations must have unit length. differentiates:
     whether it takes derivatives in its inputs. in_double: whether single precision is computed in double. singular:
-    words for a result that is not finite.
+    words for a result that is not finite; unbounded: the same, from the state, where the compiled code looks for it.
     """
 
     def define(function: Callable[..., Any]) -> Callable[..., Any]:
