@@ -19,6 +19,11 @@ run = robot.simulate(np.deg2rad([60.0, 110.0, 80.0]), np.zeros(3), 2.0)
 print(*run.log, sep="\n")  # the start was moved to where the loop is closed
 print("angles at the end [deg]", np.rad2deg(run.q[-1]).round(3), " pin force [N]", run.multipliers[-1, 2:].round(1))
 
+a, pin = robot.loop_dynamics(run.q[-1], run.v[-1], np.zeros(3))
+tau, _ = robot.loop_inverse_dynamics(run.q[-1], run.v[-1], a, actuated=["crank"])
+print("accelerations at the end [rad/s²]", a.round(2), " torque of the crank for them [N·m]", tau[0].round(6))
+assert np.allclose(pin, run.multipliers[-1], rtol=1e-6) and abs(tau[0]) < 1e-6
+
 tree = robot.without("loops")
 tips = tree.pose(run.q, "coupler") @ end.matrix(), tree.pose(run.q, "rocker") @ end.matrix()
 gap = np.abs(tips[0][:, :3, 3] - tips[1][:, :3, 3]).max()

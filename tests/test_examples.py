@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from dalembert import Robot
-from dalembert.functions.catalogue import CATALOGUE
+from dalembert.functions import CATALOGUE
 
 DOCS = Path(__file__).parent.parent / "docs" / "quantities.md"
 README = Path(__file__).parent.parent / "README.md"

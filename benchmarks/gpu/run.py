@@ -26,6 +26,7 @@ import dalembert
 from dalembert.backends import interpreter
 from dalembert.backends.cuda.kernel import Array, Kernel
 from dalembert.bench import cases
+from dalembert.functions import compiled
 from dalembert.graph import Function, Loop, trace
 
 SIZES = (1, 1024, 1 << 14, 1 << 18, 1 << 20)
@@ -90,7 +91,7 @@ def measure(
 ) -> dict[str, Any]:
     """One row of the table; the answer is compared with the interpreter's first."""
     if steps is None:
-        call = robot._named_call(name, None, None)
+        call = compiled(robot, name)
         program: Function | Loop = call.function()
         kernel, names = call.device_kernel(True), ARGUMENTS.get(name, ("q", "v", "u"))
     else:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from .errors import DalembertError
-from .functions.calls import function_call
+from .functions.guards import function_call
 from .model import ModelBuilder as _ModelBuilder
 from .robot import Robot
 from .robots import names as bundled_names

@@ -3,48 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from . import algorithms
 from .editing import ModelEditor
-from .functions.analysis import Analysis
-from .functions.configurations import Configurations
-from .functions.derivatives import Derivatives
-from .functions.dynamics import Dynamics
-from .functions.inverse_kinematics import InverseKinematics
-from .functions.kinematics import Kinematics
-from .functions.loops import Loops
-from .functions.momentum import Momentum
-from .functions.operational import Operational
-from .functions.products import Products
-from .functions.reactions import Reactions
-from .functions.regressor import Regressors
-from .functions.structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
+from .functions import (
+    Quantity,
+    Variant,
+    analysis,
+    configurations,
+    derivatives,
+    dynamics,
+    inverse_kinematics,
+    kinematics,
+    loops,
+    momentum,
+    operational,
+    products,
+    reactions,
+    second,
+)
+from .functions import regressor as regressors
+from .functions.structure import (
+    BodyInfo,
+    FrameInfo,
+    JointInfo,
+    Limits,
+    body_info,
+    frame_info,
+    html_table,
+    joint_info,
+    limits,
+)
 from .model import Actuator, Model, State
-from .rooms import auditing, equations, simulation, viewing
-from .rooms.compiling import Compiling
+from .rooms import auditing, compiling, equations, simulation, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
+    from .execute import Call
     from .formats import Finding
 
 
-class Robot(
-    Analysis,
-    Configurations,
-    Dynamics,
-    Kinematics,
-    Derivatives,
-    Products,
-    Momentum,
-    Reactions,
-    Regressors,
-    Operational,
-    InverseKinematics,
-    Loops,
-    Compiling,
-):
+class Robot:
     """A robot and its dynamics.
 
     q (nq,) configuration, v (nv,) velocity, a (nv,) acceleration, tau (nv,) generalised force; SI units; twists [ω; v]
@@ -57,8 +59,20 @@ class Robot(
     """
 
     def __init__(self, model: Model, import_log: Iterable[Finding] = ()) -> None:
-        super().__init__(model)
+        self.model = model
         self.import_log: tuple[Finding, ...] = tuple(import_log)
+        self._calls: dict[tuple[Quantity, Variant], Call] = {}
+        self._fast: dict[tuple[Any, ...], Callable[..., Any]] = {}  # by variant, and by what a caller wrote
+        self._tables: dict[str, dict[str, Any]] = {}  # method → frame → the self of its fast call
+        self._is_traced = False
+
+    def _traced(self, model: Model) -> Robot:
+        """The robot of a model whose constants may be traced, for use inside a traced function."""
+        if self._is_traced and model is self.model:
+            return self
+        robot = Robot(model)
+        robot._is_traced = True
+        return robot
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"
@@ -94,6 +108,19 @@ class Robot(
     def nv(self) -> int:
         """Number of degrees of freedom."""
         return self.model.nv
+
+    @property
+    def total_mass(self) -> float:
+        """Mass of all bodies together, the base included [kg]."""
+        return float(algorithms.total_mass(self.model))
+
+    @property
+    def limits(self) -> Limits:
+        """Limits as arrays: lower, upper (nq,), velocity, effort (nv,); infinite where there are none.
+
+        Of joints that follow another one, the tightest limits in that one's coordinate count; quaternions have none.
+        """
+        return limits(self.model)
 
     @property
     def joints(self) -> tuple[JointInfo, ...]:
@@ -177,10 +204,97 @@ class Robot(
         """What no rigid body can have (negative mass, impossible inertia), body by body; empty for a possible robot."""
         return tuple(f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems())
 
-    # ---- rooms above, loaded when they are used
+    # ---- configurations
+
+    neutral = configurations.neutral
+    random = configurations.random
+    normalize = configurations.normalize
+    integrate = configurations.integrate
+    difference = configurations.difference
+    interpolate = configurations.interpolate
+
+    # ---- kinematics
+
+    pose = kinematics.pose
+    poses = kinematics.poses
+    velocity = kinematics.velocity
+    acceleration = kinematics.acceleration
+    jacobian = kinematics.jacobian
+    jacobian_rate = kinematics.jacobian_rate
+    inverse_kinematics = inverse_kinematics.inverse_kinematics
+
+    # ---- dynamics
+
+    inverse_dynamics = dynamics.inverse_dynamics
+    forward_dynamics = dynamics.forward_dynamics
+    mass_matrix = dynamics.mass_matrix
+    inverse_mass_matrix = dynamics.inverse_mass_matrix
+    bias = dynamics.bias
+    gravity = dynamics.gravity
+    kinetic_energy = dynamics.kinetic_energy
+    potential_energy = dynamics.potential_energy
+    energy = dynamics.energy
+    center_of_mass = dynamics.center_of_mass
+    center_of_mass_jacobian = dynamics.center_of_mass_jacobian
+    loop_dynamics = loops.loop_dynamics
+    loop_inverse_dynamics = loops.loop_inverse_dynamics
+
+    # ---- derivatives
+
+    inverse_dynamics_derivatives = derivatives.inverse_dynamics_derivatives
+    forward_dynamics_derivatives = derivatives.forward_dynamics_derivatives
+    coriolis_matrix = derivatives.coriolis_matrix
+    passivity_residual = derivatives.passivity_residual
+    christoffel = derivatives.christoffel
+    gravity_derivatives = derivatives.gravity_derivatives
+    energy_derivatives = derivatives.energy_derivatives
+    pose_derivative = derivatives.pose_derivative
+    jacobian_derivative = derivatives.jacobian_derivative
+    inverse_dynamics_jvp = products.inverse_dynamics_jvp
+    inverse_dynamics_vjp = products.inverse_dynamics_vjp
+    forward_dynamics_jvp = products.forward_dynamics_jvp
+    forward_dynamics_vjp = products.forward_dynamics_vjp
+    inverse_dynamics_second = second.inverse_dynamics_second
+    forward_dynamics_second = second.forward_dynamics_second
+
+    # ---- momentum, reactions, identification
+
+    centroidal_momentum = momentum.centroidal_momentum
+    centroidal_momentum_matrix = momentum.centroidal_momentum_matrix
+    centroidal_momentum_rate = momentum.centroidal_momentum_rate
+    composite_inertia = momentum.composite_inertia
+    reaction_wrenches = reactions.reaction_wrenches
+    peak_reactions = reactions.peak_reactions
+    parameters = regressors.parameters
+    regressor = regressors.regressor
+    momentum_regressor = regressors.momentum_regressor
+    energy_regressor = regressors.energy_regressor
+
+    # ---- operational space and analysis
+
+    operational_inertia = operational.operational_inertia
+    operational_dynamics = operational.operational_dynamics
+    null_space = operational.null_space
+    hybrid_dynamics = operational.hybrid_dynamics
+    linearize = analysis.linearize
+    modes = analysis.modes
+    equilibrium = analysis.equilibrium
+    equilibrium_torque = analysis.equilibrium_torque
+
+    # ---- compiling
+
+    compile = compiling.compile
+    live_values = compiling.live_values
+    operations = compiling.operations
+    source = compiling.source
+    export = compiling.export
+    traceable = compiling.traceable
+
+    # ---- other rooms, loaded when they are used
 
     audit = auditing.audit
     check_inertia = auditing.check_inertia
+    sizing = auditing.sizing
     equations = equations.equations
     simulate = simulation.simulate
     stepper = simulation.stepper

@@ -20,7 +20,7 @@ SPECIAL = (0.0, -0.0, 1.0, -1.0, 0.5, -2.0, 3.0, np.pi / 2, -np.pi, 12345.678, -
 
 @dataclass(frozen=True)
 class Expression:
-    """A function of named vectors. values: where it is evaluated. loop: carry, sequence and record of a Loop.
+    """A function of named vectors. values: where it is evaluated. loop: carry, sequence, record and so on of a Loop.
 
     passes: of that loop. inner: passes of repetitions inside, as far as errors grow with them.
     """
@@ -29,7 +29,7 @@ class Expression:
     inputs: Mapping[str, int]
     function: Callable[..., Any]
     values: str = "mild"
-    loop: tuple[tuple[tuple[str, str], ...], tuple[str, ...], tuple[str, ...]] | None = None
+    loop: tuple[Any, ...] | None = None
     passes: int | None = None
     inner: int = 0
 
@@ -387,6 +387,13 @@ EXPRESSIONS: Sequence[Expression] = (
     Expression("items_filtered_slopes", {"x": 12}, lambda x: gradient(_filtered(x)[-1], x), inner=4),
     Expression("repeat_in_a_loop", {"x": 2, "c": 1}, _settling, loop=((("x", "x"),), ("c",), ("x",)), passes=3),
     Expression("loop", OSCILLATOR, _oscillator, loop=(FED, ("u",), ("energy", "twice")), passes=5),
+    Expression(
+        "loop_backwards",
+        OSCILLATOR,
+        _oscillator,
+        passes=5,
+        loop=(FED, ("u", "step"), ("energy", "twice", "x_next"), None, None, ("u", "energy", "x_next")),
+    ),
     Expression("loop_carried_and_recorded", OSCILLATOR, _oscillator, loop=(FED, (), ("x_next",)), passes=4),
     Expression("loop_once", OSCILLATOR, _oscillator, loop=(FED, ("u", "step"), ()), passes=1),
     Expression("loop_of_none", OSCILLATOR, _oscillator, loop=(FED, (), ("energy",)), passes=0),

@@ -17,6 +17,7 @@ from dalembert import load
 from dalembert.backends import cuda
 from dalembert.backends.elementary import FAST_LIMIT
 from dalembert.errors import DalembertError
+from dalembert.functions import compiled
 from dalembert.graph import Function, Loop, trace
 from tolerances import SOLVE, assert_close
 
@@ -132,7 +133,7 @@ def test_a_loop_of_many_parts(tmp_path, monkeypatch):
 def test_a_humanoid(tmp_path):
     """More values than registers: fewer threads in a block, shared memory for the rest."""
     robot, name = load("humanoid"), "forward_dynamics"
-    function = robot.compile(name)._named_call(name, None, None).function()
+    function = compiled(robot, name).function()
     source = cuda.emit(function, name)
     assert source.threads < cuda.emit(trace(lambda x: x, {"x": 1})).threads
     rng = np.random.default_rng(0)

@@ -18,6 +18,7 @@ from dalembert import DalembertError, load
 from dalembert.backends import cuda
 from dalembert.backends.cuda import kernel as cuda_kernel
 from dalembert.execute import device
+from dalembert.functions import compiled
 from dalembert.graph import poisoned, trace
 from dalembert.interop import kinds
 from tolerances import RECURSION, assert_close
@@ -60,7 +61,7 @@ def called(tmp_path_factory):
     made, calls = {}, {}
 
     def run(name, *arrays, out=None):
-        call = robot._named_call(name, None, None)
+        call = compiled(robot, name)
         if name not in made:
             made[name] = HostKernel(poisoned(call.function()), tmp_path_factory.mktemp(name))
         stand_in = SimpleNamespace(

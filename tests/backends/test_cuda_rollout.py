@@ -10,11 +10,13 @@ import pytest
 
 from backends.test_cuda import needs_compiler
 from backends.test_cuda_device import Host, HostKernel, no_gpu
-from dalembert import ModelBuilder, load
+from dalembert import ModelBuilder, elements, load
 from dalembert.backends.cuda import constants
 from dalembert.execute import device
 from dalembert.execute.device import Array
+from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
+from dalembert.sim.rollout.rollout import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from tolerances import SOLVE, assert_close
 
@@ -45,6 +47,7 @@ CASES = {
     "live inertia": ("2r", None, ("inertia",), True, False),
     "a law": ("2r", pulled, (), False, False),
     "quaternions": ("tumbler", None, (), True, True),
+    "stops and dry friction": ("cartpole", None, (), True, False),
 }
 
 
@@ -59,7 +62,13 @@ def on_stand_in(name, make_folder):
     """(stepping on the stand-in for a device, inputs for a number of steps)."""
     robot_name, law, live, driven, varying = CASES[name]
     robot = tumbler() if robot_name == "tumbler" else load(robot_name)
-    stepping = Stepping(robot.model, (), law, "semi-implicit", live, driven, varying)
+    model, parts = robot.model, ()
+    if robot_name == "cartpole":
+        stop = elements.HardStop(robot.joints[0].name, 0.5, lower=-0.1, upper=0.1)
+        model, parts = prepared(
+            "test", model, (stop, elements.Friction(robot.joints[1].name, 0.5)), INTEGRATORS["semi-implicit"], "dry"
+        )
+    stepping = Stepping(model, parts, law, INTEGRATORS["semi-implicit"], live, driven, varying)
     loops = [stepping.onwards(True, each) for each in (True, False)] + [stepping.onwards(states=True)]
     loops += [stepping.backwards(each) for each in (True, False)]
     for k, loop in enumerate(loops):

@@ -59,12 +59,44 @@ def test_rows_are_taken_by_number_and_a_settled_loop_stops(lanes):
 
 @pytest.mark.parametrize("emit", [c.emit, cuda.emit, lambda program: sympy.run(program, GIVEN, 2)])
 def test_backends_that_take_rows_in_order_say_so(emit):
-    with pytest.raises(DalembertError, match=r"loop over 'climb': .* takes no rows by number \('row'\)"):
+    with pytest.raises(DalembertError, match=r"loop over 'climb': .* takes no rows of 'way' by number \('row'\)"):
         emit(loop())
+
+
+@pytest.mark.parametrize("lanes", [1, None])
+def test_each_sequence_has_its_own_index(lanes):
+    """One sequence by number, from the end in steps of two; one row by row; one backwards; a record backwards."""
+
+    def step(k, total, a, b, c):
+        total_next = total + a * 100.0 + b * 10.0 + c
+        return {"k_next": k - 2.0, "total_next": total_next, "seen": [a[0], b[0], c[0]]}
+
+    function = trace(step, {"k": 1, "total": 1, "a": 1, "b": 1, "c": 1}, name="mixed")
+    carry = (("k_next", "k"), ("total_next", "total"))
+    mixed = Loop(function, carry, ("a", "b", "c"), ("seen",), None, (("a", "k"),), ("c", "seen"))
+    rng, n = np.random.default_rng(0), 4
+    a, b, c = rng.normal(size=(3, 8, 1)), rng.normal(size=(3, n, 1)), rng.normal(size=(3, n, 1))
+    k = np.array([[7.0], [6.0], [7.0]])
+    got = interpreter.run(mixed, {"k": k, "total": np.zeros(1), "a": a, "b": b, "c": c}, n)
+    for row in range(3):
+        rows = [[a[row, int(k[row, 0]) - 2 * j, 0], b[row, j, 0], c[row, n - 1 - j, 0]] for j in range(n)]
+        np.testing.assert_array_equal(got["seen"][row], rows[::-1])
+    kernel = Kernel("mixed", "mixed", [1] * 5, [(1,), (1,), (3,)], lambda: mixed, lanes)
+    made = [np.full((3, 1), np.nan), np.full((3, 1), np.nan), np.full((3, n, 3), np.nan)]
+    flat = [x.reshape(3, -1) for x in (a, b, c)]
+    kernel.run_batch([k, np.zeros(1), *flat], made, (3,), passes=n)
+    for name, x in zip(("k_next", "total_next", "seen"), made, strict=True):
+        np.testing.assert_allclose(x, got[name], rtol=1e-14)
 
 
 def test_unknown_names_are_refused():
     step = loop().step
+    with pytest.raises(DalembertError, match="unknown sequence 'wax': did you mean 'way'"):
+        Loop(step, (), ("way",), index=(("wax", "row"),))
+    with pytest.raises(DalembertError, match="unknown sequence or record 'form': did you mean 'from'"):
+        Loop(step, (), ("way",), ("from",), backwards=("form",))
+    with pytest.raises(DalembertError, match="taken by number and cannot go backwards"):
+        Loop(step, (), ("way",), index="row", backwards=("way",))
     with pytest.raises(DalembertError, match="unknown output 'rest'"):
         Loop(step, (), settled="rest")
     with pytest.raises(DalembertError, match="unknown input 'rows'"):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import time
 
 import numpy as np
@@ -114,12 +115,18 @@ def test_a_target_out_of_reach_shows_the_nearest() -> None:
         np.testing.assert_array_equal(viewer.scenes[0].q, nearest.q)
 
 
-def test_the_ground_is_below_the_robot() -> None:
-    with load("quadruped").view() as viewer:
-        feet = viewer.scenes[0].lowest()
-        assert feet < -0.2
+def test_every_robot_stands_on_the_ground() -> None:
+    """The lowest point of its shapes is at height 0, whatever its base is, and however large it is."""
+    from dalembert.view import Viewer
+
+    small = load("panda").edit().scale(1e-3).done()
+    with Viewer([load("quadruped"), load("panda"), load("delta"), small]) as viewer:
+        for scene in viewer.scenes:
+            assert abs(scene.lowest()) < 1e-9
+            np.testing.assert_allclose(scene._root.position, scene.placement)
+        ends = [(scene.points()[:, 1].min(), scene.points()[:, 1].max()) for scene in viewer.scenes]
+        assert all(high < low for (_, high), (low, _) in itertools.pairwise(ends))
     with load("panda").view() as viewer:
-        assert -0.01 < viewer.scenes[0].lowest() <= 0.0
         ends = [(handle.min, handle.max) for _, _, _, handle in viewer.sliders[0]._handles]
         assert ends[0] == (-166.0, 166.0) and ends[3] == (-176.0, -4.0)
 
@@ -139,3 +146,20 @@ def test_it_serves_loopback_and_stops() -> None:
 def test_wrong_configurations_are_named() -> None:
     with load("2r").view() as viewer, pytest.raises(DalembertError, match=r"shape \(3,\), expected \(2,\)"):
         viewer.show([0, 0, 0])
+
+
+def test_a_small_robot_fills_the_picture(page) -> None:
+    """Camera, grid and clipping go with the size of the robot: one of a millimetre is seen, and looks the same."""
+    robot, small = load("panda"), load("panda").edit().scale(1e-3).done()
+    with robot.view() as viewer:
+        camera = viewer.server.initial_camera
+        usual = np.array([*camera.position, *camera.look_at, camera.near, camera.far])
+    page.set_viewport_size({"width": 1100, "height": 400})  # so that the panel does not cover it
+    with small.view() as viewer:
+        camera = viewer.server.initial_camera
+        scaled = np.array([*camera.position, *camera.look_at, camera.near, camera.far])
+        np.testing.assert_allclose(scaled, 1e-3 * usual, rtol=1e-6, atol=1e-9)
+        page.goto(viewer.url)
+        page.get_by_text("panda_joint1 [°]").wait_for()
+        wait_until(lambda: np.mean(shown_pixels(page)[50:350, 450:700] < 0.6) > 0.03, seconds=60.0)
+        assert page.errors == []

@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from dalembert.backends.interpreter import run
-from dalembert.functions.catalogue import CATALOGUE, METHOD, Options
+from dalembert.functions import CATALOGUE
 from dalembert.graph import Function, trace
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 
-def traced(model: Model, name: str, method: str = METHOD, **options: Any) -> Function:
+def traced(model: Model, name: str, method: str | None = None, **options: Any) -> Function:
     """The trace of a quantity."""
-    quantity, chosen = CATALOGUE[name], Options(method=method, **options)
-    return trace(lambda *x: quantity.way(method)(model, chosen, *x), quantity.arguments(model, chosen), name)
+    quantity, robot = CATALOGUE[name], Robot(model)
+    variant = quantity.variant(model, method=method, **options)
+    return trace(partial(quantity.outputs, robot, variant), quantity.sizes(model, variant), name)
 
 
-def evaluate(model: Model, name: str, method: str = METHOD, frame: str | None = None, **inputs: np.ndarray) -> Any:
+def evaluate(model: Model, name: str, method: str | None = None, frame: str | None = None, **inputs: np.ndarray) -> Any:
     """A quantity for the given inputs, by name."""
     return run(traced(model, name, method, frame=frame), inputs)[name]
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert import ModelBuilder, Robot, load
 from dalembert.backends import interpreter
-from dalembert.functions.catalogue import Options
+from dalembert.functions import compiled
 from tolerances import RECURSION, RECURSION32, assert_close
 
 STATES = 4  # per pool and argument
@@ -64,8 +64,7 @@ def table(name: str, quantity: str, kind: str, dtype: type) -> np.ndarray:
     Each comes from the one-state kernel on fresh dense arrays, and is compared with the interpreter here.
     """
     r = robot(name)
-    options = Options(frame=FRAMES[name]) if quantity == "jacobian" else Options()
-    call = r._call(quantity, options)
+    call = compiled(r, quantity, frame=FRAMES[name])
     pools = [pool(name, argument, kind).astype(dtype) for argument in call.sizes]
     results = np.full([STATES] * len(pools) + list(call.shapes[0]), np.nan, dtype)
     for index in product(range(STATES), repeat=len(pools)):

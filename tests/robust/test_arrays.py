@@ -7,7 +7,7 @@ import pytest
 
 import dalembert
 from dalembert import Wrench, load
-from dalembert.functions.catalogue import CATALOGUE, Options
+from dalembert.functions import CATALOGUE
 from robust.machines import tree
 
 RNG = np.random.default_rng(11)
@@ -37,14 +37,17 @@ def quantities(r):
             result = getattr(r, name)(
                 *[given.get(n, a) for n in quantity.inputs if n != "task_damping"], *frame, **keywords
             )
-            rank = len(quantity.shape(r.model, options))
+            rank = len(shape(quantity))
             return np.stack(result, -rank) if isinstance(result, tuple) else result
 
         return call
 
-    options = Options(frame=r.frames[-1].name)
+    def shape(quantity):
+        (only,) = quantity.shapes(r.model, quantity.variant(r.model, frame=r.frames[-1].name)).values()
+        return only
+
     return {
-        name: (quantity.shape(r.model, options), caller(name, quantity))
+        name: (shape(quantity), caller(name, quantity))
         for name, quantity in CATALOGUE.items()
         if name not in OTHER and not quantity.refuses(r.model)
     }

@@ -198,7 +198,7 @@ def test_wrong_arguments(arm):
         arm.inverse_dynamics(Q, Q)
     with raises("inverse_dynamics() takes 4 positional arguments but 5 were given", kind=TypeError):
         arm.inverse_dynamics(Q, Q, Q, Q)
-    with raises("gravity() has no keyword 'ouput': expected out, threads or check", kind=TypeError):
+    with raises("gravity() has no keyword 'ouput': expected method, out, threads, check or backend", kind=TypeError):
         arm.gravity(Q, ouput=Q)
     with raises("multiple values for argument 'q'", kind=TypeError):
         arm.gravity(Q, q=Q)

@@ -142,7 +142,8 @@ def test_plots_have_names_and_units(arm, tmp_path) -> None:
     dog = load("quadruped")
     run = dog.simulate(dog.neutral(), np.zeros(dog.nv), 0.05)
     names = [t.get_text() for t in run.plot("q").axes[0].get_legend().get_texts()]
-    assert names[2:4] == [f"{dog.joints[0].name}[2] [m]", f"{dog.joints[0].name}[3]"] and len(names) == dog.nq
+    base = dog.joints[0].name
+    assert names[2:4] == [f"{base} z [m]", f"{base} qw"] and len(names) == dog.nq
     assert run.freedom_units == ("rad",) * 3 + ("m",) * 3 + ("rad",) * 12
 
 

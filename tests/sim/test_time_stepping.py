@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, Robot, elements, load
+from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.rollout import prepared
 from dalembert.sim.rollout.stepping import Stepping
@@ -171,8 +172,8 @@ def test_gradients_are_those_of_differences() -> None:
     """While one joint slides, one sticks and one rests on a stop: in states and torques."""
     robot = slides(3, gravity=9.81, friction=1.0)
     stop = (elements.HardStop("x2", 0.0, lower=0.0),)
-    model, parts = prepared("test", robot.model, stop, "semi-implicit", None)
-    motions = Motions(Stepping(model, parts, None, "semi-implicit", (), True, False), 0.01, 6, 1)
+    model, parts = prepared("test", robot.model, stop, INTEGRATORS["semi-implicit"], None)
+    motions = Motions(Stepping(model, parts, None, INTEGRATORS["semi-implicit"], (), True, False), 0.01, 6, 1)
     given = [np.array([[0.1, 0.2, 0.0]]), np.array([[0.5, 0.0, 0.0]]), np.array([[9.0, 9.5, 0.0]])]
     rng = np.random.default_rng(2)
     weights = [rng.normal(size=x.shape) for x in motions(*given)]

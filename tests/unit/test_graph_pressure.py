@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import load
+from dalembert.functions import compiled
 from dalembert.graph import trace
 from dalembert.graph.pressure import LEAVES, fewest_at_once, peak
 from dalembert.graph.schedule import depth_first
@@ -19,7 +20,7 @@ def roots(function):
 @pytest.mark.parametrize("robot", ["ur5", "quadruped", "humanoid"])
 def test_order(robot, name):
     """Every node once, arguments first; never more alive than depth first or in the order of tracing."""
-    ends = roots(load(robot)._named_call(name, None, None).function())
+    ends = roots(compiled(load(robot), name).function())
     order, deep = fewest_at_once(ends), [node for node in depth_first(ends) if node.op not in LEAVES]
     place = {node.id: k for k, node in enumerate(order)}
     assert sorted(place) == sorted(node.id for node in deep) and len(place) == len(order)
@@ -30,7 +31,7 @@ def test_order(robot, name):
 
 def test_limbs_are_computed_one_after_the_other():
     """Four legs need hardly more registers than one: two thirds at most of what the order of tracing needs."""
-    ends = roots(load("quadruped")._named_call("inverse_dynamics", None, None).function())
+    ends = roots(compiled(load("quadruped"), "inverse_dynamics").function())
     traced = sorted((node for node in depth_first(ends) if node.op not in LEAVES), key=lambda node: node.id)
     assert peak(fewest_at_once(ends)) < 0.67 * peak(traced)
 

@@ -7,6 +7,7 @@ import numpy as np
 from dalembert import load
 from dalembert import math as dmath
 from dalembert.backends import interpreter
+from dalembert.functions import compiled
 from dalembert.graph import poisoned, pullback, trace
 from tolerances import DIFFERENCE, RECURSION, STEP, assert_close
 
@@ -68,7 +69,7 @@ def test_poisoned_quaternion():
     robot = load("quadruped")
     rng = np.random.default_rng(0)
     q, v = robot.random(rng, 3), rng.normal(size=(3, robot.nv))
-    function = poisoned(robot._named_call("bias", None, None).function())
+    function = poisoned(compiled(robot, "bias").function())
     assert_close(interpreter.run(function, {"q": q, "v": v})["bias"], robot.bias(q, v), RECURSION)
     q[1, 3:7] *= 1.01
     assert np.array_equal(

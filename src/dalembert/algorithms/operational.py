@@ -63,8 +63,8 @@ def operational_dynamics(
     damping: Any,
     task: Task,
     external: Mapping[int, np.ndarray] | None = None,
-) -> np.ndarray:
-    """Λ ẍ + μ + p = F, with the force F on the task: rows Λ (k, k), μ (k,), p (k,), J̄ (nv, k), one below the other.
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Λ (k, k), μ (k,), p (k,), J̄ (nv, k) of Λ ẍ + μ + p = F, with the force F on the task.
 
     q (nq,), v (nv,). J̄ = M⁻¹ Jᵀ Λ, μ = J̄ᵀ (bias − gravity) − Λ J̇ v, p = J̄ᵀ gravity. Damping enters in Λ alone, and
     through it in the others. external as in `rnea`: part of the bias.
@@ -74,7 +74,7 @@ def operational_dynamics(
     inertia = _inertia(J, Y, damping)
     inverse, g = Y @ inertia, gravity(model, q)
     mu = inverse.T @ (bias(model, q, v, external) - g) - inertia @ task.drift(model, q, v)
-    return np.concatenate([inertia, mu[None], (inverse.T @ g)[None], inverse])
+    return inertia, mu, inverse.T @ g, inverse
 
 
 def null_space(model: Model, q: np.ndarray, damping: Any, task: Task) -> np.ndarray:

@@ -4,10 +4,12 @@ Rules look at the model (structure, limits, inertia), at laws its numbers must o
 write one: `rule`, `Found`, `NotRun` and `Subject`.
 """
 
+from .diagnose import Diagnosis, diagnose
+from .expectations import Expectations, expectations_of, read_expectations, write_expectations
 from .headroom import Headroom
 from .result import Audit, AuditFinding, Skipped, Verdict
 from .rule import RULES, Found, NotRun, Rule, rule
-from .run import run_audit
+from .run import load_rules, run_audit
 from .steps import STEPS, Step
 from .subject import Subject
 from .suppressions import Suppression, read_suppressions
@@ -17,6 +19,8 @@ __all__ = [
     "STEPS",
     "Audit",
     "AuditFinding",
+    "Diagnosis",
+    "Expectations",
     "Found",
     "Headroom",
     "NotRun",
@@ -26,7 +30,12 @@ __all__ = [
     "Subject",
     "Suppression",
     "Verdict",
+    "diagnose",
+    "expectations_of",
+    "load_rules",
+    "read_expectations",
     "read_suppressions",
     "rule",
     "run_audit",
+    "write_expectations",
 ]

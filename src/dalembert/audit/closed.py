@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
-from dalembert.functions.calls import function_call
+from dalembert.functions.guards import function_call
 from dalembert.model import Body, Model
 from dalembert.robot import Robot
 

@@ -28,6 +28,9 @@ def direction(subject: Subject) -> Iterator[Found]:
     g = np.asarray(subject.model.gravity, float)
     size = float(np.linalg.norm(g))
     where = f"robot '{subject.model.name}'"
+    if not gravity_as_expected(subject):
+        assert subject.expect is not None
+        yield Found(where, f"gravity is {_vector(g)} m/s², expected {subject.expect.model.gravity}", "error")
     if not size:
         yield Found(where, "there is no gravity", "info")
         return
@@ -39,6 +42,12 @@ def direction(subject: Subject) -> Iterator[Found]:
         world = next((name for name, (low, high) in WORLDS.items() if low <= size <= high), "")
         cause = f"as on {world}" if world else "millimetres taken for metres" if 9700 < size < 9900 else "not Earth's"
         yield Found(where, f"gravity is {size:.4g} m/s², {cause}", "info" if world else None)
+
+
+def gravity_as_expected(subject: Subject) -> bool:
+    """Whether gravity is that of the design, where one is stated."""
+    meant = subject.expect.model.gravity if subject.expect else None
+    return meant is None or np.allclose(meant, subject.model.gravity, rtol=1e-3, atol=1e-3)
 
 
 def _vector(g: np.ndarray) -> str:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -11,14 +10,14 @@ import numpy as np
 from dalembert.algorithms import mass_matrix
 from dalembert.model import Part
 
+from .naming import mirror_name
 from .rule import Found, Severity, rule
-from .shapes import complaints
 from .subject import Subject
 
 LIGHTEST, HEAVIEST = 1e-3, 2e4  # kg: robots between a bee and a crane
+CROWDED = 1.5e3  # kg per cube of the reach; robots have 1 to 300
 POINT = 1e-12  # m²: moments below this times the mass are zero but for rounding
-THINNEST, DENSEST = 0.1, 1e7  # kg/m³; a length in mm taken for m changes it by 1e9
-MIRROR = 0.01  # left and right links differ by less than this
+MIRROR = 0.05  # left and right links differ by less than this
 
 
 @rule(
@@ -77,8 +76,15 @@ def mass_missing(subject: Subject) -> Iterator[Found]:
     cure="check that masses are in kg",
 )
 def total_mass(subject: Subject) -> Iterator[Found]:
+    where = f"robot '{subject.model.name}'"
     if not LIGHTEST < subject.mass < HEAVIEST:
-        yield Found(f"robot '{subject.model.name}'", f"weighs {subject.mass:g} kg")
+        cause = "grams taken for kilograms" if subject.mass >= HEAVIEST else "tonnes, or masses left out"
+        yield Found(where, f"weighs {subject.mass:g} kg: {cause}")
+        return
+    bodies = subject.model.bodies[0 if subject.model.floating else 1 :]
+    mass, length = float(sum(body.inertia.mass for body in bodies)), reach(subject)
+    if length > 0.0 and mass / length**3 > CROWDED:
+        yield Found(where, f"moves {mass:.4g} kg within a reach of {length:.3g} m: grams, or metres for millimetres")
 
 
 @rule(
@@ -114,16 +120,16 @@ def _round_inertia(part: Part) -> tuple[float, float] | None:
     cure="inertias are in kg·m²: 1 kg·mm² is 1e-6, 1 g·cm² is 1e-7",
 )
 def gyration(subject: Subject) -> Iterator[Found]:
-    reach = _reach(subject)
+    size = reach(subject)
     for _, part in subject.parts:
         if part.inertia.mass <= 0.0 or part.inertia.problems():
             continue
         largest = float(np.max(np.linalg.eigvalsh(part.inertia.about_com())))
         radius = np.sqrt(largest / part.inertia.mass)
-        if reach > 0.0 and radius > reach:
+        if size > 0.0 and radius > size:
             yield Found(
                 f"link '{part.name}'",
-                f"has a radius of gyration of {radius:.3g} m, more than the whole robot measures ({reach:.3g} m)",
+                f"has a radius of gyration of {radius:.3g} m, more than the whole robot measures ({size:.3g} m)",
             )
 
 
@@ -135,38 +141,12 @@ def gyration(subject: Subject) -> Iterator[Found]:
     cure="state the centre of mass in metres, in the link's own frame",
 )
 def com_far(subject: Subject) -> Iterator[Found]:
-    reach = _reach(subject)
+    size = reach(subject)
     for _, part in subject.parts:
         if part.inertia.mass > 0.0:
             distance = float(np.linalg.norm(part.inertia.com))
-            if reach > 0.0 and distance > reach:
+            if size > 0.0 and distance > size:
                 yield Found(f"link '{part.name}'", f"has its centre of mass {distance:.3g} m from its frame")
-
-
-@rule(
-    "shape",
-    "inertia",
-    "info",
-    reason="a stated inertia far from that of the link's shapes is a slip, or a link that holds more than it shows",
-    cure="robot.check_inertia() tells all of it; 30 % is what careful data stays within",
-)
-def shape(subject: Subject) -> Iterator[Found]:
-    for link in subject.measured.links:
-        for what, cause in complaints(link):
-            yield Found(f"link '{link.part.name}'", f"{what} ({cause})")
-
-
-@rule(
-    "density",
-    "inertia",
-    "warning",
-    reason="a density that not even a roughly drawn shape explains means shapes, or masses, in another unit",
-    cure="shapes are in metres and masses in kg; meshes in millimetres need scale 0.001",
-)
-def density(subject: Subject) -> Iterator[Found]:
-    for link in subject.measured.links:
-        if not THINNEST < link.density < DENSEST:
-            yield Found(f"link '{link.part.name}'", f"would have {link.density:.2g} kg/m³ within its shapes")
 
 
 @rule(
@@ -179,38 +159,12 @@ def density(subject: Subject) -> Iterator[Found]:
 def left_right(subject: Subject) -> Iterator[Found]:
     masses = {part.name: part.inertia.mass for _, part in subject.parts}
     for name, mass in masses.items():
-        other = re.sub("left", "right", name) if "left" in name else re.sub(r"^L(?=[A-Z_])", "R", name)
-        if other != name and other in masses and abs(mass - masses[other]) > MIRROR * max(mass, masses[other]):
+        other = mirror_name(name)
+        if other in masses and abs(mass - masses[other]) > MIRROR * max(mass, masses[other]):
             yield Found(f"links '{name}' and '{other}'", f"weigh {mass:g} and {masses[other]:g} kg")
 
 
-@rule(
-    "rotors-missing",
-    "friction",
-    "info",
-    reason="geared motors add N² times their rotor's inertia to a joint, often more than the link itself",
-    cure="state armature per joint: <dalembert armature=…/> in URDF, armature= in MJCF",
-)
-def rotors(subject: Subject) -> Iterator[Found]:
-    motors = [body.joint for body in subject.moving if body.joint.nv == 1]
-    if motors and not any(np.any(joint.armature) for joint in motors):
-        yield Found(f"robot '{subject.model.name}'", "no joint has a rotor inertia (armature)")
-
-
-@rule(
-    "friction-missing",
-    "friction",
-    "info",
-    reason="joint friction is often a fifth of the torque of a geared arm",
-    cure="identify it, and state damping and friction per joint",
-)
-def friction(subject: Subject) -> Iterator[Found]:
-    motors = [body.joint for body in subject.moving if body.joint.nv == 1]
-    if motors and not any(np.any(joint.friction) or np.any(joint.damping) for joint in motors):
-        yield Found(f"robot '{subject.model.name}'", "no joint has friction or damping")
-
-
-def _reach(subject: Subject) -> float:
+def reach(subject: Subject) -> float:
     """The sum of all distances between joints along the longest limb, tool frames included [m]."""
     lengths = np.zeros(len(subject.model.bodies))
     for body in subject.model.bodies[1:]:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import runpy
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from dalembert.errors import unknown
+from dalembert.errors import DalembertError, unknown
+from dalembert.robot import Robot
 
-from . import gravity, inertia, integrator, laws, structure  # noqa: F401  (their rules enter the list)
+from . import axes, control, drives, gravity, inertia, integrator, intent, laws, logs, solidity, structure  # noqa: F401  (their rules enter the list)
+from .expectations import Expectations, read_expectations
 from .result import Audit, AuditFinding, Skipped
 from .rule import RULES, SEVERITIES, Found, NotRun, Rule
 from .subject import Subject
@@ -15,15 +19,18 @@ from .suppressions import Suppression
 
 
 def run_audit(
-    robot: Any,
+    robot: Robot,
     *,
     payload: float = 0.0,
     frame: str | None = None,
     rules: Iterable[str | Rule] | None = None,
     accept: Sequence[Suppression] = (),
+    expect: Expectations | str | os.PathLike[str] | None = None,
+    motion: logs.Motion | None = None,
 ) -> Audit:
-    """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
-    subject = Subject(robot, payload, frame, robot.import_log)
+    """Run the rules (all, or those given) on a robot; see `Robot.audit`."""
+    meant = expect if expect is None or isinstance(expect, Expectations) else read_expectations(expect)
+    subject = Subject(robot, payload, frame, robot.import_log, meant, motion)
     if payload or frame is not None:
         subject.check_load()
     chosen = list(RULES.values()) if rules is None else [_rule(r) for r in rules]
@@ -73,6 +80,20 @@ class _Looks:
         except Exception as error:  # a rule may be anyone's: what it raises is part of the result
             items.append(NotRun(f"it ended with {type(error).__name__}: {error}", blocked=True))
         return items
+
+
+def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
+    """Run a Python file of rules, and return those that it entered or changed."""
+    before = dict(RULES)
+    try:
+        runpy.run_path(os.fspath(path), run_name="audit_rules")
+    except OSError as error:
+        raise DalembertError(f"{path}: cannot be read: {error.strerror or error}") from None
+    except DalembertError:
+        raise
+    except Exception as error:
+        raise DalembertError(f"{path}: ended with {type(error).__name__}: {error}") from error
+    return [entered for name, entered in RULES.items() if before.get(name) is not entered]
 
 
 def _rule(asked: str | Rule) -> Rule:

@@ -7,6 +7,7 @@ with the slip that would explain it.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import permutations
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -112,7 +113,8 @@ def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]
         what = f"principal moments of inertia are {np.round(ratios, 3).tolist()} times those of a uniform solid"
         said.append((what, f"likely cause: {_inertia_cause(link)}"))
     elif _turned(link) > tolerance:
-        said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {TURNED}"))
+        cause = _exchanged(link.stated.about_com(), link.shape.about_com()) or TURNED
+        said.append(("principal moments fit its shapes, but along other axes", f"likely cause: {cause}"))
     return said
 
 
@@ -151,20 +153,25 @@ def _inertia_cause(link: Link) -> str:
         ("a missing or misplaced decimal point", lambda: _alike(link.ratios, 10.0) or _alike(link.ratios, 0.1)),
         ("a point mass: no moments of inertia were stated", lambda: not np.any(np.abs(link.ratios) > 1e-6)),
         ("a placeholder: the inertia is the same about all axes", lambda: _round(stated) and not _round(shape)),
-        ("the moments of inertia belong to other axes", lambda: _permuted(stated, shape)),
         (
             "the mass cannot lie within the shapes: a unit, or the inertia of another link",
             lambda: float(np.max(np.linalg.eigvalsh(stated))) > mass * link.size**2,
         ),
     ]
+    if exchanged := _exchanged(stated, shape):
+        return exchanged
     for text, explains in explanations:
         if explains():
             return text
+    usual = "mass that the shapes do not show, or a slip in one of the moments"
     if np.all(link.ratios > 1.0):
-        return "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
-    if np.all(link.ratios < 1.0):
-        return "the mass is concentrated: a motor within, or too small an inertia"
-    return "mass that the shapes do not show, or a slip in one of the moments"
+        usual = "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
+    elif np.all(link.ratios < 1.0):
+        usual = "the mass is concentrated: a motor within, or too small an inertia"
+    factor = float(np.mean(link.ratios))
+    if np.ptp(link.ratios) <= CLOSE * factor:
+        return f"mass and inertia do not belong together, a mass of {factor * mass:.3g} kg would fit; or {usual}"
+    return usual
 
 
 def _fits(x: np.ndarray, y: np.ndarray) -> bool:
@@ -179,8 +186,27 @@ def _round(I: np.ndarray) -> bool:
     return bool(np.ptp(np.linalg.eigvalsh(I)) <= 1e-9 * np.max(np.abs(I)))
 
 
-def _permuted(x: np.ndarray, y: np.ndarray) -> bool:
-    return not _fits(np.diag(x), np.diag(y)) and _fits(np.sort(np.diag(x)), np.sort(np.diag(y)))
+def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
+    """In words, the exchange of two or three of the shape's axes, and the factor, that explain an inertia; else ""."""
+    moments, axes = np.linalg.eigh(shape)
+    along = axes.T @ stated @ axes
+    own = np.diag(along)
+    if np.max(np.abs(along - np.diag(own))) > CLOSE * np.max(np.abs(own)) or _scaled_to(own, moments) is not None:
+        return ""
+    orders = sorted(permutations(range(3)), key=lambda order: sum(order[k] != k for k in range(3)))
+    for order in orders:  # two axes before three
+        factor = _scaled_to(own, moments[list(order)])
+        if factor is not None:
+            names = ["xyz"[int(np.argmax(np.abs(axes[:, k])))] for k in range(3) if order[k] != k]
+            size = "" if abs(factor - 1.0) <= CLOSE else f", and all of them are {factor:.3g} times too large"
+            return f"the moments of inertia about {' and '.join(sorted(names))} are exchanged{size}"
+    return ""
+
+
+def _scaled_to(x: np.ndarray, y: np.ndarray) -> float | None:
+    """The factor f with x = f y within a few percent, if there is one."""
+    factor = float(x @ y / (y @ y))
+    return factor if factor > 0.0 and np.max(np.abs(x - factor * y)) <= CLOSE * np.max(np.abs(x)) else None
 
 
 def _turned(link: Link) -> float:

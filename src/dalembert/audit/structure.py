@@ -7,10 +7,13 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from .naming import ARMS, LEGS, ROTORS, SPINNING, legs, mentions
 from .rule import Found, rule
 from .subject import Subject
 
 TURN = 2 * np.pi
+FASTEST, ROUGHLY_NONE = 60.0, 1e3  # rad/s; from the second on a limit means none
+PLACEHOLDER = 100.0  # rad/s, which people write for "any"
 LIMBS = re.compile(r"(base|trunk|torso|pelvis|body|waist|chassis)", re.IGNORECASE)
 
 
@@ -44,16 +47,21 @@ def names(subject: Subject) -> Iterator[Found]:
 @rule(
     "base",
     "intent",
-    "info",
-    reason="a legged robot that is loaded with a fixed base has its trunk nailed to the world",
-    cure="load(…, base='free')",
+    "warning",
+    reason="a legged robot that is loaded with a fixed base has its trunk nailed to the world; an arm with a free base "
+    "falls",
+    cure="load(…, base='free') or load(…, base='fixed')",
 )
 def base(subject: Subject) -> Iterator[Found]:
-    root = subject.model.bodies[0]
-    limbs = len(subject.model.children(0))
-    held = not subject.model.floating and not subject.model.closures
-    if held and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
-        yield Found(f"link '{root.name}'", f"is held by the world although it has a mass and carries {limbs} limbs")
+    model = subject.model
+    root, limbs = model.bodies[0], len(model.children(0))
+    names = [name for body in model.bodies for name in (body.name, body.joint.name)]
+    if not model.floating and not model.closures and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
+        what = f"is held by the world although it has a mass and carries {limbs} limbs"
+        legged = legs(model) >= 2 and legs(model) == limbs
+        yield Found(f"link '{root.name}'", what + (", which are legs" if legged else ""), None if legged else "info")
+    elif model.floating and limbs == 1 and mentions(names, ARMS) >= 2 and not mentions(names, LEGS | ROTORS):
+        yield Found(f"link '{root.name}'", "is free to fall although it carries one arm and nothing else")
 
 
 @rule(
@@ -103,6 +111,22 @@ def limits_degrees(subject: Subject) -> Iterator[Found]:
             low, high = joint.lower[index], joint.upper[index]
             if joint.nq == 1 and np.isfinite(low) and np.isfinite(high) and max(-low, high) > 2.5 * TURN:
                 yield Found(f"joint '{joint.name}'", f"ranges from {low:g} to {high:g} rad, over two turns each way")
+
+
+@rule(
+    "limits-speed",
+    "authoring",
+    "warning",
+    reason="joints of robots turn at 1 to 40 rad/s; a limit above that is mostly one in degrees per second",
+    cure="divide the limit by 57.2958",
+)
+def limits_speed(subject: Subject) -> Iterator[Found]:
+    for body in subject.moving:
+        joint = body.joint.uncoupled
+        limit = float(joint.velocity_limit[0])
+        turning = joint.units == ("rad",) and joint.limited and not mentions((joint.name, body.name), SPINNING)
+        if turning and FASTEST < limit < ROUGHLY_NONE and limit != PLACEHOLDER:
+            yield Found(f"joint '{joint.name}'", f"may turn at {limit:g} rad/s, {limit / TURN:.3g} turns a second")
 
 
 @rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -13,9 +13,13 @@ from dalembert.errors import DalembertError
 from dalembert.model import Body, Model, Part, tool_frame
 from dalembert.robot import Robot
 
+from .expectations import Expectations
 from .headroom import HeadroomTable, headroom_table
 from .rule import NotRun
 from .shapes import Measured, measure
+
+if TYPE_CHECKING:
+    from .logs import Motion
 
 SAMPLES = 100
 EFFECTS = ("friction", "damping", "armature", "springs", "loops")
@@ -23,12 +27,17 @@ EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 
 @dataclass
 class Subject:
-    """A robot under audit. payload [kg] is held at `frame` when motors are asked."""
+    """What rules look at: a robot, and what was asked about it.
+
+    payload [kg] is held at `frame` when motors are asked.
+    """
 
     robot: Robot
     payload: float = 0.0
     frame: str | None = None
     log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
+    expect: Expectations | None = None  # what the robot is meant to be
+    motion: Motion | None = None  # a log of it
     samples: int = SAMPLES
 
     @property

@@ -23,7 +23,8 @@ from dalembert.graph.scan import Scanned
 class Library:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
 
-    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends.
+    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends. flip: the first
+    axis turned around.
 
     scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
     sequences and records are dicts of arrays with the passes as first axis.
@@ -40,6 +41,7 @@ class Library:
     scan: Callable[..., tuple[Any, Any]]
     repeat: Callable[..., Sequence[Any]]
     take: Callable[[np.ndarray, Any, Any], Any]
+    flip: Callable[[Any], Any]
 
 
 def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
@@ -55,6 +57,7 @@ def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n
     if not isinstance(program, Loop):
         return _outputs(library, step, given, batch)
     rows = {name: library.moveaxis(given[name], -2, 0) for name in sequence}
+    rows = {name: library.flip(x) if name in program.backwards else x for name, x in rows.items()}
     n = len(next(iter(rows.values()))) if n is None and rows else n
     if n is None:
         raise DalembertError(f"loop over '{step.name}': how many passes? pass n")
@@ -69,6 +72,7 @@ def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n
 
     if n:
         state, records = library.scan(one, state, rows, n)
+        records = {name: library.flip(x) if name in program.backwards else x for name, x in records.items()}
     else:
         like = next(iter(given.values()))
         records = {name: library.empty((0, *batch, *shapes[name]), like) for name in program.record}

@@ -56,14 +56,15 @@ def _run_loop(loop: Loop, inputs: Mapping[str, Any], n: int | None, dtype: Any) 
     n = _passes(loop, given, n)
     records = {name: np.empty((n, *batch, *shapes[name]), dtype) for name in loop.record}
     for k in range(n):
-        at = k if loop.index is None else state[loop.index].astype(int)[..., None]
-        state.update({name: _row(given[name], at) for name in loop.sequence})
+        asked = {name: state[index].astype(int)[..., None] for name, index in loop.rows_by.items()}
+        at = {name: n - 1 - k if name in loop.backwards else k for name in (*loop.sequence, *loop.record)}
+        state.update({name: _row(given[name], asked.get(name, at[name])) for name in loop.sequence})
         values = _values(order, state, dtype)
         valid &= _guards(step, values, batch)
         last = _outputs(step, values, batch, dtype)
         state.update({taken: last[made].reshape(given[taken].shape) for made, taken in loop.carry})
         for name in loop.record:
-            records[name][k] = last[name]
+            records[name][at[name]] = last[name]
     ends = {name: np.moveaxis(rows, 0, len(batch)) for name, rows in records.items()}
     return {o.name: ends[o.name] if recorded else np.array(last[o.name]) for o, recorded in loop.results()}, valid
 
@@ -189,7 +190,7 @@ def _prepare(
 
 def _passes(loop: Loop, given: Arrays, n: int | None) -> int:
     """The number of passes, which every sequence must agree with."""
-    lengths = {name: given[name].shape[-2] for name in loop.sequence if loop.index is None}
+    lengths = {name: given[name].shape[-2] for name in loop.sequence if name not in loop.rows_by}
     counts = {*lengths.values(), *([] if n is None else [n])}
     if len(counts) != 1 or min(counts) < 0:
         found = ", ".join([f"n = {n}", *(f"{name} has {length} rows" for name, length in lengths.items())])

@@ -64,5 +64,6 @@ def _library() -> Library:
         moveaxis=jnp.moveaxis,
         scan=scan,
         repeat=repeat,
+        flip=lambda x: jnp.flip(x, 0),
         take=lambda numbers, index, like: jnp.asarray(numbers, like.dtype)[index.astype(int)],
     )

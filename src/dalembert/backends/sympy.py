@@ -97,12 +97,14 @@ def _run_loop(loop: Loop, inputs: Values, n: int) -> dict[str, np.ndarray]:
     last = {made: _shaped(inputs[taken], shapes[made]) for made, taken in loop.carry}
     records: dict[str, list[Any]] = {name: [] for name in loop.record}
     for k in range(n):
-        state.update({name: inputs[name][k] for name in loop.sequence})
+        row = {name: n - 1 - k if name in loop.backwards else k for name in loop.sequence}
+        state.update({name: inputs[name][row[name]] for name in loop.sequence})
         last = run(loop.step, state)
         state.update({taken: list(last[made].ravel()) for made, taken in loop.carry})
         for name in loop.record:
             records[name].extend(last[name].ravel())
     ends = {name: _shaped(rows, (n, *shapes[name])) for name, rows in records.items()}
+    ends = {name: x[::-1] if name in loop.backwards else x for name, x in ends.items()}
     return {o.name: ends[o.name] if recorded else last[o.name] for o, recorded in loop.results()}
 
 

@@ -67,5 +67,6 @@ def _library() -> Library:
         moveaxis=torch.moveaxis,
         scan=scan,
         repeat=repeat,
+        flip=lambda x: torch.flip(x, (0,)),
         take=lambda numbers, index, like: torch.tensor(numbers, dtype=like.dtype, device=like.device)[index.long()],
     )

@@ -10,11 +10,28 @@ import numpy as np
 import typer
 from rich.markup import escape
 
-from dalembert.audit import Audit, Headroom, read_suppressions
+from dalembert.audit import Audit, Headroom, load_rules, read_suppressions
 from dalembert.errors import unknown
 from dalembert.files import write_text
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table, working
+from .common import (
+    Arguments,
+    Bandwidth,
+    Base,
+    Columns,
+    Json,
+    Mimic,
+    Source,
+    Topic,
+    Units,
+    check_target,
+    console,
+    open_motion,
+    open_robot,
+    print_json,
+    table,
+    working,
+)
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
@@ -32,6 +49,13 @@ def run(
     ] = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
+    expect: Annotated[Path | None, typer.Option(help="TOML file of what the robot is meant to be.")] = None,
+    motion: Annotated[Path | None, typer.Option(help="A log whose efforts the model should explain.")] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
+    rules: Annotated[Path | None, typer.Option(help="Python file with rules of your own; it is run.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
     fail_on: Annotated[
         str, typer.Option(help="Exit with 1 on: error (or a rule that could not run), warning, never.")
@@ -45,10 +69,15 @@ def run(
     if fail_on not in FAIL:
         raise unknown("--fail-on level", fail_on, FAIL, "audit")
     check_target(sarif, "--sarif")
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
+    opened = open_robot(robot, base, mimic=mimic, arg=arg)
+    if rules is not None:
+        load_rules(rules)
     suppressions = read_suppressions(accept) if accept else ()
-    with working(f"audit of {made.name}"):
-        audit = made.audit(payload=payload, frame=frame, rules=rule or None, accept=suppressions)
+    log = open_motion(motion, opened, topic, unit, column, bandwidth) if motion else None
+    with working(f"audit of {opened.name}"):
+        audit = opened.audit(
+            payload=payload, frame=frame, rules=rule or None, accept=suppressions, expect=expect, motion=log
+        )
     if sarif:
         file = robot if Path(robot).exists() else robot.rpartition("#")[0]  # "world.sdf#model"
         write_text(sarif, audit.sarif(file if Path(file).is_file() else ""))

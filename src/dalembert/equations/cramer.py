@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from itertools import product
 from typing import Any
 
 import numpy as np
 
-from dalembert.functions.catalogue import CATALOGUE, METHOD, Options
+from dalembert.functions import CATALOGUE, Variant
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 from .laurent import Polynomial, Ring
 
@@ -28,13 +28,14 @@ def applies(name: str, model: Model) -> bool:
     return name in SHAPES and 0 < model.nv <= LARGEST
 
 
-def system(model: Model, options: Options, q: np.ndarray, *others: np.ndarray) -> dict[str, Any]:
+def system(robot: Robot, variant: Variant, q: np.ndarray, *others: np.ndarray) -> dict[str, Any]:
     """M (nv, nv) and the right-hand side of M x = right: tau − bias of (v, tau, wrenches), or the unit matrix."""
-    M = CATALOGUE["mass_matrix"].evaluate(model, Options(), q)
+    M = CATALOGUE["mass_matrix"].outputs(robot, CATALOGUE["mass_matrix"].variant(robot.model), q)
     if not others:
-        return {"M": M, "right": np.eye(model.nv)}
+        return {"M": M, "right": np.eye(robot.nv)}
     v, tau, *loads = others
-    bias = CATALOGUE["bias"].evaluate(model, replace(options, method=METHOD), q, v, *loads)
+    choices = CATALOGUE["bias"].variant(robot.model).chosen(external=dict(variant.choices)["external"])
+    bias = CATALOGUE["bias"].outputs(robot, choices, q, v, *loads)
     return {"M": M, "right": (tau - bias)[:, None]}
 
 

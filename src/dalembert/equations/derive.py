@@ -10,9 +10,10 @@ import numpy as np
 from dalembert.backends import sympy as symbolic
 from dalembert.backends.sympy import sympy
 from dalembert.errors import DalembertError, unknown
-from dalembert.functions.catalogue import Options, Quantity
+from dalembert.functions import Quantity, Variant
 from dalembert.graph import Function, trace
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 from . import cramer
 from .arrange import Arranger, rounded
@@ -27,29 +28,29 @@ RATES = {"v": "dot", "a": "ddot"}  # v is q̇ where a joint has as many coordina
 
 def derive(
     quantity: Quantity,
-    name: str,
-    model: Model,
-    options: Options,
+    robot: Robot,
+    variant: Variant,
     groups: tuple[str, ...],
     simplify: bool,
     rename: Mapping[str, str],
 ) -> Equation:
     """The equation of a quantity; see `Robot.equations`."""
+    name, model = quantity.name, robot.model
     named = names(model, groups) if groups else {}
-    sizes = quantity.arguments(model, options)
+    sizes = quantity.sizes(model, variant)
     _check(rename, [*named.values(), *_coordinates(model, sizes).values()])
     found = parameters(named, rename)
     constants = {p.name: p for p in found.values()}
     place = {p: k for k, p in enumerate(constants)}
 
     solving = simplify and cramer.applies(name, model)
-    evaluate = cramer.system if solving else quantity.evaluate
+    evaluate = cramer.system if solving else quantity.outputs
 
     def compute(*inputs: np.ndarray) -> Any:
         if not constants:
-            return evaluate(model, options, *inputs)
-        made = rebuilt(model, groups, lambda entry: inputs[-1][place[found[entry].name]])
-        return evaluate(made, options, *inputs[:-1])
+            return evaluate(robot, variant, *inputs)
+        symbolic_model = rebuilt(model, groups, lambda entry: inputs[-1][place[found[entry].name]])
+        return evaluate(Robot(symbolic_model), variant, *inputs[:-1])
 
     function = trace(compute, sizes | ({INPUT: len(constants)} if constants else {}), name)
     every = _variables(_coordinates(model, sizes), list(constants), rename)

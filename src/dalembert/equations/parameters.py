@@ -16,9 +16,11 @@ import numpy as np
 
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
-from dalembert.functions.catalogue import CATALOGUE, GROUPS, Options, checked
+from dalembert.functions import CATALOGUE
+from dalembert.functions.live import GROUPS, checked
 from dalembert.graph import trace
 from dalembert.model import Body, Frame, Model
+from dalembert.robot import Robot
 from dalembert.spatial import Inertia, Pose
 
 ROUND_OFF = 1e-12  # of the largest entry: what is smaller was meant to be 0
@@ -172,7 +174,8 @@ def _matter(model: Model, groups: tuple[str, ...], found: list[Entry]) -> set[En
     quantity, place = CATALOGUE["inverse_dynamics"], {entry: k for k, entry in enumerate(found)}
 
     def compute(q: np.ndarray, v: np.ndarray, a: np.ndarray, x: np.ndarray) -> Any:
-        return quantity.evaluate(rebuilt(model, groups, lambda entry: x[place[entry]]), Options(), q, v, a)
+        symbolic = Robot(rebuilt(model, groups, lambda entry: x[place[entry]]))
+        return quantity.outputs(symbolic, quantity.variant(model), q, v, a)
 
     function = trace(compute, {"q": model.nq, "v": model.nv, "a": model.nv, INPUT: len(found)}, "torque")
     rng = np.random.default_rng(0)

@@ -27,11 +27,12 @@ class Repetition:
     sequence: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     settled: str | None = None
-    index: str | None = None
+    index: str | tuple[tuple[str, str], ...] | None = None
+    backwards: tuple[str, ...] = ()
 
     def loop(self, step: Function) -> Loop:
         """The step, repeated."""
-        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index)
+        return Loop(step, self.carry, self.sequence, self.record, self.settled, self.index, self.backwards)
 
 
 class Program:
@@ -98,6 +99,13 @@ class Program:
             return run_loop(self, executable, inputs, outputs, batch, passes, threads)
         arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
         return executable.run(arrays, results, batch, passes, threads)
+
+    def bound(
+        self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], passes: int = 1
+    ) -> Callable[[], int]:
+        """A call without arguments on fixed arrays, whose addresses are taken once: see `host.Bound`."""
+        arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
+        return self.on("llvm").bound(arrays, results, passes)
 
     def __call__(
         self,

@@ -1,1 +1,76 @@
-"""The numeric methods of `Robot`, one family per file. Each method names a quantity of the catalogue."""
+"""The quantities of a robot, one family per file: inputs, options, shape of the result, docstring, algorithm.
+
+Each is defined once, by a function of a robot and one state; see `quantity`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from dalembert.errors import DalembertError, unknown
+
+from . import (
+    configurations,
+    derivatives,
+    dynamics,
+    inverse_kinematics,
+    kinematics,
+    loops,
+    momentum,
+    operational,
+    products,
+    reactions,
+    regressor,
+    second,
+)
+from .quantity import Quantity, Variant, definition, quantity
+
+if TYPE_CHECKING:
+    from dalembert.execute import Call
+    from dalembert.robot import Robot
+
+FAMILIES = (
+    dynamics,
+    kinematics,
+    configurations,
+    derivatives,
+    momentum,
+    reactions,
+    regressor,
+    operational,
+    products,
+    second,
+    loops,
+    inverse_kinematics,
+)
+CATALOGUE: dict[str, Quantity] = {
+    definition(function).name: definition(function)
+    for family in FAMILIES
+    for function in vars(family).values()
+    if hasattr(function, "quantity")
+}
+
+
+def find(what: str | Callable[..., Any] | Quantity, owner: str) -> Quantity:
+    """A quantity of the catalogue by name, or one that is given by its function; owner: of whom it is asked."""
+    if isinstance(what, str):
+        if what not in CATALOGUE:
+            raise unknown("quantity", what, CATALOGUE, owner)
+        return CATALOGUE[what]
+    if isinstance(what, Quantity):
+        return what
+    if not hasattr(what, "quantity"):
+        raise DalembertError(f"{owner}: expected the name of a quantity or a function made by `quantity`, got {what!r}")
+    return definition(what)
+
+
+def compiled(
+    robot: Robot, what: str | Callable[..., Any] | Quantity, live: str | Iterable[str] = (), **options: Any
+) -> Call:
+    """The compiled call of a quantity with these options, all of them checked; None: the default."""
+    chosen = find(what, f"robot {robot.name!r}")
+    return chosen.call(robot, chosen.variant(robot.model, live, **options))
+
+
+__all__ = ["CATALOGUE", "Quantity", "Variant", "compiled", "definition", "find", "quantity"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
@@ -11,13 +11,14 @@ from dalembert.algorithms import matrix_exponential
 from dalembert.errors import DalembertError
 from dalembert.execute import is_single, real_array
 from dalembert.interop import on_host
+from dalembert.model import Model
 
-from .catalogue import LOAD, open_tree
-from .configurations import Configurations
-from .derivatives import Derivatives
-from .dynamics import Dynamics
-from .evaluation import wrenches
+from .dynamics import open_tree
+from .kinds import LOAD, wrenches
 from .structure import Wrench
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 ZERO = float(np.finfo(float).eps) ** 0.5  # |λ| relative to the largest, below which λ is a double zero's round-off
 BALANCED = 1e-6  # relative error of a torque that is still said to hold the robot
@@ -53,146 +54,171 @@ class Equilibrium(NamedTuple):
     iterations: int
 
 
-class Analysis(Configurations, Dynamics, Derivatives):
-    """Linearisation, modes, equilibria."""
+def linearize(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    tau: Any,
+    *,
+    step: float | None = None,
+    actuated: str | Sequence[str] | None = None,
+    external: Sequence[Wrench] = (),
+    threads: int | None = None,
+    check: bool = True,
+) -> Linearization:
+    """ẋ = A x + B u of small deviations x = [δq; δv], u = δtau from the motion through (q, v, tau).
 
-    def linearize(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        *,
-        step: float | None = None,
-        external: Sequence[Wrench] = (),
-        threads: int | None = None,
-        check: bool = True,
-    ) -> Linearization:
-        """ẋ = A x + B u of small deviations x = [δq; δv], u = δtau from the motion through (q, v, tau).
+    δq = difference(q0, q) are tangent coordinates (nv,). In body axes, as ball and free joints have them, δq̇ is not
+    δv but δv − V × δq, which A contains. step [s]: instead, the exact x' = A x + B u after that time with u held
+    constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
+    keep their numbers along their axes. actuated: names of the joints that have a motor, so that u and the columns of B
+    are those of their freedoms alone, in the order of tau; default all.
+    """
+    if step is not None and (np.ndim(step) != 0 or not 0.0 < step < np.inf):
+        raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
+    q, v, tau = on_host("linearize", q, v, tau)
+    d = robot.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
+    n, batch = robot.model.nv, d.dq.shape[:-2]
+    A, B = np.zeros((*batch, 2 * n, 2 * n), d.dq.dtype), np.zeros((*batch, 2 * n, n), d.dq.dtype)
+    A[..., :n, n:], A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = np.eye(n), d.dq, d.dv, d.dtau
+    v = np.asarray(v)
+    for body in robot.model.bodies:
+        A[..., body.v, body.v] += body.joint.displacement_rate(v[..., body.v])
+    if check and not np.isfinite(A).all():
+        robot.forward_dynamics(q, v, tau, external=external, threads=threads)  # says at which joint
+        raise DalembertError(f"linearize: slopes of robot {robot.name!r} are too large for numbers of this precision")
+    if actuated is not None:
+        B = B[..., _freedoms(robot.model, actuated)]
+    if step is None:
+        return Linearization(A, B)
+    size = 2 * n + B.shape[-1]
+    whole = np.zeros((*batch, size, size))
+    whole[..., : 2 * n, : 2 * n], whole[..., : 2 * n, 2 * n :] = A, B
+    with np.errstate(over="ignore", invalid="ignore"):
+        after = matrix_exponential(whole * step)[..., : 2 * n, :].astype(A.dtype)
+    if check and not np.isfinite(after).all():
+        rate = np.max(np.linalg.eigvals(A).real, initial=0.0)
+        raise DalembertError(
+            f"linearize: over step={step:g} s deviations of robot {robot.name!r} grow beyond all numbers, with up to "
+            f"{rate:.3g} 1/s: take a shorter step"
+        )
+    return Linearization(after[..., : 2 * n], after[..., 2 * n :])
 
-        δq = difference(q0, q) are tangent coordinates (nv,). In body axes, as ball and free joints have them, δq̇ is not
-        δv but δv − V × δq, which A contains. step [s]: instead, the exact x' = A x + B u after that time with u held
-        constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
-        keep their numbers along their axes.
-        """
-        q, v, tau = on_host("linearize", q, v, tau)
-        d = self.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
-        n, batch = self.model.nv, d.dq.shape[:-2]
-        A, B = np.zeros((*batch, 2 * n, 2 * n), d.dq.dtype), np.zeros((*batch, 2 * n, n), d.dq.dtype)
-        A[..., :n, n:], A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = np.eye(n), d.dq, d.dv, d.dtau
-        v = np.asarray(v)
-        for body in self.model.bodies:
-            A[..., body.v, body.v] += body.joint.displacement_rate(v[..., body.v])
-        if step is None:
-            return Linearization(A, B)
-        if not np.ndim(step) == 0 or not 0.0 < step < np.inf:
-            raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
-        whole = np.zeros((*batch, 3 * n, 3 * n))
-        whole[..., : 2 * n, : 2 * n], whole[..., : 2 * n, 2 * n :] = A, B
-        moved = matrix_exponential(whole * step)[..., : 2 * n, :].astype(A.dtype)
-        return Linearization(moved[..., : 2 * n], moved[..., 2 * n :])
 
-    def modes(self, q: Any, *, tau: Any = None, external: Sequence[Wrench] = ()) -> Modes:
-        """Free vibrations about q (nq,), where the robot stands still under the constant generalised force tau (nv,).
+def _freedoms(model: Model, joints: str | Sequence[str]) -> list[int]:
+    """Places in v of some joints, by name, in the order of the model."""
+    names = [joints] if isinstance(joints, str) else list(joints)
+    return sorted({k for name in names for k in range(model.nv)[model.joint(name).v]})
 
-        tau: default what holds it there, `equilibrium_torque(q)`; one that does not is an error. External wrenches keep
-        their numbers along their axes, so that they stiffen or soften what they press on. Joint damping counts, and
-        friction with its slope at rest, friction / slip_speed: use robot.without("friction") for motion that is large
-        against slip_speed. A freedom that nothing holds back has frequency 0.
-        """
-        q = real_array("modes: q", q, f"expected ({self.model.nq},)").astype(float)
-        if q.shape != (self.model.nq,):
-            raise DalembertError(f"modes: q has shape {q.shape}, expected one configuration ({self.model.nq},)")
-        external = self._few("modes", external)
-        holding = self.equilibrium_torque(q, external=external)
-        if tau is not None:
-            scale = max(1.0, float(np.max(np.abs(holding), initial=0.0)))
-            self._demand("modes", holding - np.asarray(tau, float), BALANCED * scale, "q is no equilibrium under tau")
-        n = self.model.nv
-        A = self.linearize(q, np.zeros(n), holding, external=external).A
-        eigenvalues, vectors = np.linalg.eig(A)
-        moving = (np.abs(eigenvalues) > ZERO * np.max(np.abs(eigenvalues), initial=0.0)) & (eigenvalues.imag >= 0.0)
-        still = _null_space(A[n:, :n])
-        values = np.concatenate([np.zeros(still.shape[1]), eigenvalues[moving]])
-        shapes = np.concatenate([still, vectors[:n, moving]], axis=1)
-        order = np.argsort(np.abs(values), kind="stable")
-        values, shapes = values[order].astype(complex), shapes[:, order]
-        largest = np.take_along_axis(shapes, np.argmax(np.abs(shapes), axis=0)[None], axis=0)
-        size = np.abs(values)
-        return Modes(size, -values.real / np.where(size > 0.0, size, 1.0), shapes / largest, values)
 
-    def equilibrium_torque(
-        self, q: Any, *, external: Sequence[Wrench] = (), threads: int | None = None, check: bool = True
-    ) -> np.ndarray:
-        """tau (…, nv) that holds the robot still at q, against gravity, springs and external wrenches.
+def modes(robot: Robot, q: Any, *, tau: Any = None, external: Sequence[Wrench] = ()) -> Modes:
+    """Free vibrations about q (nq,), where the robot stands still under the constant generalised force tau (nv,).
 
-        Without wrenches it is `gravity(q)`. Friction is left out.
-        """
-        if not external:
-            return self.gravity(q, threads=threads, check=check)
-        rest = np.zeros(self.model.nv, np.float32 if is_single(q) else float)
-        return self.bias(q, rest, external=external, threads=threads, check=check)
+    tau: default what holds it there, `equilibrium_torque(q)`; one that does not is an error. External wrenches keep
+    their numbers along their axes, so that they stiffen or soften what they press on. Joint damping counts, and
+    friction with its slope at rest, friction / slip_speed: use robot.without("friction") for motion that is large
+    against slip_speed. A freedom that nothing holds back has frequency 0.
+    """
+    q = real_array("modes: q", q, f"expected ({robot.model.nq},)").astype(float)
+    if q.shape != (robot.model.nq,):
+        raise DalembertError(f"modes: q has shape {q.shape}, expected one configuration ({robot.model.nq},)")
+    external = _few("modes", external)
+    holding = robot.equilibrium_torque(q, external=external)
+    if tau is not None:
+        scale = max(1.0, float(np.max(np.abs(holding), initial=0.0)))
+        _demand(
+            robot.model, "modes", holding - np.asarray(tau, float), BALANCED * scale, "q is no equilibrium under tau"
+        )
+    n = robot.model.nv
+    A = robot.linearize(q, np.zeros(n), holding, external=external).A
+    eigenvalues, vectors = np.linalg.eig(A)
+    moving = (np.abs(eigenvalues) > ZERO * np.max(np.abs(eigenvalues), initial=0.0)) & (eigenvalues.imag >= 0.0)
+    still = _null_space(A[n:, :n])
+    values = np.concatenate([np.zeros(still.shape[1]), eigenvalues[moving]])
+    shapes = np.concatenate([still, vectors[:n, moving]], axis=1)
+    order = np.argsort(np.abs(values), kind="stable")
+    values, shapes = values[order].astype(complex), shapes[:, order]
+    largest = np.take_along_axis(shapes, np.argmax(np.abs(shapes), axis=0)[None], axis=0)
+    size = np.abs(values)
+    return Modes(size, -values.real / np.where(size > 0.0, size, 1.0), shapes / largest, values)
 
-    def equilibrium(
-        self,
-        q: Any,
-        tau: Any = None,
-        *,
-        external: Sequence[Wrench] = (),
-        tolerance: float = 1e-9,
-        max_iterations: int = 200,
-    ) -> Equilibrium:
-        """The equilibrium found from q (nq,) under the constant generalised force tau (nv,), default none.
 
-        Newton's method on the manifold, damped (Levenberg-Marquardt) where it would not come nearer: it solves
-        equilibrium_torque(q, external=external) = tau, so that the equilibrium may be unstable (see `modes`); joint
-        limits play no part. tolerance: largest residual relative to the forces at the start, or 1 [N·m or N]. None
-        found is an error.
-        """
-        if reason := open_tree(self.model):
-            raise DalembertError(f"equilibrium: {reason}")
-        n = self.model.nv
-        (q,) = on_host("equilibrium", q)
-        q = self.normalize(q)
-        tau = np.zeros(n) if tau is None else real_array("equilibrium: tau", tau, f"expected ({n},)").astype(float)
-        if q.shape != (self.model.nq,) or tau.shape != (n,):
-            raise DalembertError(
-                f"equilibrium: q has shape {q.shape} and tau {tau.shape}, expected ({self.model.nq},) and ({n},)"
-            )
-        external = self._few("equilibrium", external)
-        r, still, iterations = self.equilibrium_torque(q, external=external) - tau, np.zeros(n), 0
-        bound = tolerance * max(1.0, float(np.max(np.abs(r), initial=0.0)), float(np.max(np.abs(tau), initial=0.0)))
-        damping = 1e-6
-        while np.max(np.abs(r), initial=0.0) > bound and iterations < max_iterations and damping < LARGEST:
-            iterations += 1
-            K = self.inverse_dynamics_derivatives(q, still, still, external=external).dq
-            size = float(np.trace(K.T @ K)) / n or 1.0
-            trial = self.integrate(q, np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ r)))
-            r_trial = self.equilibrium_torque(trial, external=external) - tau
-            if np.linalg.norm(r_trial) < np.linalg.norm(r):
-                q, r, damping = trial, r_trial, max(damping * 0.1, SMALLEST)
-            else:
-                damping *= 10.0
-        self._demand("equilibrium", r, bound, f"none found after {iterations} iterations")
-        return Equilibrium(q, r, iterations)
+def equilibrium_torque(
+    robot: Robot, q: Any, *, external: Sequence[Wrench] = (), threads: int | None = None, check: bool = True
+) -> np.ndarray:
+    """tau (…, nv) that holds the robot still at q, against gravity, springs and external wrenches.
 
-    def _few(self, name: str, external: Sequence[Wrench]) -> Sequence[Wrench]:
-        """External wrenches that are to be used several times, on one state."""
-        external = wrenches(external)
-        for k, wrench in enumerate(external):
-            if isinstance(wrench, Wrench) and any(np.ndim(getattr(wrench, field)) > 1 for field in LOAD):
-                raise DalembertError(f"{name}: external[{k}] is a batch, expected one wrench with vectors (3,)")
-        return external
+    Without wrenches it is `gravity(q)`. Friction is left out.
+    """
+    if not external:
+        return robot.gravity(q, threads=threads, check=check)
+    rest = np.zeros(robot.model.nv, np.float32 if is_single(q) else float)
+    return robot.bias(q, rest, external=external, threads=threads, check=check)
 
-    def _demand(self, name: str, residual: np.ndarray, bound: float, what: str) -> None:
-        """Raise unless the residual (nv,) is within the bound; the message names the worst joint."""
-        worst = int(np.argmax(np.abs(residual))) if residual.size else 0
-        if residual.size and not abs(residual[worst]) <= bound:
-            joint = next(b.joint.name for b in self.model.bodies if b.v.start <= worst < b.v.stop)
-            raise DalembertError(
-                f"{name}: {what}: at joint {joint!r} of robot {self.model.name!r} a generalised force of "
-                f"{residual[worst]:.6g} (N·m or N) is missing, at most {bound:.3g} was expected; start from another "
-                "configuration or give another tau"
-            )
+
+def equilibrium(
+    robot: Robot,
+    q: Any,
+    tau: Any = None,
+    *,
+    external: Sequence[Wrench] = (),
+    tolerance: float = 1e-9,
+    max_iterations: int = 200,
+) -> Equilibrium:
+    """The equilibrium found from q (nq,) under the constant generalised force tau (nv,), default none.
+
+    Newton's method on the manifold, damped (Levenberg-Marquardt) where it would not come nearer: it solves
+    equilibrium_torque(q, external=external) = tau, so that the equilibrium may be unstable (see `modes`); joint
+    limits play no part. tolerance: largest residual relative to the forces at the start, or 1 [N·m or N]. None
+    found is an error.
+    """
+    if reason := open_tree(robot.model):
+        raise DalembertError(f"equilibrium: {reason}")
+    n = robot.model.nv
+    (q,) = on_host("equilibrium", q)
+    q = robot.normalize(q)
+    tau = np.zeros(n) if tau is None else real_array("equilibrium: tau", tau, f"expected ({n},)").astype(float)
+    if q.shape != (robot.model.nq,) or tau.shape != (n,):
+        raise DalembertError(
+            f"equilibrium: q has shape {q.shape} and tau {tau.shape}, expected ({robot.model.nq},) and ({n},)"
+        )
+    external = _few("equilibrium", external)
+    r, still, iterations = robot.equilibrium_torque(q, external=external) - tau, np.zeros(n), 0
+    bound = tolerance * max(1.0, float(np.max(np.abs(r), initial=0.0)), float(np.max(np.abs(tau), initial=0.0)))
+    damping = 1e-6
+    while np.max(np.abs(r), initial=0.0) > bound and iterations < max_iterations and damping < LARGEST:
+        iterations += 1
+        K = robot.inverse_dynamics_derivatives(q, still, still, external=external).dq
+        size = float(np.trace(K.T @ K)) / n or 1.0
+        trial = robot.integrate(q, np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ r)))
+        r_trial = robot.equilibrium_torque(trial, external=external) - tau
+        if np.linalg.norm(r_trial) < np.linalg.norm(r):
+            q, r, damping = trial, r_trial, max(damping * 0.1, SMALLEST)
+        else:
+            damping *= 10.0
+    _demand(robot.model, "equilibrium", r, bound, f"none found after {iterations} iterations")
+    return Equilibrium(q, r, iterations)
+
+
+def _few(name: str, external: Sequence[Wrench]) -> Sequence[Wrench]:
+    """External wrenches that are to be used several times, on one state."""
+    external = wrenches(external)
+    for k, wrench in enumerate(external):
+        if isinstance(wrench, Wrench) and any(np.ndim(getattr(wrench, field)) > 1 for field in LOAD):
+            raise DalembertError(f"{name}: external[{k}] is a batch, expected one wrench with vectors (3,)")
+    return external
+
+
+def _demand(model: Model, name: str, residual: np.ndarray, bound: float, what: str) -> None:
+    """Raise unless the residual (nv,) is within the bound; the message names the worst joint."""
+    worst = int(np.argmax(np.abs(residual))) if residual.size else 0
+    if residual.size and not abs(residual[worst]) <= bound:
+        joint = next(b.joint.name for b in model.bodies if b.v.start <= worst < b.v.stop)
+        raise DalembertError(
+            f"{name}: {what}: at joint {joint!r} of robot {model.name!r} a generalised force of "
+            f"{residual[worst]:.6g} (N·m or N) is missing, at most {bound:.3g} was expected; start from another "
+            "configuration or give another tau"
+        )
 
 
 def _null_space(K: np.ndarray) -> np.ndarray:

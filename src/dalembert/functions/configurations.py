@@ -1,46 +1,56 @@
-"""Configurations as points of a manifold."""
+"""Configurations as points of a manifold: neutral and random ones, motion along velocities, differences."""
 
 from __future__ import annotations
 
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
 
-from .evaluation import Evaluation, Keywords, column
+from .kinds import Configuration, Number, Tangent
+from .quantity import Keywords, quantity
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 
-class Configurations(Evaluation):
-    """Neutral and random configurations, moving along velocities, differences, interpolation."""
+def neutral(robot: Robot) -> np.ndarray:
+    """The configuration (nq,) with all joints at zero (quaternions: no rotation)."""
+    return algorithms.neutral(robot.model)
 
-    def neutral(self) -> np.ndarray:
-        """The configuration (nq,) with all joints at zero (quaternions: no rotation)."""
-        return algorithms.neutral(self.model)
 
-    def random(self, rng: np.random.Generator, n: int | None = None) -> np.ndarray:
-        """A configuration (nq,), or n of them (n, nq), uniform within the joint limits."""
-        if not isinstance(rng, np.random.Generator):
-            raise DalembertError(
-                "random: expected a NumPy generator, such as np.random.default_rng(0), as first argument"
-            )
-        if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0):
-            raise DalembertError(f"random: n is {n!r}, expected how many configurations, 0 or more")
-        return algorithms.random(self.model, rng, n)
+def random(robot: Robot, rng: np.random.Generator, n: int | None = None) -> np.ndarray:
+    """A configuration (nq,), or n of them (n, nq), uniform within the joint limits."""
+    if not isinstance(rng, np.random.Generator):
+        raise DalembertError("random: expected a NumPy generator, such as np.random.default_rng(0), as first argument")
+    if n is not None and (isinstance(n, bool) or not isinstance(n, int | np.integer) or n < 0):
+        raise DalembertError(f"random: n is {n!r}, expected how many configurations, 0 or more")
+    return algorithms.random(robot.model, rng, n)
 
-    def normalize(self, q: Any, **keywords: Unpack[Keywords]) -> np.ndarray:
-        """q (…, nq) with its quaternions brought to unit length."""
-        return self._evaluate("normalize", (q,), keywords)
 
-    def integrate(self, q: Any, v: Any, dt: Any = 1.0, **keywords: Unpack[Keywords]) -> np.ndarray:
-        """q ⊕ v·dt (…, nq): the configuration after the time dt [s] at the constant velocity v."""
-        return self._evaluate("integrate", (q, v, column("integrate: dt", dt, (q, v))), keywords)
+@quantity("nq", unit_quaternions=False)
+def normalize(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """q (…, nq) with its quaternions brought to unit length."""
+    return algorithms.normalize(robot.model, q)
 
-    def difference(self, q0: Any, q1: Any, **keywords: Unpack[Keywords]) -> np.ndarray:
-        """The velocity (…, nv) with q0 ⊕ v = q1 in unit time."""
-        return self._evaluate("difference", (q0, q1), keywords)
 
-    def interpolate(self, q0: Any, q1: Any, s: Any, **keywords: Unpack[Keywords]) -> np.ndarray:
-        """The configuration (…, nq) on the shortest way from q0 (s = 0) to q1 (s = 1); s a number or a batch."""
-        return self._evaluate("interpolate", (q0, q1, column("interpolate: s", s, (q0, q1))), keywords)
+@quantity("nq")
+def integrate(robot: Robot, q: Configuration, v: Tangent, dt: Number = 1.0, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """q ⊕ v·dt (…, nq): the configuration after the time dt [s] at the constant velocity v."""
+    return algorithms.integrate(robot.model, q, v * dt)
+
+
+@quantity("nv")
+def difference(robot: Robot, q0: Configuration, q1: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """The velocity (…, nv) with q0 ⊕ v = q1 in unit time."""
+    return algorithms.difference(robot.model, q0, q1)
+
+
+@quantity("nq")
+def interpolate(
+    robot: Robot, q0: Configuration, q1: Configuration, s: Number, **keywords: Unpack[Keywords]
+) -> np.ndarray:
+    """The configuration (…, nq) on the shortest way from q0 (s = 0) to q1 (s = 1); s a number or a batch."""
+    return algorithms.interpolate(robot.model, q0, q1, s)

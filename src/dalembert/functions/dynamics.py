@@ -1,81 +1,165 @@
-"""Equations of motion and energy."""
+"""Equations of motion and energy: inverse and forward dynamics, mass matrix, bias, gravity, energies."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
 
-from .evaluation import Evaluation, Keywords
-from .structure import Wrench
+from dalembert import algorithms
+from dalembert.model import Model
+
+from . import lagrange
+from .kinds import GENERALIZED, LAGRANGE, NEWTON_EULER, Configuration, External, Method, Tangent
+from .quantity import Keywords, quantity
+from .wrenches import body_wrenches
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+LOST = 1e-14  # of a diagonal entry of the mass matrix: a smaller pivot is round-off
 
 
-class Dynamics(Evaluation):
-    """Inverse and forward dynamics, mass matrix, bias, gravity, energy, centre of mass."""
+def open_tree(model: Model) -> str | None:
+    """Why a model with loops cannot have a quantity that follows from forces on the tree alone."""
+    if not model.closures:
+        return None
+    names = ", ".join(repr(closure.name) for closure in model.closures)
+    return (
+        f"robot {model.name!r} has loops, closed by {names}, which only simulate, rollout, loop_dynamics and "
+        "loop_inverse_dynamics take into account; robot.without('loops') is the tree alone"
+    )
 
-    def inverse_dynamics(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        *,
-        external: Sequence[Wrench] = (),
-        method: str = "newton-euler",
-        **keywords: Unpack[Keywords],
-    ) -> np.ndarray:
-        """tau (…, nv) = M a + C v + g + joint forces − Σ Jᵀ F: what the joints must give for the acceleration a.
 
-        method: "newton-euler" (recursive, the fastest), "lagrange" (energies differentiated) or
-        "generalized-newton-euler" (closed form, joint by joint); independent ways to the same numbers.
-        """
-        return self._evaluate("inverse_dynamics", (q, v, a), keywords, external, method=method)
+@quantity("nv")
+def inverse_dynamics(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    a: Tangent,
+    *,
+    external: External = (),
+    method: Method = NEWTON_EULER,
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """tau (…, nv) = M a + C v + g + joint forces − Σ Jᵀ F: what the joints must give for the acceleration a.
 
-    def forward_dynamics(
-        self, q: Any, v: Any, tau: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
-    ) -> np.ndarray:
-        """The acceleration a (…, nv) that the generalised forces tau and the external wrenches cause."""
-        return self._evaluate("forward_dynamics", (q, v, tau), keywords, external)
+    method: "newton-euler" (recursive, the fastest), "lagrange" (energies differentiated) or
+    "generalized-newton-euler" (closed form, joint by joint); independent ways to the same numbers.
+    """
+    if method == LAGRANGE:
+        return lagrange.inverse_dynamics(robot.model, q, v, a, external)
+    algorithm = algorithms.generalized_newton_euler if method == GENERALIZED else algorithms.rnea
+    return algorithm(robot.model, q, v, a, body_wrenches(robot.model, q, external))
 
-    def mass_matrix(self, q: Any, *, method: str = "newton-euler", **keywords: Unpack[Keywords]) -> np.ndarray:
-        """M (…, nv, nv), full and symmetric, rotor inertias (armature) included; method: see `inverse_dynamics`."""
-        return self._evaluate("mass_matrix", (q,), keywords, method=method)
 
-    def inverse_mass_matrix(self, q: Any, **keywords: Unpack[Keywords]) -> np.ndarray:
-        """M⁻¹ (…, nv, nv), full and symmetric."""
-        return self._evaluate("inverse_mass_matrix", (q,), keywords)
+def _no_acceleration(model: Model, state: Mapping[str, np.ndarray]) -> str:
+    """Words for a state in which forces have no finite effect: the first pivot of M, tips first, that is lost."""
+    M = algorithms.mass_matrix(model, np.asarray(state["q"], float))
+    diagonal = np.diag(M).copy()
+    for k in reversed(range(model.nv)):
+        if not M[k, k] > LOST * diagonal[k]:
+            joint = next(body.joint.name for body in model.bodies if body.v.start <= k < body.v.stop)
+            return (
+                f"the mass matrix of robot {model.name!r} is singular: here joint {joint!r} moves no mass, so that "
+                "forces on it have no finite effect; give the bodies behind it inertia, or the joint an armature"
+            )
+        M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
+    return f"the accelerations of robot {model.name!r} are too large for numbers of this precision"
 
-    def bias(
-        self,
-        q: Any,
-        v: Any,
-        *,
-        external: Sequence[Wrench] = (),
-        method: str = "newton-euler",
-        **keywords: Unpack[Keywords],
-    ) -> np.ndarray:
-        """C v + g (…, nv): inverse dynamics at zero acceleration, joint forces included; method: as there."""
-        return self._evaluate("bias", (q, v), keywords, external, method=method)
 
-    def gravity(self, q: Any, *, method: str = "newton-euler", **keywords: Unpack[Keywords]) -> np.ndarray:
-        """g (…, nv): the generalised force that holds the robot still at q, against gravity and joint springs.
+@quantity("nv", refuses=open_tree, unbounded=_no_acceleration)
+def forward_dynamics(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    tau: Tangent,
+    *,
+    external: External = (),
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """The acceleration a (…, nv) that the generalised forces tau and the external wrenches cause."""
+    return algorithms.forward_dynamics(robot.model, q, v, tau, body_wrenches(robot.model, q, external))
 
-        method: see `inverse_dynamics`.
-        """
-        return self._evaluate("gravity", (q,), keywords, method=method)
 
-    def kinetic_energy(self, q: Any, v: Any, **keywords: Unpack[Keywords]) -> Any:
-        """½ vᵀ M v [J], rotors included; a number, or an array over the batch."""
-        return self._evaluate("kinetic_energy", (q, v), keywords)
+@quantity("nv", "nv")
+def mass_matrix(
+    robot: Robot, q: Configuration, *, method: Method = NEWTON_EULER, **keywords: Unpack[Keywords]
+) -> np.ndarray:
+    """M (…, nv, nv), full and symmetric, rotor inertias (armature) included; method: see `inverse_dynamics`."""
+    if method == LAGRANGE:
+        return lagrange.mass_matrix(robot.model, q)
+    if method == GENERALIZED:
+        return algorithms.equations(robot.model, q, np.zeros(robot.nv))[0]
+    return algorithms.mass_matrix(robot.model, q)
 
-    def potential_energy(self, q: Any, **keywords: Unpack[Keywords]) -> Any:
-        """Energy in gravity (zero at the world's origin) and joint springs [J]."""
-        return self._evaluate("potential_energy", (q,), keywords)
 
-    def energy(self, q: Any, v: Any, **keywords: Unpack[Keywords]) -> Any:
-        """Kinetic and potential energy together [J]."""
-        return self._evaluate("energy", (q, v), keywords)
+@quantity("nv", "nv")
+def inverse_mass_matrix(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """M⁻¹ (…, nv, nv), full and symmetric."""
+    return algorithms.inverse_mass_matrix(robot.model, q)
 
-    def center_of_mass(self, q: Any, **keywords: Unpack[Keywords]) -> np.ndarray:
-        """Centre of mass (…, 3) in the world [m]."""
-        return self._evaluate("center_of_mass", (q,), keywords)
+
+@quantity("nv")
+def bias(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    *,
+    external: External = (),
+    method: Method = NEWTON_EULER,
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """C v + g (…, nv): inverse dynamics at zero acceleration, joint forces included; method: as there."""
+    if method == LAGRANGE:
+        return lagrange.bias(robot.model, q, v, external)
+    wrenches = body_wrenches(robot.model, q, external)
+    if method == GENERALIZED:
+        return algorithms.generalized_newton_euler(robot.model, q, v, np.zeros(robot.nv), wrenches)
+    return algorithms.bias(robot.model, q, v, wrenches)
+
+
+@quantity("nv")
+def gravity(
+    robot: Robot, q: Configuration, *, method: Method = NEWTON_EULER, **keywords: Unpack[Keywords]
+) -> np.ndarray:
+    """g (…, nv): the generalised force that holds the robot still at q, against gravity and joint springs.
+
+    method: see `inverse_dynamics`.
+    """
+    if method == LAGRANGE:
+        return lagrange.gravity(robot.model, q)
+    if method == GENERALIZED:
+        return algorithms.equations(robot.model, q, np.zeros(robot.nv))[2]
+    return algorithms.gravity(robot.model, q)
+
+
+@quantity()
+def kinetic_energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Any:
+    """½ vᵀ M v [J], rotors included; a number, or an array over the batch."""
+    return algorithms.kinetic_energy(robot.model, q, v)
+
+
+@quantity()
+def potential_energy(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> Any:
+    """Energy in gravity (zero at the world's origin) and joint springs [J]."""
+    return algorithms.potential_energy(robot.model, q)
+
+
+@quantity()
+def energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywords]) -> Any:
+    """Kinetic and potential energy together [J]."""
+    return algorithms.energy(robot.model, q, v)
+
+
+@quantity(3)
+def center_of_mass(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """Centre of mass (…, 3) in the world [m]."""
+    return algorithms.center_of_mass(robot.model, q)
+
+
+@quantity(3, "nv")
+def center_of_mass_jacobian(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """J (…, 3, nv) with velocity of the centre of mass = J v, in world axes [m/s]."""
+    return algorithms.centroidal_momentum_matrix(robot.model, q)[3:] / algorithms.total_mass(robot.model)

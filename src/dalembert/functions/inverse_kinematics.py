@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, Unpack
 
 import numpy as np
 
@@ -12,9 +12,13 @@ from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.execute import is_single, real_array
 
-from .catalogue import Options, open_tree
-from .evaluation import Evaluation
-from .operational import chosen_rows
+from .configurations import difference, integrate, normalize
+from .dynamics import open_tree
+from .kinds import Configuration, FrameName, Input, Rows, Tangent, TaskDamping, chosen_rows
+from .quantity import Keywords, quantity
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 ROTATION = 1e-6  # by how much RᵀR of a target may miss 1
 DAMPING, LEAST, MOST = 0.01, 1e-6, 1e8  # of the steps: at the start, least, and where no step leads downhill any more
@@ -38,109 +42,129 @@ class InverseKinematicsResult(NamedTuple):
     limit_distance: Any
 
 
-class InverseKinematics(Evaluation):
-    """Inverse kinematics."""
+@quantity("nq + 6")
+def inverse_kinematics_step(
+    robot: Robot,
+    q: Configuration,
+    target: Annotated[Any, Input(12)],
+    damping: TaskDamping,
+    lower: Tangent,
+    upper: Tangent,
+    mobile: Tangent,
+    frame: FrameName,
+    rows: Rows = None,
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """[q'; error at q'] (…, nq + 6): a step of the search from q towards the target (rotation by rows, position).
 
-    def inverse_kinematics(
-        self,
-        target: Any,
-        frame: str,
-        *,
-        rows: str | Sequence[int] | None = None,
-        start: Any = None,
-        joints: Sequence[str] | None = None,
-        limits: bool = True,
-        starts: int = 32,
-        tolerance: float = 1e-8,
-        max_iterations: int = 100,
-        rng: np.random.Generator | int = 0,
-        check: bool = True,
-    ) -> InverseKinematicsResult:
-        """Configurations q (…, nq) in which the frame has the pose `target` (…, 4, 4) in the world [m].
+    lower, upper (…, nv): limits of the coordinates; mobile (…, nv): 1 for those that may move, 0 for the others.
+    """
+    bounds, chosen = algorithms.Bounds(lower, upper, mobile), chosen_rows("inverse_kinematics", rows)
+    return algorithms.inverse_kinematics_step(robot.model, q, target, damping, bounds, robot.model.frame(frame), chosen)
 
-        target: or positions (…, 3), the orientation left free. rows: the part of the pose that matters, in world axes:
-        "position", "orientation" or numbers of rows of [rotation; displacement]. start (…, nq): where to begin, default
-        a random configuration. joints: names of those that may move, default all; the others stay as in `start`.
-        limits: keep within the joint limits. starts: how many beginnings are tried in all, further ones random, drawn
-        with `rng` (a generator, or a seed: same result every time) and only for targets not yet reached. tolerance:
-        [m] and [rad]. Damped Gauss-Newton (Levenberg-Marquardt) on the manifold, all targets at once.
 
-        A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
-        `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
-        """
-        if reason := open_tree(self.model):
-            raise DalembertError(
-                f"inverse_kinematics: {reason}, and robot.close_loops(q) finds the nearest closed state"
-            )
-        T, points = self._targets(target)
-        if points and rows is None:
-            rows = "position"
-        chosen = chosen_rows("inverse_kinematics", rows)
-        if points and not set(chosen or (0,)) <= {3, 4, 5}:
-            raise DalembertError(f"inverse_kinematics: rows={rows!r} needs a target (…, 4, 4), got positions (…, 3)")
-        batch = T.shape[:-1]
-        first = self._first_start(start, joints, batch)
-        if first is not None:
-            batch = np.broadcast_shapes(batch, first.shape[:-1])
-            first = np.broadcast_to(first, (*batch, self.model.nq)).reshape(-1, self.model.nq)
-        T = np.broadcast_to(T, (*batch, 12)).reshape(-1, 12)
-        search = _Search(self, frame, chosen, joints, limits, tolerance, max_iterations)
-        found = search.run(T, first, starts, rng)
-        single = is_single(target) and (start is None or is_single(start))
-        result = self._result(found, batch, search, single)
-        if check and not batch and not result.success:
-            raise DalembertError(self._unreached(frame, result, starts, limits))
-        return result
+def inverse_kinematics(
+    robot: Robot,
+    target: Any,
+    frame: str,
+    *,
+    rows: str | Sequence[int] | None = None,
+    start: Any = None,
+    joints: Sequence[str] | None = None,
+    limits: bool = True,
+    starts: int = 32,
+    tolerance: float = 1e-8,
+    max_iterations: int = 100,
+    rng: np.random.Generator | int = 0,
+    check: bool = True,
+) -> InverseKinematicsResult:
+    """Configurations q (…, nq) in which the frame has the pose `target` (…, 4, 4) in the world [m].
 
-    def _targets(self, target: Any) -> tuple[np.ndarray, bool]:
-        """Targets (…, 12), rotation by rows and position; and whether only positions were given."""
-        what = "expected poses (…, 4, 4) or positions (…, 3)"
-        x = real_array("inverse_kinematics: target", target, what).astype(float)
-        if not np.all(np.isfinite(x)):
-            raise DalembertError("inverse_kinematics: target has entries that are not finite")
-        if x.ndim >= 1 and x.shape[-1] == 3:
-            return np.concatenate([np.broadcast_to(np.eye(3).ravel(), (*x.shape[:-1], 9)), x], axis=-1), True
-        if x.ndim < 2 or x.shape[-2:] != (4, 4):
-            raise DalembertError(f"inverse_kinematics: target has shape {x.shape}, {what}")
-        R = x[..., :3, :3]
-        off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
-        slack = 100 * ROTATION if is_single(target) else ROTATION
-        if off > slack or np.any(np.linalg.det(R) < 0.0) or np.any(x[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
-            raise DalembertError(
-                "inverse_kinematics: target is no pose: expected a rotation matrix (orthonormal to "
-                f"{slack:g}, right-handed), a position, and the last row 0 0 0 1"
-            )
-        return np.concatenate([R.reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False
+    target: or positions (…, 3), the orientation left free. rows: the part of the pose that matters, in world axes:
+    "position", "orientation" or numbers of rows of [rotation; displacement]. start (…, nq): where to begin, default
+    a random configuration. joints: names of those that may move, default all; the others stay as in `start`.
+    limits: keep within the joint limits. starts: how many beginnings are tried in all, further ones random, drawn
+    with `rng` (a generator, or a seed: same result every time) and only for targets not yet reached. tolerance:
+    [m] and [rad]. Damped Gauss-Newton (Levenberg-Marquardt) on the manifold, all targets at once.
 
-    def _first_start(self, start: Any, joints: Sequence[str] | None, batch: tuple[int, ...]) -> np.ndarray | None:
-        if start is None:
-            if joints is not None:
-                raise DalembertError("inverse_kinematics: with joints=… pass start=…, in which the others stay")
-            return None
-        q = self._compute("normalize", Options(), start)
-        self._compute("difference", Options(), q, q)  # refuses NaN
-        try:
-            np.broadcast_shapes(batch, q.shape[:-1])
-        except ValueError:
-            raise DalembertError(
-                f"inverse_kinematics: batch shapes do not broadcast: target {batch}, start {q.shape[:-1]}"
-            ) from None
-        return q.astype(float)
+    A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
+    `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
+    """
+    if reason := open_tree(robot.model):
+        raise DalembertError(f"inverse_kinematics: {reason}, and robot.close_loops(q) finds the nearest closed state")
+    T, points = _targets(target)
+    if points and rows is None:
+        rows = "position"
+    chosen = chosen_rows("inverse_kinematics", rows)
+    if points and not set(chosen or (0,)) <= {3, 4, 5}:
+        raise DalembertError(f"inverse_kinematics: rows={rows!r} needs a target (…, 4, 4), got positions (…, 3)")
+    batch = T.shape[:-1]
+    first = _first_start(robot, start, joints, batch)
+    if first is not None:
+        batch = np.broadcast_shapes(batch, first.shape[:-1])
+        first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
+    T = np.broadcast_to(T, (*batch, 12)).reshape(-1, 12)
+    search = _Search(robot, frame, chosen, joints, limits, tolerance, max_iterations)
+    found = search.run(T, first, starts, rng)
+    single = is_single(target) and (start is None or is_single(start))
+    result = _result(found, batch, search, single)
+    if check and not batch and not result.success:
+        raise DalembertError(_unreached(robot, frame, result, starts, limits))
+    return result
 
-    def _result(self, found: _Found, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
-        q = found.q.astype(np.float32 if single else float).reshape(*batch, self.model.nq)
-        position, orientation = search.errors(found.error)
-        numbers = (search.reached(found.error), position, orientation, found.iterations, search.slack(found.q))
-        shaped = [x.reshape(batch) if batch else x[0].item() for x in numbers]
-        return InverseKinematicsResult(q, *shaped)
 
-    def _unreached(self, frame: str, result: InverseKinematicsResult, starts: int, limits: bool) -> str:
-        return (
-            f"inverse_kinematics: no configuration of robot {self.model.name!r}{' within limits' if limits else ''} "
-            f"found that brings frame {frame!r} to the target: the nearest is off by {result.position_error:.6g} m "
-            f"and {result.orientation_error:.6g} rad (best of {starts} starts); pass check=False to get it, rows=… to "
-            "ask for less"
+def _targets(target: Any) -> tuple[np.ndarray, bool]:
+    """Targets (…, 12), rotation by rows and position; and whether only positions were given."""
+    what = "expected poses (…, 4, 4) or positions (…, 3)"
+    x = real_array("inverse_kinematics: target", target, what).astype(float)
+    if not np.all(np.isfinite(x)):
+        raise DalembertError("inverse_kinematics: target has entries that are not finite")
+    if x.ndim >= 1 and x.shape[-1] == 3:
+        return np.concatenate([np.broadcast_to(np.eye(3).ravel(), (*x.shape[:-1], 9)), x], axis=-1), True
+    if x.ndim < 2 or x.shape[-2:] != (4, 4):
+        raise DalembertError(f"inverse_kinematics: target has shape {x.shape}, {what}")
+    R = x[..., :3, :3]
+    off = np.abs(np.swapaxes(R, -1, -2) @ R - np.eye(3)).max(initial=0.0)
+    slack = 100 * ROTATION if is_single(target) else ROTATION
+    if off > slack or np.any(np.linalg.det(R) < 0.0) or np.any(x[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
+        raise DalembertError(
+            "inverse_kinematics: target is no pose: expected a rotation matrix (orthonormal to "
+            f"{slack:g}, right-handed), a position, and the last row 0 0 0 1"
         )
+    return np.concatenate([R.reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False
+
+
+def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: tuple[int, ...]) -> np.ndarray | None:
+    if start is None:
+        if joints is not None:
+            raise DalembertError("inverse_kinematics: with joints=… pass start=…, in which the others stay")
+        return None
+    q = normalize(robot, start)
+    difference(robot, q, q)  # refuses NaN
+    try:
+        np.broadcast_shapes(batch, q.shape[:-1])
+    except ValueError:
+        raise DalembertError(
+            f"inverse_kinematics: batch shapes do not broadcast: target {batch}, start {q.shape[:-1]}"
+        ) from None
+    return q.astype(float)
+
+
+def _result(found: _Found, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
+    q = found.q.astype(np.float32 if single else float).reshape(*batch, search.model.nq)
+    position, orientation = search.errors(found.error)
+    numbers = (search.reached(found.error), position, orientation, found.iterations, search.slack(found.q))
+    shaped = [x.reshape(batch) if batch else x[0].item() for x in numbers]
+    return InverseKinematicsResult(q, *shaped)
+
+
+def _unreached(robot: Robot, frame: str, result: InverseKinematicsResult, starts: int, limits: bool) -> str:
+    return (
+        f"inverse_kinematics: no configuration of robot {robot.model.name!r}{' within limits' if limits else ''} "
+        f"found that brings frame {frame!r} to the target: the nearest is off by {result.position_error:.6g} m "
+        f"and {result.orientation_error:.6g} rad (best of {starts} starts); pass check=False to get it, rows=… to "
+        "ask for less"
+    )
 
 
 class _Found(NamedTuple):
@@ -157,7 +181,7 @@ class _Search:
 
     def __init__(
         self,
-        robot: Evaluation,
+        robot: Robot,
         frame: str,
         rows: tuple[int, ...] | None,
         joints: Sequence[str] | None,
@@ -177,15 +201,8 @@ class _Search:
         )
         weight = np.repeat([1.0, 1.0 / algorithms.reach(robot.model, robot.model.frame(frame))], 3)
         self.weight = weight if rows is None else np.where(np.isin(np.arange(6), rows), weight, 0.0)
-        options = Options(frame=frame, rows=rows)
-        self.step: Callable[..., np.ndarray] = partial(
-            self._step, robot._call("inverse_kinematics_step", options), bounds
-        )
-        self.integrate = partial(robot._compute, "integrate", Options())
-        self.difference = partial(robot._compute, "difference", Options())
-
-    def _step(self, call: Any, bounds: Any, q: np.ndarray, target: np.ndarray, damping: np.ndarray) -> np.ndarray:
-        return call(q, target, damping[:, None], *bounds, self.mobile, check=False)
+        self.robot, self.step = robot, partial(inverse_kinematics_step, robot, frame=frame, rows=rows, check=False)
+        self.bounds = (*bounds, self.mobile)
 
     def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Position [m] and orientation [rad] error (n,) of what was asked for."""
@@ -217,7 +234,7 @@ class _Search:
 
     def _moved(self, first: np.ndarray, drawn: np.ndarray) -> np.ndarray:
         """Random configurations (n, k, nq) in which the joints that may not move stay as in `first` (n, nq)."""
-        return self.integrate(first[:, None], self.mobile * self.difference(first[:, None], drawn), np.ones(1))
+        return integrate(self.robot, first[:, None], self.mobile * difference(self.robot, first[:, None], drawn))
 
     def _descend(self, q: np.ndarray, target: np.ndarray) -> _Found:
         """Levenberg-Marquardt from every q (n, nq) to its target (n, 12)."""
@@ -227,12 +244,12 @@ class _Search:
         for k in range(1, self.max_iterations + 1):
             if not len(active):
                 break
-            made = self.step(best.q[active], target[active], damping[active])
-            cost = np.square(self.weight * made[:, nq:]).sum(axis=-1)
+            moved, error = np.split(self.step(best.q[active], target[active], damping[active], *self.bounds), [nq], 1)
+            cost = np.square(self.weight * error).sum(axis=-1)
             before = best.cost[active]
             better = cost < before
             taken = active[better]
-            best.q[taken], best.error[taken], best.cost[taken] = made[better, :nq], made[better, nq:], cost[better]
+            best.q[taken], best.error[taken], best.cost[taken] = moved[better], error[better], cost[better]
             best.iterations[active] = k
             damping[active] = np.maximum(damping[active] * np.where(better, FASTER, SLOWER), LEAST)
             gained = ~better | (cost < (1.0 - STALLED) * before)

@@ -11,6 +11,7 @@ forces between them, or inverse dynamics. T is differentiated once in reverse an
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -21,8 +22,9 @@ from dalembert.algorithms.tensors import mirror
 from dalembert.graph import gradient, jacobian
 from dalembert.model import Model
 
-from .quantity import Options, loaded
-from .tangent import differentiated, own_inputs, pulled, pushed
+from .structure import Wrench
+from .tangent import differentiated, new_inputs, pulled, pushed
+from .wrenches import body_wrenches, numbers, with_numbers
 
 
 def _inverse_dynamics(
@@ -54,32 +56,38 @@ def _worked(model: Model, q: np.ndarray, v: np.ndarray, external: dict[int, np.n
     return gradient(power, v)
 
 
-@differentiated
-def inverse_dynamics(model: Model, options: Options, *inputs: np.ndarray) -> np.ndarray:
-    """tau (nv,) of q (nq,), v (nv,), a (nv,) and the numbers of external wrenches."""
-    return loaded(_inverse_dynamics)(model, options, *inputs)
+def inverse_dynamics(
+    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, external: Sequence[Wrench] = ()
+) -> np.ndarray:
+    """tau (nv,) of q (nq,), v (nv,), a (nv,) and external wrenches."""
+
+    @differentiated
+    def compute(q: np.ndarray, v: np.ndarray, a: np.ndarray, *vectors: np.ndarray) -> np.ndarray:
+        return _inverse_dynamics(model, q, v, a, body_wrenches(model, q, with_numbers(external, vectors)))
+
+    return compute(q, v, a, *numbers(external))
 
 
-@differentiated
-def bias(model: Model, options: Options, *inputs: np.ndarray) -> np.ndarray:
-    """tau (nv,) at zero acceleration, of q (nq,), v (nv,) and the numbers of external wrenches."""
+def bias(model: Model, q: np.ndarray, v: np.ndarray, external: Sequence[Wrench] = ()) -> np.ndarray:
+    """tau (nv,) at zero acceleration, of q (nq,), v (nv,) and external wrenches."""
 
-    def at_zero(model: Model, q: np.ndarray, v: np.ndarray, external: Any = None) -> np.ndarray:
-        return _inverse_dynamics(model, q, v, np.zeros(model.nv), external)
+    @differentiated
+    def compute(q: np.ndarray, v: np.ndarray, *vectors: np.ndarray) -> np.ndarray:
+        wrenches = body_wrenches(model, q, with_numbers(external, vectors))
+        return _inverse_dynamics(model, q, v, np.zeros(model.nv), wrenches)
 
-    return loaded(at_zero)(model, options, *inputs)
-
-
-@differentiated
-def gravity(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
-    """The slope of the potential energy along velocities (nv,)."""
-    (weight,) = pulled(model, algorithms.potential_energy(model, q), 1.0, q)
-    return weight
+    return compute(q, v, *numbers(external))
 
 
-def mass_matrix(model: Model, options: Options, q: np.ndarray) -> np.ndarray:
-    """∂²T/∂v² (nv, nv). T is quadratic in v, so that the result does not depend on the v that it is traced with."""
+def gravity(model: Model, q: np.ndarray) -> np.ndarray:
+    """The slope of the potential energy along velocities (nv,), at q (nq,)."""
+    slope = differentiated(lambda q: pulled(model, algorithms.potential_energy(model, q), 1.0, q)[0])
+    return slope(q)
+
+
+def mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
+    """∂²T/∂v² (nv, nv) at q (nq,). T is quadratic in v, so that the v it is traced with drops out."""
     if not model.nv:
         return np.zeros((0, 0))
-    v = own_inputs(q, model.nv)
+    v = new_inputs(q, model.nv)
     return mirror(jacobian(gradient(algorithms.kinetic_energy(model, q, v), v), v))

@@ -1,18 +1,21 @@
-"""Closed loops: states that keep them closed, accelerations and forces through them."""
+"""Closed loops: accelerations and forces through them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.algorithms.loops import LoopForces as AllForces
 from dalembert.errors import DalembertError
-from dalembert.execute import Call
+from dalembert.model import Model
 
-from .calls import function_call
-from .evaluation import Evaluation
+from .kinds import Configuration, Joints, Tangent
+from .quantity import Keywords, quantity
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 CONSISTENT = 1e-6  # share of the forces, or of the accelerations, that may be left over
 
@@ -31,53 +34,50 @@ class LoopForces(NamedTuple):
     multipliers: np.ndarray
 
 
-class Loops(Evaluation):
-    """Dynamics of robots with closed loops."""
+def _no_loops(model: Model) -> str | None:
+    return None if model.closures else f"robot {model.name!r} has no loops: use forward or inverse_dynamics"
 
-    def loop_dynamics(
-        self, q: Any, v: Any, tau: Any, *, threads: int | None = None, check: bool = True
-    ) -> LoopDynamics:
-        """The acceleration under tau with all loops kept closed, and the forces that keep them: M a + h = tau + Jᵀ λ.
 
-        For states in which the loops are closed (`close_loops`); errors of q and v are not corrected here.
-        """
-        return LoopDynamics(*self._loop_call("loop_dynamics", ())(q, v, tau, threads=threads, check=check))
+@quantity(fields={"a": ("nv",), "multipliers": ("nc",)}, refuses=_no_loops)
+def loop_dynamics(
+    robot: Robot, q: Configuration, v: Tangent, tau: Tangent, **keywords: Unpack[Keywords]
+) -> LoopDynamics:
+    """The acceleration under tau with all loops kept closed, and the forces that keep them: M a + h = tau + Jᵀ λ.
 
-    def loop_inverse_dynamics(
-        self, q: Any, v: Any, a: Any, *, actuated: Iterable[str], threads: int | None = None, check: bool = True
-    ) -> LoopForces:
-        """The forces of the actuated joints (by name) that cause the acceleration a, which must keep the loops closed.
+    For states in which the loops are closed (`close_loops`); errors of q and v are not corrected here. `out` is a tuple
+    of two arrays.
+    """
+    return LoopDynamics(*algorithms.loop_dynamics(robot.model, q, v, tau))
 
-        With more actuators than freedoms the smallest forces; with too few, or an acceleration that opens a loop, an
-        error.
-        """
-        names = tuple(actuated)
-        tau, multipliers, left, opening, scale = self._loop_call("loop_inverse_dynamics", names)(
-            q, v, a, threads=threads, check=check
-        )
-        for what, cure, x, size in (
-            (f"joints {', '.join(names)} cannot cause it", "actuate others", left, scale[..., :1]),
-            ("the acceleration opens a loop", "take a of loop_dynamics", opening, scale[..., 1:]),
-        ):
-            share = np.max(np.abs(x) / np.maximum(size, 1.0), initial=0.0)
-            if check and share > CONSISTENT:
-                raise DalembertError(f"loop_inverse_dynamics: {what}: {share:.1e} of it is left over; {cure}")
-        return LoopForces(tau, multipliers)
 
-    def _loop_call(self, name: str, actuated: tuple[str, ...]) -> Call:
-        if not self.model.closures:
-            raise DalembertError(f"{name}: robot {self.model.name!r} has no loops: use forward or inverse_dynamics")
-        kept: dict[Any, Call] = self.__dict__.setdefault("_loop_calls", {})
-        if (name, actuated) not in kept:
-            model, n = self.model, self.model.nv
-            rows = [k for joint in actuated for k in range(n)[model.joint(joint).v]]
+@quantity(
+    fields={"tau": ("nv",), "multipliers": ("nc",), "left": ("nv",), "opening": ("nc",), "scale": (2,)},
+    refuses=_no_loops,
+    name="loop_inverse_dynamics",
+)
+def _loop_forces(
+    robot: Robot, q: Configuration, v: Tangent, a: Tangent, *, actuated: Joints, **keywords: Unpack[Keywords]
+) -> AllForces:
+    """Forces of the actuated joints and of the closures, and what they leave over of forces and accelerations."""
+    rows = [k for joint in actuated for k in range(robot.nv)[robot.model.joint(joint).v]]
+    return algorithms.loop_inverse_dynamics(robot.model, q, v, a, rows)
 
-            def compute(q: Any, v: Any, x: Any) -> dict[str, Any]:
-                if name == "loop_dynamics":
-                    a, multipliers = algorithms.loop_dynamics(model, q, v, x)
-                    return {"a": a, "multipliers": multipliers}
-                return algorithms.loop_inverse_dynamics(model, q, v, x, rows)._asdict()
 
-            sizes = {"q": model.nq, "v": n, "tau" if name == "loop_dynamics" else "a": n}
-            kept[name, actuated] = function_call(model, name, sizes, compute)
-        return kept[name, actuated]
+def loop_inverse_dynamics(
+    robot: Robot, q: Any, v: Any, a: Any, *, actuated: Joints, threads: int | None = None, check: bool = True
+) -> LoopForces:
+    """The forces of the actuated joints (by name) that cause the acceleration a, which must keep the loops closed.
+
+    With more actuators than freedoms the smallest forces; with too few, or an acceleration that opens a loop, an
+    error.
+    """
+    names = (actuated,) if isinstance(actuated, str) else tuple(actuated)
+    forces = _loop_forces(robot, q, v, a, actuated=names, threads=threads, check=check)
+    for what, cure, x, size in (
+        (f"joints {', '.join(names)} cannot cause it", "actuate others", forces.left, forces.scale[..., :1]),
+        ("the acceleration opens a loop", "take a of loop_dynamics", forces.opening, forces.scale[..., 1:]),
+    ):
+        share = np.max(np.abs(x) / np.maximum(size, 1.0), initial=0.0)
+        if check and share > CONSISTENT:
+            raise DalembertError(f"loop_inverse_dynamics: {what}: {share:.1e} of it is left over; {cure}")
+    return LoopForces(forces.tau, forces.multipliers)

@@ -1,73 +1,93 @@
-"""Derivatives of the dynamics times vectors, and second derivatives contracted with one."""
+"""Derivatives of the dynamics times vectors, without their matrices: O(n) for one product; q in tangent coordinates.
+
+Inverse dynamics tau = f(q, v, a) is differentiated on the graph, forward for ∂f·x, in reverse for wᵀ∂f. Forward
+dynamics is the implicit function: da = M⁻¹ (dtau − ∂f·(dq, dv, 0)), and wᵀ∂a = (−λᵀ∂f/∂q, −λᵀ∂f/∂v, λ) for λ = M⁻¹ w.
+External wrenches are part of f and keep their numbers along their axes while q changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any, Unpack
+from typing import TYPE_CHECKING, Unpack
 
 import numpy as np
 
+from dalembert import algorithms
+
 from .derivatives import ForwardDynamicsDerivatives, InverseDynamicsDerivatives
-from .evaluation import Evaluation, Keywords
-from .structure import Wrench
+from .dynamics import forward_dynamics, inverse_dynamics, open_tree
+from .kinds import Configuration, External, Tangent
+from .quantity import Keywords, quantity
+from .tangent import pulled, pushed
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 
-class Products(Evaluation):
-    """Products with the derivatives of the dynamics, none of which makes a matrix; q in tangent coordinates.
+@quantity("nv", differentiates=True)
+def inverse_dynamics_jvp(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    a: Tangent,
+    dq: Tangent,
+    dv: Tangent,
+    da: Tangent,
+    *,
+    external: External = (),
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """dtau (…, nv): the rate of `inverse_dynamics` along q ⊕ dq t, v + dv t, a + da t."""
+    tau = inverse_dynamics(robot, q, v, a, external=external)
+    return pushed(robot.model, tau, q, dq, (v, dv), (a, da))
 
-    External wrenches keep their numbers along their axes while q changes, as in the dynamics themselves.
-    """
 
-    def inverse_dynamics_jvp(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        dq: Any,
-        dv: Any,
-        da: Any,
-        *,
-        external: Sequence[Wrench] = (),
-        **keywords: Unpack[Keywords],
-    ) -> np.ndarray:
-        """dtau (…, nv): the rate of `inverse_dynamics` along q ⊕ dq t, v + dv t, a + da t."""
-        return self._evaluate("inverse_dynamics_jvp", (q, v, a, dq, dv, da), keywords, external)
+@quantity("nv", differentiates=True)
+def inverse_dynamics_vjp(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    a: Tangent,
+    w: Tangent,
+    *,
+    external: External = (),
+    **keywords: Unpack[Keywords],
+) -> InverseDynamicsDerivatives:
+    """wᵀ ∂tau/∂q, wᵀ ∂tau/∂v, wᵀ ∂tau/∂a, each (…, nv): the gradient of w·tau; `out` is (…, 3, nv)."""
+    tau = inverse_dynamics(robot, q, v, a, external=external)
+    return InverseDynamicsDerivatives(*pulled(robot.model, tau, w, q, v, a))
 
-    def inverse_dynamics_vjp(
-        self, q: Any, v: Any, a: Any, w: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
-    ) -> InverseDynamicsDerivatives:
-        """wᵀ ∂tau/∂q, wᵀ ∂tau/∂v, wᵀ ∂tau/∂a, each (…, nv): the gradient of w·tau; `out` is (…, 3, nv)."""
-        return self._packed("inverse_dynamics_vjp", InverseDynamicsDerivatives, (q, v, a, w), keywords, external)
 
-    def forward_dynamics_jvp(
-        self,
-        q: Any,
-        v: Any,
-        tau: Any,
-        dq: Any,
-        dv: Any,
-        dtau: Any,
-        *,
-        external: Sequence[Wrench] = (),
-        **keywords: Unpack[Keywords],
-    ) -> np.ndarray:
-        """da (…, nv): the rate of `forward_dynamics` along q ⊕ dq t, v + dv t, tau + dtau t."""
-        return self._evaluate("forward_dynamics_jvp", (q, v, tau, dq, dv, dtau), keywords, external)
+@quantity("nv", refuses=open_tree)
+def forward_dynamics_jvp(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    tau: Tangent,
+    dq: Tangent,
+    dv: Tangent,
+    dtau: Tangent,
+    *,
+    external: External = (),
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """da (…, nv): the rate of `forward_dynamics` along q ⊕ dq t, v + dv t, tau + dtau t."""
+    a = forward_dynamics(robot, q, v, tau, external=external)
+    needed = inverse_dynamics_jvp(robot, q, v, a, dq, dv, np.zeros(robot.nv), external=external)
+    return algorithms.inverse_mass_product(robot.model, q, dtau - needed)
 
-    def forward_dynamics_vjp(
-        self, q: Any, v: Any, tau: Any, w: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
-    ) -> ForwardDynamicsDerivatives:
-        """wᵀ ∂a/∂q, wᵀ ∂a/∂v, wᵀ ∂a/∂tau, each (…, nv): the gradient of w·a; `out` is (…, 3, nv)."""
-        return self._packed("forward_dynamics_vjp", ForwardDynamicsDerivatives, (q, v, tau, w), keywords, external)
 
-    def inverse_dynamics_second(
-        self, q: Any, v: Any, a: Any, w: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
-    ) -> np.ndarray:
-        """Hessian (…, 3 nv, 3 nv) of δ ↦ w·inverse_dynamics(q ⊕ δq, v + δv, a + δa) at 0; order q, v, a."""
-        return self._evaluate("inverse_dynamics_second", (q, v, a, w), keywords, external)
-
-    def forward_dynamics_second(
-        self, q: Any, v: Any, tau: Any, w: Any, *, external: Sequence[Wrench] = (), **keywords: Unpack[Keywords]
-    ) -> np.ndarray:
-        """Hessian (…, 3 nv, 3 nv) of δ ↦ w·forward_dynamics(q ⊕ δq, v + δv, tau + δtau) at 0; order q, v, tau."""
-        return self._evaluate("forward_dynamics_second", (q, v, tau, w), keywords, external)
+@quantity("nv", refuses=open_tree)
+def forward_dynamics_vjp(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    tau: Tangent,
+    w: Tangent,
+    *,
+    external: External = (),
+    **keywords: Unpack[Keywords],
+) -> ForwardDynamicsDerivatives:
+    """wᵀ ∂a/∂q, wᵀ ∂a/∂v, wᵀ ∂a/∂tau, each (…, nv): the gradient of w·a; `out` is (…, 3, nv)."""
+    a, force = forward_dynamics(robot, q, v, tau, external=external), algorithms.inverse_mass_product(robot.model, q, w)
+    dq, dv, _ = inverse_dynamics_vjp(robot, q, v, a, force, external=external)
+    return ForwardDynamicsDerivatives(-dq, -dv, force)

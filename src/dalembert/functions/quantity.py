@@ -1,158 +1,483 @@
-"""What a quantity is: its inputs, its shape and the algorithm behind it.
+"""What a quantity is, and its only way from a method call to numbers.
 
-An algorithm sees one robot and one state. Options (frame, axes, loads) choose the code; numbers are inputs.
+A quantity is defined by one function of a robot and one state, decorated with `quantity`: its signature and docstring
+are those of the method of `Robot`, the annotations of its parameters say of what kind they are (see `kinds`), and its
+body is the algorithm, which is traced once per robot and choice of code. Single calls, batches, named tuples, frames
+and the use inside other traced functions all come from `Quantity.evaluate`.
 """
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import cached_property, partial, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypedDict, TypeVar, cast, get_args, overload
 
 import numpy as np
 
-from dalembert.algorithms import Load, body_loads
-from dalembert.errors import unknown
-from dalembert.model import Frame, Model
+from dalembert.errors import DalembertError, unknown
+from dalembert.execute import Call, content, is_traced
+from dalembert.graph import trace
+from dalembert.model import Model
 
-from .live import GROUPS
+from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
+from .guards import check_quaternions, finite_outputs, first_unbounded, quaternion_guards
+from .kinds import NEWTON_EULER, AxesName, ExternalWrenches, Input, Kind, OneFrame, Request
+from .live import GROUPS, checked
+from .results import Dim, Shape, result
+from .tangent import differentiated
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
+
+F = TypeVar("F", bound=Callable[..., Any])
+CONTROLS = ("out", "threads", "check", "backend")
+REQUIRED = inspect.Parameter.empty
 
 
-class LoadPlace(NamedTuple):
-    """Where an external wrench acts: frame and axes ("frame", "world" or a frame) by name."""
+class Keywords(TypedDict, total=False):
+    """Keywords of every numeric method.
 
-    frame: str
-    axes: str
+    out: array to write the result into. threads: at most so many for a batch (default: DALEMBERT_THREADS, else all
+    processors). check: False lets NaN, inf and quaternions that are not of unit length through. backend: what computes,
+    by name: "llvm" (default), "interpreter", "cuda", "jax", "torch", or one added with `register_backend`.
+    """
+
+    out: Any
+    threads: int | None
+    check: bool
+    backend: str | None
 
 
-METHOD = "newton-euler"  # unless another one is asked for
-LOAD = ("torque", "force", "point")  # numbers of a wrench, three each
+class Parameter(NamedTuple):
+    """A parameter of a quantity's function.
+
+    default: REQUIRED where it has none. positional: whether it may be given by position.
+    """
+
+    kind: Kind
+    default: Any
+    positional: bool
 
 
 @dataclass(frozen=True)
-class Options:
-    """What chooses the code of a quantity beside the robot."""
+class Variant:
+    """What selects the code of a quantity beside the robot: choices by parameter, and groups of live parameters."""
 
-    frame: str | None = None
-    axes: str = "world"
-    point: bool = False  # whether the point is an input or the frame's origin
-    loads: tuple[LoadPlace, ...] = ()
-    method: str = METHOD
-    others: tuple[str, ...] = ()  # further frames, whose rows come below those of `frame`
-    rows: tuple[int, ...] | None = None  # of all frames' rows, those that make the task; None: all
-    joints: tuple[str, ...] = ()  # joints whose acceleration is known
-    live: tuple[str, ...] = ()  # groups of the model's constants that are inputs, last
+    choices: tuple[tuple[str, Any], ...] = ()
+    live: tuple[str, ...] = ()
+
+    def chosen(self, **choices: Any) -> Variant:
+        """The variant with other choices."""
+        return replace(self, choices=tuple((dict(self.choices) | choices).items()))
 
 
-class Inputs(NamedTuple):
-    """Sizes of what a quantity can take."""
-
-    q: int
-    v: int
-
-    def size(self, name: str) -> int:
-        sizes = {"q": self.q, "q0": self.q, "q1": self.q, "s": 1, "dt": 1, "point": 3, "task_damping": 1, "target": 12}
-        return sizes.get(name, self.v)
-
-
-@dataclass(frozen=True)
 class Quantity:
-    """A named result: `compute(model, options, *inputs)` gives an array of `shape(model, options)`."""
+    """A quantity: `function(robot, …)` computes it for one state, of floats or traced scalars.
 
-    inputs: tuple[str, ...]
-    shape: Callable[[Model, Options], tuple[int, ...]]
-    compute: Callable[..., Any]
-    normalized: bool = True  # whether quaternions of its q must have unit length
-    framed: bool = False  # whether it is of a frame
-    loaded: bool = False  # whether external wrenches change it
-    usual: Options = Options()  # what a call without keywords means
-    refuses: Callable[[Model], str | None] = lambda model: None  # why a model cannot have it, in words
-    methods: Mapping[str, Callable[..., Any]] = field(default_factory=dict)  # other ways to the same result
+    shape: of the result, or of each field of a named tuple; by field where these differ; None: as computed. See
+    `quantity` for the others.
+    """
 
-    def way(self, method: str) -> Callable[..., Any]:
-        """The `compute` of a method by name."""
-        ways = {METHOD: self.compute, **self.methods}
-        if method not in ways:
-            raise unknown("method", method, ways)
-        return ways[method]
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        shape: Shape | dict[str, Shape] | None,
+        *,
+        name: str | None = None,
+        refuses: Callable[[Model], str | None] = lambda model: None,
+        unit_quaternions: bool = True,
+        differentiates: bool = False,
+        in_double: bool = False,
+        singular: Callable[[Model, Mapping[str, Any], np.ndarray], str] | None = None,
+        unbounded: Callable[[Model, Mapping[str, np.ndarray]], str] | None = None,
+    ) -> None:
+        self.function, self.name, self.shape = function, name or function.__name__, shape
+        self.refuses, self.unit_quaternions, self.differentiates = refuses, unit_quaternions, differentiates
+        self.in_double, self.singular, self.unbounded = in_double, singular, unbounded
+        self.method: Callable[..., Any] = function  # replaced by what `quantity` makes of it
+        self._plain: dict[tuple[Any, ...], bool] = {}
 
-    def arguments(self, model: Model, options: Options) -> dict[str, int]:
-        """Input name → size, in the order of the call."""
-        sizes = Inputs(model.nq, model.nv)
-        names = [*self.inputs, *(["point"] if options.point else [])]
-        loads = [f"external[{k}].{field}" for k in range(len(options.loads)) for field in LOAD]
-        live = {name: len(GROUPS[name].values(model)) for name in options.live}
-        return {name: sizes.size(name) for name in names} | dict.fromkeys(loads, 3) | live
+    def __repr__(self) -> str:
+        return f"<Quantity {self.name}>"
 
-    def evaluate(self, model: Model, options: Options, *inputs: np.ndarray) -> Any:
-        """The result for one state; live groups are the last inputs and take the place of the model's constants."""
-        count = len(inputs) - len(options.live)
-        for name, x in zip(options.live, inputs[count:], strict=True):
-            model = GROUPS[name].put(model, x)
-        return self.way(options.method)(model, options, *inputs[:count])
+    # ---- the definition
 
+    @cached_property
+    def parameters(self) -> dict[str, Parameter]:
+        """The parameters after the robot, in order."""
+        _, *signature = inspect.signature(self.function).parameters.values()
+        parameters = {}
+        for p in signature:
+            if p.kind is not p.VAR_KEYWORD:
+                parameters[p.name] = Parameter(self._kind(p), p.default, p.kind is not p.KEYWORD_ONLY)
+        return parameters
 
-def loaded(algorithm: Callable[..., Any]) -> Callable[..., Any]:
-    """An algorithm with external wrenches: three inputs each, torque, force, point."""
+    @cached_property
+    def positional(self) -> tuple[str, ...]:
+        """Names of the parameters that may be given by position."""
+        return tuple(name for name, p in self.parameters.items() if p.positional)
 
-    def compute(model: Model, options: Options, q: np.ndarray, *rest: np.ndarray) -> Any:
-        if not options.loads:
-            return algorithm(model, q, *rest)
-        count = len(rest) - len(LOAD) * len(options.loads)
-        return algorithm(model, q, *rest[:count], external=external_loads(model, options, q, rest[count:]))
+    def _kind(self, parameter: inspect.Parameter) -> Kind:
+        for mark in get_args(self._annotation(parameter.annotation))[1:]:
+            if isinstance(mark, Kind):
+                return mark
+        raise DalembertError(
+            f"{self.name}: of which kind is {parameter.name!r}? annotate it, with dalembert.kinds.Configuration, "
+            "Tangent or Number, for instance"
+        )
 
-    return compute
-
-
-def external_loads(
-    model: Model, options: Options, q: np.ndarray, numbers: Iterable[np.ndarray]
-) -> dict[int, np.ndarray]:
-    """Body index → wrench of the external loads, from their numbers: torque, force, point of each."""
-    given = iter(numbers)
-    loads = []
-    for place in options.loads:
-        axes = place.axes if place.axes in ("frame", "world") else model.frame(place.axes)
-        loads.append(Load(model.frame(place.frame), next(given), next(given), next(given), axes))  # type: ignore[arg-type]
-    return body_loads(model, q, loads)
-
-
-def framed(algorithm: Callable[..., Any]) -> Callable[..., Any]:
-    """An algorithm on a point of a frame, along stated axes."""
-
-    def compute(model: Model, options: Options, *inputs: np.ndarray) -> Any:
-        *state, point = inputs if options.point else (*inputs, np.zeros(3))
-        axes: str | Frame = options.axes if options.axes in ("world", "body") else model.frame(options.axes)
-        return algorithm(model, *state, model.frame(options.frame or ""), point, axes)
-
-    return compute
-
-
-def open_tree(model: Model) -> str | None:
-    """Why a model with loops cannot have a quantity that follows from forces on the tree alone."""
-    if not model.closures:
+    def _annotation(self, annotation: Any) -> Any:
+        """What an annotation stands for; None where its name is not known when the program runs."""
+        if not isinstance(annotation, str):
+            return annotation
+        with suppress(NameError, AttributeError):
+            return eval(annotation, self.function.__globals__)
         return None
-    names = ", ".join(repr(closure.name) for closure in model.closures)
-    return (
-        f"robot {model.name!r} has loops, closed by {names}, which only simulate, rollout, loop_dynamics and "
-        "loop_inverse_dynamics take into account; robot.without('loops') is the tree alone"
-    )
+
+    @cached_property
+    def result(self) -> Any:
+        """How the result lies in memory."""
+        return result(self._annotation(inspect.signature(self.function).return_annotation), self.shape)
+
+    @cached_property
+    def state(self) -> int:
+        """Number of leading arrays that a call must have."""
+        kinds = list(self.parameters.values())
+        plain = [isinstance(p.kind, Input) and p.positional and p.default is REQUIRED for p in kinds]
+        return plain.index(False) if False in plain else len(plain)
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Names of the arrays of numbers that every call has."""
+        return tuple(
+            getattr(p.kind, "called", None) or name for name, p in self.parameters.items() if not p.kind.chooses
+        )
+
+    @property
+    def framed(self) -> bool:
+        """Whether it is of a frame."""
+        return any(isinstance(p.kind, OneFrame) and p.default is REQUIRED for p in self.parameters.values())
+
+    @property
+    def loaded(self) -> bool:
+        """Whether external wrenches change it."""
+        return any(isinstance(p.kind, ExternalWrenches) for p in self.parameters.values())
+
+    def sizes(self, model: Model, variant: Variant) -> dict[str, int]:
+        """Input name → size, in the order of the compiled call: parameters, then groups of live parameters."""
+        choices = dict(variant.choices)
+        sizes: dict[str, int] = {}
+        for name, p in self.parameters.items():
+            sizes |= p.kind.sizes(model, name, choices.get(name))
+        return sizes | {name: len(GROUPS[name].values(model)) for name in variant.live}
+
+    def shapes(self, model: Model, variant: Variant) -> dict[str, tuple[int, ...]] | None:
+        """Output name → shape for one state; None where they are not declared."""
+        return self.result.shapes(self.name, model, dict(variant.choices))
+
+    def variant(self, model: Model, live: str | Iterable[str] = (), **options: Any) -> Variant:
+        """The variant with these options, all of them checked; None stands for the default."""
+        request = Request(self.name, model)
+        for name, p in self.parameters.items():
+            value = options.pop(name, None)
+            if p.kind.chooses:
+                value = p.default if value is None else value
+                if value is REQUIRED:
+                    frames = f", one of: {', '.join(f.name for f in model.frames[:8])} …"
+                    hint = frames if isinstance(p.kind, OneFrame) else ""
+                    raise DalembertError(f"{self.name}: which {name}? pass {name}=…{hint}")
+                request.choices[name], _ = p.kind.split(request, name, value)
+        self._refuse(request, {name: value for name, value in options.items() if value is not None})
+        return Variant(tuple(request.choices.items()), checked(live))
+
+    def _refuse(self, request: Request, options: dict[str, Any]) -> None:
+        """Raise for options that the quantity does not have; frame and axes are shared by several quantities."""
+        options.pop("frame", None)
+        if "axes" in options:
+            AxesName().split(request, "axes", options.pop("axes"))
+        if options.pop("external", None):
+            raise DalembertError(f"{self.name}: no external wrench acts on it: leave out external")
+        if (method := options.pop("method", NEWTON_EULER)) != NEWTON_EULER:
+            raise unknown("method", str(method), [NEWTON_EULER])
+        if options:
+            raise DalembertError(f"{self.name}: has no option {next(iter(options))!r}")
+
+    # ---- numbers
+
+    def evaluate(self, robot: Robot, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        """The result of a call of the method; afterwards its fast call stands in the method's place."""
+        values, controls = self._bound(inputs, keywords)
+        request, numbers = Request(self.name, robot.model), list[Any]()
+        for name, (kind, _, _) in self.parameters.items():
+            choice, arrays = kind.split(request, name, values[name])
+            numbers += arrays
+            if kind.chooses:
+                request.choices[name] = choice
+        variant = Variant(tuple(request.choices.items()))
+        fast = robot._fast.get((self, variant))
+        if fast is not None:
+            value = fast(*numbers, **controls)
+        else:
+            value = self._finished(robot.model, variant, partial(self.run, robot, variant))(*numbers, **controls)
+            if (self, variant) not in robot._calls:  # inside a traced function
+                return value
+            fast = self._speed_up(robot, variant, len(numbers))
+        if not controls and self._has_plain_options(len(inputs), *keywords):
+            self._remember(robot, inputs, keywords, numbers, fast)
+        return value
+
+    def _has_plain_options(self, count: int, *keywords: str) -> bool:
+        """Whether a call with so many inputs and these keywords has all of the state, and beyond it only choices."""
+        key = count, *keywords
+        if key not in self._plain:
+            names = [*self.positional[self.state : count], *keywords]
+            self._plain[key] = count >= self.state and not any(self.parameters[name].kind.numeric for name in names)
+        return self._plain[key]
+
+    def _remember(
+        self, robot: Robot, inputs: tuple[Any, ...], keywords: dict[str, Any], numbers: list[Any], fast: Any
+    ) -> None:
+        """Let the method go to the fast call at once when it is called with the same options again."""
+        state, options = inputs[: self.state], inputs[self.state :]
+        if len(numbers) > len(state):  # defaults, which have the precision of the state
+            if not all(is_double(x) for x in numbers):
+                return
+            fast = with_defaults(fast, numbers[len(state) :], partial(self._restated, robot, options, keywords))
+        with suppress(TypeError, ValueError):  # unhashable
+            robot._fast[self, options, *keywords.items()] = fast
+
+    def _restated(self, robot: Robot, options: tuple[Any, ...], keywords: dict[str, Any], *state: Any) -> Any:
+        return self.evaluate(robot, state + options, keywords)
+
+    def run(self, robot: Robot, variant: Variant, *numbers: Any, **controls: Any) -> Any:
+        """The outputs for arrays of numbers, or their expressions if these are traced."""
+        if robot._is_traced or is_traced(*numbers):
+            return self._trace(robot, variant, numbers)
+        return self.call(robot, variant)(*numbers, **controls)
+
+    def call(self, robot: Robot, variant: Variant) -> Call:
+        """The compiled call."""
+        call = robot._calls.get((self, variant))
+        if call is None:
+            call = robot._calls.setdefault((self, variant), self._compiled(robot, variant))
+        return call
+
+    def outputs(self, robot: Robot, variant: Variant, *numbers: np.ndarray) -> Any:
+        """The outputs for one state, of floats or traced scalars; live parameters take the place of the constants."""
+        count = len(numbers) - len(variant.live)
+        model = robot.model
+        for name, x in zip(variant.live, numbers[count:], strict=True):
+            model = GROUPS[name].put(model, x)
+        robot = robot._traced(model)
+        choices, state = dict(variant.choices), iter(numbers[:count])
+        arguments = {name: p.kind.join(choices.get(name), state) for name, p in self.parameters.items()}
+        return self.result.pack(self.function(robot, **arguments))
+
+    def live_function(self, robot: Robot, variant: Variant) -> Callable[..., Any]:
+        """A function of the inputs and of live parameters, by position or by name."""
+        call = self.call(robot, variant)
+        loads = "external=(), " if self.loaded else ""
+        signature = f"({', '.join(call.sizes)}, *, {loads}out=None, threads=None, check=True)"
+        doc = f"{signature}\n--\n\n{self.name} with live parameters: {', '.join(variant.live)}."
+        return call.builtin(self.name, doc, partial(self.evaluate_named, robot, variant))
+
+    def evaluate_named(self, robot: Robot, variant: Variant, *inputs: Any, external: Any = (), **keywords: Any) -> Any:
+        """The outputs for inputs in the order of `sizes`, or by name; external wrenches beside them."""
+        names = list(self.sizes(robot.model, variant))
+        arrays = [*inputs, *(keywords.pop(n) for n in names[len(inputs) :] if n in keywords)]
+        if len(arrays) != len(names):
+            raise TypeError(f"{self.name}() takes {len(names)} arguments ({', '.join(names)}), got {len(arrays)}")
+        if external and not self.loaded:
+            raise DalembertError(f"{self.name}: no external wrench acts on it: leave out external")
+        if external:
+            request = Request(self.name, robot.model, list(arrays))
+            places, loads = ExternalWrenches().split(request, "external", external)
+            count = len(arrays) - len(variant.live)
+            arrays[count:count] = loads
+            variant = variant.chosen(external=places)
+        return self.run(robot, variant, *arrays, **keywords)
+
+    def _bound(self, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """(value of every parameter, keywords of the call itself)."""
+        positional = self.positional
+        if len(inputs) > len(positional):
+            count = f"{len(positional) + 1} positional arguments but {len(inputs) + 1} were given"  # with the robot
+            raise TypeError(f"{self.name}() takes {count}")
+        values, controls = dict(zip(positional, inputs, strict=False)), dict[str, Any]()
+        for name, value in keywords.items():
+            if name in values:
+                raise TypeError(f"{self.name}() got multiple values for argument {name!r}")
+            if name in self.parameters:
+                values[name] = value
+            elif name in CONTROLS:
+                controls[name] = value
+            else:
+                *known, last = [*(n for n in self.parameters if n not in positional), *CONTROLS]
+                raise TypeError(f"{self.name}() has no keyword {name!r}: expected {', '.join(known)} or {last}")
+        missing = [name for name, p in self.parameters.items() if values.setdefault(name, p.default) is REQUIRED]
+        if missing:
+            how = "positional" if missing[0] in positional else "keyword-only"
+            names = " and ".join(map(repr, missing))
+            raise TypeError(
+                f"{self.name}() missing {len(missing)} required {how} argument{'s'[: len(missing) - 1]}: {names}"
+            )
+        return values, controls
+
+    def _finished(self, model: Model, variant: Variant, run: Callable[..., Any]) -> Callable[..., Any]:
+        """`run` with what comes after it: rounding, the check for singular states, named tuples."""
+        choices = dict(variant.choices)
+        if self.singular is not None:
+            run = finite(self.name, run, partial(self.singular, model, choices))
+        if self.in_double:
+            run = in_double(self.name, run, self.state)
+        unpack = self.result.unpacker(model, choices)
+        return run if unpack is None else Unpacked(run, unpack)
+
+    def _trace(self, robot: Robot, variant: Variant, numbers: tuple[Any, ...]) -> Any:
+        """The outputs as expressions of traced inputs, for use inside a traced function."""
+        self.admit(robot.model)
+        arrays = []
+        for (argument, size), x in zip(self.sizes(robot.model, variant).items(), numbers, strict=True):
+            array = np.atleast_1d(np.asarray(x, object))
+            if array.shape != (size,):
+                raise DalembertError(
+                    f"{self.name}: {argument} has shape {array.shape}, expected ({size},) inside a traced function"
+                )
+            arrays.append(array)
+        compute = partial(self.outputs, robot, variant)
+        value = (differentiated(compute) if self.differentiates else compute)(*arrays)
+        if isinstance(value, Mapping):
+            return tuple(np.asarray(x, object) for x in value.values())
+        value = np.asarray(value, object)
+        return value if value.ndim else value[()]
+
+    def admit(self, model: Model) -> None:
+        """Raise if the model cannot have it."""
+        if reason := self.refuses(model):
+            raise DalembertError(f"{self.name}: {reason}")
+
+    def _compiled(self, robot: Robot, variant: Variant) -> Call:
+        """The compiled form for one model. Code that is not the package's own is traced now, and known by its graph."""
+        model, shapes = robot.model, self.shapes(robot.model, variant)
+        self.admit(model)
+        sizes = self.sizes(model, variant)
+        configurations = [n for n, p in self.parameters.items() if isinstance(p.kind, Input) and p.kind.configuration]
+        guards = quaternion_guards(model, sizes, configurations, self.unit_quaternions)
+        compute: Callable[..., Any] = partial(self.outputs, robot._traced(model), variant)
+        if self.unbounded is not None:
+            compute, guards = finite_outputs(compute, guards)
+        build = partial(trace, compute, sizes, self.name, guards)
+        identity = content(model, variant, self.function)
+        if shapes is None or identity is None:
+            function, identity = build(), None
+            computed = {o.name: o.shape for o in function.outputs}
+            if shapes not in (None, computed):
+                raise DalembertError(f"{self.name}: declared with shape {shapes}, but its function computes {computed}")
+            shapes, build = computed, lambda: function  # type: ignore[assignment]
+
+        def explain(named: dict[str, np.ndarray]) -> None:
+            states = {name: named[name] for name in configurations}
+            check_quaternions(model, self.name, states, unit=self.unit_quaternions)
+            if self.unbounded is not None:
+                place, state = first_unbounded(call, named)
+                raise DalembertError(f"{self.name}{place}: {self.unbounded(model, state)}")
+
+        call = Call(self.name, f"robot {model.name!r}", identity, sizes, shapes, build, explain)
+        return call
+
+    def _speed_up(self, robot: Robot, variant: Variant, count: int) -> Callable[..., Any]:
+        """The fast call of a variant, which is also put in the method's place if it is what that means by default."""
+        call = robot._calls[self, variant]
+        builtin = call.builtin(self.name, "", partial(self.run, robot, variant))
+        fast = robot._fast[self, variant] = self._finished(robot.model, variant, builtin)
+        if getattr(type(robot), self.name, None) is not self.method:
+            return fast  # not a method, or a subclass is in charge of it
+        required = [name for name, p in self.parameters.items() if p.kind.chooses and p.default is REQUIRED]
+        if required == ["frame"]:
+            if fast is builtin is not call and count == self.state:
+                self._put_frame_in_place(robot, variant, builtin, call)
+        elif not required and self.name not in robot.__dict__ and variant == self.variant(robot.model):
+            slow = partial(self.method, robot)
+            if isinstance(fast, Unpacked):
+                robot.__dict__[self.name] = Unpacked(builtin, fast.unpack, slow, self.name)
+            else:
+                robot.__dict__[self.name] = call.builtin(self.name, documented(self.method), slow, owner=robot)
+        return fast
+
+    def _put_frame_in_place(self, robot: Robot, variant: Variant, builtin: Any, call: Call) -> None:
+        """Let the method, called with arrays and the name of a frame, go to that frame's fast call."""
+        frame = dict(variant.choices)["frame"]
+        frame = frame[0] if isinstance(frame, tuple) and len(frame) == 1 else frame
+        if not isinstance(frame, str) or variant != self.variant(robot.model, frame=frame):
+            return
+        tables = robot._tables.setdefault(self.name, {})
+        if self.name not in robot.__dict__:
+            slow = partial(self.method, robot)
+            method = call.named(self.name, documented(self.method), tables, slow, robot)
+            if method is None:
+                return
+            robot.__dict__[self.name] = method
+        tables[frame] = builtin.__self__
 
 
-def plain(algorithm: Callable[..., Any]) -> Callable[..., Any]:
-    return lambda model, options, *inputs: algorithm(model, *inputs)
+@overload
+def quantity(function: F, /) -> F: ...
 
 
-def configuration(model: Model, options: Options) -> tuple[int, ...]:
-    return (model.nq,)
+@overload
+def quantity(
+    *shape: Dim,
+    fields: dict[str, Shape] | None = None,
+    name: str | None = None,
+    refuses: Callable[[Model], str | None] = ...,
+    unit_quaternions: bool = True,
+    differentiates: bool = False,
+    in_double: bool = False,
+    singular: Callable[[Model, Mapping[str, Any], np.ndarray], str] | None = None,
+    unbounded: Callable[[Model, Mapping[str, np.ndarray]], str] | None = None,
+) -> Callable[[F], F]: ...
 
 
-def generalized(model: Model, options: Options) -> tuple[int, ...]:
-    return (model.nv,)
+def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any) -> Any:
+    """Define a quantity by the function that computes it for one state; what comes back is called in the same way.
+
+    shape: sizes of the result's axes, numbers or "nq", "nv", "nb" (bodies), "10 nb" …, none for a number; where the
+    function returns a named tuple, of each field, or by field in `fields`. The decorator without parentheses takes the
+    shape from what the function computes. The function's first parameter is the robot; the annotations of the others
+    say what they are: `Configuration`, `Tangent`, `Number`, `Point`, `External`, `FrameName` …
+
+    name: in messages and in generated code, default that of the function. refuses(model): why a robot cannot have it,
+    in words, or None. unit_quaternions: whether those of its configurations must have unit length. differentiates:
+    whether it takes derivatives in its inputs. in_double: whether single precision is computed in double. singular:
+    words for a result that is not finite; unbounded: the same, from the state, where the compiled code looks for it.
+    """
+
+    def define(function: Callable[..., Any]) -> Callable[..., Any]:
+        declared = None if undeclared else fields or shape
+        definition = Quantity(function, declared, **traits)
+
+        @wraps(function)
+        def method(robot: Robot, /, *inputs: Any, **keywords: Any) -> Any:
+            count = definition.state
+            try:
+                fast = robot._fast.get((definition, inputs[count:], *keywords.items()))
+            except (TypeError, ValueError):  # written with something unhashable, such as a list
+                fast = None
+            if fast is None or len(inputs) < count:
+                return definition.evaluate(robot, inputs, keywords)
+            return fast(*inputs[:count])
+
+        method.quantity = definition  # type: ignore[attr-defined]
+        definition.method = method
+        return method
+
+    undeclared = len(shape) == 1 and callable(shape[0])
+    return define(shape[0]) if undeclared else define
 
 
-def square(model: Model, options: Options) -> tuple[int, ...]:
-    return (model.nv, model.nv)
-
-
-def fixed(*shape: int) -> Callable[[Model, Options], tuple[int, ...]]:
-    return lambda model, options: shape
+def definition(function: Callable[..., Any]) -> Quantity:
+    """The definition behind a function made by `quantity`."""
+    return cast(Quantity, function.quantity)  # type: ignore[attr-defined]

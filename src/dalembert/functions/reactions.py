@@ -4,16 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple, Unpack
+from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
 
+from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.interop import on_host
 
-from .catalogue import Options
-from .evaluation import Evaluation, Keywords
+from .dynamics import open_tree
+from .kinds import Axes, Configuration, External, Tangent
+from .kinematics import axes_of
+from .quantity import Keywords, quantity
 from .structure import Wrench
+from .wrenches import body_wrenches
+
+if TYPE_CHECKING:
+    from dalembert.robot import Robot
 
 
 class Peak(NamedTuple):
@@ -43,6 +50,11 @@ class PeakReactions(Sequence):
     peaks: tuple[Peak, ...]
     axes: str
 
+    def __repr__(self) -> str:
+        worst = max(self.peaks, key=lambda peak: peak.force, default=None)
+        least = f", at most {worst.force:.4g} N at {worst.joint or worst.body}" if worst else ""
+        return f"<PeakReactions of {len(self.peaks)} joints{least}>"
+
     def __len__(self) -> int:
         return len(self.peaks)
 
@@ -67,61 +79,61 @@ class PeakReactions(Sequence):
         return "\n".join(lines)
 
 
-class Reactions(Evaluation):
-    """Reaction wrenches and their peaks."""
+@quantity("nb", 6, refuses=open_tree)
+def reaction_wrenches(
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    a: Tangent,
+    *,
+    external: External = (),
+    axes: Axes = "body",
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """[τ; f] (…, nb, 6) through each joint onto its body, at the joint's origin (the body's frame) [N·m, N].
 
-    def reaction_wrenches(
-        self,
-        q: Any,
-        v: Any,
-        a: Any,
-        *,
-        external: Sequence[Wrench] = (),
-        axes: str = "body",
-        **keywords: Unpack[Keywords],
-    ) -> np.ndarray:
-        """[τ; f] (…, nb, 6) through each joint onto its body, at the joint's origin (the body's frame) [N·m, N].
+    In the order of `robot.bodies`; row 0 is what the ground gives the base (for a free base: what it takes beside
+    the external wrenches). axes: "body" (each body's own), "world" or the name of a frame. Static loads: v = a = 0.
+    Motors, friction, damping, springs and rotors act between the two bodies of a joint and are part of the wrench;
+    what they are does not change it.
+    """
+    wrenches = body_wrenches(robot.model, q, external)
+    return algorithms.reaction_wrenches(robot.model, q, v, a, wrenches, axes_of(robot.model, axes))
 
-        In the order of `robot.bodies`; row 0 is what the ground gives the base (for a free base: what it takes beside
-        the external wrenches). axes: "body" (each body's own), "world" or the name of a frame. Static loads: v = a = 0.
-        Motors, friction, damping, springs and rotors act between the two bodies of a joint and are part of the wrench;
-        what they are does not change it.
-        """
-        return self._evaluate("reaction_wrenches", (q, v, a), keywords, external, Options(axes=self._axes(axes)))
 
-    def peak_reactions(
-        self,
-        q: Any,
-        v: Any = None,
-        a: Any = None,
-        *,
-        external: Sequence[Wrench] = (),
-        axes: str = "body",
-        **keywords: Unpack[Keywords],
-    ) -> PeakReactions:
-        """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv).
+def peak_reactions(
+    robot: Robot,
+    q: Any,
+    v: Any = None,
+    a: Any = None,
+    *,
+    external: Sequence[Wrench] = (),
+    axes: str = "body",
+    **keywords: Unpack[Keywords],
+) -> PeakReactions:
+    """The largest force and the largest moment of `reaction_wrenches` over a trajectory q (T, nq), v, a (T, nv).
 
-        Or of one object that has these as q, v and a, such as a `Trajectory`.
-        """
-        if v is None and a is None:
-            try:
-                q, v, a = q.q, q.v, q.a
-            except AttributeError:
-                raise DalembertError("peak_reactions: expected q, v and a, or a trajectory that has them") from None
-        if keywords.get("out") is not None:
-            raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
-        q, v, a = on_host("peak_reactions", q, v, a)
-        F = self.reaction_wrenches(q, v, a, external=external, axes=axes, **keywords)
-        if F.ndim != 3 or not len(F):
-            raise DalembertError(
-                f"peak_reactions: the states have the batch shape {F.shape[:-2]}, expected (T,): "
-                f"q (T, {self.model.nq}), v and a (T, {self.model.nv}) over T ≥ 1 samples"
-            )
-        moments, forces = (np.linalg.norm(part, axis=-1) for part in (F[..., :3], F[..., 3:]))
-        peaks = []
-        for i, body in enumerate(self.model.bodies):
-            at_force, at_moment = int(np.argmax(forces[:, i])), int(np.argmax(moments[:, i]))
-            force = float(forces[at_force, i]), at_force, F[at_force, i].copy()
-            moment = float(moments[at_moment, i]), at_moment, F[at_moment, i].copy()
-            peaks.append(Peak(body.name, body.joint.name if body.joint.nv else None, *force, *moment))
-        return PeakReactions(tuple(peaks), axes)
+    Or of one object that has these as q, v and a, such as a `Trajectory`.
+    """
+    if v is None and a is None:
+        try:
+            q, v, a = q.q, q.v, q.a
+        except AttributeError:
+            raise DalembertError("peak_reactions: expected q, v and a, or a trajectory that has them") from None
+    if keywords.get("out") is not None:
+        raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
+    q, v, a = on_host("peak_reactions", q, v, a)
+    F = robot.reaction_wrenches(q, v, a, external=external, axes=axes, **keywords)
+    if F.ndim != 3 or not len(F):
+        raise DalembertError(
+            f"peak_reactions: the states have the batch shape {F.shape[:-2]}, expected (T,): "
+            f"q (T, {robot.nq}), v and a (T, {robot.nv}) over T ≥ 1 samples"
+        )
+    moments, forces = (np.linalg.norm(part, axis=-1) for part in (F[..., :3], F[..., 3:]))
+    peaks = []
+    for i, body in enumerate(robot.model.bodies):
+        at_force, at_moment = int(np.argmax(forces[:, i])), int(np.argmax(moments[:, i]))
+        force = float(forces[at_force, i]), at_force, F[at_force, i].copy()
+        moment = float(moments[at_moment, i]), at_moment, F[at_moment, i].copy()
+        peaks.append(Peak(body.name, body.joint.name if body.joint.nv else None, *force, *moment))
+    return PeakReactions(tuple(peaks), axes)

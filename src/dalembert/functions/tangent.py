@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from itertools import pairwise
+from itertools import count, pairwise
 from typing import Any
 
 import numpy as np
 
 from dalembert.algorithms import along_velocities, coordinate_rate
+from dalembert.errors import DalembertError
 from dalembert.graph import Scalar, jacobian, jvp, substitute, vjp
 from dalembert.model import Model
 
-from .quantity import Options
+_NUMBERS = count()
 
 
 def pushed(model: Model, outputs: Any, q: np.ndarray, dq: np.ndarray, *others: tuple[np.ndarray, Any]) -> np.ndarray:
@@ -25,8 +26,8 @@ def pulled(model: Model, outputs: Any, weights: Any, q: np.ndarray, *others: np.
     """Derivatives of weights·outputs along velocities at q (nv,), and in each of the other inputs."""
     slopes = vjp(outputs, weights, np.concatenate([q, *others]))
     ends = np.cumsum([0, len(q), *map(len, others)])
-    along, *rest = [slopes[i:j] for i, j in pairwise(ends)]
-    return [along_velocities(model, q, along), *rest]
+    in_q, *in_others = [slopes[i:j] for i, j in pairwise(ends)]
+    return [along_velocities(model, q, in_q), *in_others]
 
 
 def spread(model: Model, outputs: Any, q: np.ndarray) -> np.ndarray:
@@ -35,25 +36,26 @@ def spread(model: Model, outputs: Any, q: np.ndarray) -> np.ndarray:
 
 
 def differentiated(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """A quantity that differentiates in its inputs, made to work where those are not inputs of the trace.
+    """A function of vectors that differentiates in them, made to work where they are not inputs of the trace.
 
-    Inside another function they may be constants, or depend on each other. Then the quantity is traced on inputs of its
-    own, whose values are put in afterwards.
+    Inside another function they may be constants, or depend on each other. Then the function is traced on new inputs,
+    for which the values are substituted afterwards.
     """
 
-    def whole(model: Model, options: Options, *inputs: np.ndarray) -> Any:
-        given = [x for array in inputs for x in array]
-        nodes = [x for x in given if isinstance(x, Scalar)]
-        if len({x.id for x in nodes if x.op == "input"}) == len(given):
-            return compute(model, options, *inputs)
-        own = [own_inputs(given, len(array), k) for k, array in enumerate(inputs)]
-        result = compute(model, options, *own)
-        return substitute(result, dict(zip(np.concatenate(own), given, strict=True)))
+    def whole(*vectors: np.ndarray) -> Any:
+        values = [x for vector in vectors for x in vector]
+        inputs = {x.id for x in values if isinstance(x, Scalar) and x.op == "input"}
+        if len(inputs) == len(values):
+            return compute(*vectors)
+        fresh = [new_inputs(values, len(vector)) for vector in vectors]
+        return substitute(compute(*fresh), dict(zip(np.concatenate(fresh), values, strict=True)))
 
     return whole
 
 
-def own_inputs(beside: Iterable[Any], size: int, number: int = 0) -> np.ndarray:
-    """Inputs (size,) of the graph of some traced values, such as no caller has."""
-    graph = next(x for x in beside if isinstance(x, Scalar)).graph
-    return graph.input(f"own input {number}", size)
+def new_inputs(beside: Iterable[Any], size: int) -> np.ndarray:
+    """Inputs (size,) of the graph of some traced values, different from all others."""
+    graph = next((x.graph for x in beside if isinstance(x, Scalar)), None)
+    if graph is None:
+        raise DalembertError("a derivative inside a traced function: at least one of its inputs must be traced")
+    return graph.input(f"new input {next(_NUMBERS)}", size)

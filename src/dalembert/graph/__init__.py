@@ -7,6 +7,7 @@ from .calls import call
 from .collection import uncollected
 from .differentiate import gradient, jacobian, jvp, vjp
 from .function import Function, Input, Loop, Output, trace
+from .linearise import gauss_newton, linearised
 from .scalar import Graph, Scalar
 from .substitute import substitute
 from .transform import poisoned, pullback
@@ -19,9 +20,11 @@ __all__ = [
     "Output",
     "Scalar",
     "call",
+    "gauss_newton",
     "gradient",
     "jacobian",
     "jvp",
+    "linearised",
     "poisoned",
     "pullback",
     "substitute",

@@ -92,7 +92,10 @@ class Loop:
     given input is where the state starts. sequence: inputs that have one row per pass, (n, size). Other inputs stay
     as they are. Results: the carried outputs after the last pass (with n = 0, the inputs where they start), and, for
     each name in `record`, that output of every pass, (n, *shape); an output that is both comes back as its record.
-    index: an input of one number, the row of the sequences that a pass takes, where that is not the pass's number.
+    index: an input of one number, the row of the sequences that a pass takes, where that is not the pass's number; or
+    pairs (sequence, such an input), where only some are taken by number, or each by its own.
+    backwards: sequences and records whose rows are taken and written from the last to the first; a name that is both
+    goes backwards as both.
     settled: an output of one number; where it is not 0, further passes would change none of the carried outputs, so
     that a backend may stop. The records of passes that it leaves out are then undefined.
     """
@@ -102,7 +105,8 @@ class Loop:
     sequence: tuple[str, ...] = ()
     record: tuple[str, ...] = ()
     settled: str | None = None
-    index: str | None = None
+    index: str | tuple[tuple[str, str], ...] | None = None
+    backwards: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         where = f"loop over '{self.step.name}'"
@@ -114,9 +118,18 @@ class Loop:
                     f"{where}: output '{made}' ({outputs.get(made, 'missing')} numbers) cannot become input '{taken}' "
                     f"({inputs.get(taken, 'missing')} numbers): name an output and an input of one size"
                 )
-        for name in (*self.sequence, *([self.index] if self.index else [])):
+        numbers = [self.index] if isinstance(self.index, str) else self.rows_by.values()
+        for name in (*self.sequence, *numbers):
             if name not in inputs:
                 raise unknown("input", name, inputs, where)
+        for name in self.rows_by:
+            if name not in self.sequence:
+                raise unknown("sequence", name, self.sequence, where)
+        for name in self.backwards:
+            if name not in (*self.sequence, *self.record):
+                raise unknown("sequence or record", name, (*self.sequence, *self.record), where)
+            if name in self.rows_by:
+                raise DalembertError(f"{where}: the rows of '{name}' are taken by number and cannot go backwards, too")
         for name in (*self.record, *([self.settled] if self.settled else [])):
             if name not in outputs:
                 raise unknown("output", name, outputs, where)
@@ -134,13 +147,22 @@ class Loop:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything the loop computes."""
-        everything = (self.step.fingerprint(), self.carry, self.sequence, self.record, self.settled, self.index)
-        return sha256(repr(everything).encode()).hexdigest()
+        which = (self.carry, self.sequence, self.record, self.settled, self.index, self.backwards)
+        return sha256(repr((self.step.fingerprint(), *which)).encode()).hexdigest()
+
+    @property
+    def rows_by(self) -> dict[str, str]:
+        """Sequence → the input that says which of its rows a pass takes, for those that are taken by number."""
+        if self.index is None:
+            return {}
+        return dict.fromkeys(self.sequence, self.index) if isinstance(self.index, str) else dict(self.index)
 
     def in_order(self, backend: str) -> Loop:
         """Itself, for a backend that takes the rows of sequences one after the other only."""
-        if self.index is not None:
-            raise DalembertError(f"loop over '{self.step.name}': {backend} takes no rows by number ('{self.index}')")
+        for name, index in self.rows_by.items():
+            raise DalembertError(
+                f"loop over '{self.step.name}': {backend} takes no rows of '{name}' by number ('{index}')"
+            )
         return self
 
     def results(self) -> tuple[tuple[Output, bool], ...]:

@@ -4,6 +4,7 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
+from .cones import ContactImpulses, contact_error, contact_impulses
 from .general import solve, solve_saddle
 from .impulses import ANY, Impulses, Law, row_impulse, row_impulses
 from .order import elimination_order
@@ -12,9 +13,12 @@ from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
     "ANY",
+    "ContactImpulses",
     "Factor",
     "Impulses",
     "Law",
+    "contact_error",
+    "contact_impulses",
     "elimination_order",
     "factor",
     "factor_semidefinite",

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
 from dalembert.robot import Robot
+from dalembert.sim.run.plot import COLUMN, style
 
 SAMPLES = 4000
 GRID = 61
@@ -92,14 +93,16 @@ def curves(robot: Robot, motion: Trajectory, tau: np.ndarray) -> str | None:
     if not names(robot):
         return None
     made, axes = figure(9, 6, nrows=2, sharex=True)
-    for name, k in names(robot)[:12]:
-        axes[0].plot(motion.t, tau[:, k], label=name)
-        axes[1].plot(motion.t, tau[:, k] * motion.v[:, k])
+    joints = names(robot)
+    for place, (name, k) in enumerate(joints):
+        axes[0].plot(motion.t, tau[:, k], label=name, **style(place))
+        axes[1].plot(motion.t, tau[:, k] * motion.v[:, k], **style(place))
     axes[0].set(ylabel="torque [N·m], force [N]")
     axes[1].set(xlabel="t [s]", ylabel="power [W]")
     for axis in axes:
         axis.grid(alpha=0.3)
-    axes[0].legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+    size, columns = ("small", 1) if len(joints) <= COLUMN else ("xx-small", -(-len(joints) // (2 * COLUMN)))
+    axes[0].legend(fontsize=size, loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=columns)
     return svg(made)
 
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
-from dalembert.functions.calls import catalogued
-from dalembert.functions.catalogue import METHOD
+from dalembert.functions import find
+from dalembert.functions.kinds import NEWTON_EULER
 from dalembert.functions.structure import Wrench
 
 if TYPE_CHECKING:
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 def equations(
     robot: Robot,
-    name: str = "inverse_dynamics",
+    name: str | Callable[..., Any] = "inverse_dynamics",
     *,
     symbols: bool | str | Iterable[str] = (),
     simplify: bool = True,
     rename: Mapping[str, str] | None = None,
     frame: str | None = None,
     axes: str | None = None,
-    method: str = METHOD,
+    method: str = NEWTON_EULER,
     external: Sequence[Wrench] = (),
 ) -> Equation:
     """A quantity as an equation: print it, show it in a notebook, take `.sympy` or `.latex()`.
@@ -37,6 +37,7 @@ def equations(
     """
     from dalembert.equations import checked_groups, derive  # SymPy is loaded when it is asked for
 
-    options = robot._named(name, frame, axes, method=method, external=external)
-    groups = checked_groups(symbols)
-    return derive(catalogued(name, robot.model), name, robot.model, options, groups, simplify, dict(rename or {}))
+    quantity = find(name, f"robot {robot.name!r}")
+    variant = quantity.variant(robot.model, frame=frame, axes=axes, method=method, external=external)
+    quantity.admit(robot.model)
+    return derive(quantity, robot, variant, checked_groups(symbols), simplify, dict(rename or {}))

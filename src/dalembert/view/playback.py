@@ -11,6 +11,7 @@ import numpy as np
 
 PLOTTED = 400  # points of a curve, enough for a panel
 RATE = 30.0  # frames per second
+DASHES = ((), (6, 3), (2, 2), (8, 3, 2, 3))  # of curves, one after the other when the colours are used up
 
 
 class Playback:
@@ -54,7 +55,8 @@ class Playback:
         def curves(title: str, unit: str, named: dict[str, np.ndarray]) -> None:
             colors = ["#3b6fb0", "#c0504d", "#5a9e6f", "#8064a2", "#e08e2c", "#4bacc6", "#7f7f7f", "#b05a8c"]
             lines = [
-                uplot.Series(label=name, stroke=colors[k % len(colors)], width=1.5) for k, name in enumerate(named)
+                uplot.Series(label=name, stroke=colors[k % len(colors)], width=1.5, dash=DASHES[k // len(colors) % 4])
+                for k, name in enumerate(named)
             ]
             data = tuple(np.ascontiguousarray(values[::every], float) for values in named.values())
             axes = (uplot.Axis(label="t [s]"), uplot.Axis(label=unit))

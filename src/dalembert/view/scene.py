@@ -9,34 +9,34 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.model import Closure
-from dalembert.model.geometry import Geometry, Sphere
+from dalembert.model.geometry import Geometry, Plane, Sphere
 from dalembert.robot import Robot
 from dalembert.spatial import so3
 
 from .surfaces import surface
 
 GREY, PALETTE = (170, 175, 180), [(208, 212, 216), (66, 120, 178), (120, 128, 136), (90, 160, 150)]
-FORCE_LENGTH = 0.3  # m: the longest arrow
+FORCE_LENGTH = 0.3  # of the robot's size: the longest arrow
 
 
 class RobotScene:
-    """Draws `robot` under the scene node `root`; `show(q)` moves it.
+    """Draws `robot` under the scene node `root`, standing at `place` (x, y) on the ground; `show(q)` moves it.
 
-    `notes` tells what could not be drawn.
+    `notes` tells what could not be drawn; `size` [m] is the extent of the robot at its neutral configuration.
     """
 
-    def __init__(self, server: Any, robot: Robot, root: str, placement: Any = (0.0, 0.0, 0.0)) -> None:
+    def __init__(self, server: Any, robot: Robot, root: str) -> None:
         self.robot, self.root, self.notes = robot, root, list[str]()
-        self.placement = np.asarray(placement, float)
+        self.placement = np.zeros(3)  # of the robot's world in the scene [m]
         self._scene = server.scene
-        self._scene.add_frame(root, show_axes=False, position=placement)
-        self._size = _size(robot)
+        self._root = self._scene.add_frame(root, show_axes=False)
         self._bodies = [self._scene.add_frame(f"{root}/{body.index}", show_axes=False) for body in robot.model.bodies]
         self._extras: dict[str, list[Any]] = {}
         self._points: list[tuple[int, np.ndarray]] = []  # (body, corners of a shape in its frame)
         for body in robot.model.bodies:
             self._add_shapes(body)
         self.q = robot.neutral()
+        self.size = float(np.linalg.norm(np.ptp(self.points(), axis=0))) or 1.0
         self._com: Any = None
         self._arrows: Any = None
         self._ropes = self._add_ropes()
@@ -56,15 +56,25 @@ class RobotScene:
         if self._arrows is not None:
             self._draw_arrows()
 
+    def stand_at(self, x: float, y: float) -> None:
+        """Put the robot there, with the lowest point of its shapes, as it now is, at height 0."""
+        self.placement[:] = 0.0
+        self.placement[:] = x, y, -self.lowest()
+        self._root.position = self.placement
+
     def lowest(self) -> float:
-        """Height of the lowest point where the robot now is [m]."""
-        return float(self.points()[:, 2].min())
+        """Height in the scene of the lowest point of the shapes (of the frames, without shapes) as the robot is [m]."""
+        return float((self._corners() if self._points else self.points())[:, 2].min())
 
     def points(self) -> np.ndarray:
         """Corners of the shapes and origins of the frames (n, 3) in the scene, where the robot now is [m]."""
+        origins = self.robot.poses(self.q)[:, :3, 3] + self.placement
+        return np.concatenate([origins, self._corners()])
+
+    def _corners(self) -> np.ndarray:
         poses = self.robot.poses(self.q)
         corners = [x @ poses[k][:3, :3].T + poses[k][:3, 3] for k, x in self._points]
-        return np.concatenate([poses[:, :3, 3], *corners]) + self.placement
+        return np.concatenate([np.zeros((0, 3)), *corners]) + self.placement
 
     def switch(self, what: str, on: bool) -> None:
         """Show or hide "frames", "com", "inertia", "reactions", "names" or "collision"."""
@@ -85,7 +95,7 @@ class RobotScene:
         """Distances that close loops, such as rods without a body of their own, as lines."""
         if not any(closure.kind == "distance" for closure in self.robot.model.closures):
             return None
-        thick = 0.012 * self._size
+        thick = 0.012 * self.size
         return self._scene.add_line_segments(f"{self.root}/rods", self._rope_ends(), GREY, thickness=thick)
 
     def _rope_ends(self) -> np.ndarray:
@@ -120,7 +130,7 @@ class RobotScene:
             self.notes.append(f"{part.name}: {error}")
             return None
         X = part.placement @ geometry.placement
-        if body is not None:
+        if body is not None and not isinstance(geometry.shape, Plane):  # a ground has no extent of its own
             self._points.append((body, np.asarray(vertices, float) @ X.R.T + X.p))
         if geometry.color is not None:
             color = tuple(int(255 * np.clip(c, 0.0, 1.0)) for c in geometry.color[:3])  # type: ignore[assignment]
@@ -148,7 +158,7 @@ class RobotScene:
         return [handle for handle in made if handle is not None]
 
     def _add_frames(self) -> list[Any]:
-        length = 0.08 * self._size
+        length = 0.08 * self.size
         return [
             self._scene.add_frame(
                 f"{self.root}/{frame.body}/frame-{frame.name}",
@@ -167,7 +177,7 @@ class RobotScene:
         ]
 
     def _add_com(self) -> list[Any]:
-        vertices, triangles = surface(Sphere(0.02 * self._size))
+        vertices, triangles = surface(Sphere(0.02 * self.size))
         self._com = self._scene.add_mesh_simple(f"{self.root}/com", vertices, triangles, color=(220, 60, 60))
         self._com.position = self.robot.center_of_mass(self.q)
         return [self._com]
@@ -179,7 +189,9 @@ class RobotScene:
             if body.inertia.mass <= 0.0 or body.inertia.problems():
                 continue
             moments, R = np.linalg.eigh(body.inertia.about_com())
-            radii = np.sqrt(np.maximum(2.5 * (moments.sum() - 2 * moments) / body.inertia.mass, 1e-8))
+            radii = np.sqrt(
+                np.maximum(2.5 * (moments.sum() - 2 * moments) / body.inertia.mass, (1e-3 * self.size) ** 2)
+            )
             R = R * np.sign(np.linalg.det(R))
             name = f"{self.root}/{body.index}/inertia"
             vertices = (unit[0] * radii) @ R.T + body.inertia.com
@@ -188,7 +200,7 @@ class RobotScene:
 
     def _add_reactions(self) -> list[Any]:
         points = np.zeros((len(self.robot.model.bodies), 2, 3))
-        thin = 0.008 * self._size
+        thin = 0.008 * self.size
         self._arrows = self._scene.add_arrows(
             f"{self.root}/reactions",
             points,
@@ -204,15 +216,9 @@ class RobotScene:
         forces = self._wrenches()[:, 3:]
         origins = self.robot.poses(self.q)[: len(forces), :3, 3]
         longest = max(float(np.max(np.linalg.norm(forces, axis=1))), 1e-9)
-        tips = origins + forces * (FORCE_LENGTH * self._size / longest)
+        tips = origins + forces * (FORCE_LENGTH * self.size / longest)
         self._arrows.points = np.stack([origins, tips], axis=1).astype(np.float32)
 
     def _static_wrenches(self) -> np.ndarray:
         still = np.zeros(self.robot.nv)
         return self.robot.reaction_wrenches(self.q, still, still, axes="world")
-
-
-def _size(robot: Robot) -> float:
-    """About how far the robot reaches [m], for the size of what is drawn beside it."""
-    points = robot.poses(robot.neutral())[:, :3, 3]
-    return float(np.clip(np.linalg.norm(np.ptp(points, axis=0)), 0.1, 5.0))

@@ -84,7 +84,8 @@ class Sliders:
         if place is not None:
             lower, upper = (limit[place - body.q.start] / scale for limit in (joint.lower, joint.upper))
             low, high = (lower, upper) if np.isfinite(upper - lower) else (low, high)
-        step, digits = (0.1, 1) if turns else (0.001, 3)
+        digits = 1 if turns else max(3, int(np.ceil(-np.log10(max(high - low, 1e-9)))) + 3)  # a thousandth of a slide
+        step = 10.0**-digits
         if high - low > 2.0 * step:  # whole steps within the limits: their ends are written beside the slider
             low, high = round(np.ceil(low / step) * step, digits), round(np.floor(high / step) * step, digits)
         part = joint.labels[index] or (str(index + 1) if joint.nv > 1 else "")

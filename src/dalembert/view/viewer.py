@@ -18,7 +18,7 @@ from .playback import Playback
 from .scene import RobotScene
 from .sliders import Sliders
 
-SPACING = 1.5  # m between robots
+GAP = 0.4  # between robots side by side, of the size of the larger one
 SWITCHES = {
     "frames": "frames",
     "com": "centre of mass",
@@ -49,7 +49,8 @@ class Viewer:
         self._playback: Playback | None = None
         self.sliders: list[Sliders] = []
         for number, robot in enumerate(robots):
-            self._add(robot, (0.0, number * SPACING, 0.0), f"/{number}-{robot.name}", alone=len(robots) == 1)
+            self._add(robot, f"/{number}-{robot.name}", alone=len(robots) == 1)
+        self._stand_side_by_side()
         self._add_ground()
         if run is not None:
             self._add_run(run)
@@ -118,9 +119,9 @@ class Viewer:
         """In a notebook: the page itself."""
         return f'<iframe src="{self.url}" width="100%" height="520" style="border:0"></iframe>'
 
-    def _add(self, robot: Robot, placement: Any, root: str, *, alone: bool) -> None:
+    def _add(self, robot: Robot, root: str, *, alone: bool) -> None:
         gui = self.server.gui
-        scene = RobotScene(self.server, robot, root, placement)
+        scene = RobotScene(self.server, robot, root)
         self.scenes.append(scene)
         with gui.add_folder(robot.name):
             with gui.add_folder("show", expand_by_default=alone):
@@ -160,7 +161,7 @@ class Viewer:
             if active.value:
                 pose = robot.pose(scene.q, frame.value)
                 made = self.server.scene.add_transform_controls(
-                    f"{root}/target", scale=0.25, position=pose[:3, 3], wxyz=so3.to_quaternion(pose[:3, :3])
+                    f"{root}/target", scale=0.3 * scene.size, position=pose[:3, 3], wxyz=so3.to_quaternion(pose[:3, :3])
                 )
                 made.on_update(follow)
                 handle.append(made)
@@ -179,22 +180,34 @@ class Viewer:
             self._playback = Playback(self.server.gui, run, scene.robot.model.freedom_names, show)
         show(run.q[0], 0)
 
+    def _stand_side_by_side(self) -> None:
+        """Robots along y, each on the ground, so far apart that they do not touch."""
+        end, before = 0.0, 0.0
+        for number, scene in enumerate(self.scenes):
+            low, high = scene.points()[:, 1].min(), scene.points()[:, 1].max()
+            y = end + GAP * max(before, scene.size) - low if number else 0.0
+            scene.stand_at(0.0, y)
+            end, before = y + high, scene.size
+
     def _add_ground(self) -> None:
-        """A grid at height 0, or below the robots where they reach lower, so that it does not cut through them."""
-        height = min([0.0, *(scene.lowest() - 1e-3 for scene in self.scenes)])
+        """A grid at height 0, just below the robots, whose cells are about a tenth of the largest one."""
+        size = max(scene.size for scene in self.scenes)
+        section = 10.0 ** round(np.log10(size))
         self.server.scene.add_grid(
-            "/ground", cell_size=0.1, section_size=1.0, infinite_grid=True, position=(0.0, 0.0, height),
-            cell_color=(225, 228, 232), section_color=(185, 190, 198), fade_distance=15.0, fade_strength=2.0,
+            "/ground", cell_size=0.1 * section, section_size=section, infinite_grid=True,
+            position=(0.0, 0.0, -1e-3 * section), cell_color=(225, 228, 232), section_color=(185, 190, 198),
+            fade_distance=15.0 * section, fade_strength=2.0,
         )  # fmt: skip
 
     def _point_camera(self) -> None:
         points = np.concatenate([scene.points() for scene in self.scenes])
         low, high = points.min(axis=0), points.max(axis=0)
-        middle, size = 0.5 * (low + high), max(float(np.linalg.norm(high - low)), 0.3)
+        middle, size = 0.5 * (low + high), float(np.linalg.norm(high - low)) or 1.0
         way = np.array([1.0, -1.0, 0.6]) if len(self.scenes) == 1 else np.array([1.3, -0.3, 0.4])
         camera = self.server.initial_camera
         camera.position = tuple(middle + 1.1 * size * way / np.linalg.norm(way))
         camera.look_at = tuple(middle)
+        camera.near, camera.far = 1e-3 * size, 1e3 * size
 
 
 def _viser() -> Any:

@@ -105,19 +105,26 @@ def _loop(
         start.append(f"{real} {now[taken]}[{size}];")
         start.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {source}[i];")
         if target.rows:
-            follow.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {target.identifier}[{size} * k + i];")
+            row = f"{target.identifier}[{size} * {_pass(made, loop)} + i]"
+            follow.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {row};")
         else:
             follow.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {target.identifier}[i];")
             start.append(f"for (size_t i = 0; i < {size}; ++i) {target.identifier}[i] = {source}[i];")
-    arguments = [now.get(key) or _row(p) for key, p in inputs.items()] + [_row(p) for p in outputs.values()]
+    arguments = [now.get(key) or _row(p, key, loop) for key, p in inputs.items()]
+    arguments += [_row(p, key, loop) for key, p in outputs.items()]
     passes = [f"{body.name}({', '.join(arguments)});", *follow]
     lines = [*start, "for (size_t k = 0; k < n; ++k) {", *(f"    {line}" for line in passes), "}"]
     return body, [*code, block(head, lines)]
 
 
-def _row(p: Parameter) -> str:
+def _row(p: Parameter, name: str, loop: Loop) -> str:
     """Where pass k finds its part of a parameter."""
-    return f"&{p.identifier}[{p.size} * k]" if p.rows else p.identifier
+    return f"&{p.identifier}[{p.size} * {_pass(name, loop)}]" if p.rows else p.identifier
+
+
+def _pass(name: str, loop: Loop) -> str:
+    """The row of a sequence or record that pass k takes."""
+    return "(n - 1 - k)" if name in loop.backwards else "k"
 
 
 HEADER = """\

@@ -159,7 +159,8 @@ def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Paramet
     for key, made in fed.items():
         lines.append(f"{real} {now[key]}[{inputs[key].size}], {end[made]}[{inputs[key].size}];")
         lines += _each(inputs[key].size, f"{now[key]}[j] = {inputs[key].identifier}[j];")
-    inner = [_open(p, name, "k") for p in every if p.rows]
+    named = [*inputs.items(), *outputs.items()]
+    inner = [_open(p, name, "(n - 1 - k)" if key in loop.backwards else "k") for key, p in named if p.rows]
     given = [now.get(key) or p.identifier for key, p in inputs.items()]
     given += [end.get(key) or p.identifier for key, p in outputs.items()]
     inner.append(f"{body.name}({', '.join(given)});")

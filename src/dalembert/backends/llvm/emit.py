@@ -109,8 +109,11 @@ class _Group:
 
         def one_pass(index: str, carried: list[str]) -> list[str]:
             (check,) = carried
-            at = [index] * b.width if program.index is None else self.rows_asked(program.index)
+            asked = {name: self.rows_asked(name) for name in set(program.rows_by.values())}
+            from_end = b.op(f"sub i64 {b.op('sub i64 %passes, 1')}, {index}")
             for name in program.sequence:
+                row = from_end if name in program.backwards else index
+                at = asked[program.rows_by[name]] if name in program.rows_by else [row] * b.width
                 check = b.add(check, self.read(names.index(name), at))
             call_parts(b, plan, self.parts, self.memory)
             for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
@@ -118,7 +121,7 @@ class _Group:
                 check = b.add(check, b.select(failed, b.const(nan), b.const(0.0)))
             for k, (output, recorded) in enumerate(program.results()):
                 if recorded:
-                    self.store(k, output, self.slots(output), index)
+                    self.store(k, output, self.slots(output), from_end if output.name in program.backwards else index)
             self.carry(program)
             return [check]
 

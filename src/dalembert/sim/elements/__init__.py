@@ -1,9 +1,13 @@
 """Force elements: what acts on a robot beside gravity and its own joints.
 
 Each adds forces, may have states of its own, and has its accounts in the energy ledger. Own elements: derive from
-`Element` and write `act` with arithmetic and `dalembert.math`.
+`Element` and write `act` with arithmetic and `dalembert.math`. Conditions on the motion are constraints that an element
+gives: rows, the set that they keep to, and the law of impacts.
 """
 
+from dalembert.linear import Law
+
+from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
 from .base import Action, Element, Situation
 from .drive import FlexibleJoint, Motor
 from .fields import CentralGravity, Drag, GravityField, Thruster
@@ -17,6 +21,7 @@ __all__ = [
     "Action",
     "Backlash",
     "CentralGravity",
+    "Constraint",
     "Damper",
     "Drag",
     "Element",
@@ -25,11 +30,18 @@ __all__ = [
     "GravityField",
     "HardStop",
     "Holonomic",
+    "Impact",
+    "Interval",
+    "Law",
     "Motor",
     "PointDamper",
     "PointSpring",
+    "Range",
+    "Rows",
     "Situation",
     "SoftLimit",
     "Spring",
     "Thruster",
+    "Zero",
+    "joint_rows",
 ]

@@ -9,7 +9,6 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.functions.catalogue import Options
 from dalembert.functions.tangent import differentiated, pushed, spread
 from dalembert.model import Model
 
@@ -40,17 +39,17 @@ class Holonomic(Element):
         """φ, its rows and their bias, by derivatives on the graph."""
         n, count = s.model.nv, self.count
 
-        def all_of_it(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        def all_of_it(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             residual = np.atleast_1d(np.asarray(self.function(q), object))
             if residual.shape != (count,):
                 raise DalembertError(
                     f"Holonomic({self.name}): function returned shape {residual.shape}, expected ({count},): "
                     f"count={count} says so"
                 )
-            J = spread(model, residual, q)
-            return np.concatenate([residual, pushed(model, J @ v, q, v), J.ravel()])
+            J = spread(s.model, residual, q)
+            return np.concatenate([residual, pushed(s.model, J @ v, q, v), J.ravel()])
 
-        parts = differentiated(all_of_it)(s.model, Options(), s.q, s.v)
+        parts = differentiated(all_of_it)(s.q, s.v)
         residual, bias, J = parts[:count], parts[count : 2 * count], parts[2 * count :].reshape(count, n)
         return Rows(residual, J, bias, np.zeros(count))
 

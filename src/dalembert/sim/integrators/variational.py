@@ -24,7 +24,6 @@ from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.algorithms.passive import armature, dissipation
-from dalembert.functions.catalogue import Options
 from dalembert.functions.tangent import differentiated, pulled
 from dalembert.linear import solve
 from dalembert.model import Model
@@ -33,11 +32,15 @@ from ..system.system import System
 from .implicit import Attempt
 
 
-@differentiated
-def _slopes(model: Model, options: Options, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _slopes(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """∂L/∂q along velocities and p = ∂L/∂v (2, nv)."""
-    L = algorithms.kinetic_energy(model, q, v) - algorithms.potential_energy(model, q)
-    return np.stack(pulled(model, L, 1.0, q, v))
+
+    @differentiated
+    def slopes(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        L = algorithms.kinetic_energy(model, q, v) - algorithms.potential_energy(model, q)
+        return np.stack(pulled(model, L, 1.0, q, v))
+
+    return slopes(q, v)
 
 
 def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, x: np.ndarray) -> Attempt:
@@ -47,7 +50,7 @@ def variational(system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u:
     v0, z0 = layout.velocity(e), layout.states(e)
     v = d / h
     q_m, q1, t_m = integrate(model, q, 0.5 * d), integrate(model, q, d), t + 0.5 * h
-    slope, p = _slopes(model, Options(), q_m, v)
+    slope, p = _slopes(model, q_m, v)
     applied = system.applied(t_m, q_m, layout.replaced(e, v, 0.5 * (z0 + z1)), u)
     still = np.zeros(n)
     weightless = replace(model.without("friction", "damping", "springs"), gravity=np.zeros(3))

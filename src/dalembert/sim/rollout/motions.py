@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, Program, batch_shape, empty, is_single
 from dalembert.execute.device import Array, Constants, part
-from dalembert.functions.calls import check_quaternions
+from dalembert.functions.guards import check_quaternions
 
 from ..failure import SimulationError
 from .stepping import Stepping

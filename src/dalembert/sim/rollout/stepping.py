@@ -7,31 +7,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, partial, reduce
+from functools import cached_property, reduce
 from typing import Any
 
 import numpy as np
 
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
-from dalembert.functions.calls import UNIT_TOLERANCE, function_call, quaternions
-from dalembert.functions.catalogue import GROUPS
+from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
+from dalembert.functions.live import GROUPS
 from dalembert.graph import Function, Input, Output, Scalar, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, where
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..integrators.fixed import STEPS
-from ..integrators.implicit import midpoint, solved
-from ..integrators.variational import variational
+from ..integrators.record import Integrator
+from ..system.drive import Command
 from ..system.system import Law, System
 
-NEWTON = {
-    "implicit-midpoint": partial(solved, method=midpoint),
-    "variational": partial(solved, method=variational),
-}
-INTEGRATORS = STEPS | NEWTON
-IMPULSIVE = ("semi-implicit",)  # integrators whose steps take constraints that come and go
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
 
@@ -43,13 +36,13 @@ class Stepping:
         model: Model,
         elements: tuple[Element, ...],
         law: Law | None,
-        integrator: str,
+        integrator: Integrator,
         live: tuple[str, ...],
         driven: bool,
         varying: bool,
     ) -> None:
         self.model, self.elements, self.varying = model, elements, varying
-        self.name, self._take = f"rollout {integrator}", INTEGRATORS[integrator]
+        self.name, self._take = f"rollout {integrator.name}", integrator.fixed_step
         self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
@@ -62,7 +55,6 @@ class Stepping:
     @cached_property
     def step(self) -> Function:
         """One step, traced."""
-        rest = np.zeros(self.model.nv + 1)
 
         def compute(*inputs: np.ndarray) -> dict[str, Any]:
             named = dict(zip(self.sizes, inputs, strict=True))
@@ -70,7 +62,7 @@ class Stepping:
             for name in self.constants:
                 system = replace(system, model=GROUPS[name].put(system.model, named[name]))
             (t0, h), (number,) = named["timing"], named["number"]
-            u = np.concatenate([named["u"], rest]) if "u" in named else np.zeros(0)
+            u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
             q, e = self._take(system, t0 + number * h, h, named["q"], named["e"], u)
             return {"q_next": q, "e_next": e, "number_next": named["number"] + 1.0}
 
@@ -196,7 +188,7 @@ def stepping(
     model: Model,
     elements: tuple[Element, ...],
     law: Law | None,
-    integrator: str,
+    integrator: Integrator,
     live: tuple[str, ...],
     driven: bool,
     varying: bool,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -14,6 +16,9 @@ PANELS = ("q", "v", "tau", "energy")
 FORCES = {"rad": "N·m", "m": "N"}
 COLUMN, LEGEND = 14, 42  # names in a column of the legend, and curves up to which each is named
 LINES = ("-", "--", ":", "-.")  # one after the other when the ten colours are used up
+NUMBERED = re.compile(r"(.*)\[(\d+)\]")
+PLACE, QUATERNION, AXES = ("x", "y", "z"), ("qw", "qx", "qy", "qz"), ("x", "y", "z")
+LETTERS = {"v": {"rad": "ω", "m": "v"}, "tau": {"rad": "τ", "m": "F"}}  # of joints with a quaternion
 
 
 def plot(run: Run, what: str | tuple[str, ...] | None) -> Any:
@@ -37,6 +42,37 @@ def plot(run: Run, what: str | tuple[str, ...] | None) -> Any:
     return figure
 
 
+def style(k: int) -> dict[str, str]:
+    """Colour and line of curve k; no two of forty are alike."""
+    return {"color": f"C{k % 10}", "linestyle": LINES[k // 10 % len(LINES)]}
+
+
+def labels(run: Run, name: str) -> list[str]:
+    """What the columns of "q", "v" or "tau" are called: a joint's name, with the component where it has a quaternion.
+
+    "base[3]" becomes "base qw", and of v "base[0]" becomes "base ωx".
+    """
+    turning = {_joint(n)[0] for n, unit in zip(run.coordinates, run.coordinate_units, strict=False) if unit == ""}
+    names, units = (run.coordinates, run.coordinate_units) if name == "q" else (run.freedoms, run.freedom_units)
+    sizes = Counter(_joint(n)[0] for n in names)
+    found = []
+    for text, unit in zip(names, units or [""] * len(names), strict=True):
+        joint, k = _joint(text)
+        if joint not in turning or k < 0:
+            found.append(text)
+        elif name == "q":
+            found.append(f"{joint} {(*PLACE, *QUATERNION)[k + 7 - sizes[joint]]}")
+        else:
+            found.append(f"{joint} {LETTERS[name][unit]}{AXES[k % 3]}")
+    return found
+
+
+def _joint(name: str) -> tuple[str, int]:
+    """The joint of a column's name and the number of its component, -1 where it has only one."""
+    match = NUMBERED.fullmatch(name)
+    return (match[1], int(match[2])) if match else (name, -1)
+
+
 def _panel(axes: Any, run: Run, name: str) -> None:
     """Curves of one kind with their names; the unit stands at the axis where all have the same one."""
     curves = _curves(run, name)
@@ -44,7 +80,7 @@ def _panel(axes: Any, run: Run, name: str) -> None:
     common = len(set(units)) == 1
     for k, (label, values) in enumerate(curves):
         text = label if common or not units[k] else f"{label} [{units[k]}]"
-        axes.plot(run.t, values, LINES[k // 10 % len(LINES)], color=f"C{k % 10}", label=text, linewidth=1.2)
+        axes.plot(run.t, values, label=text, linewidth=1.2, **style(k))
     for event in run.events:
         axes.axvline(event.t, color="0.8", linewidth=0.6, zorder=0)
     axes.set_ylabel(f"{name} [{units[0]}]" if common and units[0] else name)
@@ -66,8 +102,7 @@ def _units(run: Run, name: str) -> list[str]:
 def _curves(run: Run, name: str) -> list[tuple[str, np.ndarray]]:
     """(label, numbers (n,)) of a panel; of energies those that are not zero all the time."""
     if name != "energy":
-        labels = run.coordinates if name == "q" else run.freedoms
-        return list(zip(labels, getattr(run, name).T, strict=True))
+        return list(zip(labels(run, name), getattr(run, name).T, strict=True))
     ledger = run.energy
     found = [(kind, getattr(ledger, kind)) for kind in ("kinetic", "potential", "elastic")]
     found.append(("work put in", sum(ledger.work.values(), np.zeros(len(run.t)))))

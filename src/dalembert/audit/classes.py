@@ -1,0 +1,106 @@
+"""What is usual for classes of robots, as numbers: the defaults that rules and sizing compare with.
+
+From a reference text on rigid-body dynamics of robots; starting points, not laws.
+"""
+
+from __future__ import annotations
+
+from typing import Literal, NamedTuple
+
+from dalembert.model import Model
+
+from .naming import ROTORS, legs, mentions
+
+RobotClass = Literal["drone", "legged", "cobot", "industrial"]
+HEAVY = 60.0  # kg: from here on a fixed arm counts as industrial
+
+
+class Range(NamedTuple):
+    """From least to most."""
+
+    low: float
+    high: float
+
+    def __contains__(self, x: object) -> bool:
+        return isinstance(x, int | float) and self.low <= x <= self.high
+
+
+class Gains(NamedTuple):
+    """Joint-space gains of computed torque: kp [1/s²], kd [1/s]."""
+
+    kp: float
+    kd: float
+
+
+GAINS = {
+    "slow industrial arm": Gains(400.0, 40.0),
+    "cobot": Gains(100.0, 20.0),
+    "direct-drive research arm": Gains(2500.0, 100.0),
+    "quadruped leg": Gains(1600.0, 50.0),
+    "high-bandwidth wrist": Gains(10000.0, 200.0),
+    "drone attitude": Gains(90000.0, 600.0),
+}
+USUAL_GAINS: dict[RobotClass, str] = {
+    "drone": "drone attitude",
+    "legged": "quadruped leg",
+    "cobot": "cobot",
+    "industrial": "slow industrial arm",
+}
+
+STEPS_BY_TARGET = {  # s, and the integrator that is usual
+    "offline verification": (Range(1e-3, 4e-3), "rk4"),
+    "mpc rollout": (Range(5e-3, 20e-3), "semi-implicit"),
+    "contact-rich training": (Range(2e-3, 5e-3), "implicit-velocity"),
+    "inner control loop": (Range(0.5e-3, 1e-3), "semi-implicit"),
+    "aerial attitude": (Range(2e-3, 5e-3), "rk4"),
+    "legged whole-body": (Range(0.5e-3, 1e-3), "constraint-based"),
+}
+
+CONTACTS = {  # stiffness [N/m], damping [N·s/m] of penalty contacts
+    "hard": (Range(1e6, 1e8), Range(1e2, 1e3)),
+    "soft": (Range(1e4, 1e5), Range(10.0, 100.0)),
+}
+LEAST_GROUND_FRICTION = 0.6  # of legged robots on flat ground
+
+RESONANCE: dict[RobotClass, Range] = {  # Hz, first structural mode of the joints
+    "cobot": Range(10.0, 40.0),
+    "industrial": Range(30.0, 80.0),
+    "legged": Range(30.0, 80.0),
+    "drone": Range(80.0, 120.0),
+}
+JOINT_STIFFNESS: dict[str, Range] = {  # N·m/rad
+    "cobot": Range(5e3, 2e4),
+    "industrial": Range(3e4, 1e5),
+}
+BANDWIDTH, CEILING = 5.0, 3.0  # resonance by bandwidth: to stay above; below the second it is excited
+
+VISCOUS, COULOMB = Range(0.1, 1.0), Range(0.5, 5.0)  # N·m·s/rad and N·m of a harmonic drive
+
+CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, what it asks of the controller
+    (0.10, "slow cobot", "gravity compensation with PD is adequate"),
+    (0.50, "cobot at rated speed", "add the Coriolis term to the feedforward"),
+    (1.00, "high-speed industrial arm", "full computed torque is needed"),
+    (3.00, "direct-drive research arm", "Coriolis torques dominate: control in operational space"),
+    (float("inf"), "swinging leg", "whole-body control is needed"),
+)
+
+CAD_ERRORS = {  # relative, low and high
+    "motor and harness missing from the link": Range(-0.3, -0.1),
+    "uniform density of the CAD default": Range(-0.5, 0.5),
+    "tool missing from the flange": Range(-1.0, -1.0),
+    "cable loom": Range(-0.15, -0.05),
+}
+
+
+def robot_class(model: Model) -> RobotClass:
+    """What kind of robot a model is, from its base, its names and its mass."""
+    names = [part.name for body in model.bodies for part in body.parts] + [body.joint.name for body in model.bodies]
+    if model.floating:
+        return "drone" if mentions(names, ROTORS) or (len(model.bodies) == 1 and not legs(model)) else "legged"
+    mass = float(sum(body.inertia.mass for body in model.bodies))
+    return "legged" if legs(model) >= 2 else "industrial" if mass > HEAVY else "cobot"
+
+
+def coriolis_class(ratio: float) -> tuple[str, str]:
+    """The class of a motion by its ratio of peak Coriolis to peak gravity torque, and what it asks for."""
+    return next((name, advice) for most, name, advice in CORIOLIS if ratio <= most)

@@ -1,0 +1,177 @@
+"""From a symptom to its causes: ranked by what the rules find in the robot, and by what a log's residual looks like."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from .expectations import Expectations
+from .logs import RESIDUAL, Motion
+from .naming import words
+from .result import AuditFinding
+from .run import run_audit
+from .symptoms import SYMPTOMS, Cause, Symptom
+
+WEIGHT = {"error": 3.0, "warning": 2.0, "info": 0.5}
+EXPLAINED = 0.2  # share of a residual that a term must explain to be named
+TELLING = 4.0  # weight of a term that explains all of a residual
+STEM = 5  # letters in which two words agree
+COMMON = {"the", "and", "too", "off", "with", "for", "not", "has", "its", "after", "when", "does", "robot", "joint"}
+
+
+class Suspect(NamedTuple):
+    """A cause, what speaks for it, and how much; `weight` is 0 where nothing but experience does."""
+
+    cause: Cause
+    findings: tuple[AuditFinding, ...]
+    explained: float  # share of the log's residual that the cause's term of the dynamics explains
+    weight: float
+
+    def __str__(self) -> str:
+        evidence = [f"{f.where}: {f.what} [{f.rule}]" for f in self.findings[:3]]
+        if self.explained > EXPLAINED:
+            evidence.append(
+                f"the {self.cause.term} term explains {100 * self.explained:.0f} % of what the model misses"
+            )
+        found = "".join(f"\n      found: {text}" for text in evidence)
+        return f"{self.cause.text}{found}\n      check: {self.cause.check}\n      cure: {self.cause.fix}"
+
+
+class Diagnosis(NamedTuple):
+    """The symptom as the table has it, and its causes, the likeliest first; notes: what could not be looked at."""
+
+    symptom: str
+    suspects: tuple[Suspect, ...]
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        lines = [self.symptom, *(f"  {k + 1}. {suspect}" for k, suspect in enumerate(self.suspects))]
+        return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+
+def diagnose(
+    symptom: str | None = None,
+    robot: Robot | None = None,
+    *,
+    motion: Motion | None = None,
+    expect: Expectations | str | os.PathLike[str] | None = None,
+    payload: float = 0.0,
+    frame: str | None = None,
+) -> list[Diagnosis]:
+    """The causes of a symptom in words, ranked by what the rules find in the robot and its log.
+
+    Without a symptom: those that the findings and the log would cause, likeliest first. Without a robot: the causes in
+    the order in which they are usual.
+    """
+    if symptom is None and robot is None:
+        raise DalembertError("diagnose: give a symptom in words, a robot, or both")
+    if motion is not None and robot is None:
+        raise DalembertError("diagnose: a log needs the robot it belongs to")
+    chosen = SYMPTOMS if symptom is None else matching(symptom)
+    findings: Sequence[AuditFinding] = ()
+    shares: Mapping[str, float] = {}
+    notes: list[str] = []
+    if robot is not None:
+        rules = None if symptom is None else {rule for s in chosen for cause in s.causes for rule in cause.rules}
+        audit = run_audit(robot, payload=payload, frame=frame, rules=rules, expect=expect, motion=motion)
+        findings = audit.findings
+        notes += [f"{item.rule} did not run: {item.because}" for item in audit.blocked]
+        if motion is not None and motion.tau is not None and _is_finite(motion):
+            missed, shares = residual_terms(robot, motion)
+            notes.append(f"the model misses {100 * missed:.3g} % of the measured efforts")
+            if missed <= RESIDUAL:
+                notes.append("that is within 5 %: the log speaks for the model")
+                shares = {}
+    diagnoses = [Diagnosis(s.text, _suspects(s, findings, shares), tuple(notes)) for s in chosen]
+    if symptom is None:
+        diagnoses = [d for d in diagnoses if d.suspects[0].weight >= 1.0]
+        diagnoses.sort(key=lambda d: -d.suspects[0].weight)
+    return diagnoses
+
+
+def _is_finite(motion: Motion) -> bool:
+    return all(np.all(np.isfinite(x)) for x in (motion.q, motion.v, motion.a, motion.tau) if x is not None)
+
+
+def _suspects(symptom: Symptom, findings: Sequence[AuditFinding], shares: Mapping[str, float]) -> tuple[Suspect, ...]:
+    suspects = []
+    for cause in symptom.causes:
+        found = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
+        explained = float(shares.get(cause.term, 0.0))
+        evidence = max((WEIGHT[f.severity] for f in found), default=0.0)
+        weight = evidence + (TELLING * explained if explained > EXPLAINED else 0.0)
+        suspects.append(Suspect(cause, found, explained, weight))
+    return tuple(sorted(suspects, key=lambda suspect: -suspect.weight))
+
+
+def matching(text: str) -> list[Symptom]:
+    """The symptoms that share most words with a text; an error that lists all of them when none does."""
+    asked = {word for word in words(text.lower()) if len(word) > 2 and word not in COMMON}
+    scores = [_overlap(asked, symptom) for symptom in SYMPTOMS]
+    best = max(scores)
+    if best <= 0.0:
+        listed = "; ".join(symptom.text for symptom in SYMPTOMS)
+        raise DalembertError(f"diagnose: no symptom sounds like {text!r}; the symptoms are: {listed}")
+    return [symptom for score, symptom in zip(scores, SYMPTOMS, strict=True) if score == best]
+
+
+def _overlap(asked: set[str], symptom: Symptom) -> float:
+    """Words in common; those of the symptom's own text count twice."""
+    own, others = set(words(symptom.text.lower())), set(symptom.words.split())
+
+    def among(word: str, vocabulary: set[str]) -> bool:
+        return any(word[:STEM] == other[:STEM] and min(len(word), len(other)) > 2 for other in vocabulary)
+
+    return float(sum(2.0 if among(word, own) else 1.0 if among(word, others) else 0.0 for word in asked))
+
+
+def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float]]:
+    """How much of the measured efforts the model misses, and the share of that which each term alone explains.
+
+    Terms, fitted joint by joint with one factor each (friction: two): "gravity" g(q), "inertia" M a, "coriolis" C v,
+    "rotor" a, "friction" v and sgn v, "sign" of the whole torque.
+    """
+    assert motion.tau is not None
+    tree = robot.without("loops") if robot.model.closures else robot
+    q, v, a, tau = motion.q, motion.v, motion.a, motion.tau
+    modelled = tree.inverse_dynamics(q, v, a)
+    still = np.zeros_like(v)
+    gravity = tree.gravity(q)
+    terms = {
+        "gravity": [gravity],
+        "inertia": [tree.inverse_dynamics(q, still, a) - gravity],
+        "coriolis": [tree.without("friction", "damping").bias(q, v) - gravity],
+        "rotor": [a],
+        "friction": [v, np.sign(v)],
+        "sign": [modelled],
+    }
+    residual = tau - modelled
+    size = np.linalg.norm(tau)
+    missed = float(np.linalg.norm(residual) / size) if size else 0.0
+    total = float(np.sum(residual**2))
+    shares = {}
+    for name, columns in terms.items():
+        left = sum(_unexplained(residual[:, k], [column[:, k] for column in columns]) for k in range(residual.shape[1]))
+        shares[name] = 1.0 - left / total if total else 0.0
+    if not _flips(tau, modelled):
+        shares["sign"] = 0.0
+    return missed, shares
+
+
+def _unexplained(residual: np.ndarray, columns: list[np.ndarray]) -> float:
+    """The sum of squares of a residual that no combination of columns explains."""
+    Y = np.stack(columns, axis=1)
+    fitted = Y @ np.linalg.lstsq(Y, residual, rcond=1e-9)[0]
+    return float(np.sum((residual - fitted) ** 2))
+
+
+def _flips(tau: np.ndarray, modelled: np.ndarray) -> bool:
+    """Whether some joint's measured efforts are the negative of the modelled ones."""
+    with_sign, against = np.sum((tau - modelled) ** 2, axis=0), np.sum((tau + modelled) ** 2, axis=0)
+    return bool(np.any(against < 0.25 * with_sign))

@@ -1,0 +1,141 @@
+"""Rules on a measured motion: does the model explain its torques, and can parameters be identified from it?"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Protocol
+
+import numpy as np
+
+from dalembert.robot import Robot
+
+from .rule import Found, NotRun, rule
+from .subject import Subject
+
+RESIDUAL = 0.05  # RMS of measured less modelled torque, relative to the measured: careful models stay below
+LEAST_RATE, LEAST_DURATION = 200.0, 60.0  # Hz and s of a log for identification
+CONDITION = 100.0  # of the scaled regressor: motions that tell parameters apart stay below
+RANK = 1e-9  # singular values relative to the largest: base parameters
+SAMPLES = 2000  # rows of a log that are used
+RESTING = 1e-6  # share of the largest joint's torque: a joint below it is not loaded
+
+
+class Motion(Protocol):
+    """A log: t (n,) [s]; q (n, nq); v, a (n, nv); tau (n, nv), or None where no efforts were measured."""
+
+    @property
+    def t(self) -> np.ndarray: ...
+    @property
+    def q(self) -> np.ndarray: ...
+    @property
+    def v(self) -> np.ndarray: ...
+    @property
+    def a(self) -> np.ndarray: ...
+    @property
+    def tau(self) -> np.ndarray | None: ...
+
+
+def measured(subject: Subject) -> Motion:
+    """The log; a rule that asks for one that is not there does not run."""
+    if subject.motion is None:
+        raise NotRun("no log was given (motion=…, --motion FILE)")
+    return subject.motion
+
+
+@rule(
+    "log-finite",
+    "log",
+    "error",
+    reason="a NaN in a velocity or an acceleration makes every torque NaN",
+    cure="clean the log where it comes from: filters start with NaN, estimators drop out",
+)
+def finite(subject: Subject) -> Iterator[Found]:
+    motion = measured(subject)
+    for name in ("t", "q", "v", "a", "tau"):
+        values = getattr(motion, name)
+        if values is not None and not np.all(np.isfinite(values)):
+            row = int(np.argwhere(~np.isfinite(np.asarray(values).reshape(len(values), -1)))[0][0])
+            yield Found("log", f"{name} has no number in row {row + 1}")
+
+
+@rule(
+    "log-torque",
+    "log",
+    "warning",
+    reason="a model that does not explain the torques of slow motions within 5 % is not ready for feedforward",
+    cure="identify masses, friction and rotors; `dalembert diagnose --robot ROBOT --motion FILE` names the cause",
+    needs=("log-finite",),
+)
+def torque(subject: Subject) -> Iterator[Found]:
+    motion = measured(subject)
+    if motion.tau is None:
+        raise NotRun("the log has no efforts")
+    modelled = subject.tree.inverse_dynamics(motion.q, motion.v, motion.a)
+    size = np.sqrt(np.mean(motion.tau**2, axis=0))
+    residual = np.sqrt(np.mean((motion.tau - modelled) ** 2, axis=0))
+    for k, name in enumerate(subject.model.freedom_names):
+        if size[k] <= RESTING * np.max(size) or residual[k] <= RESIDUAL * size[k]:
+            continue
+        share = residual[k] / size[k]
+        flipped = np.sqrt(np.mean((motion.tau[:, k] + modelled[:, k]) ** 2)) < 0.5 * residual[k]
+        sign = "; with the opposite sign it would fit" if flipped else ""
+        yield Found(f"joint '{name}'", f"the model misses {100 * share:.3g} % of the measured effort{sign}")
+
+
+@rule(
+    "log-excites",
+    "identification",
+    "info",
+    reason="parameters can only be told apart by a motion that asks for each of them",
+    cure="a Fourier series on every joint, sampled at 200 Hz or more for 60 s",
+    needs=("log-finite",),
+)
+def excites(subject: Subject) -> Iterator[Found]:
+    motion = measured(subject)
+    rate, duration = (len(motion.t) - 1) / float(motion.t[-1] - motion.t[0]), float(motion.t[-1] - motion.t[0])
+    if rate < LEAST_RATE:
+        yield Found("log", f"has {rate:.3g} samples a second, identification needs {LEAST_RATE:g}")
+    if duration < LEAST_DURATION:
+        yield Found("log", f"lasts {duration:.3g} s, identification needs {LEAST_DURATION:g}")
+    condition, unseen = base_condition(subject.tree, motion)
+    if unseen:
+        yield Found("log", f"does not show {unseen} of the robot's base parameters")
+    elif condition > CONDITION:
+        yield Found(
+            "log", f"tells base parameters apart badly: condition {condition:.3g}, at most {CONDITION:g} is good"
+        )
+
+
+def base_condition(robot: Robot, motion: Motion) -> tuple[float, int]:
+    """The condition of the regressor of the base parameters along a motion, and how many of them it does not show."""
+    bare = robot.without("friction", "damping", "armature", "springs")
+    rng = np.random.default_rng(0)
+    pick = np.unique(np.linspace(0, len(motion.t) - 1, min(SAMPLES, len(motion.t))).astype(int))
+    n = max(40, 2 * bare.parameters().size)
+    states = (bare.random(rng, n), rng.normal(size=(n, bare.nv)), rng.normal(size=(n, bare.nv)))
+    complete, shown = (
+        Y.reshape(-1, Y.shape[-1])
+        for Y in (bare.regressor(*states), bare.regressor(motion.q[pick], motion.v[pick], motion.a[pick]))
+    )
+    columns = _independent_columns(complete)
+    Y = shown[:, columns]
+    size = np.linalg.norm(Y, axis=0)
+    seen = size > RANK * np.max(size, initial=1e-300)
+    values = np.linalg.svd(Y[:, seen] / size[seen], compute_uv=False)
+    unseen = len(columns) - int(np.sum(values > 1e-7 * np.max(values, initial=1e-300)))
+    return float(values[0] / values[-1]) if len(values) and values[-1] > 0.0 else np.inf, unseen
+
+
+def _independent_columns(Y: np.ndarray) -> list[int]:
+    """Columns that span all of them, the largest remainder first: Gram-Schmidt with pivots."""
+    rest, columns = Y.astype(float).copy(), []
+    largest = float(np.max(np.linalg.norm(rest, axis=0), initial=0.0))
+    for _ in range(Y.shape[1]):
+        size = np.linalg.norm(rest, axis=0)
+        k = int(np.argmax(size))
+        if size[k] <= 1e-8 * largest:
+            break
+        columns.append(k)
+        direction = rest[:, k] / size[k]
+        rest -= np.outer(direction, direction @ rest)
+    return columns
