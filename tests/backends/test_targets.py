@@ -6,11 +6,11 @@ import ctypes
 
 import llvmlite.binding as llvm
 import pytest
-from dalembert.functions.catalogue import Options
 
 from backends.expressions import EXPRESSIONS
 from dalembert import DalembertError, math
 from dalembert.backends.llvm import emit, fastcall, objects, target
+from dalembert.functions import compiled
 from dalembert.graph import Function, trace
 from robust.machines import robot
 
@@ -46,7 +46,7 @@ def elementary(x):
 def functions() -> list:
     """Every operation, expressions of each shape, loops, and dynamics of a tree."""
     apart = [e.traced for e in EXPRESSIONS if e.loop is not None or e.name in APART]
-    dynamics = robot("tree")._call("inverse_dynamics", Options()).function()
+    dynamics = compiled(robot("tree"), "inverse_dynamics").function()
     return [trace(elementary, {"x": 2}), *apart, dynamics]
 
 
