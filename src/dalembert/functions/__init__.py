@@ -24,7 +24,8 @@ from . import (
     regressor,
     second,
 )
-from .quantity import Quantity, Variant, definition, quantity
+from .definition import Variant
+from .quantity import Quantity, definition, quantity
 
 if TYPE_CHECKING:
     from dalembert.execute import Call
