@@ -294,6 +294,7 @@ class Robot:
 
     audit = auditing.audit
     check_inertia = auditing.check_inertia
+    sizing = auditing.sizing
     equations = equations.equations
     simulate = simulation.simulate
     stepper = simulation.stepper
