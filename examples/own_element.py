@@ -57,4 +57,4 @@ speeds = np.linspace(0.5, 1.5, 100)[:, None]
 q = robot.rollout(
     np.zeros((100, 1)), speeds, step=1e-3, steps=3000, integrator="rk4", elements=[Maxwell("slide", 600.0, DAMPING)]
 ).q
-np.testing.assert_allclose(q[:, -1, 0], speeds[:, 0] * MASS / DAMPING, rtol=1e-4)  # all momentum is spent in the damper
+np.testing.assert_allclose(q, speeds * MASS / DAMPING, rtol=1e-4)  # the damper has taken all momentum
