@@ -28,11 +28,12 @@ if TYPE_CHECKING:
     from . import identify
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
-    from .sim import elements
+    from .sim import elements, integrators
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
     from .sim.run.run import Run
     from .sim.run.save import load_run
+    from .sim.system import constraints
     from .sim.system.laws import Sampled
 
 __all__ = [
@@ -65,9 +66,11 @@ __all__ = [
     "__version__",
     "charts",
     "compare",
+    "constraints",
     "elements",
     "function",
     "identify",
+    "integrators",
     "kinds",
     "load",
     "load_run",
@@ -94,7 +97,9 @@ _LATER = {
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
+    "constraints": "sim.system.constraints",
     "elements": "sim.elements",
+    "integrators": "sim.integrators",
     "identify": "identify",
     "load_run": "sim.run.save",
     "read_log": "logs",
@@ -109,7 +114,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("elements", "identify") else getattr(room, name)
+    return room if name in ("constraints", "elements", "identify", "integrators") else getattr(room, name)
 
 
 def __dir__() -> list[str]:

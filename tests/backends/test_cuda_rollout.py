@@ -14,6 +14,7 @@ from dalembert import ModelBuilder, elements, load
 from dalembert.backends.cuda import constants
 from dalembert.execute import device
 from dalembert.execute.device import Array
+from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.rollout import prepared
 from dalembert.sim.rollout.stepping import Stepping
@@ -65,9 +66,9 @@ def on_stand_in(name, make_folder):
     if robot_name == "cartpole":
         stop = elements.HardStop(robot.joints[0].name, 0.5, lower=-0.1, upper=0.1)
         model, parts = prepared(
-            "test", model, (stop, elements.Friction(robot.joints[1].name, 0.5)), "semi-implicit", "dry"
+            "test", model, (stop, elements.Friction(robot.joints[1].name, 0.5)), INTEGRATORS["semi-implicit"], "dry"
         )
-    stepping = Stepping(model, parts, law, "semi-implicit", live, driven, varying)
+    stepping = Stepping(model, parts, law, INTEGRATORS["semi-implicit"], live, driven, varying)
     loops = [stepping.onwards(True, each) for each in (True, False)] + [stepping.onwards(states=True)]
     loops += [stepping.backwards(each) for each in (True, False)]
     for k, loop in enumerate(loops):

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import ModelBuilder, Robot, SimulationError, algorithms, elements
-from dalembert.sim.run.audit import ORDERS
+from dalembert.sim.integrators import INTEGRATORS
 from linkages import at, crossed, four_bar
 
 NEWTON = ("implicit-midpoint", "variational")
@@ -49,7 +49,7 @@ def test_measured_order_in_a_loop_with_ball_and_free_joints(tied, integrator: st
         run = robot.simulate(q, v, DURATION, integrator=integrator, step=DURATION / steps, record=DURATION)
         moved, sped = robot.difference(exact.q[-1], run.q[-1]), run.v[-1] - exact.v[-1]
         errors.append(max(np.abs(moved).max(), np.abs(sped).max()))
-    assert abs(np.log2(errors[0] / errors[1]) - ORDERS[integrator]) < 0.1
+    assert abs(np.log2(errors[0] / errors[1]) - INTEGRATORS[integrator].order) < 0.1
     there = algorithms.constraints(robot.model, run.q[-1], run.v[-1])
     assert np.abs(there.residual).max() < (1e-14 if integrator in NEWTON else 1e-9)
     if integrator in NEWTON:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Sampled, SimulationError, elements, load
+from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.stepping import Stepping
 
@@ -144,7 +145,7 @@ def test_loops_stay_closed_in_rollouts(integrator: str) -> None:
 def test_gradients_are_those_of_differences(every: int, count: int, varying: bool) -> None:
     """In states, torques and live parameters, without a library that asks for them."""
     robot = load("2r")
-    stepping = Stepping(robot.model, (), None, "semi-implicit", ("inertia",), True, varying)
+    stepping = Stepping(robot.model, (), None, INTEGRATORS["semi-implicit"], ("inertia",), True, varying)
     motions = Motions(stepping, 0.01, every, count)
     q, v, tau = states(robot, 2)
     given = [q, v, np.tile(tau, every * count) if varying else tau, 1.1 * robot.parameters()]

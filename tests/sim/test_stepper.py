@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, elements, load
-from dalembert.sim.rollout.stepping import INTEGRATORS
+from dalembert.sim.integrators import INTEGRATORS
 
 
 @pytest.mark.parametrize("integrator", INTEGRATORS)

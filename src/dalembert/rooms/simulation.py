@@ -14,6 +14,7 @@ from dalembert.errors import DalembertError
 if TYPE_CHECKING:
     from dalembert.robot import Robot
     from dalembert.sim.elements import Element
+    from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.rollout import Rollout
     from dalembert.sim.rollout.stepper import Stepper
     from dalembert.sim.run.advice import StepAdvice
@@ -34,7 +35,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str = "rk45",
+    integrator: str | Integrator = "rk45",
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -51,8 +52,9 @@ def simulate(
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
     a controller that runs at a rate and may keep a state. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
-    "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational". record [s]: states are kept
-    this far apart; None: every step. With events, hard stops or functions of time no step is longer than that.
+    "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational"; or an
+    `integrators.Integrator` of one's own. record [s]: states are kept this far apart; None: every step. With events,
+    stops, dry friction or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
     the model are kept closed by multipliers and projection. friction: "dry", the Coulomb friction of joints sticks
     and slides; "smooth", with a smooth sign as in `forward_dynamics`, under which loaded joints creep. Arrays of
@@ -83,7 +85,7 @@ def simulate(
 def stepper(
     robot: Robot,
     step: float = 1e-3,
-    integrator: str = "semi-implicit",
+    integrator: str | Integrator = "semi-implicit",
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
@@ -106,7 +108,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str = "semi-implicit",
+    integrator: str | Integrator = "semi-implicit",
     *,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -114,6 +116,7 @@ def rollout(
     threads: int | None = None,
     check: bool = True,
     friction: str | None = None,
+    events: Sequence[Event] = (),
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
@@ -122,7 +125,9 @@ def rollout(
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
-    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps.
+    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
+    `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
+    steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -132,12 +137,30 @@ def rollout(
     from dalembert.sim.rollout.rollout import rollout
 
     return rollout(
-        robot.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check, friction
+        robot.model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        threads,
+        check,
+        friction,
+        events,
     )
 
 
 def step_advice(
-    robot: Robot, q: Any, v: Any = None, integrator: str = "semi-implicit", *, elements: Sequence[Element] = ()
+    robot: Robot,
+    q: Any,
+    v: Any = None,
+    integrator: str | Integrator = "semi-implicit",
+    *,
+    elements: Sequence[Element] = (),
 ) -> StepAdvice:
     """The fastest motion about the state q (nq,), v (nv,), and the step that the integrator needs for it.
 
@@ -154,6 +177,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
 
     Newton's method, each step as small as it can be. None found is an error that names the loop.
     """
+    from dalembert.sim.integrators import INTEGRATORS
     from dalembert.sim.run.compiled import programs
     from dalembert.sim.run.engines import State
     from dalembert.sim.run.initial import closed_start
@@ -166,7 +190,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(robot.model, None, 1.0), "rk45")
+    made = programs(robot.model, (), drive(robot.model, None, 1.0), INTEGRATORS["rk45"])
     state, _ = closed_start(made, State(0.0, q, v))
     return LoopState(state.q, state.e[: robot.model.nv])
 

@@ -152,7 +152,7 @@ def unknowns(system: System) -> int:
     return system.layout.measured_size + rows
 
 
-def program(system: System, method: Residual, identity: str | None, recorded: bool) -> Program:
+def program(system: System, name: str, method: Residual, identity: str | None, recorded: bool) -> Program:
     """The loop of Newton iterations: carried q, e, guess x and clock; recorded (q, e, steps) after each."""
     model = system.model
 
@@ -163,7 +163,7 @@ def program(system: System, method: Residual, identity: str | None, recorded: bo
     shapes: dict[str, tuple[int, ...]] = {"q_next": (model.nq,), "e_next": (system.ne,), "x_next": (size,)}
     shapes |= {"clock_next": (5,), "q_made": (model.nq,), "e_made": (system.ne,), "done": (1,), "settled": (1,)}
     return Program(
-        f"implicit {method.__name__}",
+        f"implicit {name}",
         identity,
         {"q": model.nq, "e": system.ne, "x": size, "clock": 5, "timing": 3, "u": system.nu},
         shapes,

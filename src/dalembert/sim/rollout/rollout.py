@@ -7,21 +7,26 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, is_single, real_array
 from dalembert.functions.live import GROUPS, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 from ..elements.base import Element
 from ..elements.friction import with_friction
+from ..integrators.catalogue import INTEGRATORS
+from ..integrators.record import Integrator, chosen
+from ..run.events import Event
 from ..system.laws import Sampled, drive
 from ..system.system import Law
 from .motions import Motions
-from .stepping import IMPULSIVE, INTEGRATORS, NEWTON, Stepping, stepping
+from .stepping import NEVER, Stepping, stepping
 
 KEPT = 64  # motions of one stepping
+ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
 
 
 class Rollout(NamedTuple):
@@ -34,6 +39,42 @@ class Rollout(NamedTuple):
     q: Any
     v: Any
 
+    @property
+    def events(self) -> Any:
+        """None: no events were watched for."""
+        return None
+
+    def beyond_limits(self, robot: Robot) -> list[str]:
+        """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
+
+        Limits do not act in rollouts, and a rollout does not look at them by itself. For NumPy arrays.
+        """
+        from ..run.limits import beyond_limits
+
+        model = robot.model
+        q, v = (np.asarray(x, float).reshape(-1, x.shape[-1]) for x in (self.q, self.v))
+        t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
+        return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
+
+
+class WatchedRollout(Rollout):
+    """A `Rollout` with the times of events."""
+
+    def __new__(cls, t: Any, q: Any, v: Any, events: Any) -> WatchedRollout:
+        self = super().__new__(cls, t, q, v)
+        self._times = events
+        return self
+
+    _times: Any
+
+    @property
+    def events(self) -> Any:
+        """(…, k) [s]: the end of the step in which each event first fell, NaN where it did not."""
+        return self._times
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self._times)
+
 
 def rollout(
     model: Model,
@@ -42,21 +83,23 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str = "semi-implicit",
+    integrator: str | Integrator = "semi-implicit",
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
     threads: int | None = None,
     check: bool = True,
     friction: str | None = None,
+    events: Sequence[Event] = (),
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    _check(integrator, step, steps, record)
+    method = chosen(integrator, INTEGRATORS, "rollout")
+    _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
     live = checked(groups)
-    model, elements = prepared("rollout", model, elements, integrator, friction, live)
+    model, elements = prepared("rollout", model, elements, method, friction, live)
     if isinstance(torque, Sampled):
         raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
     law = _law(model, torque) if callable(torque) else None
@@ -71,11 +114,23 @@ def rollout(
     if varying:  # flat; steps after the last record leave no trace
         rows = arrays["torque"][..., : every * count, :]
         arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
-    made = stepping(model, elements, law, integrator, live, "torque" in arrays, varying)
-    _check_precision(arrays, integrator, made)
-    state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"])}
+    for event in events:
+        if not isinstance(event, Event):
+            raise DalembertError(f"rollout: events: expected Events, got {type(event).__name__}")
+    made = stepping(model, elements, law, method, live, "torque" in arrays, varying, tuple(events))
+    _check_precision(arrays, method, made)
+    state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
     inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
     return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
+
+
+def _with_marks(made: Stepping, e: Any) -> Any:
+    """e with the marks of events that have not happened."""
+    if not made.events:
+        return e
+    namespace = library("rollout", [e]).namespace if is_foreign(e) else np
+    marks = namespace.zeros_like(e[..., :1]) + NEVER
+    return namespace.concatenate([e, *[marks] * len(made.events)], -1)
 
 
 def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
@@ -90,7 +145,7 @@ def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
 
 def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
     """The motions, computed where the inputs lie."""
-    foreign, n = any(map(is_foreign, inputs)), motions.stepping.model.nv
+    foreign = any(map(is_foreign, inputs))
     apart = motions.every * motions.step
     try:
         if foreign:
@@ -102,15 +157,25 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
     except Interrupted as error:
         q, e, q_end, e_end = error.result
         if last:
-            error.result = Rollout(error.passes * motions.step, q_end, e_end[..., :n])
+            error.result = _named(motions, error.passes * motions.step, q_end, e_end, e_end)
         else:
-            error.result = Rollout(np.arange(1, q.shape[-2] + 1) * apart, q, e[..., :n])
+            error.result = _named(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e_end)
         raise
     if last:
-        return Rollout(motions.steps * motions.step, q[..., 0, :], e[..., 0, :n])
+        return _named(motions, motions.steps * motions.step, q[..., 0, :], e[..., 0, :], e[..., 0, :])
     count = motions.count
     t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
-    return Rollout(t, q, e[..., :n])
+    return _named(motions, t, q, e, e[..., -1, :])
+
+
+def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
+    """The result of its arrays; e_end: that at the end."""
+    v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
+    if not count:
+        return Rollout(t, q, v)
+    marks = e_end[..., -count:]
+    namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
+    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks))
 
 
 def _law(model: Model, torque: Any) -> Law:
@@ -125,9 +190,7 @@ def _law(model: Model, torque: Any) -> Law:
     return made.function
 
 
-def _check(integrator: str, step: Any, steps: Any, record: Any) -> None:
-    if integrator not in INTEGRATORS:
-        raise unknown("integrator", integrator, INTEGRATORS, "rollout")
+def _check(step: Any, steps: Any, record: Any) -> None:
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"rollout: step is {step!r}, expected a time above 0 [s]")
     for name, value in (("steps", steps), ("record", record)):
@@ -143,7 +206,7 @@ def prepared(
     where: str,
     model: Model,
     elements: tuple[Element, ...],
-    integrator: str,
+    integrator: Integrator,
     friction: str | None,
     live: Sequence[str] = (),
 ) -> tuple[Model, tuple[Element, ...]]:
@@ -156,15 +219,16 @@ def prepared(
             raise DalembertError(f"{where}: elements: expected force elements, got {type(element).__name__}")
         if type(element).gaps is not Element.gaps:
             raise DalembertError(f"{where}: {element.label()} needs events, which only `simulate` has")
-    able = integrator in IMPULSIVE
+    able = integrator.impulsive
+    instead = " or ".join(repr(name) for name, known in INTEGRATORS.items() if known.impulsive)
     switching = [e.label() for e in elements if any(c.admissible.switches for c in e.constraints(model))]
     if switching and not able:
         raise DalembertError(
-            f"{where}: {switching[0]} begins and ceases to act, which steps of {integrator!r} do not take: use "
-            f"integrator={IMPULSIVE[0]!r}, or `simulate`"
+            f"{where}: {switching[0]} begins and ceases to act, which steps of {integrator.name!r} do not take: "
+            f"use integrator={instead}, or `simulate`"
         )
     if friction == "dry" and not able:
-        raise DalembertError(f"{where}: friction='dry' needs integrator={IMPULSIVE[0]!r}, got {integrator!r}")
+        raise DalembertError(f"{where}: friction='dry' needs integrator={instead}, got {integrator.name!r}")
     if friction == "dry" and "friction" in live:
         raise DalembertError(f"{where}: friction='dry' takes the model's friction: live friction is smooth")
     for element in elements:
@@ -174,10 +238,11 @@ def prepared(
     return model, elements
 
 
-def _check_precision(arrays: Mapping[str, Any], integrator: str, made: Stepping) -> None:
+def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, made: Stepping) -> None:
     """Refuse in float32 what needs more digits."""
-    loops = made.system.permanent_count > 0
-    what = f"integrator {integrator!r}" if integrator in NEWTON else "a closed loop" if loops else None
+    what = "a closed loop" if made.system.permanent_count else None
+    if not integrator.single_precision:
+        what = f"integrator {integrator.name!r}"
     if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
@@ -186,6 +251,12 @@ def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
     """Whether the torque has a row for every step."""
     torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
     if torque.ndim < 2 or torque.shape[-2] != steps:
+        batched = any(x.ndim > 1 and x.shape[-2] > 1 for x in (arrays["q"], arrays["v"]))
+        if torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
+            raise DalembertError(
+                f"rollout: torque has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
+                f"{steps} steps: give as many rows as steps, or for {torque.shape[-2]} motions as many states"
+            )
         return False
     if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
         raise DalembertError(

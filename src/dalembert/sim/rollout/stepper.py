@@ -7,28 +7,36 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError, unknown
+from dalembert.errors import DalembertError
 from dalembert.execute import Call
 from dalembert.functions.guards import function_call
 from dalembert.graph import trace
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..integrators.catalogue import INTEGRATORS
+from ..integrators.record import Integrator, chosen
+from ..system.drive import Command
 from ..system.system import System
 from .rollout import prepared
-from .stepping import INTEGRATORS
 
 
 class Stepper:
     """q, v = stepper(q, v, tau): the state after one step of `step` [s], tau (…, nv) held [N·m, N], 0 if left out.
 
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
-    check. Where the Newton iteration of an implicit integrator does not settle, as always in float32, the state is NaN.
+    check. Where the Newton iteration of an implicit integrator does not settle, as always in float32, or a number
+    overflows, the state is NaN, which the next step refuses.
     `call` is the function behind it, whose result is [q; v] in one array.
     """
 
     def __init__(
-        self, model: Model, step: float, integrator: str, elements: Sequence[Element], friction: str | None = None
+        self,
+        model: Model,
+        step: float,
+        integrator: str | Integrator,
+        elements: Sequence[Element],
+        friction: str | None = None,
     ) -> None:
         self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
         self.friction = friction
@@ -42,15 +50,17 @@ class Stepper:
         return x[..., :n], x[..., n:]
 
     def __repr__(self) -> str:
-        return f"<Stepper of robot {self.model.name!r}: {self.integrator}, {self.step:g} s>"
+        name = self.integrator if isinstance(self.integrator, str) else self.integrator.name
+        return f"<Stepper of robot {self.model.name!r}: {name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction)
 
 
-def _compiled(model: Model, step: float, integrator: str, elements: tuple[Element, ...], friction: str | None) -> Call:
-    if integrator not in INTEGRATORS:
-        raise unknown("integrator", integrator, INTEGRATORS, "stepper")
+def _compiled(
+    model: Model, step: float, integrator: str | Integrator, elements: tuple[Element, ...], friction: str | None
+) -> Call:
+    method = chosen(integrator, INTEGRATORS, "stepper")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
@@ -58,12 +68,12 @@ def _compiled(model: Model, step: float, integrator: str, elements: tuple[Elemen
     for element in elements:
         if isinstance(element, Element) and element.size(model):
             raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
-    model, elements = prepared("stepper", model, elements, integrator, friction)
+    model, elements = prepared("stepper", model, elements, method, friction)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-    rest, take = np.zeros(model.nv + 1), INTEGRATORS[integrator]
+    take = method.fixed_step
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return np.concatenate(take(system, t[0], t[0].lift(step), q, v, np.concatenate([tau, rest])))
+        return np.concatenate(take(system, t[0], t[0].lift(step), q, v, Command.held(tau).flat()))
 
     sizes = {"q": model.nq, "v": model.nv, "tau": model.nv}
     if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):

@@ -10,26 +10,14 @@ from dalembert.algorithms import integrate
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..integrators.catalogue import INTEGRATORS
+from ..integrators.record import Integrator, chosen
 from ..system.laws import drive
 from ..system.system import System
-from .compiled import ADAPTIVE, IMPLICIT, Programs, programs
+from .compiled import Programs, programs
 from .engines import State, Trouble
 from .initial import first_state
 
-# |λ| h up to which an integrator is stable on the axes of the complex plane: (oscillation, decay)
-STABLE = {
-    "euler": (0.0, 2.0),
-    "semi-implicit": (2.0, 2.0),
-    "heun": (0.0, 2.0),
-    "rk4": (2.83, 2.79),
-    "merson": (3.15, 3.55),
-    "rk23": (1.73, 2.51),
-    "rk45": (0.99, 3.31),
-    "rk8": (1.5, 5.0),
-    "implicit-velocity": (2.0, np.inf),
-    "implicit-midpoint": (np.inf, np.inf),
-    "variational": (np.inf, np.inf),
-}
 NUDGE = 1e-6
 
 
@@ -57,14 +45,14 @@ def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
     n = system.model.nv
     moved = np.abs(vectors[n : 2 * n, fastest])
     joint = system.model.freedom_names[int(np.argmax(moved))]
-    oscillating, decaying = STABLE[integrator]
+    oscillating, decaying = integrator.stable
     share = abs(values[fastest].imag) / w if w else 0.0
     limit = oscillating if share > 0.5 else decaying
     stable = limit / w if w else np.inf
     accurate = 2.0 * np.pi / (20.0 * w) if w else np.inf
     words = "unstable at every step, slowly" if limit == 0.0 else f"stable up to {stable:.3g} s"
     text = (
-        f"the fastest motion is at {w:.4g} rad/s (joint {joint!r}): {integrator} is {words}; "
+        f"the fastest motion is at {w:.4g} rad/s (joint {joint!r}): {integrator.name} is {words}; "
         f"a step of {accurate:.2g} s resolves it"
     )
     return StepAdvice(w, joint, stable, accurate, text)
@@ -99,15 +87,15 @@ def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: d
     system, state = compiled.system, trouble.state
     joint, speed = _worst(system, state)
     integrator, step = compiled.integrator, settings["step"]
-    chosen = integrator in ADAPTIVE and step is None
-    advice = step_advice(compiled, state if chosen else start, u)
+    adapts = integrator.adaptive and step is None
+    advice = step_advice(compiled, state if adapts else start, u)
     if "acceleration is not finite" in trouble.why:
         remedy = (
             "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
         )
-    elif chosen:
+    elif adapts:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
-    elif integrator in IMPLICIT:
+    elif integrator.residual is not None:
         remedy = f"try a smaller step than {step:g} s; {advice.text}"
     else:
         remedy = f"the step is {step:g} s; {advice.text}; or let 'rk45' choose steps, or use 'implicit-midpoint'"
@@ -123,10 +111,10 @@ def _worst(system: System, state: State) -> tuple[str, float]:
     return system.model.freedom_names[k], float(v[k])
 
 
-def advise(model: Model, q: Any, v: Any, integrator: str, elements: tuple[Element, ...]) -> StepAdvice:
+def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements: tuple[Element, ...]) -> StepAdvice:
     """See `Robot.step_advice`."""
     for element in elements:
         model = element.prepared(model)
     q, v = np.asarray(q, float), np.asarray(v, float)
-    compiled = programs(model, elements, drive(model, None, 1.0), integrator)
+    compiled = programs(model, elements, drive(model, None, 1.0), chosen(integrator, INTEGRATORS, "step_advice"))
     return step_advice(compiled, State(0.0, q, first_state(compiled.system, q, v)), np.zeros(0))

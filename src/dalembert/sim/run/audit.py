@@ -6,28 +6,20 @@ from typing import NamedTuple
 
 import numpy as np
 
+from ..integrators.catalogue import INTEGRATORS
 from .run import Run
 
-ORDERS = {
-    "euler": 1,
-    "semi-implicit": 1,
-    "heun": 2,
-    "rk4": 4,
-    "merson": 4,
-    "rk23": 3,
-    "rk45": 5,
-    "rk8": 8,
-    "implicit-midpoint": 2,
-    "implicit-velocity": 1,
-    "variational": 2,
-}
-BOUNDED = ("implicit-midpoint", "variational")  # the error of the energy does not grow
-NONE = 1e-15  # part of the energy that moved which is no energy
+NEGLIGIBLE = 1e-15  # accounts below this fraction of the energy that moved count as zero
 ROUNDING, GOOD, FAIR = 1e-12, 1e-6, 1e-3  # residual relative to the energy that moved
+FEW = 8  # records that do not tell whether an error grows
+STORED = 1e-12  # residual relative to the energies themselves, below which it is rounding whatever moved
 
 
 class Audit(NamedTuple):
-    """residual: the largest [J]; relative: to the energy that moved; steady: whether it grows with time; text."""
+    """residual: the largest [J]; relative: to the energy that moved; steady: whether it stays within bounds; text.
+
+    A residual that is the rounding error of the energies counts as none: relative is 0 then, and it is steady.
+    """
 
     residual: float
     relative: float
@@ -41,18 +33,19 @@ class Audit(NamedTuple):
 def audit(run: Run) -> Audit:
     """Judge a run by its ledger."""
     ledger, name = run.energy, str(run.settings["integrator"])
-    residual = np.abs(ledger.residual)
-    worst, scale = float(np.max(residual, initial=0.0)), ledger.scale
-    relative = worst / scale if scale else 0.0
-    steady = _steady(ledger.residual)
+    worst, scale = float(np.max(np.abs(ledger.residual), initial=0.0)), ledger.scale
+    rounding = worst <= STORED * ledger.stored
+    relative = 0.0 if rounding or not scale else worst / scale
+    steady = rounding or not _grows(ledger.residual)
     judgement = "good" if relative < GOOD else "fair" if relative < FAIR else "poor"
+    share = "" if rounding else f", {relative:.1e} of the {scale:.3g} J that moved"
     lines = [
         f"Energy of run of {run.robot!r} with {name}: {judgement}.",
-        f"  {worst:.3g} J are unaccounted for, {relative:.1e} of the {scale:.3g} J that moved"
-        + ("; rounding." if relative < ROUNDING else _course(steady)),
+        f"  {worst:.3g} J are unaccounted for{share}"
+        + ("; rounding." if relative < ROUNDING else _course(len(run), steady)),
     ]
     for kind, accounts in (("put in", ledger.work), ("turned into heat", ledger.heat)):
-        felt = {label: amount[-1] for label, amount in accounts.items() if np.max(np.abs(amount)) > NONE * scale}
+        felt = {label: amount[-1] for label, amount in accounts.items() if np.max(np.abs(amount)) > NEGLIGIBLE * scale}
         lines += [f"  {label}: {amount:.6g} J {kind}" for label, amount in felt.items()]
         if idle := len(accounts) - len(felt):
             lines.append(f"  {idle} {'more ' if felt else ''}accounts: 0 J {kind}")
@@ -61,13 +54,15 @@ def audit(run: Run) -> Audit:
     return Audit(worst, relative, steady, "\n".join(lines))
 
 
-def _course(steady: bool) -> str:
-    return "; the error grows with time." if steady else "; the error stays within bounds."
+def _course(records: int, steady: bool) -> str:
+    if records < FEW:
+        return "."
+    return "; the error stays within bounds." if steady else "; the error grows with time."
 
 
-def _steady(residual: np.ndarray) -> bool:
-    """Whether the residual of the last quarter is beyond twice that of the first."""
-    if len(residual) < 8:
+def _grows(residual: np.ndarray) -> bool:
+    """Whether the residual of the last quarter is beyond twice that of the first; not known of few records."""
+    if len(residual) < FEW:
         return False
     quarter = len(residual) // 4
     return bool(np.max(np.abs(residual[-quarter:])) > 2.0 * np.max(np.abs(residual[:quarter])))
@@ -76,13 +71,14 @@ def _steady(residual: np.ndarray) -> bool:
 def _remedies(run: Run, name: str, relative: float, steady: bool) -> list[str]:
     if relative < GOOD:
         return []
-    step, order = run.settings["step"], ORDERS[name]
+    step, known = run.settings["step"], INTEGRATORS.get(name)
+    order = run.settings.get("order", 1 if known is None else known.order)
     if step is None:
         return [f"Tighter tolerances would do: rtol = {run.settings['rtol'] * GOOD / relative:.1e}."]
-    wanted = step * (GOOD / relative) ** (1.0 / order)
-    found = [f"{name} is of order {order}: a step of {wanted:.2g} s would bring the residual to {GOOD:g}."]
-    if steady and name not in BOUNDED:
-        found.append("For long runs without drift: 'implicit-midpoint' or 'variational'.")
-    if wanted < 1e-2 * step:
-        found.append("'rk45' without a step chooses its own and may be faster.")
-    return found
+    needed = step * (GOOD / relative) ** (1.0 / order)
+    remedies = [f"{name} is of order {order}: a step of {needed:.2g} s would bring the residual to {GOOD:g}."]
+    if not steady and not (known is not None and known.bounded_energy):
+        remedies.append("For long runs without drift: 'implicit-midpoint' or 'variational'.")
+    if needed < 1e-2 * step:
+        remedies.append("'rk45' without a step chooses its own and may be faster.")
+    return remedies

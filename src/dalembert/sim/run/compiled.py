@@ -9,33 +9,29 @@ from typing import Any
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.errors import unknown
 from dalembert.execute import Recent, code, content
 from dalembert.model import Model
 
 from ..elements.base import Element
 from ..integrators import adaptive, dense, fixed, implicit
-from ..integrators.tableaux import TABLEAUX, Tableau
-from ..integrators.variational import variational
+from ..integrators.record import Integrator
+from ..integrators.tableaux import Tableau
 from ..program import Program
 from ..system.called import CalledSystem
 from ..system.laws import Drive
 from ..system.system import Law, System
 
-IMPLICIT = {"implicit-midpoint": implicit.midpoint, "variational": variational}
-ADAPTIVE = tuple(name for name, method in TABLEAUX.items() if method.adaptive)
-INTEGRATORS = (*fixed.STEPS, *IMPLICIT)
-HELD = ("implicit-velocity", *IMPLICIT)  # with these a law that cannot be traced is asked once per step
-
 
 class Programs:
     """What a run needs of a system, compiled when first used. identity: text that determines all of it, or None."""
 
-    def __init__(self, system: System, integrator: str, identity: str | None) -> None:
+    def __init__(self, system: System, integrator: Integrator, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
-        self.identity = None if identity is None else f"{identity} {integrator} {system.holding}"
+        self.identity = None if identity is None else f"{identity} {system.holding}"
         self._steps: dict[tuple[bool, bool], Program] = {}
         self._plain_identity = identity
+        self._watched = Recent(8)
+        self._switching = bool(system.layout.nm) and system.holding
 
     @cached_property
     def open(self) -> Programs:
@@ -50,17 +46,21 @@ class Programs:
 
     def at(self, e: np.ndarray) -> Programs:
         """The programs for the modes of e: those that hold rows only where one is held."""
-        modes = self.system.layout.modes(e)
-        if not len(modes) or not self.system.holding:
+        if not self._switching:
             return self
+        return self if self.held(e).any() else self.open
+
+    def held(self, e: np.ndarray) -> np.ndarray:
+        """Whether each row that comes and goes is held (nm,)."""
         owners = self.system.row_owners[self.system.permanent_count :]
-        held = any(owner.constraint.admissible.active(mode) for owner, mode in zip(owners, modes, strict=True))
-        return self if held else self.open
+        modes = self.system.layout.modes(e).tolist()
+        return np.array([bool(o.constraint.admissible.active(m)) for o, m in zip(owners, modes, strict=True)], bool)
 
     @property
     def method(self) -> Tableau:
         """The tableau of an adaptive integrator."""
-        return TABLEAUX[self.integrator]
+        assert self.integrator.tableau is not None
+        return self.integrator.tableau
 
     @cached_property
     def attempts(self) -> Program:
@@ -82,7 +82,10 @@ class Programs:
     def newton(self, recorded: bool) -> Program:
         """Implicit steps, with the state after every iteration kept or the last one."""
         if (recorded, False) not in self._steps:
-            made = implicit.program(self.system, IMPLICIT[self.integrator], self.identity, recorded)
+            assert self.integrator.residual is not None
+            made = implicit.program(
+                self.system, self.integrator.name, self.integrator.residual, self.identity, recorded
+            )
             self._steps[recorded, False] = made
         return self._steps[recorded, False]
 
@@ -100,7 +103,7 @@ class Programs:
         )
 
     def watched(self, events: tuple[Any, ...]) -> Program:
-        """Numbers that change sign at events: guards of the system, then those of the user. Made anew for every run."""
+        """Numbers that change sign at events: guards of the system, then those of the user, traced for every run."""
         system = self.system
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
@@ -109,7 +112,8 @@ class Programs:
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         count = system.layout.nm + sum(gap_counts(system)) + len(events)
-        return Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        program = Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        return self._watched.get(program.identity, lambda: program)  # ready to run, if there was one like it
 
     @cached_property
     def constrained(self) -> Program:
@@ -175,13 +179,11 @@ def gap_counts(system: System) -> tuple[int, ...]:
     return tuple(len(element.gaps(s)) for element, s in zip(system.elements, seen, strict=True))
 
 
-def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: str) -> Programs:
+def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrator: Integrator) -> Programs:
     """The programs of a run; those of an earlier one like it if there was one."""
-    if integrator not in INTEGRATORS:
-        raise unknown("integrator", integrator, INTEGRATORS, "simulate")
     driven = drive.called or bool(drive.values.shape[1])
-    if drive.called and integrator not in HELD:
-        identity = content(model, elements, driven)
+    if drive.called and not integrator.holds_control:
+        identity = content(model, elements, driven, integrator)
         called = CalledSystem(
             model, elements, None, driven=True, called=True, function=drive.function, identity=identity
         )
@@ -189,7 +191,7 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
     law = None if drive.called or drive.sampled else drive.function
 
     def prepare() -> Programs:
-        identity = content(model, elements, driven) if law is None else None
+        identity = content(model, elements, driven, integrator) if law is None else None
         return Programs(System(model, elements, law, driven), integrator, identity)
 
     recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)

@@ -22,7 +22,7 @@ MOST_AT_ONCE = 100  # instants at one time, after which the run could not go on
 class Instants:
     """What happens in a run. log: events that took place; remarks: for the log; ended: by which event, or ""."""
 
-    def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques) -> None:
+    def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques | None) -> None:
         self.programs, self.system, self.layout = programs, programs.system, programs.system.layout
         self.watch, self._torques = Watch(programs, engine, events, torques), torques
         self.hybrid = Hybrid(programs) if self.layout.nm else None
@@ -83,8 +83,7 @@ class Instants:
         return state
 
     def _driving(self, state: State, u: np.ndarray) -> np.ndarray:
-        driven = self._torques(np.array([state.t]), state.q[None], state.e[None], u)
-        return driven if driven.ndim == 1 else driven[0]
+        return u if self._torques is None else self._torques(np.array([state.t]), state.q[None], state.e[None])[0]
 
     def _count(self, state: State) -> None:
         """Raise if instants follow each other without end."""

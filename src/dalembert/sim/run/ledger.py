@@ -41,6 +41,11 @@ class Ledger:
         moved += [np.ptp(x) for x in self.heat.values()]
         return float(max([*moved, np.max(np.abs(self.kinetic), initial=0.0)]))
 
+    @property
+    def stored(self) -> float:
+        """The largest energy that was stored in one of the three forms [J]: rounding errors are relative to it."""
+        return float(max(np.max(np.abs(x), initial=0.0) for x in (self.kinetic, self.potential, self.elastic)))
+
     def __repr__(self) -> str:
         drift = np.max(np.abs(self.residual), initial=0.0)
         return (

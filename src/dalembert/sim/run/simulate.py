@@ -17,10 +17,14 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.friction import with_friction
 from ..failure import SimulationError
+from ..integrators.catalogue import INTEGRATORS
+from ..integrators.record import Integrator, chosen
+from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, drive
 from .advice import why_and_what
-from .compiled import ADAPTIVE, HELD, Programs, programs
+from .compiled import Programs, programs
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
+from .engines.fixed import steps_of
 from .events import Event
 from .initial import closed_start, first_state
 from .instants import Instants
@@ -31,6 +35,7 @@ from .record import Recorder
 from .run import Run
 from .watch import Crossing, UndefinedEvent
 
+MOST_RECORDS, MOST_STEPS = 1e8, 1e15  # of what fits into memory, and of what can be counted in time
 PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
 
 
@@ -40,7 +45,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str = "rk45",
+    integrator: str | Integrator = "rk45",
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -65,13 +70,21 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
+    method = chosen(integrator, INTEGRATORS, "simulate")
     torques = drive(model, torque, float(duration))
-    compiled = programs(model, force_elements, torques, integrator)
-    if torques.called and integrator not in HELD and isinstance(torques.function, Checked):
+    compiled = programs(model, force_elements, torques, method)
+    if torques.called and not method.holds_control and isinstance(torques.function, Checked):
         torques.function.check_repeatable(q, v)
     _check_rigid(compiled)
-    even, stepped = _even_step(integrator, step, float(duration), record)
-    settings = {"integrator": integrator, "step": even, "rtol": rtol, "atol": atol, "duration": float(duration)}
+    even, stepped = _even_step(method, step, float(duration), record)
+    settings = {
+        "integrator": method.name,
+        "order": method.order,
+        "step": even,
+        "rtol": rtol,
+        "atol": atol,
+        "duration": float(duration),
+    }
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
@@ -102,12 +115,17 @@ def _each(name: str, items: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
 
 
 def _even_step(
-    integrator: str, step: float | None, duration: float, record: float | None
+    integrator: Integrator, step: float | None, duration: float, record: float | None
 ) -> tuple[float | None, list[str]]:
     """The step that leads from record to record, at most the one asked for, and what to tell of it; None: adaptive."""
-    if step is None and integrator in ADAPTIVE:
+    if step is None and integrator.adaptive:
         return None, []
     asked = DEFAULT_STEP if step is None else float(step)
+    if duration / asked > MOST_STEPS:
+        raise DalembertError(
+            f"simulate: steps of {asked:g} s over {duration:g} s are {duration / asked:.1e} steps, expected at most "
+            f"{MOST_STEPS:g}"
+        )
     way = duration if record is None else min(float(record), duration)
     even = way / steps_between(0.0, way, asked)
     if step is not None and abs(even - asked) <= 1e-9 * asked:
@@ -129,16 +147,18 @@ class _Simulation:
     ) -> None:
         self.compiled, self.drive, self.settings, self.record = compiled, torques, settings, record
         self.layout = compiled.system.layout
-        self.held = torques.called and compiled.integrator in HELD
+        self.held = torques.called and compiled.integrator.holds_control
         elements = compiled.system.elements
         functions = any(callable(x) for element in elements for x in vars(element).values())
         sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
         most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
         self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
-        self.instants = Instants(compiled, self.engine, events, self._driven)
+        self.instants = Instants(
+            compiled, self.engine, events, self._called if torques.called and not self.held else None
+        )
         self.log, self.steps = list(torques.log), 0
         if self.held:
-            self.log.append(f"torque: asked once per step, then held ({compiled.integrator})")
+            self.log.append(f"torque: asked once per step, then held ({compiled.integrator.name})")
         self.progress = Progress(settings["duration"], progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
@@ -149,13 +169,13 @@ class _Simulation:
         first = None if self.drive.called or self.drive.sampled else self.drive.values[0]
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
-            for end, u in self._legs():
+            for leg in self._legs():
                 if self.drive.sampled:
-                    recorder.driven(u)
+                    recorder.driven(leg.command)
                 if not self.held:
-                    self.state = self.instants.enter(self.state, u)
-                while self.state.t < end and not self.instants.ended:
-                    self.state = self._block(self.state, float(end), u, recorder)
+                    self.state = self.instants.enter(self.state, leg.command)
+                while self.state.t < leg.end and not self.instants.ended:
+                    self.state = self._block(self.state, leg, recorder)
                 if self.instants.ended:
                     break
         except Trouble as trouble:
@@ -175,45 +195,45 @@ class _Simulation:
             self.progress.close()
         return self._result(recorder)
 
-    def _legs(self) -> Iterator[tuple[float, np.ndarray]]:
-        """(end of each leg [s], what drives it); legs go together where an engine takes rows of them."""
+    def _legs(self) -> Iterator[Leg]:
+        """The legs of the way; those that nothing interrupts go together where the engine can take them so."""
         duration, step = self.settings["duration"], self.settings["step"]
         if self.drive.sampled:
             yield from self.drive.sampled.legs(duration, lambda: self._asked(self.state))
             return
-        ends = np.append(self.drive.times[1:], duration)
-        if len(ends) > 1 and isinstance(self.engine, Adaptive) and not self.engine.lands and not self.instants.watching:
-            yield duration, np.column_stack([self.drive.values, ends])
+        all_legs = Leg(self.drive.values, np.append(self.drive.times[1:], duration))
+        together = all_legs.several and not self.instants.watching and not self.drive.called
+        if together and isinstance(self.engine, Adaptive) and not self.engine.lands:
+            yield all_legs
             return
-        if len(ends) > 1 and isinstance(self.engine, Fixed) and not self.instants.watching and not self.drive.called:
-            lengths = np.diff(ends, prepend=0.0)
-            counts = np.rint(lengths / step).astype(int)
+        if together and isinstance(self.engine, Fixed):
+            lengths, counts = np.diff(all_legs.ends, prepend=0.0), steps_of(all_legs, 0.0, step)
             whole = int(counts.sum()) == steps_between(0.0, duration, step) and self._in_one_block(step)
             if whole and np.abs(lengths - counts * step).max() < 1e-9 * step and counts.min() > 0:
-                yield duration, np.repeat(self.drive.values, counts, axis=0)
+                yield all_legs
                 return
-        for end, u in zip(ends, self.drive.values, strict=True):
-            yield float(end), u
+        for command, end in zip(*all_legs, strict=True):
+            yield Leg.single(command, float(end))
 
     def _in_one_block(self, step: float) -> bool:
         """Whether all records are equally far apart."""
         every = self.settings["duration"] / (self.record or step)
         return abs(every - round(every)) < 1e-9 * every
 
-    def _block(self, state: State, end: float, u: np.ndarray, recorder: Recorder) -> State:
-        """Advance over one block of the way to `end`, or to the first event on it."""
-        stop, nodes = recorder.block(state.t, end, self.engine)
+    def _block(self, state: State, leg: Leg, recorder: Recorder) -> State:
+        """Advance over one block of a leg, or to the first event on it."""
+        stop, nodes = recorder.block(state.t, leg.end, self.engine)
         if self.held:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
-            u = self._asked(state)
-            recorder.driven(u)
-            state = self.instants.enter(state, u)
-        for chunk in self.engine.advance(state, stop, u, nodes, self.instants.watching):
-            crossing = self.instants.first(chunk, u)
+            leg = Leg.single(self._asked(state), stop)
+            recorder.driven(leg.command)
+            state = self.instants.enter(state, leg.command)
+        for chunk in self.engine.advance(state, stop, leg, nodes, self.instants.watching):
+            crossing = self.instants.first(chunk, leg.command)
             if crossing is not None:
-                return self._event(chunk, crossing, u, recorder)
-            recorder.take(chunk, u)
+                return self._event(chunk, crossing, leg.command, recorder)
+            recorder.take(chunk, leg.command)
             state = chunk.end
             self.steps += chunk.steps
             self._check_pace(state)
@@ -245,21 +265,19 @@ class _Simulation:
         self.mark = self.steps, state.t
 
     def _asked(self, state: State) -> np.ndarray:
-        n = self.compiled.system.model.nv
         assert self.drive.function is not None
-        tau = self.drive.function(state.t, state.q, self.layout.velocity(state.e))
-        return np.concatenate([tau, np.zeros(n + 1)])
+        return Command.held(self.drive.function(state.t, state.q, self.layout.velocity(state.e))).flat()
 
-    def _driven(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """What drives states (k, …): u, or what a function called back says about each."""
-        if not self.drive.called or self.held:
-            return u
+    def _called(self, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+        """What a function called back says about states (k, …)."""
         return np.array([self._asked(State(*row)) for row in zip(t, q, e, strict=True)])
 
     def _result(self, recorder: Recorder) -> Run:
         system = self.compiled.system
         t, q, e, u = recorder.arrays()
-        observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": self._driven(t, q, e, u)}, (len(t),))
+        if self.drive.called and not self.held:
+            u = self._called(t, q, e)
+        observed = self.compiled.observed({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
         accounts: dict[str, dict[str, np.ndarray]] = {"work": {}, "heat": {}}
         for entry, amount in zip(system.entries, self.layout.accounts(e).T, strict=True):
             accounts[entry.kind][entry.name] = amount
@@ -304,3 +322,8 @@ def _check_settings(duration: Any, step: Any, rtol: Any, atol: Any, record: Any)
             continue
         if not (isinstance(value, (int, float, np.number)) and 0.0 < float(value) < np.inf):
             raise DalembertError(f"simulate: {name} is {value!r}, expected a number above 0")
+    if record is not None and float(duration) / float(record) > MOST_RECORDS:
+        raise DalembertError(
+            f"simulate: record is {record!r} for {float(duration):g} s, {float(duration) / float(record):.1e} records, "
+            f"expected at most {MOST_RECORDS:g}: record less often, or record=None for every step"
+        )

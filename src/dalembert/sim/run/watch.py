@@ -22,7 +22,7 @@ RESOLUTION = 1e-12  # [m, rad, or per s]: what is clearly positive or negative
 ROUNDING = 1e-12  # of the change of an event's number over a step: nearer to zero at an impact, it is zero
 EPS = float(np.finfo(float).eps)
 
-Torques = Callable[[np.ndarray, np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # (t, q, e, u) → what drives, (k, nu)
+Torques = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]  # of states (t, q, e) (k, …) → u (k, nu)
 
 
 class UndefinedEvent(SimulationError):
@@ -45,7 +45,7 @@ class Crossing(NamedTuple):
 class Watch:
     """The guards of a run: those of constraint rows, of gaps of elements, of the user's events, in this order."""
 
-    def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques) -> None:
+    def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques | None) -> None:
         self.programs, self.engine, self.events, self._torques = programs, engine, events, torques
         self.rows = programs.system.layout.nm
         self.gaps = [(k, j) for k, n in enumerate(gap_counts(programs.system)) for j in range(n)]
@@ -60,7 +60,7 @@ class Watch:
     def values(self, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The numbers (k, ng) at states (k, …) driven by u."""
         assert self._numbers is not None
-        driven = self._torques(t, q, e, u)
+        driven = u if self._torques is None else self._torques(t, q, e)
         return self._numbers({"t": np.asarray(t)[:, None], "q": q, "e": e, "u": driven}, (len(t),))["values"]
 
     def at(self, state: State, u: np.ndarray) -> np.ndarray:
@@ -83,13 +83,6 @@ class Watch:
             return f"gap {gap} of {self.programs.system.elements[element].label()}"
         return f"event {self.events[k - len(self.gaps)].name!r}"
 
-    def held(self, e: np.ndarray) -> np.ndarray:
-        """Whether each row that comes and goes is held (nm,)."""
-        system = self.programs.system
-        owners = system.row_owners[system.permanent_count :]
-        modes = system.layout.modes(e)
-        return np.array([bool(o.constraint.admissible.active(m)) for o, m in zip(owners, modes, strict=True)], bool)
-
     def start(self, numbers: np.ndarray, e: np.ndarray) -> None:
         """Forget what was: the numbers (ng,) at a state are where the motion begins."""
         self.rearm(numbers, e)
@@ -97,7 +90,7 @@ class Watch:
 
     def rearm(self, numbers: np.ndarray, e: np.ndarray) -> None:
         """Rows begin anew, with the modes of e."""
-        self._tolerance = np.where(self.held(e), 0.0, RESOLUTION)
+        self._tolerance = np.where(self.programs.held(e), 0.0, RESOLUTION)
         self._armed = numbers[: self.rows] > self._tolerance
 
     def jumped(self, numbers: np.ndarray, before: np.ndarray) -> np.ndarray:
@@ -139,8 +132,6 @@ class Watch:
         end = State(float(chunk.t[step + 1]), chunk.q[step + 1], chunk.e[step + 1])
         h = end.t - begin.t
         within = 4.0 * EPS * max(abs(begin.t), h)
-        if u.ndim == 2:
-            raise AssertionError("legs are taken one by one where something may happen")
         seen: dict[float, np.ndarray] = {}
 
         def numbers(after: float) -> np.ndarray:
@@ -162,22 +153,28 @@ class Watch:
     def _time(
         self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], np.ndarray]
     ) -> float:
-        """The first time after a step's begin [s] at which a guard fires, by bisection and secants in turn."""
-        low, high, f_low, f_high = 0.0, h, before, float(numbers(h)[guard])
-        for k in range(100):
+        """The first time after a step's begin [s] at which a guard fires: secants (Illinois), bisection where slow."""
+        level = 0.0 if guard >= self.rows or self._armed[guard] else -float(self._tolerance[guard])
+        low, high, f_low, f_high = 0.0, h, before - level, float(numbers(h)[guard]) - level
+        width, side = h, 0
+        for k in range(200):
             if high - low <= within:
                 break
             guess = 0.5 * (low + high)
-            if k % 3 and f_low != f_high:
-                secant, margin = low - f_low * (high - low) / (f_high - f_low), 0.01 * (high - low)
-                guess = min(max(secant, low + margin), high - margin) if k % 3 == 1 else secant
-                if not low < guess < high:
-                    guess = 0.5 * (low + high)
-            f = float(numbers(guess)[guard])
-            if self._beyond(guard, f):
-                high, f_high = guess, f
+            if k % 4 != 3 or high - low < 0.25 * width:  # else four passes did not bring a quarter of the width
+                secant = high - f_high * (high - low) / (f_high - f_low) if f_high != f_low else guess
+                guess = min(max(secant, low + 0.5 * within), high - 0.5 * within)
+            if k % 4 == 3:
+                width = high - low
+            number = float(numbers(guess)[guard])
+            if self._beyond(guard, number):
+                high, f_high, f_low = guess, number - level, 0.5 * f_low if side > 0 else f_low
+                side = 1
+                if number == level:
+                    break
             else:
-                low, f_low = guess, f
+                low, f_low, f_high = guess, number - level, 0.5 * f_high if side < 0 else f_high
+                side = -1
         return high
 
     def _beyond(self, guard: int, number: float) -> bool:

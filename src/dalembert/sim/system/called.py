@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ..program import Program
+from .drive import Command
 from .system import Law, System
 
 
@@ -57,4 +58,4 @@ class CalledSystem(System):
     def _asked(self, t: Any, q: np.ndarray, e: np.ndarray) -> np.ndarray:
         """The torques now, as numbers that drive the system."""
         assert self.function is not None
-        return np.concatenate([self.function(t, q, self.layout.velocity(e)), np.zeros(self.model.nv + 1)])
+        return Command.held(self.function(t, q, self.layout.velocity(e))).flat()

@@ -16,6 +16,7 @@ from dalembert.graph import trace
 from dalembert.model import Model
 
 from ..failure import SimulationError
+from .drive import Command, Leg
 from .system import Law
 
 
@@ -43,8 +44,8 @@ class Sampled:
                 above = "≥ 0" if low == 0.0 else "above 0"
                 raise DalembertError(f"Sampled: {name} is {value!r}, expected a time {above} [s]")
 
-    def legs(self, duration: float, ask: Callable[[], np.ndarray]) -> Iterator[tuple[float, np.ndarray]]:
-        """(end of each leg [s], torque (nv,) that is held over it); `ask` is called where a period begins."""
+    def legs(self, duration: float, ask: Callable[[], np.ndarray]) -> Iterator[Leg]:
+        """The legs, each with the command that is held over it; `ask` is called where a period begins."""
         whole, rest = divmod(float(self.delay), float(self.period))
         if min(rest, self.period - rest) < 1e-9 * self.period:
             whole, rest = round(self.delay / self.period), 0.0
@@ -55,9 +56,9 @@ class Sampled:
             if abs(duration - end) < 1e-9 * self.period:
                 end = duration
             if rest:
-                yield min(begin + rest, end), self._acting(answers, int(whole) + 1)
+                yield Leg.single(self._acting(answers, int(whole) + 1), min(begin + rest, end))
             if not rest or begin + rest < end:
-                yield end, self._acting(answers, int(whole))
+                yield Leg.single(self._acting(answers, int(whole)), end)
 
     @staticmethod
     def _acting(answers: deque[np.ndarray], back: int) -> np.ndarray:
@@ -66,11 +67,12 @@ class Sampled:
 
 @dataclass(frozen=True, eq=False)
 class Drive:
-    """How a run is driven: numbers u for each leg between `times`, or a law.
+    """How a run is driven: a command for each leg between `times`, or a law.
 
-    times (k,): begin of each leg [s], the first 0; values (k, 2nv+1): u of each leg. called: a Python function that is
-    asked for its values; function: the law, traced, called or sampled, or None. sampled: a function is asked at the
-    beginning of each period, and u held. timed: the law may change with time. log: what the user should know.
+    times (k,): begin of each leg [s], the first 0; values (k, nu): the command of each leg, flat.
+    function: the law, traced, called or sampled, or None. called: the law is a Python function that cannot be traced;
+    sampled: it is asked at the beginning of each period, and its answer held. timed: the law may change with time. log:
+    what the user should know.
     """
 
     times: np.ndarray
@@ -102,7 +104,7 @@ def drive(model: Model, torque: Any, duration: float) -> Drive:
             f"(times, values), a function (t, q, v) → tau, or Sampled(function, period), for robot {model.name!r}"
         )
     times = np.arange(len(values)) * (duration / len(values))
-    u = np.concatenate([values, np.zeros_like(values), times[:, None]], axis=1)
+    u = np.array([Command.held(row).flat() for row in values])
     log = (f"torque: {len(values)} rows, each held for {duration / len(values):.6g} s",) if len(values) > 1 else ()
     return Drive(times, u, log=log)
 
@@ -123,7 +125,7 @@ def _linear(n: int, times: Any, values: Any, duration: float) -> Drive:
     current = max(k for k, leg in enumerate(legs) if leg[0] <= 0.0)
     legs = [leg for leg in legs[current:] if leg[0] < duration]
     begins = np.array([max(leg[0], 0.0) for leg in legs])
-    u = np.array([np.concatenate([a, b, [c]]) for _, a, b, c in legs])
+    u = np.array([Command(torque, slope, since).flat() for _, torque, slope, since in legs])
     return Drive(begins, u, log=(f"torque: straight lines between {len(t)} points",))
 
 
@@ -138,7 +140,7 @@ def _sampled(model: Model, torque: Sampled) -> Drive:
     name = _name(torque.law)
     late = f", acting {torque.delay:g} s later" if torque.delay else ""
     log = (f"torque: {name} is asked every {torque.period:g} s{late}, then held",)
-    nothing = np.zeros((1, 2 * model.nv + 1))
+    nothing = np.zeros((1, Command.size(model.nv)))
     return Drive(np.zeros(1), nothing, Checked(model, name, torque.law), sampled=torque, log=log)
 
 
@@ -160,7 +162,9 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         why = " ".join(str(error).split()) or type(error).__name__
         log = (f"torque: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
-        return Drive(np.zeros(1), np.zeros((1, 2 * model.nv + 1)), Checked(model, name, law), True, timed=True, log=log)
+        return Drive(
+            np.zeros(1), np.zeros((1, Command.size(model.nv))), Checked(model, name, law), True, timed=True, log=log
+        )
     try:
         same = trace(on_vectors, sizes, "torque").fingerprint() == made.fingerprint()
     except Exception:  # it met what it kept of the first trace

@@ -18,6 +18,7 @@ from dalembert.model import Joint, Model
 
 from ..elements.base import Action, Element, Situation
 from .constraints import Constraint, Rows, joined
+from .drive import Command
 from .impulses import impulsive_step
 from .layout import Layout
 from .multipliers import HeldRows, held_rows
@@ -66,7 +67,7 @@ class Applied(NamedTuple):
 class System:
     """ẋ = f(t, x) with x = (q, e): the configuration q on its manifold, and e as laid out by `layout`.
 
-    Numbers u that come from outside drive it: tau = u[:nv] + u[nv:2nv] (t − u[2nv]); or else a law tau(t, q, v).
+    Numbers u that come from outside drive it, the vector of a `Command`; or else a law tau(t, q, v).
     """
 
     model: Model
@@ -81,7 +82,7 @@ class System:
     @property
     def nu(self) -> int:
         """Numbers that drive it."""
-        return 2 * self.model.nv + 1 if self.driven else 0
+        return Command.size(self.model.nv) if self.driven else 0
 
     @cached_property
     def layout(self) -> Layout:
@@ -165,7 +166,7 @@ class System:
         """The commanded generalised force (nv,)."""
         n = self.model.nv
         if self.driven:
-            return u[:n] + u[n : 2 * n] * (t - u[2 * n])
+            return Command.of(u, n).at(t)
         return np.zeros(n) if self.law is None else np.asarray(self.law(t, q, v))
 
     def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:

@@ -6,7 +6,7 @@ dense output where the method has one. A law that changes abruptly is advanced f
 
 from __future__ import annotations
 
-from ..compiled import ADAPTIVE, IMPLICIT, Programs
+from ..compiled import Programs
 from .adaptive import Adaptive
 from .base import Chunk, Engine, State, Trouble, steps_between
 from .fixed import Fixed
@@ -19,7 +19,7 @@ DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
 
 def engine(programs: Programs, step: float | None, rtol: float, atol: float, most: float) -> Engine:
     """The engine of an integrator: adaptive, with steps of `most` [s] at most, where it can be and no step is given."""
-    if programs.integrator in ADAPTIVE and step is None:
+    if programs.integrator.adaptive and step is None:
         return Adaptive(programs, rtol, atol, most)
     step = DEFAULT_STEP if step is None else step
-    return Implicit(programs, step) if programs.integrator in IMPLICIT else Fixed(programs, step)
+    return Fixed(programs, step) if programs.integrator.residual is None else Implicit(programs, step)

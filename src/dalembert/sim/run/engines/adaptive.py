@@ -7,15 +7,16 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...integrators import adaptive
+from ...system.drive import Leg
 from ..compiled import Programs
-from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble
+from .base import Chunk, State, Trouble, chunk_sizes
 
 CALLED_CHUNK = 1  # of passes that run in Python: what was computed before an error or an interrupt is kept
 FIRST_STEP = 1e-6  # [s]: eight times as much if it was too careful, and again
 
 
 class Adaptive:
-    """Steps whose size follows from the tolerances. u may have a row for each leg of the way, with its end [s] last."""
+    """Steps whose size follows from the tolerances."""
 
     lands: bool
     adaptive = True
@@ -27,20 +28,20 @@ class Adaptive:
         self.h = 0.0  # of the last leg: a good first step for the next one
 
     def advance(
-        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+        self, state: State, stop: float, leg: Leg, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
-        ends, rows = (np.array([stop]), u[None]) if u.ndim == 1 else (u[:, -1], u[:, :-1])
+        ends = leg.ends if leg.several else np.array([stop])
         h = min(self.h or FIRST_STEP, ends[0] - state.t, self.most)
         clock = adaptive.Clock(state.t, h, fresh=1.0)
         least = 16.0 * np.finfo(float).eps * max(abs(state.t), abs(stop))
-        passes = CALLED_CHUNK if self.system.called else WATCHED_CHUNK if every else LONGEST_CHUNK
+        sizes = chunk_sizes(every)
         limits = np.array(adaptive.Limits(stop, self.rtol, self.atol, least, self.most))
         carried = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "row": np.zeros(1)}
         carried["clock"] = np.array(clock, float)
         attempts = self.programs.at(state.e).attempts
         while clock.t < stop:
-            given = {"limits": limits, "stop": ends, "u": rows.ravel()}
-            made = attempts(carried | given, passes=passes)
+            given = {"limits": limits, "stop": ends, "u": leg.commands.ravel()}
+            made = attempts(carried | given, passes=CALLED_CHUNK if self.system.called else next(sizes))
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = adaptive.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(tries=0.0))
@@ -52,7 +53,7 @@ class Adaptive:
                 _with_end(made["e_start"][0], taken, carried["e"]),
                 dense=not self.lands,
                 polynomials=made["dense"][0, taken] if "dense" in made else None,
-                u=None if u.ndim == 1 else rows[start[taken, 2].astype(int)],
+                u=leg.commands[start[taken, 2].astype(int)] if leg.several else None,
                 steps=len(taken),
             )
             yield chunk
@@ -62,12 +63,12 @@ class Adaptive:
                 raise Trouble(chunk.end, why)
         self.h = float(clock.h)
 
-    def once(self, state: State, h: float, u: np.ndarray) -> State:
+    def once(self, state: State, h: float, command: np.ndarray) -> State:
         clock, stop = np.array(adaptive.Clock(state.t, h, fresh=1.0), float), np.array([state.t + h])
         limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
         inputs = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
         made = self.programs.at(state.e).attempts(
-            inputs | {"limits": limits, "stop": stop, "u": u}, passes=2
+            inputs | {"limits": limits, "stop": stop, "u": command}, passes=2
         )  # slope, step
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
 

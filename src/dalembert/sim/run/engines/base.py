@@ -8,8 +8,10 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ...system.drive import Leg
+
 LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
-WATCHED_CHUNK = 256  # where an event may make the rest of the chunk void
+WATCHED_CHUNKS = (16, 1024)  # the first and the longest, where an event may make the rest of the chunk void
 
 
 class State(NamedTuple):
@@ -60,14 +62,23 @@ class Engine(Protocol):
     lands: bool  # whether recording times must be ends of steps
     adaptive: bool  # whether it chooses its steps
 
-    def advance(self, state: State, stop: float, u: np.ndarray, nodes: int | None, every: bool) -> Iterator[Chunk]:
+    def advance(self, state: State, stop: float, leg: Leg, nodes: int | None, every: bool) -> Iterator[Chunk]:
         """Chunks of steps from a state until `stop`, with so many nodes equally far apart, or one for every step.
 
-        every: steps end at those nodes, but each step is a node.
+        leg: what drives the way; of several commands all, until its end. every: steps end at those nodes, but each
+        step is a node.
         """
 
-    def once(self, state: State, h: float, u: np.ndarray) -> State:
-        """The state after one step of size h, however large its error."""
+    def once(self, state: State, h: float, command: np.ndarray) -> State:
+        """The state after one step of size h, driven by a command (nu,), however large its error."""
+
+
+def chunk_sizes(watched: bool) -> Iterator[int]:
+    """Passes of one chunk after the other: short ones first where something may happen, as it just did."""
+    size, longest = WATCHED_CHUNKS if watched else (LONGEST_CHUNK, LONGEST_CHUNK)
+    while True:
+        yield size
+        size = min(2 * size, longest)
 
 
 def steps_between(begin: float, stop: float, step: float) -> int:

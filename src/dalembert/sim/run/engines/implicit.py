@@ -7,9 +7,10 @@ from collections.abc import Iterator
 import numpy as np
 
 from ...integrators import implicit
+from ...system.drive import Leg
 from ...system.system import System
 from ..compiled import Programs
-from .base import LONGEST_CHUNK, WATCHED_CHUNK, Chunk, State, Trouble, finite, strides
+from .base import Chunk, State, Trouble, chunk_sizes, finite, strides
 
 
 class Implicit:
@@ -28,12 +29,12 @@ class Implicit:
         return np.concatenate([h * layout.velocity(state.e), layout.states(state.e), impulses])
 
     def advance(
-        self, state: State, stop: float, u: np.ndarray, nodes: int | None = None, every: bool = False
+        self, state: State, stop: float, leg: Leg, nodes: int | None = None, every: bool = False
     ) -> Iterator[Chunk]:
         stride, count = strides(state.t, stop, self.step, nodes)
         stride = 1 if every else stride
         h, thin = (stop - state.t) / count, stride > 64  # few nodes: leave the steps between them in registers
-        passes = WATCHED_CHUNK if every else LONGEST_CHUNK
+        sizes = chunk_sizes(every)
         clock, programs = implicit.Clock(), self.programs.at(state.e)
         guess = self.guess(programs.system, state, h)
         carried = {"q": state.q, "e": state.e, "x": guess, "clock": np.array(clock)}
@@ -41,8 +42,8 @@ class Implicit:
         while first < count:
             before = clock.steps
             goal = min(first + stride, count) if thin else count
-            given = {"timing": np.array([state.t, h, goal]), "u": u}
-            made = programs.newton(not thin)(carried | given, passes=passes)
+            given = {"timing": np.array([state.t, h, goal]), "u": leg.command}
+            made = programs.newton(not thin)(carried | given, passes=next(sizes))
             carried = {n: made[f"{n}_next"][0] for n in carried}
             clock = implicit.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(passes=0.0))
@@ -63,10 +64,12 @@ class Implicit:
                 where = State(state.t + clock.steps * h, carried["q"], carried["e"])
                 raise Trouble(where, f"Newton's iteration did not settle (last change {clock.change:.1e})")
 
-    def once(self, state: State, h: float, u: np.ndarray) -> State:
+    def once(self, state: State, h: float, command: np.ndarray) -> State:
         clock, timing = np.array(implicit.Clock()), np.array([state.t, h, 1.0])
         programs = self.programs.at(state.e)
         guess = self.guess(programs.system, state, h)
-        inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": u}
+        inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": command}
         made = programs.newton(False)(inputs, passes=implicit.ITERATIONS)
+        if not implicit.Clock(*made["clock_next"][0]).steps > 0.5:
+            raise Trouble(state, f"Newton's iteration did not settle in a step of {h:.1e} s")
         return State(state.t + h, made["q_next"][0], made["e_next"][0])
