@@ -13,6 +13,7 @@ from dalembert.functions.live import GROUPS, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 from ..elements.base import Element
 from ..elements.friction import with_friction
@@ -43,7 +44,7 @@ class Rollout(NamedTuple):
         """None: no events were watched for."""
         return None
 
-    def beyond_limits(self, robot: Any) -> list[str]:
+    def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
         Limits do not act in rollouts, and a rollout does not look at them by itself. For NumPy arrays.
