@@ -29,3 +29,11 @@ ahead, behind = robot.integrate(q, v, h), robot.integrate(q, v, -h)
 rate = (robot.pose(ahead, foot) - robot.pose(behind, foot)) / (2 * h)
 np.testing.assert_allclose(robot.pose_derivative(q, foot) @ v, rate, atol=1e-7)
 np.testing.assert_allclose(robot.jacobian_derivative(q, foot) @ v, robot.jacobian_rate(q, v, foot), atol=1e-10)
+
+# Several frames at once, some of their rows; a frame as seen from another one; the centre of mass and its velocity.
+feet = [frame.name for frame in robot.frames[-2:]]
+np.testing.assert_array_equal(robot.jacobian(q, feet, rows="position")[3:], robot.jacobian(q, foot)[3:])
+seen = robot.pose(q, foot, relative_to=robot.frames[0].name)
+np.testing.assert_allclose(robot.pose(q, robot.frames[0].name) @ seen, robot.pose(q, foot), atol=1e-12)
+rate = (robot.center_of_mass(ahead) - robot.center_of_mass(behind)) / (2 * h)
+np.testing.assert_allclose(robot.center_of_mass_jacobian(q) @ v, rate, atol=1e-7)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+from . import algorithms
 from .editing import ModelEditor
 from .functions import (
     Quantity,
@@ -25,8 +26,18 @@ from .functions import (
     second,
 )
 from .functions import regressor as regressors
-from .functions.structure import BodyInfo, FrameInfo, JointInfo, body_info, frame_info, html_table, joint_info
-from .model import Actuator, Model, State
+from .functions.structure import (
+    BodyInfo,
+    FrameInfo,
+    JointInfo,
+    Limits,
+    body_info,
+    frame_info,
+    html_table,
+    joint_info,
+    limits,
+)
+from .model import Actuator, Model, State, unopposed
 from .rooms import auditing, compiling, equations, simulation, viewing
 from .version import __version__
 
@@ -101,7 +112,15 @@ class Robot:
     @property
     def total_mass(self) -> float:
         """Mass of all bodies together, the base included [kg]."""
-        return float(sum(body.inertia.mass for body in self.model.bodies))
+        return float(algorithms.total_mass(self.model))
+
+    @property
+    def limits(self) -> Limits:
+        """Limits as arrays: lower, upper (nq,), velocity, effort (nv,); infinite where there are none.
+
+        Of joints that follow another one, the tightest limits in that one's coordinate count; quaternions have none.
+        """
+        return limits(self.model)
 
     @property
     def joints(self) -> tuple[JointInfo, ...]:
@@ -182,8 +201,13 @@ class Robot:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What no rigid body can have (negative mass, impossible inertia), body by body; empty for a possible robot."""
-        return tuple(f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems())
+        """What no rigid body can have (negative mass, impossible inertia), body by body; joints that meet no inertia.
+
+        Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not looked at.
+        """
+        bodies = [f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems()]
+        heavy = any(body.inertia.mass for body in self.model.bodies)
+        return *bodies, *(str(each) for each in (unopposed(self.model) if heavy and not bodies else ()))
 
     # ---- configurations
 
@@ -216,6 +240,7 @@ class Robot:
     potential_energy = dynamics.potential_energy
     energy = dynamics.energy
     center_of_mass = dynamics.center_of_mass
+    center_of_mass_jacobian = dynamics.center_of_mass_jacobian
     loop_dynamics = loops.loop_dynamics
     loop_inverse_dynamics = loops.loop_inverse_dynamics
 
@@ -274,6 +299,7 @@ class Robot:
 
     audit = auditing.audit
     check_inertia = auditing.check_inertia
+    sizing = auditing.sizing
     equations = equations.equations
     simulate = simulation.simulate
     stepper = simulation.stepper

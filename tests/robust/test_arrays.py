@@ -37,16 +37,17 @@ def quantities(r):
             result = getattr(r, name)(
                 *[given.get(n, a) for n in quantity.inputs if n != "task_damping"], *frame, **keywords
             )
-            rank = len(quantity.shapes(r.model, variant(quantity))[0])
+            rank = len(shape(quantity))
             return np.stack(result, -rank) if isinstance(result, tuple) else result
 
         return call
 
-    def variant(quantity):
-        return quantity.variant(r.model, frame=r.frames[-1].name)
+    def shape(quantity):
+        (only,) = quantity.shapes(r.model, quantity.variant(r.model, frame=r.frames[-1].name)).values()
+        return only
 
     return {
-        name: (quantity.shapes(r.model, variant(quantity))[0], caller(name, quantity))
+        name: (shape(quantity), caller(name, quantity))
         for name, quantity in CATALOGUE.items()
         if name not in OTHER and not quantity.refuses(r.model)
     }

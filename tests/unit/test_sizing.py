@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+import json
+
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, load
-from dalembert.sizing import efforts, size_actuators, standard_motion
+from dalembert import DalembertError, ModelBuilder, cli, load
+from dalembert.logs import Trajectory
+from dalembert.sizing import Catalogue, Gear, Motor, drive, efforts, read_catalogue, standard_motion
 from linkages import four_bar
 
 
 @pytest.mark.parametrize("name", ["four_bar", "delta"])
 def test_the_power_of_the_motors_is_what_the_energy_gains(name: str) -> None:
     robot = load(name).without("friction", "damping")
-    motion, tau, held, driven, _ = efforts(robot, standard_motion(robot, 801))
+    motion, tau, held, driven, _, _ = efforts(robot, standard_motion(robot, 801))
     energy = robot.kinetic_energy(motion.q, motion.v) + robot.potential_energy(motion.q)
     power = np.einsum("ti,ti->t", tau, motion.v)
     work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(motion.t))])
@@ -27,21 +30,238 @@ def test_the_power_of_the_motors_is_what_the_energy_gains(name: str) -> None:
 
 
 def test_passive_pins_are_not_sized() -> None:
-    rows = size_actuators(load("four_bar"), standard_motion(load("four_bar")))
-    (crank,) = rows
+    (crank,) = load("four_bar").sizing().rows
     assert crank.joint == "crank_joint" and crank.gravity == pytest.approx(1957.84, rel=1e-4)
-    assert not crank.enough  # 2000 N·m against 1.3 (gravity + dynamic)
+    assert not crank.enough  # 3000 N·m against 1.3 (gravity + dynamic)
 
 
 def test_the_crank_feels_what_it_drags_along() -> None:
-    """Its inertia through the loop, by the torque that a small acceleration from rest needs on top of gravity."""
+    """Its inertia through the loop is twice the kinetic energy at unit speed of the crank."""
     robot = load("four_bar")
-    (row,) = size_actuators(robot, standard_motion(robot))
-    own = float(robot.mass_matrix(robot.neutral())[0, 0])
-    assert 0.0 < row.inertia[0] < row.inertia[1] and row.inertia[1] != pytest.approx(own)
+    (row,) = robot.sizing().rows
+    energies = []
+    for angle in np.linspace(-3.0, 3.0, 400):
+        state = robot.close_loops([angle, -0.3, 0.4], [1.0, 0.0, 0.0])
+        energies.append(2.0 * robot.kinetic_energy(state.q, state.v / state.v[0]))
+    assert row.inertia[0] <= 1.001 * min(energies) and row.inertia[1] >= 0.999 * max(energies)
 
 
 def test_loops_with_a_motor_everywhere_are_refused() -> None:
     robot = four_bar()
     with pytest.raises(DalembertError, match="state which joints are passive"):
         efforts(robot, standard_motion(robot))
+
+
+# ---- by hand: a rod of 2 kg at 0.5 m about a pin, in a plane where gravity is out of sight, or hanging
+
+J = 2.0 * 0.5**2 + 0.01  # kg·m² about the pin
+
+
+def rod(axis: tuple[float, float, float] = (0, 0, 1), **joint: float):
+    builder = ModelBuilder("rod")
+    builder.add_body("rod", parent="world", joint="revolute", joint_name="pin", axis=axis, mass=2.0, com=(0.5, 0, 0),
+                     inertia=np.diag([1e-4, 0.01, 0.01]), lower=-3.0, upper=3.0, **joint)  # fmt: skip
+    return builder.build()
+
+
+def swing(amplitude: float = 0.8, rate: float = 3.0, n: int = 4001, periods: int = 2) -> Trajectory:
+    t = np.linspace(0.0, periods * 2 * np.pi / rate, n)
+    s, c = np.sin(rate * t)[:, None], np.cos(rate * t)[:, None]
+    return Trajectory(t, amplitude * s, amplitude * rate * c, -amplitude * rate**2 * s, title="a swing")
+
+
+def test_a_swing_in_the_plane_by_formulas() -> None:
+    A, w = 0.8, 3.0
+    sizing = rod(effort_limit=10.0, velocity_limit=5.0).sizing(swing(A, w))
+    (row,) = sizing.rows
+    assert row.gravity == pytest.approx(0.0, abs=1e-12)
+    assert row.peak == pytest.approx(J * A * w**2) and row.dynamic == pytest.approx(J * A * w**2)
+    assert row.rms == pytest.approx(J * A * w**2 / np.sqrt(2), rel=1e-5)
+    assert row.needed == pytest.approx(1.3 * J * A * w**2)
+    assert row.speed == pytest.approx(A * w)
+    assert row.power == pytest.approx(J * A**2 * w**3 / 2, rel=1e-5)
+    assert row.energy == pytest.approx(2 * J * (A * w) ** 2, rel=1e-5)  # twice a period, ½ J v² each, two periods
+    assert row.regenerated == pytest.approx(row.energy, rel=1e-6)
+    assert row.inertia == pytest.approx((J, J)) and row.acceleration == pytest.approx(10.0 / J)
+    assert sizing.coriolis == 0.0 and sizing.ok
+
+
+def test_gravity_is_that_of_the_worst_pose_not_of_the_motion() -> None:
+    sizing = rod((0, 1, 0), effort_limit=12.0).sizing(swing(0.1), payload=1.0, margin=1.0)
+    (row,) = sizing.rows
+    assert sizing.frame == "rod" and row.gravity == pytest.approx(9.81 * (2 * 0.5 + 0.0))
+    hanging = sizing.at([np.pi / 2])["pin"]
+    level = sizing.at([0.0])["pin"]
+    assert hanging.headroom == pytest.approx(12.0) and level.headroom == pytest.approx(12.0 - 9.81)
+    assert level.acceleration == pytest.approx((12.0 - 9.81) / J)
+    assert rod((0, 1, 0), effort_limit=5.0).sizing(swing(0.1)).rows[0].enough is False
+
+
+def test_uneven_samples_do_not_change_the_rms() -> None:
+    even = swing()
+    keep = np.sort(np.random.default_rng(1).choice(len(even.t), 2500, replace=False))
+    keep[0], keep[-1] = 0, len(even.t) - 1
+    uneven = Trajectory(even.t[keep], even.q[keep], even.v[keep], even.a[keep])
+    sparse = rod().sizing(uneven).rows[0]
+    assert sparse.rms == pytest.approx(rod().sizing(even).rows[0].rms, rel=1e-4)
+
+
+def test_several_motions_are_one_demand() -> None:
+    slow, fast = swing(0.8, 1.0), swing(0.8, 4.0)
+    row = rod().sizing([slow, fast]).rows[0]
+    assert row.peak == pytest.approx(J * 0.8 * 16.0)
+    squares = [(J * 0.8 * w**2) ** 2 / 2 * t for w, t in ((1.0, slow.t[-1]), (4.0, fast.t[-1]))]
+    assert row.rms == pytest.approx(np.sqrt(sum(squares) / (slow.t[-1] + fast.t[-1])), rel=1e-4)
+
+
+def test_a_drive_by_hand() -> None:
+    """Gear 50, efficiency 0.8, rotor 1e-4: the motor accelerates its rotor and, through the gear, the rod."""
+    A, w, N, eta, rotor = 0.8, 3.0, 50.0, 0.8, 1e-4
+    sizing = rod(armature=0.3).sizing(swing(A, w))  # the model's rotor is replaced by the drive's
+    (row,) = sizing.rows
+    motor, gear = (
+        Motor("m", stall=2.0, no_load=300.0, continuous=0.4, inertia=rotor),
+        Gear("g", N, eta, rated=20, peak=50),
+    )
+    tried = drive(row, sizing.courses["pin"], motor, gear, 1.0)
+    assert tried.reflected == pytest.approx(N**2 * rotor)
+    assert tried.share == pytest.approx(N**2 * rotor / (N**2 * rotor + J))
+    assert tried.motor_speed == pytest.approx(N * A * w)
+    peak = A * w**2 * (J / (N * eta) + N * rotor)  # at the turning point, where it is still driven
+    assert tried.motor_torque == pytest.approx(peak, rel=1e-4)
+    assert tried.speed == pytest.approx(300.0 / (N * A * w))
+    assert tried.output == pytest.approx(min(50 / (J * A * w**2), 20 / (J * A * w**2 / np.sqrt(2))), rel=1e-4)
+    phase = np.linspace(0, 2 * np.pi, 200_001)
+    torque = np.where(-np.sin(phase) * np.cos(phase) >= 0, J / (N * eta), J * eta / N) * -A * w**2 * np.sin(
+        phase
+    ) - N * rotor * A * w**2 * np.sin(phase)
+    allowed = np.minimum(2.0, 2.0 * (1 - np.abs(N * A * w * np.cos(phase)) / 300.0))
+    assert tried.peak == pytest.approx(np.min(allowed / np.maximum(np.abs(torque), 1e-12)), rel=1e-3)
+    assert tried.continuous == pytest.approx(0.4 / np.sqrt(np.mean(torque**2)), rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("gear", "value", "words"),
+    [
+        (Gear("harmonic", 100, 0.7), 7e-5, "barely"),
+        (Gear("planetary", 6, 0.9), 0.025, "freely"),
+        (Gear("none", 1), 1, "freely"),
+    ],
+)
+def test_backdrivability(gear: Gear, value: float, words: str) -> None:
+    assert gear.backdrivability == pytest.approx(value) and words in gear.transparency
+
+
+SMALL = Motor("small", stall=0.5, no_load=600, continuous=0.1, inertia=1e-5, mass=0.2)
+LARGE = Motor("large", stall=5.0, no_load=300, continuous=1.2, inertia=2e-4, mass=1.5)
+
+
+def test_the_lightest_drive_that_fits_is_chosen() -> None:
+    robot = rod((0, 1, 0))  # holds 9.81 N·m level
+    gears = (Gear("g20", 20, 0.9, mass=0.3), Gear("g150", 150, 0.7, mass=0.6))
+    sizing = robot.sizing(swing(0.3, 1.0), catalogue=Catalogue((SMALL, LARGE), gears))
+    chosen = sizing.drives["pin"]
+    assert chosen is not None and (chosen.motor.name, chosen.gear.name) == (
+        "large",
+        "g20",
+    )  # small · 150: 0.09 < 1.3 · 0.093
+    assert sizing.ok and "large with g20" in str(sizing)
+    weak = robot.sizing(swing(0.3, 1.0), catalogue=Catalogue((SMALL,), gears))
+    assert weak.drives["pin"] is None and weak.nearest["pin"].gear.name == "g150" and not weak.ok
+    assert "nothing in the catalogue fits" in weak.choice("pin") and "continuous torque" in weak.choice("pin")
+
+
+def test_slides_are_driven_through_screws(tmp_path) -> None:
+    file = tmp_path / "drives.toml"
+    file.write_text(
+        "[[motor]]\nname = 'm'\nstall = 1\nno_load = 400\ncontinuous = 0.5\ninertia = 1e-5\n"
+        "[[gear]]\nname = 'screw'\nlead = 0.01\nefficiency = 0.9\n",
+        "utf-8",
+    )
+    builder = ModelBuilder("lift")
+    builder.add_body("car", parent="world", joint="prismatic", joint_name="lift", axis=(0, 0, 1), mass=10.0,
+                     inertia=np.eye(3), lower=0.0, upper=1.0)  # fmt: skip
+    sizing = builder.build().sizing(catalogue=file, margin=1.0)
+    chosen = sizing.drives["lift"]
+    assert chosen is not None and chosen.gear.ratio == pytest.approx(2 * np.pi / 0.01)
+    hold = 98.1 * 0.01 / (2 * np.pi) / 0.9
+    assert chosen.continuous == pytest.approx(0.5 / hold, rel=0.02) and sizing.rows[0].unit == "N"
+
+
+def test_resonance_and_bandwidth() -> None:
+    (row,) = rod(armature=0.2).sizing(swing(), stiffness=1e4).rows
+    assert row.resonance == pytest.approx(np.sqrt(1e4 / J) / (2 * np.pi)) and row.bandwidth == row.resonance / 5
+
+
+def test_four_feet_carry_a_quadruped() -> None:
+    """12 kg on four feet: 29.43 N each; the torque of a joint is that force at its lever less the leg's own weight."""
+    robot = load("quadruped")
+    feet = [f"{leg}_foot" for leg in ("FL", "FR", "RL", "RR")]
+    q = np.tile(robot.neutral(), (3, 1))
+    still = Trajectory(np.array([0.0, 0.5, 1.0]), q, np.zeros((3, 18)), np.zeros((3, 18)))
+    run = efforts(robot, still, feet)
+    forces = sum(robot.jacobian(q[0], foot)[3:].T @ (0, 0, 12.0 * 9.81 / 4) for foot in feet)
+    np.testing.assert_allclose(run.tau[0], robot.gravity(q[0]) - forces, atol=1e-9)
+    assert np.max(np.abs(run.tau[0, :6])) < 1e-9
+    assert any("leave" in note for note in efforts(robot, still, feet[:1]).notes)
+    with pytest.raises(DalembertError, match="has a fixed base"):
+        efforts(load("2r"), standard_motion(load("2r")), ["tool"])
+
+
+def test_coriolis_grows_with_the_square_of_the_speed() -> None:
+    robot = load("ur5")
+    slow = standard_motion(robot)
+    fast = Trajectory(slow.t / 2, slow.q, 2 * slow.v, 4 * slow.a)
+    ratios = [robot.sizing(motion).coriolis for motion in (slow, fast)]
+    assert ratios[1] == pytest.approx(4 * ratios[0]) and "slow cobot" in robot.sizing(slow).coriolis_class
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("[[moter]]\n", "did you mean 'motor'"),
+        ("[[gear]]\nname='g'\nratio=3\n", r"has no \[\[motor\]\]"),
+        ("[[motor]]\nname='m'\n", "has no stall"),
+        ("[[motor]]\nname='m'\nstall=-1\nno_load=1\ncontinuous=1\ninertia=0\n", "expected a number above 0"),
+        ("[[motor]]\nname='m'\nstall=1\nno_load=1\ncontinuous=1\ninertia=0\nsped=3\n", "unknown key 'sped'"),
+        ("[motor]\nname='m'\n", r"expected \[\[motor\]\] tables"),
+        ("[[gear]]\nname='g'\nratio=2\nlead=0.1\n", "give ratio, or lead"),
+        ("[[gear]]\nname='g'\nratio=2\nefficiency=1.2\n", "expected at most 1"),
+    ],
+)
+def test_wrong_catalogues_are_explained(text: str, message: str, tmp_path) -> None:
+    file = tmp_path / "drives.toml"
+    file.write_text(text, "utf-8")
+    with pytest.raises(DalembertError, match=message):
+        read_catalogue(file)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"margin": 0.5}, "margin is 0.5"),
+        ({"motions": []}, "is empty"),
+        ({"motions": 3}, "has no t, q, v, a"),
+        ({"motions": Trajectory(np.arange(3.0), np.zeros((3, 2)), np.zeros((3, 1)), np.zeros((3, 1)))}, "q has shape"),
+        ({"motions": Trajectory(np.zeros(3), *[np.zeros((3, 1))] * 3)}, "times must increase"),
+        ({"stiffness": -1.0}, "stiffness is -1"),
+        ({"payload": 1.0, "frame": "nothing"}, "unknown frame"),
+    ],
+)
+def test_wrong_questions_are_explained(options: dict, message: str) -> None:
+    with pytest.raises(DalembertError, match=message):
+        rod().sizing(**options)
+
+
+def test_json_csv_and_the_command(tmp_path, capsys) -> None:
+    file = tmp_path / "table.csv"
+    assert cli.main(["size", "2r", "--csv", str(file), "--json"]) in (0, 1)
+    content = json.loads(capsys.readouterr().out)
+    assert [row["joint"] for row in content["joints"]] == ["shoulder", "elbow"]
+    lines = file.read_text("utf-8").splitlines()
+    assert lines[0].startswith("joint,unit,gravity") and len(lines) == 3
+    assert float(lines[1].split(",")[2]) == pytest.approx(content["joints"][0]["gravity"])
+    assert cli.main(["size", "ur5", "--payload", "5"]) == 1
+    text = " ".join(capsys.readouterr().out.split())
+    assert "5 kg at frame 'tool0'" in text and "too weak" in text and "Coriolis by gravity" in text
+    assert cli.main(["size", "ur5", "--margin", "0.1"]) == 2

@@ -4,7 +4,7 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 """
 
 from .aba import aba
-from .center_of_mass import center_of_mass
+from .center_of_mass import center_of_mass, total_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
 from .constrained_mass import ConstrainedMass
@@ -89,6 +89,7 @@ __all__ = [
     "reaction_wrenches",
     "rnea",
     "torque_regressor",
+    "total_mass",
     "velocity",
     "zero_moment_point",
 ]

@@ -24,6 +24,11 @@ def centroid(model: Model, m: Any, h: np.ndarray) -> np.ndarray:
     return h / m
 
 
+def total_mass(model: Model) -> Any:
+    """Mass of all bodies together, the base included [kg]."""
+    return sum(body.inertia.mass for body in model.bodies)
+
+
 def first_moment(model: Model, q: np.ndarray) -> tuple[Any, np.ndarray]:
     """Mass [kg] and first moment Σ mᵢ cᵢ (3,) about the world's origin, in world axes [kg·m], for q (nq,)."""
     m = [body.inertia.mass for body in model.bodies]

@@ -13,9 +13,25 @@ from rich.markup import escape
 from dalembert.audit import Audit, Headroom, load_rules, read_suppressions
 from dalembert.errors import unknown
 from dalembert.files import write_text
-from dalembert.logs import read_trajectory
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table, working
+from .common import (
+    Arguments,
+    Bandwidth,
+    Base,
+    Columns,
+    Json,
+    Mimic,
+    Source,
+    Topic,
+    Units,
+    check_target,
+    console,
+    open_motion,
+    open_robot,
+    print_json,
+    table,
+    working,
+)
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
@@ -35,6 +51,10 @@ def run(
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
     expect: Annotated[Path | None, typer.Option(help="TOML file of what the robot is meant to be.")] = None,
     motion: Annotated[Path | None, typer.Option(help="A log whose efforts the model should explain.")] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
     rules: Annotated[Path | None, typer.Option(help="Python file with rules of your own; it is run.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
     fail_on: Annotated[
@@ -53,7 +73,7 @@ def run(
     if rules is not None:
         load_rules(rules)
     suppressions = read_suppressions(accept) if accept else ()
-    log = read_trajectory(motion, opened) if motion else None
+    log = open_motion(motion, opened, topic, unit, column, bandwidth) if motion else None
     with working(f"audit of {opened.name}"):
         audit = opened.audit(
             payload=payload, frame=frame, rules=rule or None, accept=suppressions, expect=expect, motion=log

@@ -9,15 +9,33 @@ import typer
 
 from dalembert.audit.diagnose import diagnose
 from dalembert.audit.symptoms import SYMPTOMS
-from dalembert.logs import read_trajectory
+from dalembert.errors import DalembertError
 
-from .common import Arguments, Base, Json, Mimic, open_robot, print_json, working
+from .common import (
+    Arguments,
+    Bandwidth,
+    Base,
+    Columns,
+    Json,
+    Mimic,
+    Topic,
+    Units,
+    console,
+    open_motion,
+    open_robot,
+    print_json,
+    working,
+)
 
 
 def run(
     symptom: Annotated[str | None, typer.Argument(help="What is seen, in words; without: all that is found.")] = None,
     robot: Annotated[str | None, typer.Option(help="The robot it is seen on: a bundled name or a file.")] = None,
     motion: Annotated[Path | None, typer.Option(help="A log of the robot with efforts.")] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
     expect: Annotated[Path | None, typer.Option(help="TOML file of what the robot is meant to be.")] = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
     frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the tool.")] = None,
@@ -31,11 +49,15 @@ def run(
     Example: `dalembert diagnose "position drifts during a hold" --robot ur5`
     """
     if symptom is None and robot is None:
-        print("Symptoms that are known (give one in your own words, or --robot):")
-        print("\n".join(f"  {known.text}" for known in SYMPTOMS))
+        listed = "\n".join(f"  {known.text}" for known in SYMPTOMS)
+        console().print(f"Symptoms that are known (give one in your own words, or --robot):\n{listed}", markup=False)
         return 0
     opened = open_robot(robot, base, mimic=mimic, arg=arg) if robot is not None else None
-    log = read_trajectory(motion, opened) if motion is not None and opened is not None else None
+    log = None
+    if motion is not None:
+        if opened is None:
+            raise DalembertError("--motion needs the robot it belongs to: --robot")
+        log = open_motion(motion, opened, topic, unit, column, bandwidth)
     with working("diagnosis"):
         diagnoses = diagnose(symptom, opened, motion=log, expect=expect, payload=payload, frame=frame)
     if as_json:
@@ -58,5 +80,6 @@ def run(
             for d in diagnoses
         ])  # fmt: skip
         return 0
-    print("\n\n".join(map(str, diagnoses)) or "nothing is found that would cause a known symptom")
+    text = "\n\n".join(map(str, diagnoses)) or "nothing is found that would cause a known symptom"
+    console().print(text, markup=False, soft_wrap=True)
     return 0

@@ -10,7 +10,7 @@ import typer
 from dalembert.audit import expectations_of, write_expectations
 from dalembert.files import write_text
 
-from .common import Arguments, Base, Mimic, Source, check_target, open_robot
+from .common import Arguments, Base, Mimic, Source, check_target, console, open_robot
 
 
 def run(
@@ -28,8 +28,8 @@ def run(
     opened = open_robot(robot, base, mimic=mimic, arg=arg)
     text = write_expectations(expectations_of(opened), f"What {opened.name} is meant to be: dalembert audit --expect")
     if out is None:
-        print(text, end="")
+        console().print(text, end="", markup=False, soft_wrap=True)
     else:
         write_text(out, text)
-        print(f"written to {out}")
+        console().print(f"written to {out}", markup=False)
     return 0

@@ -61,7 +61,7 @@ def run(
     loaded, carrier = with_payload(made, payload, frame)
     motion = open_motion(trajectory, made, topic, unit, column, bandwidth) if trajectory else standard_motion(made)
     measured = motion.tau
-    motion, tau, held, driven, notes = efforts(loaded, motion)
+    motion, tau, held, driven, _, notes = efforts(loaded, motion)
     rows = [
         _row(name, motion.v[:, k], tau[:, k], held[:, k])
         for k, name in enumerate(made.model.freedom_names)

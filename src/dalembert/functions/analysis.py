@@ -61,6 +61,7 @@ def linearize(
     tau: Any,
     *,
     step: float | None = None,
+    actuated: str | Sequence[str] | None = None,
     external: Sequence[Wrench] = (),
     threads: int | None = None,
     check: bool = True,
@@ -70,8 +71,11 @@ def linearize(
     δq = difference(q0, q) are tangent coordinates (nv,). In body axes, as ball and free joints have them, δq̇ is not
     δv but δv − V × δq, which A contains. step [s]: instead, the exact x' = A x + B u after that time with u held
     constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
-    keep their numbers along their axes.
+    keep their numbers along their axes. actuated: names of the joints that have a motor, so that u and the columns of B
+    are those of their freedoms alone, in the order of tau; default all.
     """
+    if step is not None and (np.ndim(step) != 0 or not 0.0 < step < np.inf):
+        raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
     q, v, tau = on_host("linearize", q, v, tau)
     d = robot.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
     n, batch = robot.model.nv, d.dq.shape[:-2]
@@ -80,14 +84,31 @@ def linearize(
     v = np.asarray(v)
     for body in robot.model.bodies:
         A[..., body.v, body.v] += body.joint.displacement_rate(v[..., body.v])
+    if check and not np.isfinite(A).all():
+        robot.forward_dynamics(q, v, tau, external=external, threads=threads)  # says at which joint
+        raise DalembertError(f"linearize: slopes of robot {robot.name!r} are too large for numbers of this precision")
+    if actuated is not None:
+        B = B[..., _freedoms(robot.model, actuated)]
     if step is None:
         return Linearization(A, B)
-    if not np.ndim(step) == 0 or not 0.0 < step < np.inf:
-        raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
-    whole = np.zeros((*batch, 3 * n, 3 * n))
+    size = 2 * n + B.shape[-1]
+    whole = np.zeros((*batch, size, size))
     whole[..., : 2 * n, : 2 * n], whole[..., : 2 * n, 2 * n :] = A, B
-    moved = matrix_exponential(whole * step)[..., : 2 * n, :].astype(A.dtype)
-    return Linearization(moved[..., : 2 * n], moved[..., 2 * n :])
+    with np.errstate(over="ignore", invalid="ignore"):
+        after = matrix_exponential(whole * step)[..., : 2 * n, :].astype(A.dtype)
+    if check and not np.isfinite(after).all():
+        rate = np.max(np.linalg.eigvals(A).real, initial=0.0)
+        raise DalembertError(
+            f"linearize: over step={step:g} s deviations of robot {robot.name!r} grow beyond all numbers, with up to "
+            f"{rate:.3g} 1/s: take a shorter step"
+        )
+    return Linearization(after[..., : 2 * n], after[..., 2 * n :])
+
+
+def _freedoms(model: Model, joints: str | Sequence[str]) -> list[int]:
+    """Places in v of some joints, by name, in the order of the model."""
+    names = [joints] if isinstance(joints, str) else list(joints)
+    return sorted({k for name in names for k in range(model.nv)[model.joint(name).v]})
 
 
 def modes(robot: Robot, q: Any, *, tau: Any = None, external: Sequence[Wrench] = ()) -> Modes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Unpack
 
 import numpy as np
@@ -16,6 +17,8 @@ from .wrenches import body_wrenches
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
+
+LOST = 1e-14  # of a diagonal entry of the mass matrix: a smaller pivot is round-off
 
 
 def open_tree(model: Model) -> str | None:
@@ -51,7 +54,22 @@ def inverse_dynamics(
     return algorithm(robot.model, q, v, a, body_wrenches(robot.model, q, external))
 
 
-@quantity("nv", refuses=open_tree)
+def _no_acceleration(model: Model, state: Mapping[str, np.ndarray]) -> str:
+    """Words for a state in which forces have no finite effect: the first pivot of M, tips first, that is lost."""
+    M = algorithms.mass_matrix(model, np.asarray(state["q"], float))
+    diagonal = np.diag(M).copy()
+    for k in reversed(range(model.nv)):
+        if not M[k, k] > LOST * diagonal[k]:
+            joint = next(body.joint.name for body in model.bodies if body.v.start <= k < body.v.stop)
+            return (
+                f"the mass matrix of robot {model.name!r} is singular: here joint {joint!r} moves no mass, so that "
+                "forces on it have no finite effect; give the bodies behind it inertia, or the joint an armature"
+            )
+        M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
+    return f"the accelerations of robot {model.name!r} are too large for numbers of this precision"
+
+
+@quantity("nv", refuses=open_tree, unbounded=_no_acceleration)
 def forward_dynamics(
     robot: Robot,
     q: Configuration,
@@ -139,3 +157,9 @@ def energy(robot: Robot, q: Configuration, v: Tangent, **keywords: Unpack[Keywor
 def center_of_mass(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
     """Centre of mass (…, 3) in the world [m]."""
     return algorithms.center_of_mass(robot.model, q)
+
+
+@quantity(3, "nv")
+def center_of_mass_jacobian(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
+    """J (…, 3, nv) with velocity of the centre of mass = J v, in world axes [m/s]."""
+    return algorithms.centroidal_momentum_matrix(robot.model, q)[3:] / algorithms.total_mass(robot.model)

@@ -30,6 +30,9 @@ class Unpacked:
             return self.method(*inputs, **keywords)
         return self.unpack(self.run(*inputs, **keywords))
 
+    def __repr__(self) -> str:
+        return f"<compiled method {self.__name__} of {self.method.args[0]!r}>" if self.method else f"<{self.run!r}>"
+
     def __reduce__(self) -> tuple[Any, ...]:
         assert self.method is not None, "only methods are pickled"
         return getattr, (self.method.args[0], self.__name__)

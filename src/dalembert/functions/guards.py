@@ -60,3 +60,31 @@ def check_quaternions(model: Model, name: str, configurations: Mapping[str, np.n
                         f"{name}: the quaternion of joint {joint!r}{state_place(begin + bad[0], a)} has length "
                         f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is no rotation'}"
                     )
+
+
+def finite_outputs(
+    compute: Callable[..., Any], guards: Callable[..., list[Any]]
+) -> tuple[Callable[..., Any], Callable[..., list[Any]]]:
+    """A function and its guards, to which comes that its outputs are finite."""
+    outputs: list[Any] = []
+
+    def computed(*inputs: np.ndarray) -> Any:
+        outputs[:] = [compute(*inputs)]
+        return outputs[0]
+
+    def all_guards(*inputs: np.ndarray) -> list[Any]:  # called after it, on the same inputs
+        values = np.asarray(outputs.pop(), object).ravel()
+        return [*guards(*inputs), *([sum(absolute(x) for x in values) < np.inf] if len(values) else [])]
+
+    return computed, all_guards
+
+
+def first_unbounded(call: Call, named: Mapping[str, np.ndarray]) -> tuple[str, dict[str, np.ndarray]]:
+    """(words for its place, inputs) of the first state of a batch whose result is not finite."""
+    batch = np.broadcast_shapes(*(a.shape[:-1] for a in named.values()))
+    states = {name: np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1]) for name, a in named.items()}
+    result = call(*states.values(), check=False)
+    bad = int(np.argmin(np.isfinite(result).reshape(len(result), -1).all(axis=1)))
+    place = tuple(int(k) for k in np.unravel_index(bad, batch)) if batch else ()
+    words = f" of state {place if len(place) > 1 else place[0]}" if place else ""
+    return words, {name: a[bad] for name, a in states.items()}

@@ -143,6 +143,13 @@ class OneFrame(Kind):
         return frame_name(request, name, value), []
 
 
+class PerhapsFrame(Kind):
+    """The name of a frame, or None."""
+
+    def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
+        return None if value is None else frame_name(request, name, value), []
+
+
 class SomeFrames(OneFrame):
     """The name of a frame, or several; the algorithm sees a tuple of names."""
 
@@ -208,6 +215,7 @@ TaskDamping = Annotated[Any, NumberInput("task_damping")]  # beside the group "d
 Point = Annotated[Any, PointInput()]
 External = Annotated[Sequence[Wrench], ExternalWrenches()]
 FrameName = Annotated[str, OneFrame()]
+OptionalFrame = Annotated[str | None, PerhapsFrame()]
 FrameNames = Annotated[str | Sequence[str], SomeFrames()]
 Axes = Annotated[str, AxesName()]
 Rows = Annotated[str | Sequence[int] | None, RowNumbers()]

@@ -10,7 +10,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.model import Model
 
-from .kinds import Axes, Configuration, FrameName, FrameNames, Point, Rows, Tangent
+from .kinds import Axes, Configuration, FrameName, FrameNames, OptionalFrame, Point, Rows, Tangent
 from .quantity import Keywords, quantity
 from .structure import ORIGIN
 
@@ -29,9 +29,19 @@ def task(model: Model, frames: Iterable[str], point: np.ndarray, axes: str, rows
 
 
 @quantity(4, 4)
-def pose(robot: Robot, q: Configuration, frame: FrameName, **keywords: Unpack[Keywords]) -> np.ndarray:
-    """X_WF (…, 4, 4): the frame in the world [m]."""
-    return algorithms.frame_pose(robot.model, q, robot.model.frame(frame)).matrix()
+def pose(
+    robot: Robot,
+    q: Configuration,
+    frame: FrameName,
+    *,
+    relative_to: OptionalFrame = None,
+    **keywords: Unpack[Keywords],
+) -> np.ndarray:
+    """X_WF (…, 4, 4): the frame in the world, or in the frame `relative_to` [m]."""
+    X_WF = algorithms.frame_pose(robot.model, q, robot.model.frame(frame))
+    if relative_to is None:
+        return X_WF.matrix()
+    return (algorithms.frame_pose(robot.model, q, robot.model.frame(relative_to)).inverse() @ X_WF).matrix()
 
 
 @quantity("nf", 4, 4)

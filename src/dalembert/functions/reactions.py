@@ -50,6 +50,11 @@ class PeakReactions(Sequence):
     peaks: tuple[Peak, ...]
     axes: str
 
+    def __repr__(self) -> str:
+        worst = max(self.peaks, key=lambda peak: peak.force, default=None)
+        least = f", at most {worst.force:.4g} N at {worst.joint or worst.body}" if worst else ""
+        return f"<PeakReactions of {len(self.peaks)} joints{least}>"
+
     def __len__(self) -> int:
         return len(self.peaks)
 

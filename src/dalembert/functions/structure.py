@@ -39,6 +39,9 @@ class JointInfo(NamedTuple):
     offset: float = 0.0
     units: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        return f"<Joint {self.name!r}: {_kind(self)}, from {self.parent!r} to {self.child!r}>"
+
 
 class BodyInfo(NamedTuple):
     """A body: the joint that moves it (None for a fixed base), joint frame in the parent, mass properties.
@@ -56,6 +59,9 @@ class BodyInfo(NamedTuple):
     inertia: np.ndarray
     parts: tuple[str, ...]
 
+    def __repr__(self) -> str:
+        return f"<Body {self.name!r}: {self.mass:.4g} kg, moved by {self.joint!r}>"
+
 
 class FrameInfo(NamedTuple):
     """A frame: the body it is fixed to and its placement (4, 4) in that body [m]."""
@@ -63,6 +69,22 @@ class FrameInfo(NamedTuple):
     name: str
     body: str
     placement: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"<Frame {self.name!r} on {self.body!r}>"
+
+
+class Limits(NamedTuple):
+    """Limits of all joints: lower, upper (nq,) [rad or m], velocity, effort (nv,); infinite where there are none.
+
+    A joint and those that follow it share coordinates: the tightest range and speed of them count, in the leader's
+    coordinate, and the leader's effort. Quaternions have no limits.
+    """
+
+    lower: np.ndarray
+    upper: np.ndarray
+    velocity: np.ndarray
+    effort: np.ndarray
 
 
 @dataclass(frozen=True)
@@ -108,6 +130,21 @@ def body_info(model: Model, index: int) -> BodyInfo:
 def frame_info(model: Model, frame: Frame) -> FrameInfo:
     """A frame of the model."""
     return FrameInfo(frame.name, model.bodies[frame.body].name, frame.placement.matrix())
+
+
+def limits(model: Model) -> Limits:
+    """The limits of all joints of a model."""
+    lower, upper = np.full(model.nq, -np.inf), np.full(model.nq, np.inf)
+    velocity, effort = np.full(model.nv, np.inf), np.full(model.nv, np.inf)
+    for body in model.bodies:
+        joint = body.joint
+        for i, *_ in joint.lines:
+            place = body.q.start + i
+            lower[place], upper[place] = max(lower[place], joint.lower[i]), min(upper[place], joint.upper[i])
+        velocity[body.v] = np.minimum(velocity[body.v], joint.velocity_limit)
+        if joint.mimic is None:
+            effort[body.v] = np.minimum(effort[body.v], joint.effort_limit)
+    return Limits(lower, upper, velocity, effort)
 
 
 def html_table(model: Model) -> str:

@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.audit.closed import motors
 from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError
 from dalembert.files import write_text
 from dalembert.logs import Trajectory
 from dalembert.model import tips
 from dalembert.robot import Robot
-from dalembert.sizing import efforts, size_actuators, standard_motion
+from dalembert.sizing import efforts, size, standard_motion
 
 from . import figures
 from .speed import speeds
@@ -75,7 +76,8 @@ def _content(
     loaded = subject.loaded
     carrier = subject.tool if payload or frame else None
     seen = carrier or tips(robot.model)[0].name
-    motion, tau, _, _, notes = efforts(loaded, motion)
+    sized = size(robot, motion, payload=payload, frame=frame) if motors(robot.model) else None
+    motion, tau, _, _, _, notes = efforts(loaded, motion)
     from markupsafe import Markup  # comes with jinja2
 
     def safe(text: str | None) -> Any:
@@ -91,7 +93,7 @@ def _content(
         "payload": payload,
         "motion": motion,
         "notes": (*motion.log, *notes),
-        "sizing": size_actuators(robot, motion, payload, carrier),
+        "sizing": sized,
         "peaks": None if robot.model.closures else loaded.peak_reactions(motion.q, motion.v, motion.a),
         "workspace": safe(figures.workspace(robot, seen)),
         "gravity_map": safe(figures.gravity_map(robot)),

@@ -1,16 +1,17 @@
-"""The audit of a robot: is this model to be trusted?"""
+"""The audit of a robot: is this model to be trusted? And what its motors must give."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from dalembert.audit import Audit, Expectations, Rule, Suppression
     from dalembert.audit.logs import Motion
     from dalembert.formats import Finding
     from dalembert.robot import Robot
+    from dalembert.sizing import Catalogue, Sizing
 
 
 def audit(
@@ -45,3 +46,35 @@ def check_inertia(robot: Robot, *, tolerance: float = 0.3) -> tuple[Finding, ...
     from dalembert.audit.shapes import check_inertia
 
     return check_inertia(robot.model, tolerance=tolerance)
+
+
+def sizing(
+    robot: Robot,
+    motions: Any = None,
+    *,
+    payload: float = 0.0,
+    frame: str | None = None,
+    margin: float = 1.3,
+    contacts: Sequence[str] = (),
+    stiffness: float | None = None,
+    catalogue: Catalogue | str | os.PathLike[str] | None = None,
+) -> Sizing:
+    """What motions and gravity ask of each motor: torque, speed, power, energy, inertia; print the result to read it.
+
+    motions: a trajectory, or a list of them; default: a quintic move of every joint. payload [kg] hangs at `frame`
+    (default: the tool). margin: on the sum of gravity at its worst and the motion's dynamic part. contacts: frames that
+    carry a floating robot. stiffness [N·m/rad] of the joints: for the resonance and the bandwidth it allows. catalogue:
+    motors and gears, or a file of them (`dalembert.sizing.read_catalogue`), of which the lightest are chosen.
+    """
+    from dalembert.sizing import size
+
+    return size(
+        robot,
+        motions,
+        payload=payload,
+        frame=frame,
+        margin=margin,
+        contacts=contacts,
+        stiffness=stiffness,
+        catalogue=catalogue,
+    )

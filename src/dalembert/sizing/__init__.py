@@ -1,6 +1,24 @@
-"""Sizing: what motions and gravity ask of motors and gears."""
+"""Sizing: what motions and gravity ask of motors and gears, and which ones of a catalogue give it."""
 
-from .actuators import Sizing, size_actuators
+from .choice import Drive, choose, drive
+from .demand import Course, Demand
+from .drives import Catalogue, Gear, Motor, read_catalogue
 from .motion import Efforts, efforts, standard_motion
+from .sizing import Sizing, size
 
-__all__ = ["Efforts", "Sizing", "efforts", "size_actuators", "standard_motion"]
+__all__ = [
+    "Catalogue",
+    "Course",
+    "Demand",
+    "Drive",
+    "Efforts",
+    "Gear",
+    "Motor",
+    "Sizing",
+    "choose",
+    "drive",
+    "efforts",
+    "read_catalogue",
+    "size",
+    "standard_motion",
+]

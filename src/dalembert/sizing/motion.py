@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -15,6 +16,7 @@ from dalembert.robot import Robot
 MOVE = 0.5  # rad, or m/5 for slides
 DURATION = 1.0  # s
 APART = 1e-3  # m or rad by which measured loops may be open
+UNCARRIED = 1e-6  # share of the base's load that contacts may miss
 
 
 def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
@@ -45,24 +47,49 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
 class Efforts(NamedTuple):
     """A motion, and the generalised forces (n, nv) that cause it and that only hold it; notes for the reader.
 
-    driven: names of the joints whose motors give them; None where each freedom is taken to have one.
+    driven: names of the joints whose motors give them; None where each freedom is taken to have one. coriolis: peak of
+    ‖C v‖ by peak of ‖g‖, of the driven freedoms.
     """
 
     motion: Trajectory
     tau: np.ndarray
     holding: np.ndarray
     driven: tuple[str, ...] | None
+    coriolis: float
     notes: tuple[str, ...]
 
 
-def efforts(robot: Robot, motion: Trajectory) -> Efforts:
-    """Inverse dynamics along a motion; with loops, of the motion of the motors with the loops kept closed."""
-    if not robot.model.closures:
-        tau, holding = robot.inverse_dynamics(motion.q, motion.v, motion.a), robot.gravity(motion.q)
-        return Efforts(motion, tau, holding, None, _free_base(robot))
+def efforts(robot: Robot, motion: Trajectory, contacts: Sequence[str] = ()) -> Efforts:
+    """Inverse dynamics along a motion.
+
+    With loops: of the motion of the motors, the loops kept closed. With a free base: the smallest forces at the frames
+    `contacts` that carry it, and what the motors then give; without contacts, what would have to hold the base is left.
+    """
+    if robot.model.closures:
+        return _closed_efforts(robot, motion)
+    still, none = robot.without("friction", "damping"), np.zeros_like(motion.v)
+    tau, holding = robot.inverse_dynamics(motion.q, motion.v, motion.a), robot.gravity(motion.q)
+    turning = still.bias(motion.q, motion.v) - still.bias(motion.q, none)
+    notes: tuple[str, ...] = ()
+    if robot.model.floating:
+        tau, notes = _carried(robot, motion, tau, contacts)
+        holding, _ = _carried(robot, motion, holding, contacts)
+        turning, _ = _carried(robot, motion, turning, contacts)
+    elif contacts:
+        raise DalembertError(f"robot {robot.name!r} has a fixed base: contacts are those of a free one")
+    rows = [body.v.start for body in motors(robot.model)]
+    return Efforts(motion, tau, holding, None, _ratio(turning[:, rows], holding[:, rows]), notes)
+
+
+def _ratio(turning: np.ndarray, holding: np.ndarray) -> float:
+    peak = float(np.max(np.linalg.norm(holding, axis=1), initial=0.0))
+    return float(np.max(np.linalg.norm(turning, axis=1), initial=0.0)) / peak if peak > 0.0 else 0.0
+
+
+def _closed_efforts(robot: Robot, motion: Trajectory) -> Efforts:
     driven = motors(robot.model)
     names = tuple(body.joint.name for body in driven)
-    if not any(np.asarray(body.joint.effort_limit)[0] == 0.0 for body in robot.model.independent if body.joint.nv == 1):
+    if not any(body.joint.effort_limit[0] == 0.0 for body in robot.model.independent if body.joint.nv == 1):
         raise DalembertError(
             f"robot {robot.name!r} has loops: state which joints are passive by an effort limit of 0, or every joint "
             "would be a motor"
@@ -73,14 +100,31 @@ def efforts(robot: Robot, motion: Trajectory) -> Efforts:
     notes = [f"motors are {', '.join(names)}; passive joints follow so that the loops stay closed"]
     if motion.tau is not None and moved > APART:
         notes.append(f"the loops of the motion in the file are open by up to {moved:.2g} m or rad")
+    smooth, none = robot.without("friction", "damping"), np.zeros_like(v)
     tau = robot.loop_inverse_dynamics(q, v, a, actuated=names).tau
-    still = np.zeros_like(v)
-    holding = robot.without("friction", "damping").loop_inverse_dynamics(q, still, still, actuated=names).tau
+    holding = smooth.loop_inverse_dynamics(q, none, none, actuated=names).tau
+    _, _, unforced = manifold.follow(q, v, none)
+    turning = smooth.loop_inverse_dynamics(q, v, unforced, actuated=names).tau - holding
     closed = replace(motion, q=q, v=v, a=a)
-    return Efforts(closed, tau, holding, names, (*notes, *_free_base(robot)))
+    ratio = _ratio(turning[:, manifold.rows], holding[:, manifold.rows])
+    return Efforts(closed, tau, holding, names, ratio, tuple(notes))
 
 
-def _free_base(robot: Robot) -> tuple[str, ...]:
-    if not robot.model.floating:
-        return ()
-    return ("efforts of the free base are what would have to hold it: ground or thrust are not in the motion",)
+def _carried(
+    robot: Robot, motion: Trajectory, tau: np.ndarray, contacts: Sequence[str]
+) -> tuple[np.ndarray, tuple[str, ...]]:
+    """Generalised forces of a floating robot with the smallest contact forces that carry its base taken off."""
+    base = robot.model.bodies[0].v
+    if not contacts:
+        note = "efforts of the free base are what would have to hold it: ground or thrust are not in the motion"
+        return tau, (f"{note} (contacts=…, --contact FRAME)",)
+    J = np.concatenate([robot.jacobian(motion.q, frame)[:, 3:, :] for frame in contacts], axis=1)
+    A = np.swapaxes(J[:, :, base], 1, 2)  # (n, 6, 3k): base wrench of contact forces
+    forces = np.einsum("bij,bj->bi", np.linalg.pinv(A, rcond=1e-9), tau[:, base])
+    left = tau - np.einsum("bji,bj->bi", J, forces)
+    size = float(np.max(np.abs(tau[:, base]), initial=1e-12))
+    notes = [f"the base is carried at {', '.join(contacts)} by the smallest forces that do"]
+    missing = float(np.max(np.abs(left[:, base]), initial=0.0)) / size
+    if missing > UNCARRIED:
+        notes.append(f"these contacts leave {100 * missing:.3g} % of what carries the base to nobody")
+    return left, tuple(notes)

@@ -1,0 +1,113 @@
+"""`dalembert size`: what motions and gravity ask of motors, and which ones to buy."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import numpy as np
+import typer
+
+from dalembert.files import write_text
+from dalembert.sizing import Demand
+
+from .common import (
+    Arguments,
+    Bandwidth,
+    Base,
+    Columns,
+    Json,
+    Mimic,
+    Source,
+    Topic,
+    Units,
+    check_target,
+    console,
+    number,
+    open_motion,
+    open_robot,
+    print_json,
+    table,
+    working,
+)
+
+
+def run(
+    robot: Source,
+    motion: Annotated[
+        list[Path] | None, typer.Argument(help="Motions: .csv .npz .parquet .h5 .mcap; default: a quintic move.")
+    ] = None,
+    base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
+    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
+    frame: Annotated[
+        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+    ] = None,
+    margin: Annotated[float, typer.Option(help="On gravity at its worst and the motion's dynamic part.")] = 1.3,
+    contact: Annotated[
+        list[str] | None, typer.Option(help="Frame that carries a floating robot; several times.")
+    ] = None,
+    stiffness: Annotated[float | None, typer.Option(help="Of the joints [N·m/rad], for the bandwidth.")] = None,
+    catalogue: Annotated[Path | None, typer.Option(help="TOML file of motors and gears to choose from.")] = None,
+    topic: Topic = None,
+    unit: Units = None,
+    column: Columns = None,
+    bandwidth: Bandwidth = None,
+    csv: Annotated[Path | None, typer.Option(help="Also write the table here (.csv).")] = None,
+    as_json: Json = False,
+) -> int:
+    """Torque, speed, power, energy and inertia that each motor needs; exit code 1 when limits or drives do not do.
+
+    Example: `dalembert size ur5 --payload 5`
+    """
+    check_target(csv, "--csv", (".csv",))
+    opened = open_robot(robot, base, mimic=mimic, arg=arg)
+    motions = [open_motion(file, opened, topic, unit, column, bandwidth) for file in motion or ()]
+    with working(f"sizing of {opened.name}"):
+        sizing = opened.sizing(
+            motions or None,
+            payload=payload,
+            frame=frame,
+            margin=margin,
+            contacts=tuple(contact or ()),
+            stiffness=stiffness,
+            catalogue=catalogue,
+        )
+    if csv is not None:
+        write_text(csv, sizing.csv())
+    if as_json:
+        print_json(json.loads(sizing.json()))
+        return int(not sizing.ok)
+    out = console()
+    for title in sizing.motions:
+        out.print(f"motion: {title}", markup=False)
+    if payload:
+        out.print(f"payload: {payload:g} kg at frame '{sizing.frame}'", markup=False)
+    heads = ["joint", "gravity", "dynamic", "needed", "limit", ""]
+    rows = [(r.joint, r.gravity, r.dynamic, r.needed, _limit(r.limit), _verdict(r)) for r in sizing.rows]
+    out.print(table(f"\nEffort [N·m, N for slides], margin {margin:g}", heads, rows, 5))
+    heads = ["joint", "peak", "RMS", "speed", "power", "energy", "back"]
+    moved = [(r.joint, r.peak, r.rms, r.speed, r.power, r.energy, r.regenerated) for r in sizing.rows]
+    out.print(table("\nAlong the motion [N·m, rad/s, W, J]", heads, moved, 6))
+    heads = ["joint", "inertia from", "to", "rotor", "acceleration"]
+    felt = [(r.joint, *r.inertia, r.rotor, _limit(r.acceleration)) for r in sizing.rows]
+    out.print(table("\nWhat the motor feels [kg·m²], and can accelerate anywhere [rad/s²]", heads, felt, 4))
+    if stiffness is not None:
+        bands = [(r.joint, r.resonance or np.nan, r.bandwidth or np.nan) for r in sizing.rows]
+        out.print(table("\nResonance and bandwidth [Hz]", ["joint", "resonance", "bandwidth"], bands, 2))
+    for row in sizing.rows if catalogue is not None else ():
+        out.print(f"{row.joint}: {sizing.choice(row.joint)}", markup=False)
+    out.print(f"\nCoriolis by gravity {sizing.coriolis:.3g}: {sizing.coriolis_class}", markup=False)
+    for note in sizing.notes:
+        out.print(f"note: {note}", markup=False)
+    return int(not sizing.ok)
+
+
+def _limit(x: float) -> str:
+    return number(x) if np.isfinite(x) else "–"
+
+
+def _verdict(row: Demand) -> str:
+    return "" if row.enough else "too weak" if row.needed > row.limit else "too slow"
