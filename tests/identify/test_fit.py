@@ -134,3 +134,52 @@ def test_text_of_tables(ur5, truth, motion, other_motion):
     text = fit.validate(log_of(truth, other_motion)).table()
     assert "elbow_joint" in text
     assert "passed" in text
+
+
+def test_pieces_of_a_long_log_give_the_same_fit(ur5, truth, motion):
+    log = log_of(truth, motion, noise=0.5)
+    whole = identify.fit(ur5, log)
+    cuts = [slice(0, 500), slice(500, 900), slice(900, None)]
+    pieces = (SimulatedLog(*(getattr(log, n)[at] for n in ("t", "q", "v", "a", "tau"))) for at in cuts)
+    streamed = identify.fit(ur5, pieces)
+    np.testing.assert_allclose(streamed.torque(log.q, log.v, log.a), whole.torque(log.q, log.v, log.a), atol=1e-3)
+    assert any("not kept" in note for note in streamed.log)
+
+
+def test_instruments_remove_the_bias_of_noisy_motions(ur5, truth, motion):
+    """Noise in velocity and acceleration biases least squares, and not the instruments."""
+    exact = log_of(truth, motion, noise=0.2)
+    errors = {"weighted": [], "instrumental": []}
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        v, a = motion.v + rng.normal(0.0, 0.1, motion.v.shape), motion.a + rng.normal(0.0, 2.0, motion.a.shape)
+        noisy = SimulatedLog(motion.t, motion.q, v, a, exact.tau)
+        for method, found in errors.items():
+            options = {"reference": motion} if method == "instrumental" else {}
+            fit = identify.fit(ur5, noisy, rotor=True, method=method, **options)
+            found.append(fit.torque(motion.q, motion.v, motion.a) - exact.tau)
+    bias = {method: np.sqrt(np.mean(np.mean(found, axis=0) ** 2)) for method, found in errors.items()}
+    assert bias["instrumental"] < 0.6 * bias["weighted"]
+    with pytest.raises(DalembertError, match="reference"):
+        identify.fit(ur5, exact, method="instrumental")
+
+
+def test_drive_gains_from_a_known_load(ur5, truth, motion):
+    gains = np.array([11.0, 12.0, 9.0, 5.0, 6.0, 4.0])
+    loaded = truth.edit().payload(4.0, frame="tool0", com=(0.02, 0.1, 0.05)).done()
+    logs = [log_of(robot, motion, noise=0.02, seed=k) for k, robot in enumerate((truth, loaded))]
+    for log in logs:
+        log.tau = log.tau / gains
+    found = identify.drive_gains(ur5, *logs, mass=4.0, com=(0.02, 0.1, 0.05), frame="tool0")
+    strong = found.seen & (found.deviation < 0.05 * gains)
+    assert strong[:3].all()
+    np.testing.assert_allclose(found.gains[strong], gains[strong], rtol=0.05)
+    assert "shoulder_lift_joint" in found.table()
+
+
+def test_json_has_numbers_only_where_they_mean_something(ur5, truth, motion):
+    import json
+
+    content = json.loads(identify.fit(ur5, log_of(truth, motion), rotor=True).json())
+    assert len(content["base"]) > 40
+    assert all(entry["lower"] < entry["upper"] for entry in content["base"] if entry["seen"])

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, ModelBuilder, Robot, elements, load
+from dalembert import DalembertError, Event, ModelBuilder, Robot, Rollout, SimulationError, elements, load
+from dalembert.math import sqrt
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.rollout import prepared
@@ -132,6 +135,8 @@ def test_stop_and_friction_of_one_joint() -> None:
     assert abs(end.q[0]) < 1e-12 and abs(end.v[0]) < 1e-12
     up = robot.rollout(end.q, end.v, np.array([[9.81 + 2.9], [9.81 + 3.1]]), step=STEP, steps=1000, elements=stop)
     assert abs(up.q[0, 0]) < 1e-12 and up.q[1, 0] == pytest.approx(0.05, rel=2e-3)
+    single = robot.rollout(np.float32([0.2]), np.float32([-1.0]), step=STEP, steps=2000, elements=stop)
+    assert single.q.dtype == np.float32 and abs(single.q[0]) < 1e-6 and abs(single.v[0]) < 1e-6
 
 
 def test_stops_and_friction_within_a_loop() -> None:
@@ -203,3 +208,39 @@ def test_what_steps_cannot_take_is_told() -> None:
             robot.rollout([0.0], [0.0], **arguments)
     slow = robot.rollout([0.0], [0.0], np.array([0.9]), step=STEP, steps=10, parameters={"friction": np.array([2.0])})
     assert np.isfinite(slow.q).all()
+
+
+def test_events_to_the_resolution_of_a_step() -> None:
+    """Thrown up at several speeds: the top is logged, the floor ends the motion; one never comes down in time."""
+    robot, v = slides(gravity=9.81), np.array([[1.0], [2.0], [3.0], [30.0]])
+    events = [
+        Event("top", lambda t, q, v: v[0], -1),
+        Event("floor", lambda t, q, v: q[0], -1, terminal=True),
+        Event("late", lambda t, q, v: t - 0.7, 1),
+    ]
+    end = robot.rollout([0.0], v, step=STEP, steps=1000, events=events)
+    t, q, _ = end  # still three things
+    assert isinstance(end, Rollout) and t == pytest.approx(1.0)
+    top, floor, late = end.events.T
+    np.testing.assert_allclose(top[:3], v[:3, 0] / 9.81, atol=STEP)
+    np.testing.assert_allclose(floor[:3], 2.0 * v[:3, 0] / 9.81, atol=2.0 * STEP)
+    assert np.isnan([top[3], floor[3]]).all() and np.isnan(late[:3]).all() and late[3] == pytest.approx(0.7)
+    assert np.all(np.abs(q[:3]) < 3.1 * STEP) and q[3] > 10.0  # where they landed they rest
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(end)).events, end.events)
+    records = robot.rollout([0.0], v, step=STEP, steps=1000, events=events, record=100)
+    np.testing.assert_array_equal(records.events, end.events)
+    assert robot.rollout([0.0], [1.0], steps=10).events is None
+
+
+def test_zero_counts_once_and_nan_is_an_error() -> None:
+    robot = slides()
+    start = Event("start", lambda t, q, v: q[0])  # it starts at zero: that does not count
+    exact = Event("exact", lambda t, q, v: q[0] - 0.25, terminal=True)  # zero exactly at the end of a step
+    end = robot.rollout([0.0], [0.5], step=0.125, steps=16, events=[start, exact])
+    assert np.isnan(end.events[0]) and end.events[1] == 0.5 and end.q[0] == 0.25
+    with pytest.raises(SimulationError, match=r"event 'root' of motion 0 is NaN between t = 0\.4 and 0\.6"):
+        robot.rollout(
+            [0.0], [1.0], step=0.1, steps=10, record=2, events=[Event("root", lambda t, q, v: sqrt(0.5 - q[0]) + 1.0)]
+        )
+    with pytest.raises(DalembertError, match="events: expected Events, got str"):
+        robot.rollout([0.0], [1.0], events=["floor"])

@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dalembert import ModelBuilder, cli, load
+from dalembert import ModelBuilder, Robot, cli, load
 from dalembert.audit import RULES
 from dalembert.audit.closed import ClosedManifold, motors
 from linkages import crossed, four_bar
@@ -54,7 +54,7 @@ def weightless(mass: float, inertia: list[float], com: float) -> ModelBuilder:
 
 @pytest.mark.parametrize(("mass", "inertia"), [(1.0, [0.0, 0.0, 0.0]), (1.0, [1.0, 1.0, 0.0]), (1.0, [1, 1, 1e-20])])
 def test_a_singular_mass_matrix_is_a_finding_and_no_crash(mass: float, inertia: list[float]) -> None:
-    audit = weightless(mass, inertia, 0.3).build().audit()
+    audit = Robot(weightless(mass, inertia, 0.3).model()).audit()
     found = {f.rule: f for f in audit.findings}
     assert "joint 'last'" in found["mass-missing"].where and "on its axis" in found["mass-missing"].what
     assert "mass-matrix" in found and "'last'" in found["mass-matrix"].what
@@ -64,7 +64,7 @@ def test_a_singular_mass_matrix_is_a_finding_and_no_crash(mass: float, inertia: 
 
 
 def test_rules_that_errors_stop_say_so() -> None:
-    audit = weightless(1.0, [0, 0, 0], 0.0).build().audit()
+    audit = Robot(weightless(1.0, [0, 0, 0], 0.0).model()).audit()
     assert set(audit.passed) | {f.rule for f in audit.findings} | set(reasons(audit)) == set(RULES)
     verdicts = {verdict.title: verdict for verdict in audit.steps}
     assert verdicts["Mass matrix"].status == "failed"

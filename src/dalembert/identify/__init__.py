@@ -5,6 +5,7 @@ from .checks import Doubt, LogError
 from .excitation import Excitation, excitation
 from .fit import Fit, fit
 from .friction import FrictionSweep, JointFriction, friction_sweep
+from .gains import DriveGains, drive_gains
 from .payload import Payload, payload
 from .read import read_log
 from .validation import Validation
@@ -12,6 +13,7 @@ from .validation import Validation
 __all__ = [
     "BaseParameters",
     "Doubt",
+    "DriveGains",
     "Excitation",
     "Fit",
     "FrictionSweep",
@@ -20,6 +22,7 @@ __all__ = [
     "Payload",
     "Validation",
     "base_parameters",
+    "drive_gains",
     "excitation",
     "fit",
     "friction_sweep",

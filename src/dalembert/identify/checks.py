@@ -80,8 +80,9 @@ def _rates(robot: Robot, samples: Samples, t: np.ndarray | None, moving: np.ndar
         pace = robot.difference(samples.q[:-1], samples.q[1:]) / np.diff(t)[:, None]
         mean = 0.5 * (samples.v[:-1] + samples.v[1:])
         for k in np.flatnonzero(moving):
-            scale = float(pace[:, k] @ pace[:, k])
-            gain = float(mean[:, k] @ pace[:, k]) / scale if scale > 0.0 else 1.0
+            usual = np.abs(pace[:, k]) <= 5.0 * np.quantile(np.abs(pace[:, k]), 0.95)  # a few jumps do not decide it
+            scale = float(pace[usual, k] @ pace[usual, k])
+            gain = float(mean[usual, k] @ pace[usual, k]) / scale if scale > 0.0 else 1.0
             if not 0.5 < gain < 2.0:
                 what = f"its velocity is {gain:.3g} times the rate of its position"
                 found.append(Doubt(names[k], what, "are units (degrees, ms), signs and channels right?"))

@@ -6,7 +6,7 @@ weighted by its own noise later. Columns that are zero for a joint (bodies it do
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -72,7 +72,7 @@ def triangle(A: np.ndarray) -> np.ndarray:
     return np.asarray(np.linalg.qr(A, mode="r"))
 
 
-def compress(columns: Columns, logs: Sequence[Samples]) -> Compressed:
+def compress(columns: Columns, logs: Iterable[Samples]) -> Compressed:
     """The triangles of all samples of all logs."""
     nv, size = columns.robot.nv, columns.size
     factors = [np.zeros((0, size + 1)) for _ in range(nv)]

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol
@@ -21,7 +22,7 @@ from .compression import Compressed, Samples, compress
 from .hulls import hull_bounds
 from .validation import Validation
 
-METHODS = ("least-squares", "weighted", "total", "physical", "simulation")
+METHODS = ("least-squares", "weighted", "total", "instrumental", "physical", "simulation")
 # Strength of the prior in units of the noise: of whole bodies, and of their masses alone, which motions hardly show.
 BODY_STRENGTH, MASS_STRENGTH = 2.0, 100.0
 HELD = 1e6  # weight of parameters that the user fixed or tied, beside that of the data
@@ -150,6 +151,28 @@ class Fit:
             lines.append(f"no motion shows: {', '.join(self.base.unseen)}")
         return "\n".join(lines)
 
+    def json(self) -> str:
+        """Parameters, base parameters with 95 % intervals, and what the logs cannot tell, for programs."""
+        base = [
+            {"group": group, "value": value, "lower": low, "upper": high, "seen": bool(seen)}
+            for group, value, (low, high), seen in zip(
+                self.base.groups, self.base_values.tolist(), self.interval.tolist(), self.seen, strict=True
+            )
+        ]
+        for entry in base:
+            if not entry["seen"]:
+                entry["lower"] = entry["upper"] = None
+        content = {
+            "robot": self.columns.robot.name,
+            "method": self.method,
+            "parameters": dict(zip(self.names, self.x.tolist(), strict=True)),
+            "base": base,
+            "unseen": list(self.unseen),
+            "noise": dict(zip(self.columns.robot.model.freedom_names, self.sigma.tolist(), strict=True)),
+            "log": list(self.log),
+        }
+        return json.dumps(content, indent=1, ensure_ascii=False)
+
     def save(self, path: str | os.PathLike[str], **options: Any) -> tuple[Any, ...]:
         """Write the robot found; the ending names the format. Options and result: those of `Robot.save`."""
         return self.robot.save(path, **options)
@@ -167,7 +190,7 @@ class Fit:
 
 def fit(
     robot: Robot,
-    log: Log | Sequence[Log],
+    log: Log | Sequence[Log] | Iterator[Log],
     *,
     friction: Iterable[str] = ("viscous", "coulomb", "offset"),
     rotor: bool = False,
@@ -178,15 +201,18 @@ def fit(
     fixed: Mapping[str, float] | None = None,
     tied: Iterable[Sequence[str]] = (),
     stribeck_speed: float = 0.1,
+    reference: Log | Sequence[Log] | None = None,
     check: bool = True,
 ) -> Fit:
-    """The parameters of a robot from one log or several.
+    """The parameters of a robot from one log or several, or from an iterator of pieces, each seen once and not kept.
 
     friction: terms to find, of "viscous", "coulomb", "stribeck", "offset"; rotor: reflected rotor inertia; springs:
     joint stiffness. What is not found keeps the robot's own value.
-    method: "least-squares", "weighted" (by each joint's noise), "total" (errors in the regressor as well): values that
-    explain the log, which bodies may not be able to have; "physical": ones that bodies can have, near the file's where
-    the data do not tell; "simulation": such that simulated motions follow the log, started from "physical".
+    method: "least-squares", "weighted" (by each joint's noise), "total" (errors in the regressor as well),
+    "instrumental" (with the motion that was asked for, `reference`, sampled like the log, as instrument: noise of the
+    measured motion does not bias it): values that explain the log, which bodies may not be able to have; "physical":
+    ones that bodies can have, near the file's where the data do not tell; "simulation": such that simulated motions
+    follow the log, started from "physical".
     prior: "entropic" (divergence of bodies, independent of units and axes) or "quadratic"; strength: of the prior.
     fixed: parameter → value; tied: groups of parameters that are equal, as of a left and a right arm.
     check: refuse a log that makes no sense (LogError says why).
@@ -198,7 +224,11 @@ def fit(
     if not strength > 0.0:
         raise DalembertError(f"fit: strength is {strength!r}, expected a number above 0")
     parameters = columns(robot, friction, rotor, springs, stribeck_speed)
-    logs: list[Log] = list(log) if isinstance(log, (list, tuple)) else [log]  # type: ignore[list-item]
+    if isinstance(log, Iterator):
+        if method in ("instrumental", "simulation"):
+            raise DalembertError(f"fit: method {method!r} looks at the log again: give logs instead of an iterator")
+        return _streamed(parameters, log, method, prior, strength, fixed or {}, tied, check)
+    logs = _listed(log)
     if not logs:
         raise DalembertError("fit: expected a log or several, got none")
     samples = tuple(_samples(robot, each) for each in logs)
@@ -206,13 +236,62 @@ def fit(
     if check and any(doubt.serious for doubt in found):
         raise LogError(found)
     data = _held(compress(parameters, samples), fixed or {}, tied)
-    x, sigma, notes = _estimate(data, method, prior, strength)
+    if method == "instrumental":
+        x, sigma = least_squares.instrumental(data, samples, _references(robot, reference, samples), parameters.prior())
+        notes: tuple[str, ...] = ()
+    else:
+        x, sigma, notes = _estimate(data, method, prior, strength)
     result = Fit(method, parameters, x, sigma, data, samples, found, (*notes, *_below_zero(parameters, x)))
     if method == "simulation":
         from .simulation import refined
 
         return refined(result, logs)
     return result
+
+
+def _listed(log: Log | Sequence[Log]) -> list[Log]:
+    return list(log) if isinstance(log, (list, tuple)) else [log]  # type: ignore[list-item]
+
+
+def _references(robot: Robot, reference: Log | Sequence[Log] | None, samples: Sequence[Samples]) -> list[Samples]:
+    """The motions that were asked for, one for each log and as long."""
+    if reference is None:
+        raise DalembertError("fit: method 'instrumental' needs reference=…, the motion that was asked for")
+    asked = [Samples(*(np.asarray(x, float) for x in (r.q, r.v, r.a, r.v))) for r in _listed(reference)]
+    if [len(each.q) for each in asked] != [len(each.q) for each in samples]:
+        raise DalembertError("fit: reference must have a row for every sample of the log")
+    return asked
+
+
+def _streamed(
+    parameters: Columns,
+    pieces: Iterator[Log],
+    method: str,
+    prior: str,
+    strength: float,
+    fixed: Mapping[str, float],
+    tied: Iterable[Sequence[str]],
+    check: bool,
+) -> Fit:
+    """A fit of a log that is too long to be kept; its intervals take errors as independent, which is too hopeful."""
+    robot = parameters.robot
+    found: list[tuple[Doubt, ...]] = []
+
+    def checked() -> Iterator[Samples]:
+        for piece in pieces:
+            samples = _samples(robot, piece)
+            if not found:  # the first piece speaks for all of them
+                found.append(doubts(robot, samples, np.asarray(piece.t, float)))
+                if check and any(doubt.serious for doubt in found[0]):
+                    raise LogError(found[0])
+            yield samples
+
+    data = _held(compress(parameters, checked()), fixed, tied)
+    if not found:
+        raise DalembertError("fit: expected pieces of a log, got none")
+    x, sigma, notes = _estimate(data, method, prior, strength)
+    told = "the log was not kept: intervals take errors of neighbouring samples as independent, and are too narrow"
+    return Fit(method, parameters, x, sigma, data, (), found[0], (*notes, *_below_zero(parameters, x), told))
 
 
 def _estimate(
@@ -239,7 +318,8 @@ def possible_fit(
     notes = [f"the file's inertia of {name!r} is no possible body's: a near one is the prior" for name in names]
     R, z, _ = data.stacked(sigma)
     entropic = prior == "entropic"
-    scale = np.maximum(np.abs(bodies), 1e-2 * np.abs(bodies).max(axis=0)).ravel()
+    radius = np.sqrt(bodies[:, 4:7].sum(axis=1) / (2.0 * bodies[:, 0]))  # of gyration about the origin
+    scale = (bodies[:, :1] * radius[:, None] ** np.array([0, 1, 1, 1, 2, 2, 2, 2, 2, 2])).ravel()
     problem = physical.Problem(
         R,
         z,

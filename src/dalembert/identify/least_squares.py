@@ -60,6 +60,34 @@ def total(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     return x, noise(data, x)
 
 
+def instrumental(
+    data: Compressed, logs: Sequence[Samples], references: Sequence[Samples], prior: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(x, sigma (nv,)) with (Zᵀ W) x = Zᵀ tau, Z the regressor along the motion that was asked for.
+
+    Noise of the measured motion is in W and not in Z, so that it does not bias x.   Janot, Vandanjon, Gautier 2014.
+    """
+    columns = data.columns
+    _, sigma = weighted(data, prior)
+    A, b = np.zeros((columns.size, columns.size)), np.zeros(columns.size)
+    for log, reference in zip(logs, references, strict=True):
+        for measured, asked in zip(log.chunks(), reference.chunks(), strict=True):
+            W = columns.matrix(measured.q, measured.v, measured.a)
+            Z = columns.matrix(asked.q, asked.v, asked.a) / sigma[:, None] ** 2
+            tau = measured.tau - columns.known(measured.q, measured.v, measured.a)
+            used = measured.counted()
+            A += np.einsum("tjc,tjd->cd", Z * used[:, :, None], W)
+            b += np.einsum("tjc,tj->c", Z, np.where(used, tau, 0.0))
+    R, _, _ = data.stacked(sigma)
+    scale, visible = column_scale(R)
+    chosen = independent_columns(np.where(visible, R, 0.0) / scale)
+    x = prior.copy()
+    unit = scale[chosen]
+    square = A[np.ix_(chosen, chosen)] / np.outer(unit, unit)
+    x[chosen] += np.linalg.solve(square, (b - A @ prior)[chosen] / unit) / unit
+    return x, noise(data, x)
+
+
 def nearest(R: np.ndarray, z: np.ndarray, prior: np.ndarray) -> np.ndarray:
     """The x nearest to the prior of all that minimise ‖R x − z‖, in units of each column's size."""
     scale, visible = column_scale(R)
@@ -93,10 +121,10 @@ def covariance(
     """
     R, _, _ = data.stacked(sigma)
     columns = data.columns
-    chosen = [
-        int(np.flatnonzero(row)[0]) if np.count_nonzero(row) == 1 else int(np.argmax(row == 1.0)) for row in matrix
-    ]
+    chosen = [int(np.flatnonzero(row == 1.0)[0]) for row in matrix]  # the parameter each row is named for
     bread = np.linalg.pinv(R[:, chosen].T @ R[:, chosen], rcond=1e-14, hermitian=True)
+    if not logs:  # a log that was read piece by piece and not kept
+        return bread
     meat = np.zeros_like(bread)
     pieces = 0
     for log in logs:

@@ -25,11 +25,16 @@ for _k in range(3):
 for _k, (_i, _j) in enumerate(((0, 1), (0, 2), (1, 2))):
     BASIS[7 + _k, _i, _j] = BASIS[7 + _k, _j, _i] = -1.0
 
-ITERATIONS = 200
-SETTLED, ROUGHLY = (
-    1e-14,
-    1e-2,
-)  # Newton's expected decrease: relative to the cost at the end; in units of the barrier before
+# an orthonormal basis of the symmetric matrices (4, 4)
+SYMMETRIC = np.zeros((10, 4, 4))
+SYMMETRIC[range(4), range(4), range(4)] = 1.0
+for _k, (_i, _j) in enumerate(((0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3))):
+    SYMMETRIC[4 + _k, _i, _j] = SYMMETRIC[4 + _k, _j, _i] = np.sqrt(0.5)
+
+ITERATIONS = 2000  # of one level; some tens in all where the model fits, hundreds where it cannot
+SETTLED = 1e-6  # decrease that Newton may still expect at the end, in units of the noise: far below what data can tell
+ROUGHLY = 1e-2  # the same before the last level, in units of the barrier
+SHORT = 0.9  # share of the way to the boundary of the cone that a step may go
 GAP = 1e-7  # distance to the minimum that the vanishing barrier may leave, relative to the cost, in units of the noise
 FASTER = 0.05  # factor by which the barrier vanishes from level to level
 LEAST_MASS, LEAST_SIZE = 1e-4, 5e-3  # of a prior body: share of the robot's mass; radius of gyration [m]
@@ -56,11 +61,10 @@ class Problem:
 
 @dataclass(frozen=True)
 class Solution:
-    """x, how many Newton steps it took, and the Hessian of the cost there without vanishing barriers (n, n)."""
+    """x, and how many Newton steps it took."""
 
     x: np.ndarray
     iterations: int
-    hessian: np.ndarray
 
 
 def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
@@ -105,18 +109,16 @@ def solve(problem: Problem, start: np.ndarray | None = None) -> Solution:
     x = _start(problem) if start is None else start
     if not np.isfinite(_cost(problem, x, 1.0)):
         raise DalembertError("physical fit: the start is not a possible robot")
-    quadratic = problem.R.T @ problem.R
     sides = len(problem.bounds) + 4 * problem.bodies
     barrier = max(0.5 * float(np.sum((problem.R @ x - problem.z) ** 2)) / max(sides, 1), problem.strength, 1e-300)
-    x, count = _newton(problem, quadratic, x, barrier, ROUGHLY * barrier)
+    x, count = _newton(problem, x, barrier, ROUGHLY * barrier)
     last = False
     while not last:  # each level starts where the one before ended
         barrier *= FASTER
         last = barrier * sides < GAP * max(0.5 * float(np.sum((problem.R @ x - problem.z) ** 2)), 1.0)
-        x, steps = _newton(problem, quadratic, x, barrier, 0.0 if last else ROUGHLY * barrier)
+        x, steps = _newton(problem, x, barrier, 0.0 if last else ROUGHLY * barrier)
         count += steps
-    _, hessian = _slopes(problem, quadratic, x, 0.0)
-    return Solution(x, count, hessian)
+    return Solution(x, count)
 
 
 def _start(problem: Problem) -> np.ndarray:
@@ -130,20 +132,18 @@ def _start(problem: Problem) -> np.ndarray:
     return x
 
 
-def _newton(
-    problem: Problem, quadratic: np.ndarray, x: np.ndarray, barrier: float, enough: float
-) -> tuple[np.ndarray, int]:
+def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> tuple[np.ndarray, int]:
     """Damped Newton steps until one can gain less than `enough`."""
     cost = _cost(problem, x, barrier)
     for count in range(ITERATIONS):
-        gradient, hessian = _slopes(problem, quadratic, x, barrier)
-        scale = 1.0 / np.sqrt(np.maximum(np.diag(hessian), 1e-300))
-        H = hessian * np.outer(scale, scale)
-        step = -scale * np.linalg.solve(H + 1e-13 * np.eye(len(H)), scale * gradient)
-        decrease = -float(gradient @ step)
-        if not decrease > max(enough, SETTLED * abs(cost)):
+        T = _coordinates(problem, x)
+        gradient, curvature = _slopes(problem, x, T, barrier)
+        change = np.linalg.solve(curvature, -gradient)
+        decrease = -float(gradient @ change)
+        if not decrease > max(enough, SETTLED, 1e-14 * abs(cost)):
             return x, count
-        length = 1.0
+        length = min(1.0, SHORT * _to_boundary(problem, x, T, change))
+        step = T @ change
         while True:
             trial = _cost(problem, x + length * step, barrier)
             if trial <= cost - 0.1 * length * decrease:
@@ -157,58 +157,82 @@ def _newton(
     )
 
 
+def _coordinates(problem: Problem, x: np.ndarray) -> np.ndarray:
+    """T (n, n) with x + T y, in which every body is the unit matrix: P + dP = U (1 + Y) Uᵀ, U Uᵀ = P.
+
+    There −log det has the slope −1 and the curvature 1 (Nesterov, Nemirovskii 1994), however near P is to the boundary
+    of the cone, where its inverse would lose all digits.
+    """
+    count = problem.bodies
+    T = np.zeros((len(x), len(x)))
+    U = np.linalg.cholesky(pseudo_inertia(x[: 10 * count].reshape(-1, 10)))
+    turned = np.einsum("bij,kjl,bml->bkim", U, SYMMETRIC, U)
+    for b in range(count):
+        at = slice(10 * b, 10 * b + 10)
+        T[at, at] = from_pseudo_inertia(turned[b]).T
+    others = range(10 * count, len(x))
+    T[others, others] = 1.0 / np.maximum(np.linalg.norm(problem.R[:, 10 * count :], axis=0), 1e-300)
+    return T
+
+
+def _to_boundary(problem: Problem, x: np.ndarray, T: np.ndarray, change: np.ndarray) -> float:
+    """How many steps lead out of the cone; from a point too near its boundary Newton takes hundreds of steps back."""
+    Y = np.einsum("bk,kij->bij", change[: 10 * problem.bodies].reshape(-1, 10), SYMMETRIC)
+    fastest = max(0.0, -float(np.linalg.eigvalsh(Y).min(initial=0.0)))
+    if len(problem.bounds):
+        fastest = max(fastest, float(np.max(-(problem.bounds @ (T @ change)) / (problem.bounds @ x))))
+    return 1.0 / fastest if fastest > 0.0 else np.inf
+
+
 def _cost(problem: Problem, x: np.ndarray, barrier: float) -> float:
     """inf outside the cone."""
     bodies = x[: 10 * problem.bodies].reshape(-1, 10)
-    with np.errstate(invalid="ignore", divide="ignore", over="ignore"):
-        P = pseudo_inertia(bodies)
-        values = np.linalg.eigvalsh(P) if len(P) else np.ones((0, 4))
-        slack = problem.bounds @ x
-        if np.any(values <= 0.0) or np.any(slack <= 0.0) or not np.all(np.isfinite(x)):
-            return np.inf
-        cost = 0.5 * float(np.sum((problem.R @ x - problem.z) ** 2))
-        strength = max(problem.strength, barrier)
-        cost -= strength * float(np.log(values).sum())
-        if problem.strength:
-            cost += strength * float(np.sum(_prior_inverse(problem) * P))
-        if problem.mass_strength:
-            share = bodies[:, 0] / problem.prior[::10]
-            cost += problem.mass_strength * float(np.sum(share - np.log(share)))
-        if problem.weight:
-            cost += 0.5 * problem.weight * float(np.sum(_difference(problem, x) ** 2))
-        return cost - barrier * float(np.log(slack).sum())
-
-
-def _slopes(problem: Problem, quadratic: np.ndarray, x: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
-    """Gradient (n,) and Hessian (n, n)."""
-    n, count = len(x), problem.bodies
-    gradient, hessian = quadratic @ x - problem.R.T @ problem.z, quadratic.copy()
-    inverse = np.linalg.inv(pseudo_inertia(x[: 10 * count].reshape(-1, 10)))
+    P, slack = pseudo_inertia(bodies), problem.bounds @ x
+    if not np.all(np.isfinite(x)) or np.any(slack <= 0.0):
+        return np.inf
+    try:
+        pivots = np.diagonal(np.linalg.cholesky(P), axis1=1, axis2=2)
+    except np.linalg.LinAlgError:
+        return np.inf
+    cost = 0.5 * float(np.sum((problem.R @ x - problem.z) ** 2))
     strength = max(problem.strength, barrier)
-    if strength:
-        slope = -strength * inverse
-        if problem.strength:
-            slope = slope + strength * _prior_inverse(problem)
-        gradient[: 10 * count] += np.einsum("bij,kij->bk", slope, BASIS).ravel()
-        E = np.einsum("bij,kjl->bkil", inverse, BASIS)
-        blocks = strength * np.einsum("bkil,bmli->bkm", E, E)
-        for b in range(count):
-            at = slice(10 * b, 10 * b + 10)
-            hessian[at, at] += blocks[b]
+    cost -= 2.0 * strength * float(np.log(pivots).sum())
+    if problem.strength:
+        cost += strength * float(np.sum(_prior_inverse(problem) * P))
     if problem.mass_strength:
-        masses = np.arange(0, 10 * count, 10)
-        gradient[masses] += problem.mass_strength * (1.0 / problem.prior[masses] - 1.0 / x[masses])
-        hessian[masses, masses] += problem.mass_strength / x[masses] ** 2
+        share = bodies[:, 0] / problem.prior[::10]
+        cost += problem.mass_strength * float(np.sum(share - np.log(share)))
     if problem.weight:
-        scale = np.ones(n) if problem.scale is None else problem.scale
-        inertial = np.arange(10 * count)
-        gradient[inertial] += problem.weight * _difference(problem, x) / scale[inertial]
-        hessian[inertial, inertial] += problem.weight / scale[inertial] ** 2
+        cost += 0.5 * problem.weight * float(np.sum(_difference(problem, x) ** 2))
+    return cost - barrier * float(np.log(slack).sum())
+
+
+def _slopes(problem: Problem, x: np.ndarray, T: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
+    """Gradient (n,) and curvature (n, n) of the cost in the coordinates of T."""
+    n, inertial = len(x), np.arange(10 * problem.bodies)
+    A = problem.R @ T
+    gradient, curvature = A.T @ (problem.R @ x - problem.z), A.T @ A
+    curvature[np.diag_indices(n)] += 1e-12  # of friction that no sample shows
+    strength = max(problem.strength, barrier)
+    U = np.linalg.cholesky(pseudo_inertia(x[inertial].reshape(-1, 10)))
+    pull = -np.broadcast_to(np.eye(4), U.shape)
+    if problem.strength:
+        pull = pull + np.swapaxes(U, 1, 2) @ _prior_inverse(problem) @ U
+    gradient[inertial] += strength * np.einsum("bij,kij->bk", pull, SYMMETRIC).ravel()
+    curvature[inertial, inertial] += strength
+    if problem.mass_strength:
+        masses = inertial[::10]
+        gradient += T[masses].T @ (problem.mass_strength * (1.0 / problem.prior[masses] - 1.0 / x[masses]))
+        curvature += problem.mass_strength * (T[masses].T / x[masses] ** 2) @ T[masses]
+    if problem.weight:
+        scaled = T[inertial] if problem.scale is None else T[inertial] / problem.scale[inertial, None]
+        gradient += problem.weight * scaled.T @ _difference(problem, x)
+        curvature += problem.weight * scaled.T @ scaled
     if barrier and len(problem.bounds):
-        slack = problem.bounds @ x
-        gradient -= barrier * (problem.bounds.T @ (1.0 / slack))
-        hessian += barrier * (problem.bounds.T / slack**2) @ problem.bounds
-    return gradient, hessian
+        rows = problem.bounds @ T / (problem.bounds @ x)[:, None]
+        gradient -= barrier * rows.sum(axis=0)
+        curvature += barrier * rows.T @ rows
+    return gradient, curvature
 
 
 def _prior_inverse(problem: Problem) -> np.ndarray:

@@ -116,6 +116,7 @@ def rollout(
     threads: int | None = None,
     check: bool = True,
     friction: str | None = None,
+    events: Sequence[Event] = (),
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
@@ -124,7 +125,9 @@ def rollout(
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
-    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps.
+    other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
+    `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
+    steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -134,7 +137,20 @@ def rollout(
     from dalembert.sim.rollout.rollout import rollout
 
     return rollout(
-        robot.model, q, v, torque, step, steps, integrator, record, parameters, elements, threads, check, friction
+        robot.model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        threads,
+        check,
+        friction,
+        events,
     )
 
 
@@ -157,9 +173,10 @@ def step_advice(
 
 
 def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
-    """The configuration near q (nq,) in which all loops are closed, and the velocity nearest to v that keeps them.
+    """The configuration nearest to q (nq,) that closes all loops, and the velocity nearest to v that keeps them closed.
 
-    Newton's method, each step as small as it can be. None found is an error that names the loop.
+    Nearest as `difference` measures it, of the configurations that Newton's method finds from q and from beside it.
+    None found is an error that names the loop.
     """
     from dalembert.sim.integrators import INTEGRATORS
     from dalembert.sim.run.compiled import programs

@@ -19,10 +19,9 @@ from .ir import Builder, Module
 from .parts import call_parts, is_zero, store_leaves, write_parts
 from .plan import Plan
 from .rows import CACHED, settle, write_rows
-from .tiles import copy_runs, each_block, read_rows
+from .tiles import copy_runs, copy_state, each_block, read_rows
 
 GUARD_FAILED = 2  # bit of the status; bit 0: an input is not finite
-MANY = 64  # values of a loop's state from which on they are copied as vectors: what was just stored must have arrived
 STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes from malloc
 
 
@@ -184,14 +183,7 @@ class _Group:
             for name, taken in loop.carry
             for j, node in enumerate(made[name].nodes)
         ]
-        moves = [move for move in moves if move[0] != move[1]]
-        apart = not {source for source, _ in moves} & {target for _, target in moves}
-        if b.width == 1 and apart and len(moves) > MANY:
-            copy_runs(b, moves, self.memory, self.memory, plan.group, "carry")
-            return
-        loaded = [(b.load(self.memory, source), target) for source, target in moves]
-        for value, target in loaded:
-            b.store(value, self.memory, target)
+        copy_state(b, moves, self.memory, plan.group, "carry")
 
 
 def _far(b: Builder, row: str, row_bytes: str) -> str:

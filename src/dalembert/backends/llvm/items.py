@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from .ir import Builder
 from .plan import Items
-from .tiles import copy_runs, table_entry
+from .tiles import copy_runs, copy_state, table_entry
 
 
 def write_items(b: Builder, items: Items, memory: str) -> None:
@@ -20,8 +20,7 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
     if lanes > 1:
         copy_runs(b, items.moved, memory, memory, lanes, f"{step.name}.moved")
     else:
-        for source, target in items.moved:
-            b.store(b.load(memory, source), memory, target)
+        copy_state(b, items.moved, memory, plan.group, f"{step.name}.moved")
     for id, slot in plan.common.items():
         if id in plan.slots:
             wide.store(load_common(b, wide, own, slot), own, plan.slots[id])

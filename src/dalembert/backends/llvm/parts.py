@@ -11,7 +11,7 @@ from .items import load_common, load_moving, store_moving, write_items
 from .plan import Calling, Items, Plan, Product, Repeating, Subroutine
 from .product import write_product
 from .steps import Looped, Step
-from .tiles import copy_runs, table_entry
+from .tiles import copy_runs, copy_state, table_entry
 
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
@@ -189,8 +189,8 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
     """Passes until every lane has settled; a lane that has keeps its state."""
     repeated, step = repeating.repeated, repeating.subroutine
     own = b.address(memory, step.base * b.stride)
-    for slot, place in zip(repeating.start, step.inputs, strict=True):
-        b.store(b.load(memory, slot), own, place)
+    start = [(slot, step.base + place) for slot, place in zip(repeating.start, step.inputs, strict=True)]
+    copy_state(b, start, memory, step.plan.group, f"{step.name}.start")
     b.store(b.const(0.0), memory, repeating.passes)
     moves = [(result, place) for result, place in zip(step.results, step.inputs, strict=True) if result != place]
 
@@ -200,14 +200,15 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
 
     def one_pass(index: str, carried: list[str]) -> list[str]:
         b.call(step.name, "void", ("ptr", own), ("ptr", "null"))
-        following = [(b.load(own, result), place) for result, place in moves]
         more = b.const(1.0)
-        if repeated.settled is not None and b.width > 1:
+        if repeated.settled is None or b.width == 1:
+            copy_state(b, moves, own, step.plan.group, f"{step.name}.state")
+        else:
             moving = going()
             more = b.select(moving, more, b.const(0.0))
-            following = [(b.select(moving, x, b.load(own, place)), place) for x, place in following]
-        for x, place in following:
-            b.store(x, own, place)
+            following = [(b.select(moving, b.load(own, result), b.load(own, place)), place) for result, place in moves]
+            for x, place in following:
+                b.store(x, own, place)
         b.store(b.add(b.load(memory, repeating.passes), more), memory, repeating.passes)
         return carried
 

@@ -8,6 +8,10 @@ from typing import Any
 import llvmlite
 import llvmlite.binding as llvm
 
+from dalembert.errors import DalembertError
+
+from .objects import undefined
+
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
@@ -35,13 +39,13 @@ def lanes(element: str) -> int:
     return vector_bytes() // (8 if element == "double" else 4)
 
 
-def machine(cpu: str | None = None, features: str | None = None) -> llvm.TargetMachine:
+def machine(cpu: str | None = None, features: str | None = None, triple: str | None = None) -> llvm.TargetMachine:
     """A new target machine (an engine takes ownership of its own), for this host unless another is named."""
     if features is None:
         features = llvm.get_host_cpu_features().flatten()
         if vector_bytes() == 64:  # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
             features += ",-prefer-256-bit"
-    target = llvm.Target.from_triple(llvm.get_process_triple())
+    target = llvm.Target.from_triple(triple or llvm.get_process_triple())
     # Level 2 schedules once more after register allocation: a third more time to compile, and the code is no faster.
     return target.create_target_machine(cpu=cpu or llvm.get_host_cpu_name(), features=features, opt=1, jit=True)
 
@@ -56,15 +60,21 @@ def description() -> str:
     )
 
 
-def compile_object(text: str) -> bytes:
-    """Object code of a module. The IR is final: no optimisation passes run, only code generation."""
+def compile_object(text: str, to: llvm.TargetMachine | None = None) -> bytes:
+    """Object code of a module, for this host unless another machine is given.
+
+    The IR is final: no optimisation passes run, only code generation.
+    """
     with llvm.create_context() as context, llvm.parse_assembly(text, context=context) as module:
-        return machine().emit_object(module)
+        return (to or machine()).emit_object(module)
 
 
 def load_object(code: bytes) -> Any:
     """An engine that holds the object's functions; `engine.get_function_address(name)`."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=_ENGINE_CONTEXT), machine())
+    for name in sorted(undefined(code)):  # of what it does not find LLVM makes a null pointer
+        if llvm.address_of_symbol(name) is None:  # which knows the process's own once there is an engine
+            raise DalembertError(f"compiled code calls {name!r}, which this process does not have")
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()
     return engine

@@ -11,6 +11,7 @@ from collections.abc import Callable
 from .ir import Builder
 
 UNROLLED = 16  # copies up to which no loop is made
+MANY = 64  # values of a state from which on they are copied as vectors: those that were just stored must have arrived
 
 
 def blocks(n: int, k: int) -> list[int]:
@@ -57,6 +58,28 @@ def copy_runs(b: Builder, moves: list[tuple[int, int]], source: str, target: str
             return carried
 
         b.repeat(f"{name}.{width}", str(len(pairs)), body)
+
+
+def copy_state(b: Builder, moves: list[tuple[int, int]], memory: str, lanes: int, name: str) -> None:
+    """Copy values from slots to slots of one memory, all read before any is written; many in a loop, as vectors."""
+    moves = [move for move in moves if move[0] != move[1]]
+    apart = not {source for source, _ in moves} & {target for _, target in moves}
+    if apart and len(moves) > MANY:
+        if b.width == 1:
+            copy_runs(b, moves, memory, memory, lanes, name)
+            return
+        tables = [b.module.table(f"{name}.{k}", [move[k] for move in moves]) for k in (0, 1)]
+
+        def one(index: str, carried: list[str]) -> list[str]:
+            places = [b.op(f"mul i64 {table_entry(b, table, index)}, {b.stride}") for table in tables]
+            b.store(b.load(b.address(memory, places[0]), 0), b.address(memory, places[1]), 0)
+            return carried
+
+        b.repeat(name, str(len(moves)), one)
+        return
+    loaded = [(b.load(memory, source), target) for source, target in moves]
+    for value, target in loaded:
+        b.store(value, memory, target)
 
 
 def read_rows(b: Builder, rows: list[str], n: int, memory: str, base: int) -> str:

@@ -157,6 +157,14 @@ class Motions:
         row = np.isfinite(speeds[number, record])
         joint = model.freedom_names[0 if row.all() else int(np.argmin(row))]
         begin, end = ((first + record + k) * self.every * self.step for k in (0, 1))
+        events = self.stepping.events
+        marks = e.reshape(-1, *e.shape[-2:])[number, record, e.shape[-1] - len(events) :]
+        for event, mark in zip(events, marks, strict=True):
+            if np.isnan(mark) and row.all():
+                return SimulationError(
+                    f"rollout: event {event.name!r} of motion {number} is NaN between t = {begin:.6g} and {end:.6g} s: "
+                    "its function must give a number everywhere"
+                )
         return SimulationError(
             f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
             f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"

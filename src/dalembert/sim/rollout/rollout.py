@@ -9,19 +9,21 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, is_single, real_array
-from dalembert.functions.live import GROUPS, checked
+from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 from ..elements.base import Element
 from ..elements.friction import with_friction
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
+from ..run.events import Event
 from ..system.laws import Sampled, drive
 from ..system.system import Law
 from .motions import Motions
-from .stepping import Stepping, stepping
+from .stepping import NEVER, Stepping, stepping
 
 KEPT = 64  # motions of one stepping
 ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
@@ -37,7 +39,12 @@ class Rollout(NamedTuple):
     q: Any
     v: Any
 
-    def beyond_limits(self, robot: Any) -> list[str]:
+    @property
+    def events(self) -> Any:
+        """None: no events were watched for."""
+        return None
+
+    def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
         Limits do not act in rollouts, and a rollout does not look at them by itself. For NumPy arrays.
@@ -48,6 +55,25 @@ class Rollout(NamedTuple):
         q, v = (np.asarray(x, float).reshape(-1, x.shape[-1]) for x in (self.q, self.v))
         t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
         return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
+
+
+class WatchedRollout(Rollout):
+    """A `Rollout` with the times of events."""
+
+    def __new__(cls, t: Any, q: Any, v: Any, events: Any) -> WatchedRollout:
+        self = super().__new__(cls, t, q, v)
+        self._times = events
+        return self
+
+    _times: Any
+
+    @property
+    def events(self) -> Any:
+        """(…, k) [s]: the end of the step in which each event first fell, NaN where it did not."""
+        return self._times
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self._times)
 
 
 def rollout(
@@ -64,6 +90,7 @@ def rollout(
     threads: int | None = None,
     check: bool = True,
     friction: str | None = None,
+    events: Sequence[Event] = (),
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
@@ -81,17 +108,31 @@ def rollout(
     if law is None and torque is not None:
         sizes["torque"], given["torque"] = model.nv, torque
     arrays = _arrays(model, given, sizes)
+    if check:
+        check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     every = int(record or steps)
     count = int(steps) // every
     varying = "torque" in arrays and _has_rows(arrays, int(steps))
     if varying:  # flat; steps after the last record leave no trace
         rows = arrays["torque"][..., : every * count, :]
         arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
-    made = stepping(model, elements, law, method, live, "torque" in arrays, varying)
+    for event in events:
+        if not isinstance(event, Event):
+            raise DalembertError(f"rollout: events: expected Events, got {type(event).__name__}")
+    made = stepping(model, elements, law, method, live, "torque" in arrays, varying, tuple(events))
     _check_precision(arrays, method, made)
-    state = {"q": arrays["q"], "e": _with_states(made, arrays["q"], arrays["v"])}
+    state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
     inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
     return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
+
+
+def _with_marks(made: Stepping, e: Any) -> Any:
+    """e with the marks of events that have not happened."""
+    if not made.events:
+        return e
+    namespace = library("rollout", [e]).namespace if is_foreign(e) else np
+    marks = namespace.zeros_like(e[..., :1]) + NEVER
+    return namespace.concatenate([e, *[marks] * len(made.events)], -1)
 
 
 def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
@@ -106,7 +147,7 @@ def _motions(made: Stepping, step: float, every: int, count: int) -> Motions:
 
 def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None, check: bool) -> Rollout:
     """The motions, computed where the inputs lie."""
-    foreign, n = any(map(is_foreign, inputs)), motions.stepping.model.nv
+    foreign = any(map(is_foreign, inputs))
     apart = motions.every * motions.step
     try:
         if foreign:
@@ -118,15 +159,25 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
     except Interrupted as error:
         q, e, q_end, e_end = error.result
         if last:
-            error.result = Rollout(error.passes * motions.step, q_end, e_end[..., :n])
+            error.result = _named(motions, error.passes * motions.step, q_end, e_end, e_end)
         else:
-            error.result = Rollout(np.arange(1, q.shape[-2] + 1) * apart, q, e[..., :n])
+            error.result = _named(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e_end)
         raise
     if last:
-        return Rollout(motions.steps * motions.step, q[..., 0, :], e[..., 0, :n])
+        return _named(motions, motions.steps * motions.step, q[..., 0, :], e[..., 0, :], e[..., 0, :])
     count = motions.count
     t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
-    return Rollout(t, q, e[..., :n])
+    return _named(motions, t, q, e, e[..., -1, :])
+
+
+def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
+    """The result of its arrays; e_end: that at the end."""
+    v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
+    if not count:
+        return Rollout(t, q, v)
+    marks = e_end[..., -count:]
+    namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
+    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks))
 
 
 def _law(model: Model, torque: Any) -> Law:

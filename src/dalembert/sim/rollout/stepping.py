@@ -1,6 +1,7 @@
 """The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
 
-A step takes q, e = [v, z], its number, timing = (0, step [s]), u (nv,) if it is driven, and live groups.
+A step takes q, e = [v, z, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and live groups. marks:
+for each event the time of the end of the step in which it first happened, or NEVER.
 """
 
 from __future__ import annotations
@@ -17,19 +18,23 @@ from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternion
 from dalembert.functions.live import GROUPS
 from dalembert.graph import Function, Input, Output, Scalar, substitute, trace, vjp
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, where
+from dalembert.math import logical_and, logical_or, where
 from dalembert.model import Model
 
 from ..elements.base import Element
 from ..integrators.record import Integrator
+from ..run.events import Event
 from ..system.drive import Command
 from ..system.system import Law, System
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
 
 
+NEVER = -1.0  # the mark of an event that has not happened
+
+
 class Stepping:
-    """One step of an integrator, and its loops. varying: u has a row for every step."""
+    """One step of an integrator, and its loops. varying: u has a row for every step; events: what is watched for."""
 
     def __init__(
         self,
@@ -40,14 +45,16 @@ class Stepping:
         live: tuple[str, ...],
         driven: bool,
         varying: bool,
+        events: tuple[Event, ...] = (),
     ) -> None:
-        self.model, self.elements, self.varying = model, elements, varying
+        self.model, self.elements, self.varying, self.events = model, elements, varying, events
         self.name, self._take = f"rollout {integrator.name}", integrator.fixed_step
         self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
-        self.given = {"q": model.nq, "e": self.system.ne, **({"u": model.nv} if driven else {}), **self.constants}
-        self.sizes = {"q": model.nq, "e": self.system.ne, "number": 1, "timing": 2, **self.given}
-        known = content(model, elements, integrator, live, driven) if law is None else None
+        ne = self.system.ne + len(events)
+        self.given = {"q": model.nq, "e": ne, **({"u": model.nv} if driven else {}), **self.constants}
+        self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
+        known = content(model, elements, integrator, live, driven) if law is None and not events else None
         self.identity = self.step.fingerprint() if known is None else known
         self._loops: dict[tuple[Any, ...], Program] = {}
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
@@ -63,10 +70,32 @@ class Stepping:
                 system = replace(system, model=GROUPS[name].put(system.model, named[name]))
             (t0, h), (number,) = named["timing"], named["number"]
             u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
-            q, e = self._take(system, t0 + number * h, h, named["q"], named["e"], u)
-            return {"q_next": q, "e_next": e, "number_next": named["number"] + 1.0}
+            t, q, e, marks = t0 + number * h, named["q"], named["e"][: system.ne], named["e"][system.ne :]
+            q1, e1 = self._take(system, t, h, q, e, u)
+            if self.events:
+                q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
+            return {"q_next": q1, "e_next": e1, "number_next": named["number"] + 1.0}
 
         return trace(compute, self.sizes, self.name)
+
+    def _watched(
+        self, t: Any, h: Any, before: tuple[np.ndarray, ...], after: tuple[np.ndarray, ...], marks: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """q and [e, marks] after a step; those before it where a terminal event has happened already."""
+        layout, following, ended = self.system.layout, [], []
+        for event, mark in zip(self.events, marks, strict=True):
+            x0 = event.number(t, before[0], layout.velocity(before[1]))
+            x1 = event.number(t + h, after[0], layout.velocity(after[1]))
+            rises, falls = logical_and(x0 < 0.0, x1 >= 0.0), logical_and(x0 > 0.0, x1 <= 0.0)
+            met = logical_or(rises, falls) if event.direction == 0 else rises if event.direction > 0 else falls
+            time = where(x1 == x1, t + h, np.nan)  # a function that is NaN leaves a trace
+            following.append(where(logical_and(mark < 0.0, logical_or(met, x1 != x1)), time, mark))
+            ended += [mark >= 0.0] if event.terminal else []
+        q, e = after[0], np.concatenate([after[1], following])
+        if not ended:
+            return q, e
+        over = reduce(logical_or, ended)
+        return where(over, before[0], q), where(over, np.concatenate([before[1], marks]), e)
 
     @cached_property
     def start(self) -> Call:
@@ -192,13 +221,14 @@ def stepping(
     live: tuple[str, ...],
     driven: bool,
     varying: bool,
+    events: tuple[Event, ...] = (),
 ) -> Stepping:
     """The step of a rollout; that of an earlier one like it if there was one."""
 
     def prepare() -> Stepping:
-        return Stepping(model, elements, law, integrator, live, driven, varying)
+        return Stepping(model, elements, law, integrator, live, driven, varying, events)
 
-    key = code(model, elements, law, integrator, live, driven, varying)
+    key = code(model, elements, law, integrator, live, driven, varying, events)
     if key is not None:
         return _recent.get(key, prepare)
     traced = prepare()  # nothing but its trace tells whether it is an earlier one
