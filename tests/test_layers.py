@@ -32,6 +32,12 @@ def test_every_room_is_in_the_contract():
     assert found - {"__init__"} == set(rooms())
 
 
+def test_robots_have_their_type():
+    """What takes a robot lies above `Robot`, and says so."""
+    for path in (ROOT / "src" / "dalembert").rglob("*.py"):
+        assert "robot: Any" not in path.read_text(), path
+
+
 def test_documentation_lists_the_rooms():
     text = (ROOT / "docs" / "architecture.md").read_text()
     for name in rooms():

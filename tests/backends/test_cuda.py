@@ -14,6 +14,7 @@ import pytest
 
 from backends.expressions import EXPRESSIONS, check
 from dalembert import load
+from dalembert import math as dalembert_math
 from dalembert.backends import cuda
 from dalembert.backends.elementary import FAST_LIMIT
 from dalembert.errors import DalembertError
@@ -115,6 +116,20 @@ def test_sine_and_cosine(library):
         error = np.abs(got[: len(x), 0] - want) / np.spacing(np.abs(want).astype(dtype))
         assert error.max() <= 2.0
         assert np.isnan(got[len(x) :]).all()
+
+
+def test_tables_are_constants_for_the_device():
+    """A host compiler takes INFINITY as an initialiser; a device's, for which it is a function, does not."""
+    tables = [
+        table
+        for e in EXPRESSIONS
+        for table in re.findall(r"__device__ const \w+ \w+\[\d+\] = \{(.*?)\};", cuda.emit(e.traced).text, re.DOTALL)
+    ]
+    assert len(tables) > 5
+    assert not any("INF" in table or "NAN" in table for table in tables)
+    function = trace(lambda x: dalembert_math.lookup([1.0, np.inf], x[0]), {"x": 1}, "f")
+    with pytest.raises(DalembertError, match="f: a table has numbers that are not finite, which CUDA cannot"):
+        cuda.emit(function)
 
 
 @needs_compiler

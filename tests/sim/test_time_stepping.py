@@ -135,6 +135,8 @@ def test_stop_and_friction_of_one_joint() -> None:
     assert abs(end.q[0]) < 1e-12 and abs(end.v[0]) < 1e-12
     up = robot.rollout(end.q, end.v, np.array([[9.81 + 2.9], [9.81 + 3.1]]), step=STEP, steps=1000, elements=stop)
     assert abs(up.q[0, 0]) < 1e-12 and up.q[1, 0] == pytest.approx(0.05, rel=2e-3)
+    single = robot.rollout(np.float32([0.2]), np.float32([-1.0]), step=STEP, steps=2000, elements=stop)
+    assert single.q.dtype == np.float32 and abs(single.q[0]) < 1e-6 and abs(single.v[0]) < 1e-6
 
 
 def test_stops_and_friction_within_a_loop() -> None:

@@ -93,6 +93,29 @@ def test_a_method_of_a_subclass(robot, state):
     assert type(mine.power).__name__ == "builtin_function_or_method"  # the fast call is in place
 
 
+def test_precision_as_asked_for_also_as_a_method(robot, state):
+    class Pair(NamedTuple):
+        twice: np.ndarray
+        half: np.ndarray
+
+    @quantity("nv", in_double=True)
+    def pair(robot: Robot, q: kinds.Configuration) -> Pair:
+        return Pair(2.0 * robot.gravity(q), 0.5 * robot.gravity(q))
+
+    pair.__wrapped__.__annotations__["return"] = Pair  # a local class has no name that an annotation could be found by
+
+    class Mine(Robot):
+        pass
+
+    Mine.pair = pair
+    mine, q = Mine(robot.model), state[0][0].astype(np.float32)
+    for _ in range(3):
+        found = mine.pair(q)
+        assert type(found) is Pair and found.half.dtype == np.float32
+        exact = robot.gravity(q.astype(float))
+        assert np.array_equal(found.twice, (2.0 * exact).astype(np.float32))
+
+
 def test_inside_functions_and_other_quantities(robot, state):
     q, v, a = (x[0] for x in state)
     double = dalembert.function(lambda q, v, a: 2.0 * power(robot, q, v, a), robot)

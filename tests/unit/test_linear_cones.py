@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
-from dalembert.linear import ANY, Law, contact_error, contact_impulses, row_impulses
+from dalembert.linear import ANY, DenseResponse, Law, contact_error, contact_impulses, row_impulses
 
 NEAR = 1e-7  # velocity relative to those at work: what 1e-9 as the last change of a sweep leaves
 
@@ -47,7 +47,7 @@ def test_without_friction_it_is_a_problem_of_rows() -> None:
         size = 3 * len(mu)
         p = contact_impulses(G[:size, :size], c[:size], 0.0 * mu, sweeps=3000, tolerance=1e-12).p
         normals = np.arange(0, size, 3)
-        expected = row_impulses(G[np.ix_(normals, normals)], c[normals], [Law(0.0, ANY)] * len(mu)).p
+        expected = row_impulses(DenseResponse(G[np.ix_(normals, normals)], c[normals]), [Law(0.0, ANY)] * len(mu)).p
         np.testing.assert_allclose(p[normals], expected, atol=1e-8)
         assert not p[1::3].any() and not p[2::3].any()
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Generic, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, Self, TypeVar
 
 import numpy as np
 
@@ -23,6 +23,12 @@ if TYPE_CHECKING:
 
 ORIGIN = (0.0, 0.0, 0.0)
 Made = TypeVar("Made")
+
+
+class HasModel(Protocol):
+    """A robot."""
+
+    model: Model
 
 
 class ModelEditor(Generic[Made]):
@@ -70,7 +76,7 @@ class ModelEditor(Generic[Made]):
 
     def attach(
         self,
-        robot: Any,
+        robot: HasModel | Model,
         *,
         frame: str,
         prefix: str = "",

@@ -24,7 +24,8 @@ from . import (
     regressor,
     second,
 )
-from .quantity import Quantity, Variant, definition, quantity
+from .definition import Variant
+from .quantity import Quantity, definition, quantity
 
 if TYPE_CHECKING:
     from dalembert.execute import Call
@@ -54,12 +55,12 @@ CATALOGUE: dict[str, Quantity] = {
 
 def find(what: str | Callable[..., Any] | Quantity, owner: str) -> Quantity:
     """A quantity of the catalogue by name, or one that is given by its function; owner: of whom it is asked."""
-    if isinstance(what, str):
-        if what not in CATALOGUE:
-            raise unknown("quantity", what, CATALOGUE, owner)
-        return CATALOGUE[what]
     if isinstance(what, Quantity):
         return what
+    if not callable(what):
+        if not isinstance(what, str) or what not in CATALOGUE:
+            raise unknown("quantity", what, CATALOGUE, owner)
+        return CATALOGUE[what]
     if not hasattr(what, "quantity"):
         raise DalembertError(f"{owner}: expected the name of a quantity or a function made by `quantity`, got {what!r}")
     return definition(what)

@@ -76,6 +76,10 @@ class Function:
 
     def fingerprint(self) -> str:
         """SHA-256 (hex) of everything the function computes."""
+        return self._fingerprint
+
+    @cached_property
+    def _fingerprint(self) -> str:
         order = self.schedule()
         place = {node.id: k for k, node in enumerate(order)}
         lines = [repr((node.op, [place[a.id] for a in node.args], _plain(node))) for node in order]

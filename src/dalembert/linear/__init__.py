@@ -6,7 +6,7 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 
 from .cones import ContactImpulses, contact_error, contact_impulses
 from .general import solve, solve_saddle
-from .impulses import ANY, Impulses, Law, row_impulse, row_impulses
+from .impulses import ANY, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
 from .order import elimination_order
 from .symmetric import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
@@ -14,9 +14,12 @@ from .zeros import is_zero, nonzeros, sparse_product
 __all__ = [
     "ANY",
     "ContactImpulses",
+    "DenseResponse",
     "Factor",
     "Impulses",
     "Law",
+    "Response",
+    "SparseResponse",
     "contact_error",
     "contact_impulses",
     "elimination_order",

@@ -14,20 +14,21 @@ circles, only the first of them moves, which comes to an end (Murty 1974).
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, repeat, where
 
-from .symmetric import factor
+from .symmetric import Factor, factor, gram
+from .zeros import sparse_product
 
 ANY = 1e30  # a velocity that no row has, and an impulse that no row needs
 PASSES, TOGETHER, REFINED = 100, 10, 3  # at most; those in which all rows move at once; corrections of impulses
-SHARED = 1e-6  # of its diagonal entry, added to it: rows that say the same share the force
+SHARED = 1e-6  # of the size of a row, added to its diagonal entry: rows that say the same share the force
 EXACT = 1e-13  # error of a row, relative to the velocities at work, that is round-off
 
 # Parts of a law: force of one sign alone, held at the lower end, free, held at the upper end, force of the other sign
@@ -50,39 +51,95 @@ class Impulses(NamedTuple):
     passes: Any
 
 
-def row_impulses(G: np.ndarray, c: np.ndarray, laws: Sequence[Law]) -> Impulses:
-    """The impulses p (n,) of rows with G (n, n) ≥ 0 symmetric and c (n,) their velocities without impulses.
+class Response(Protocol):
+    """How the velocities of rows follow from their impulses: u = G p + c, G (n, n) ≥ 0 symmetric.
+
+    c (n,): without impulses. size (n,): of the entries of G, for each row. eased (n,): a small share of it, added where
+    rows are held, so that rows which say the same share the force.
+    """
+
+    c: np.ndarray
+    size: np.ndarray
+    eased: np.ndarray
+
+    def velocities(self, p: np.ndarray) -> np.ndarray:
+        """G p + c."""
+
+    def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        """What gives, for changes of the velocities of the rows with on = 1, the impulses on them that make these."""
+
+
+class DenseResponse:
+    """That of a matrix G (n, n)."""
+
+    def __init__(self, G: np.ndarray, c: np.ndarray) -> None:
+        self.G, self.c, self.size = G, c, np.diag(G)
+        self.eased = SHARED * self.size + 1.0 / ANY
+
+    def velocities(self, p: np.ndarray) -> np.ndarray:
+        return self.G @ p + self.c
+
+    def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        return factor((self.G + np.diag(self.eased)) * np.outer(on, on) + np.diag(1.0 - on)).solve
+
+
+class SparseResponse:
+    """That of rows J (n, m) of a system with inertia M (m, m) and its factor `mass`: G = J M⁻¹ Jᵀ, size its diagonal.
+
+    Held rows are added to M as stiff dampers. Where M has the pattern of a tree and each row belongs to one of its
+    limbs, they add no entry to its factor: the cost is that of M, not the cube of the number of rows.
+    """
+
+    def __init__(self, M: np.ndarray, mass: Factor, J: np.ndarray, c: np.ndarray, size: np.ndarray) -> None:
+        self.M, self.mass, self.J, self.c, self.size = M, mass, J, c, size
+        self.eased = SHARED * self.size + 1.0 / ANY
+
+    def velocities(self, p: np.ndarray) -> np.ndarray:
+        return self.c + sparse_product(self.J, self.mass.solve(sparse_product(self.J.T, p)))
+
+    def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
+        stiff = on / self.eased
+        damped = factor(self.M + gram(self.J, stiff), self.mass.order)
+
+        def impulses(change: np.ndarray) -> np.ndarray:
+            moved = damped.solve(sparse_product(self.J.T, stiff * change))
+            return stiff * (change - sparse_product(self.J, moved))
+
+        return impulses
+
+
+def row_impulses(response: Response, laws: Sequence[Law]) -> Impulses:
+    """The impulses p (n,) of rows on their laws.
 
     Rows that say the same share their force in one of many ways; velocities do not depend on which.
     """
-    n = len(c)
+    c, size, eased, n = response.c, response.size, response.eased, len(laws)
     if not n:
         return Impulses(np.zeros(0), 0.0, 0.0)
-    diagonal = np.diag(G)
-    shared = G + np.diag(SHARED * diagonal + 1.0 / ANY)
     exact = EXACT * (reduce(maximum, [absolute(x) for x in c]) + 1.0 / ANY)
 
     def error_of(p: np.ndarray) -> Any:
-        return reduce(maximum, [_error(*x) for x in zip(laws, diagonal, p, G @ p + c, strict=True)])
+        return reduce(maximum, [_error(*x) for x in zip(laws, size, p, response.velocities(p), strict=True)])
 
     def move(part: np.ndarray, p: np.ndarray, count: Any, error: Any, done: Any) -> dict[str, Any]:
         held, target, fixed = _on_part(laws, part)
-        factored = factor(shared * np.outer(held, held) + np.diag(1.0 - held))
-        p = fixed + factored.solve(held * (target - c - shared @ fixed))
-        following = np.array([_next_part(*x) for x in zip(laws, part, p, shared @ p + c, strict=True)])
+        impulses = response.held(held)
+        p = fixed + impulses(held * (target - response.velocities(fixed)))
+        u = response.velocities(p) + eased * p
+        following = np.array([_next_part(*x) for x in zip(laws, part, p, u, strict=True)])
         wrong: Any = count < 0.0  # whether a row up to this one is on the wrong part; none is before the first
         for i in range(n):
             waits = logical_and(wrong, count >= TOGETHER)
             wrong = logical_or(wrong, following[i] != part[i])
             following[i] = where(waits, part[i], following[i])
         for _ in range(REFINED):
-            p = p + factored.solve(held * (target - c - G @ p))
+            p = p + impulses(held * (target - response.velocities(p)))
         error = error_of(p)
         done = where(logical_and(wrong, error > exact), 0.0, 1.0)
         return {"part": following, "p": p, "count": count + 1.0, "error": error, "done": done}
 
-    first = np.array([_first_part(*x) for x in zip(laws, diagonal, c, strict=True)])
-    p = np.array([row_impulse(*x) for x in zip(laws, diagonal, c, strict=True)])
+    first = np.array([_first_part(*x) for x in zip(laws, size, c, strict=True)])
+    p = np.array([row_impulse(*x) for x in zip(laws, size, c, strict=True)])
     error = error_of(p)
     start = {"part": first, "p": p, "count": 0.0, "error": error, "done": where(error <= exact, 1.0, 0.0)}
     end = repeat(move, PASSES, start, "done")

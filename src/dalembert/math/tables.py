@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError, unknown
 from .elementary import clip, floor, where
 
 LARGEST = 2**24  # numbers in a table: in single precision, larger ones could not be counted through
+NEVER = 3e38  # behind the last start: where x is beyond it the last row holds all the same
 ENDS = ("clamp", "extend", "periodic")
 KINDS = ("linear", "cubic", "nearest", "previous")
 
@@ -146,7 +147,7 @@ def _interval(x: Any, starts: np.ndarray, exact: bool) -> Any:
     k = clip(floor((x - starts[0]) * (1.0 / steps[0])), 0.0, float(last))
     if exact:
         k = k - where(lookup(starts, k) > x, 1.0, 0.0)
-        k = k + where(lookup(np.append(starts[1:], np.inf), k) <= x, 1.0, 0.0)
+        k = k + where(lookup(np.append(starts[1:], NEVER), k) <= x, 1.0, 0.0)
         k = clip(k, 0.0, float(last))
     return k
 
@@ -154,7 +155,7 @@ def _interval(x: Any, starts: np.ndarray, exact: bool) -> Any:
 def _halved(x: Any, starts: np.ndarray) -> Any:
     """The number of the last start that is not after x, by halving."""
     size = 1 << (len(starts) - 1).bit_length()
-    padded = np.concatenate([starts, np.full(2 * size - len(starts), np.inf)])
+    padded = np.concatenate([starts, np.full(2 * size - len(starts), NEVER)])
     k: Any = 0.0 * x
     while size > 1:
         size //= 2

@@ -80,7 +80,7 @@ def compile(
 
 
 def compile(
-    robot: Any,
+    robot: Robot,
     /,
     *names: Named,
     batch: bool = False,

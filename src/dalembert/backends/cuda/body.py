@@ -6,8 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
+import numpy as np
+
 from dalembert.backends.c.body import LOOKUP, Body
 from dalembert.backends.c.names import Parameter
+from dalembert.errors import DalembertError
 from dalembert.graph import Scalar
 from dalembert.graph.pressure import fewest_at_once, peak
 
@@ -67,6 +70,14 @@ class CudaBody(Body):
         return (peak(self.order) + more) * (2 if self.real == "double" else 1)
 
     def helpers(self) -> list[str]:
+        for node in self.order:  # constants of a device are numbers, and infinity is a function there
+            if node.op != "lookup":
+                continue
+            with np.errstate(over="ignore"):
+                numbers = node.value[0].numbers.astype(np.float32 if self.real == "float" else float)
+            if not np.all(np.isfinite(numbers)):
+                name = self.function.name
+                raise DalembertError(f"{name}: a table has numbers that are not finite, which CUDA cannot have")
         used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}
         own = [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
         return [*self.shared(), *own]

@@ -9,10 +9,11 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, is_single, real_array
-from dalembert.functions.live import GROUPS, checked
+from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
+from dalembert.robot import Robot
 
 from ..elements.base import Element
 from ..elements.friction import with_friction
@@ -43,7 +44,7 @@ class Rollout(NamedTuple):
         """None: no events were watched for."""
         return None
 
-    def beyond_limits(self, robot: Any) -> list[str]:
+    def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
         Limits do not act in rollouts, and a rollout does not look at them by itself. For NumPy arrays.
@@ -107,6 +108,8 @@ def rollout(
     if law is None and torque is not None:
         sizes["torque"], given["torque"] = model.nv, torque
     arrays = _arrays(model, given, sizes)
+    if check:
+        check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     every = int(record or steps)
     count = int(steps) // every
     varying = "torque" in arrays and _has_rows(arrays, int(steps))

@@ -14,7 +14,16 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.coupled import MassSolver
-from dalembert.linear import ANY, factor_semidefinite, gram, row_impulses, sparse_product
+from dalembert.linear import (
+    ANY,
+    DenseResponse,
+    Response,
+    SparseResponse,
+    factor_semidefinite,
+    gram,
+    row_impulses,
+    sparse_product,
+)
 from dalembert.math import maximum
 
 if TYPE_CHECKING:
@@ -34,8 +43,8 @@ def impulsive_step(
     mass = MassSolver(system.model, q).factor
     Y = mass.forward(rows.J.T)
     kick = mass.forward(h * (applied.forces - algorithms.bias(system.model, q, v, applied.wrenches)))
-    soft = np.array([owner.constraint.compliance for owner in system.row_owners]) / (h * h)
-    G = gram(Y, mass.r) + np.diag(soft)
+    compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
+    G = gram(Y, mass.r) + np.diag(compliance / (h * h))
     rates = rows.rate(v)
     unhindered = rates + sparse_product(Y.T, mass.r * kick)
     B, N = slice(None, always), slice(always, None)
@@ -53,7 +62,10 @@ def impulsive_step(
         for owner, (coordinate, rate, bias, end) in zip(owners, numbers, strict=True)
     ]
     between = G[N, N] - sparse_product(G[N, B], felt)
-    pushes = row_impulses(between, free, laws).p
+    response: Response = DenseResponse(between, free)
+    if not always and not compliance.any():
+        response = SparseResponse(algorithms.mass_matrix(system.model, q), mass, rows.J, free, np.diag(G))
+    pushes = row_impulses(response, laws).p
     p = np.concatenate([alone - sparse_product(felt, pushes), pushes])
 
     v1 = v + mass.backward(mass.r * (kick + sparse_product(Y, p)))
