@@ -10,6 +10,7 @@ from typing import Any
 from .errors import DalembertError
 from .functions.guards import function_call
 from .model import ModelBuilder as _ModelBuilder
+from .model import unopposed
 from .robot import Robot
 from .robots import names as bundled_names
 from .robots import path as bundled_path
@@ -19,8 +20,12 @@ class ModelBuilder(_ModelBuilder):
     """Builds a robot in code, body by body."""
 
     def build(self) -> Robot:
-        """The robot of what has been added so far."""
-        return Robot(self.model())
+        """The robot of what has been added so far; refused if a joint moves mass that gives it no inertia at all."""
+        model = self.model()
+        impossible = [each for each in unopposed(model) if len(each.joints) == 1 and each.mass > 0.0]
+        if impossible:
+            raise DalembertError(f"model {model.name!r}: " + "; ".join(map(str, impossible)))
+        return Robot(model)
 
 
 def load(

@@ -37,7 +37,7 @@ from .functions.structure import (
     joint_info,
     limits,
 )
-from .model import Actuator, Model, State
+from .model import Actuator, Model, State, unopposed
 from .rooms import auditing, compiling, equations, simulation, viewing
 from .version import __version__
 
@@ -201,8 +201,13 @@ class Robot:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What no rigid body can have (negative mass, impossible inertia), body by body; empty for a possible robot."""
-        return tuple(f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems())
+        """What no rigid body can have (negative mass, impossible inertia), body by body; joints that meet no inertia.
+
+        Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not looked at.
+        """
+        bodies = [f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems()]
+        heavy = any(body.inertia.mass for body in self.model.bodies)
+        return *bodies, *(str(each) for each in (unopposed(self.model) if heavy and not bodies else ()))
 
     # ---- configurations
 

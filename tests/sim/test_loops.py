@@ -176,3 +176,21 @@ def test_what_loops_would_change_is_refused() -> None:
         with pytest.raises(DalembertError, match=r"has loops, closed by 'pin'.*without\('loops'\) is the tree"):
             call()
     assert robot.without("loops").reaction_wrenches(q, v, v).shape == (4, 6)
+
+
+def test_the_nearest_closed_configuration():
+    """Of all closed configurations that are known, the one found for q is the nearest, and none beside it is nearer."""
+    robot, rng = load("four_bar"), np.random.default_rng(1)
+    asked = [robot.random(rng) for _ in range(12)]
+    closed = np.array([robot.close_loops(q).q for q in asked])
+    for q, found in zip(asked, closed, strict=True):
+        way = np.linalg.norm(robot.difference(q, found))
+        assert way <= min(np.linalg.norm(robot.difference(q, other)) for other in closed) + 1e-9
+        beside = [robot.close_loops(found + 1e-3 * rng.normal(size=robot.nq)).q for _ in range(4)]
+        assert way <= min(np.linalg.norm(robot.difference(q, other)) for other in beside) + 1e-9
+
+
+def test_a_closed_configuration_stays_where_it_is():
+    robot = load("four_bar")
+    q = robot.close_loops(robot.neutral()).q
+    assert np.array_equal(robot.close_loops(q).q, q)

@@ -70,7 +70,7 @@ def test_a_joint_without_mass_is_refused() -> None:
     builder = ModelBuilder("massless")
     builder.add_body("point", parent="world", joint="revolute", joint_name="turn", mass=1.0, inertia=np.zeros((3, 3)))
     with pytest.raises(DalembertError, match="joint 'turn' moves no mass"):
-        builder.build().simulate([0.0], [0.0], 1.0)
+        Robot(builder.model()).simulate([0.0], [0.0], 1.0)
 
 
 def test_bad_settings_are_refused(arm) -> None:

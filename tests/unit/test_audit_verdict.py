@@ -7,7 +7,7 @@ import json
 import numpy as np
 import pytest
 
-from dalembert import ModelBuilder, cli, load
+from dalembert import ModelBuilder, Robot, cli, load
 from dalembert.audit import RULES
 from dalembert.audit.closed import ClosedManifold, motors
 from linkages import crossed, four_bar
@@ -54,7 +54,7 @@ def weightless(mass: float, inertia: list[float], com: float) -> ModelBuilder:
 
 @pytest.mark.parametrize(("mass", "inertia"), [(1.0, [0.0, 0.0, 0.0]), (1.0, [1.0, 1.0, 0.0]), (1.0, [1, 1, 1e-20])])
 def test_a_singular_mass_matrix_is_a_finding_and_no_crash(mass: float, inertia: list[float]) -> None:
-    audit = weightless(mass, inertia, 0.3).build().audit()
+    audit = Robot(weightless(mass, inertia, 0.3).model()).audit()
     found = {f.rule: f for f in audit.findings}
     assert "joint 'last'" in found["mass-missing"].where and "on its axis" in found["mass-missing"].what
     assert "mass-matrix" in found and "'last'" in found["mass-matrix"].what
@@ -64,7 +64,7 @@ def test_a_singular_mass_matrix_is_a_finding_and_no_crash(mass: float, inertia: 
 
 
 def test_rules_that_errors_stop_say_so() -> None:
-    audit = weightless(1.0, [0, 0, 0], 0.0).build().audit()
+    audit = Robot(weightless(1.0, [0, 0, 0], 0.0).model()).audit()
     assert set(audit.passed) | {f.rule for f in audit.findings} | set(reasons(audit)) == set(RULES)
     verdicts = {verdict.title: verdict for verdict in audit.steps}
     assert verdicts["Mass matrix"].status == "failed"
@@ -183,3 +183,17 @@ def test_motors_of_the_delta_balance_the_platform() -> None:
 def test_loops_without_stated_motors_are_not_judged() -> None:
     audit = four_bar().audit(rules=["headroom"])
     assert "which joints are passive" in reasons(audit)["headroom"] and not audit.headroom
+
+
+def test_limbs_do_not_disturb_each_other() -> None:
+    """A trunk with two arms: each shoulder holds its own arm stretched out, the trunk holds both; by hand."""
+    builder = ModelBuilder("two arms")
+    arm = {"mass": 1.0, "com": (0.5, 0, 0), "inertia": 0.1 * np.eye(3)}
+    builder.add_body("trunk", parent="world", joint="continuous", joint_name="waist", axis=(0, 1, 0), mass=2.0,
+                     com=(1.0, 0, 0), inertia=0.1 * np.eye(3), effort_limit=90.0)  # fmt: skip
+    for name, y in (("left", 0.2), ("right", -0.2)):
+        builder.add_body(name, parent="trunk", joint="revolute", joint_name=f"{name}_shoulder", axis=(0, 1, 0),
+                         xyz=(1.0, y, 0), lower=-1.0, upper=2.0, effort_limit=9.0, **arm)  # fmt: skip
+    rows = {row.joint: row.gravity for row in builder.build().audit(rules=["headroom"]).headroom}
+    assert rows["waist"] == pytest.approx(9.81 * (2.0 * 1.0 + 2 * 1.0 * 1.5))
+    assert rows["left_shoulder"] == rows["right_shoulder"] == pytest.approx(9.81 * 0.5)

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Robot, Wrench, function, load
+from dalembert import DalembertError, ModelBuilder, Robot, Wrench, function, load
 from dalembert.functions import CATALOGUE, compiled
 from dalembert.functions.live import GROUPS
 from dalembert.graph import gradient, trace
@@ -268,3 +268,47 @@ def test_bad_arguments():
         f(q, np.where(np.arange(len(pi)) == 4, np.nan, pi))
     with pytest.raises(DalembertError, match="unknown live parameters 'mass'"):
         robot.live_values("mass")
+
+
+WRONG = {
+    "mass": ("inertia", 0, -1.0, "the mass of body 'arm' is negative"),
+    "moment": ("inertia", 6, -0.3, "the moment of inertia of body 'arm' about z is negative"),
+    "moment at the centre": ("inertia", 5, 0.01, "about y is negative, taken at its centre of mass"),
+    "rotor": ("armature", 0, -0.1, "armature of joint 'arm' is negative"),
+    "damper": ("damping", 0, -2.0, "damping of joint 'arm' is negative"),
+}
+
+
+def pendulum():
+    b = ModelBuilder("pendulum")
+    mass = {"mass": 2.0, "com": (0.5, 0, 0), "inertia": 0.1 * np.eye(3)}
+    b.add_body("arm", parent="world", joint="revolute", axis=(0, 1, 0), **mass)
+    return b.build()
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_parameters_that_no_robot_has_are_refused(case):
+    """Where they would move it: forward dynamics and rollouts. Inverse dynamics is linear in them, and takes any."""
+    group, place, value, message = WRONG[case]
+    robot = pendulum()
+    numbers = robot.live_values(group).copy()
+    start = 10 if group == "inertia" else 0  # behind the base, which is the world
+    numbers[start + place] = value
+    forward, inverse = robot.compile("forward_dynamics", live=group), robot.compile("inverse_dynamics", live=group)
+    x = np.zeros(1)
+    with pytest.raises(DalembertError, match=message):
+        forward(x, x, x, numbers)
+    with pytest.raises(DalembertError, match=message):
+        forward(np.zeros((5, 1)), x, x, np.stack([robot.live_values(group)] * 3 + [numbers] * 2))
+    assert np.all(np.isfinite(forward(x, x, x, numbers, check=False)))
+    inverse(x, x, x, numbers)
+    with pytest.raises(DalembertError, match=message):
+        robot.rollout(x, x, steps=3, parameters={group: numbers})
+    robot.rollout(x, x, steps=3, parameters={group: numbers}, check=False)
+
+
+def test_point_masses_pass_in_single_precision():
+    robot = pendulum()
+    numbers = robot.live_values("inertia").astype(np.float32)
+    numbers[-6:-3] = numbers[-10] * np.float32(0.25) * np.array([0, 1, 1], np.float32)
+    robot.compile("forward_dynamics", live="inertia")(*[np.zeros(1, np.float32)] * 3, numbers)

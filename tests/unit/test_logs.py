@@ -524,3 +524,44 @@ def test_stamps_that_jitter_around_a_steady_clock(tmp_path) -> None:
     np.savez(tmp_path / "log.npz", t=stamps, q=np.stack([np.sin(3 * stamps), np.cos(2 * stamps)], axis=1))
     back = read_trajectory(tmp_path / "log.npz", ARM)
     np.testing.assert_allclose(back.t, stamps - stamps[0])
+
+
+def test_single_precision(tmp_path) -> None:
+    """Stamps and positions as float32: their rounding is neither jitter nor motion."""
+    t = np.arange(3000) * 1e-3 + 20.0
+    q = np.stack([np.sin(2 * t), np.cos(3 * t)], axis=1)
+    np.savez(tmp_path / "log.npz", t=t.astype("f4"), q=q.astype("f4"))
+    back = read_trajectory(tmp_path / "log.npz", ARM)
+    np.testing.assert_allclose(back.t, t - 20.0, atol=1e-6)
+    np.testing.assert_allclose(back.a[20:-20, 0], -4 * q[20:-20, 0], atol=0.02)
+    assert said(back, "times are rounded to 1.9 µs") and said(back, "bandwidth")
+
+
+@pytest.mark.parametrize("robot", ["2r", "quadrotor"])
+def test_two_rows(tmp_path, robot) -> None:
+    arm = load(robot)
+    q = np.stack([arm.neutral(), arm.integrate(arm.neutral(), 0.1 * np.ones(arm.nv))])
+    np.savez(tmp_path / "log.npz", t=[0.0, 0.1], q=q)
+    back = read_trajectory(tmp_path / "log.npz", arm)
+    np.testing.assert_allclose(back.v, 1.0)
+    np.testing.assert_array_equal(back.a, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("columns", "message"),
+    [
+        ({"t": [], "q": np.zeros((0, 2))}, "0 rows"),
+        ({"t": [0.0, np.nan, 0.2], "q": np.zeros((3, 2))}, "row 2 has no time in column 't'"),
+        ({"t": [0.0, np.inf, 0.2], "q": np.zeros((3, 2))}, "row 2 has no time in column 't'"),
+        ({"t": np.array(["2024-01-01", "NaT"], "datetime64[ms]"), "q": np.zeros((2, 2))}, "has no time in column"),
+        ({"t": [0.0, 0.0, 0.0], "q": np.zeros((3, 2))}, "all rows have the same time"),
+        ({"t": np.zeros((3, 2)), "q": np.zeros((3, 2))}, "the times in 't' have shape"),
+        ({"t": [0.0, 0.1], "q": np.full((2, 2), np.nan)}, "0 rows with numbers"),
+        ({"t": 1.0, "q": np.zeros((3, 2))}, "no column of times"),
+        ({}, "no column of times"),
+    ],
+)
+def test_logs_that_are_none(tmp_path, columns, message) -> None:
+    np.savez(tmp_path / "log.npz", **columns)
+    with pytest.raises(DalembertError, match=message):
+        read_trajectory(tmp_path / "log.npz", ARM)

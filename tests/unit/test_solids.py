@@ -188,6 +188,10 @@ C = AT @ AT * np.eye(3) - np.outer(AT, AT)
         ({"inertia": np.eye(3)}, "a placeholder"),
         ({"inertia": np.zeros((3, 3))}, "a point mass"),
         ({"inertia": np.diag(np.diag(RIGHT.inertia)[[2, 1, 0]])}, "along other axes"),
+        (
+            {"inertia": 10.0 * np.diag(np.diag(RIGHT.inertia)[[1, 0, 2]])},
+            "about x and y are exchanged, and all of them are 10",
+        ),
         ({"inertia": RIGHT.inertia * 300}, "cannot lie within the shapes"),
         ({"com": 1000 * AT}, "millimetres"),
         ({"com": -AT}, "a sign"),
@@ -278,3 +282,48 @@ def test_geometry_that_is_none(given, said):
     builder.add_body("rod", parent="world", mass=1.0)
     with pytest.raises(DalembertError, match=f"geometry of 'rod': .*{said}"):
         builder.add_geometry(**({"shape": Sphere(0.1), "body": "rod"} | given))
+
+
+def moved(solid: Polyhedron, shift, *, turned_over: bool = False) -> Polyhedron:
+    triangles = solid.triangles[:, ::-1] if turned_over else solid.triangles
+    return Polyhedron(solid.vertices + np.asarray(shift, float), triangles)
+
+
+def together(*solids: Polyhedron) -> Polyhedron:
+    starts = np.cumsum([0, *(len(solid.vertices) for solid in solids)])
+    triangles = [solid.triangles + start for solid, start in zip(solids, starts, strict=False)]
+    return Polyhedron(np.concatenate([solid.vertices for solid in solids]), np.concatenate(triangles))
+
+
+def test_a_shell_that_is_inside_out():
+    """One of two boxes has its triangles turned over: it counts as the solid it is, and that is said."""
+    box = box_surface(np.array([0.2, 0.3, 0.5]))
+    right = mass_properties(together(box, moved(box, (1.0, 0, 0))), density=100.0)
+    wrong = mass_properties(together(box, moved(box, (1.0, 0, 0), turned_over=True)), density=100.0)
+    assert not right.notes
+    assert any("1 of its 2 shells is turned inside out" in note for note in wrong.notes)
+    assert_close(wrong.inertia, right.inertia, PRODUCT)
+    assert_close([wrong.mass, *wrong.com], [right.mass, *right.com], PRODUCT)
+    assert np.all(np.linalg.eigvalsh(wrong.inertia) > 0.0)
+
+
+def test_a_cavity_is_no_mistake():
+    """A shell turned inwards inside another one is a cavity; turned over as a whole it is the same hollow box."""
+    outer, inner = box_surface(np.array([1.0, 1.0, 1.0])), box_surface(np.array([0.5, 0.5, 0.5]))
+    hollow = together(outer, moved(inner, (0, 0, 0), turned_over=True))
+    found = mass_properties(hollow, density=1.0)
+    assert_close(found.mass, 1.0 - 0.125, PRODUCT)
+    assert not found.notes
+    over = mass_properties(Polyhedron(hollow.vertices, hollow.triangles[:, ::-1]), density=1.0)
+    assert_close(over.mass, 1.0 - 0.125, PRODUCT)
+    assert any("turned inside out" in note for note in over.notes)
+
+
+@pytest.mark.parametrize(("unit", "scale"), [("", 1.0), ('<unit name="mm" meter="0.001"/>', 1e-3), ("<unit/>", 1.0)])
+def test_the_unit_of_a_collada_file(tmp_path, unit, scale):
+    trimesh = pytest.importorskip("trimesh")
+    pytest.importorskip("collada")
+    text = trimesh.exchange.dae.export_collada(trimesh.creation.box((1.0, 2.0, 3.0))).decode()
+    file = tmp_path / "box.dae"
+    file.write_text(text.replace("<asset>", f"<asset>{unit}", 1))
+    assert_close(mass_properties(Mesh(str(file), np.ones(3)), density=1.0).volume, 6.0 * scale**3, 1e-6)

@@ -12,7 +12,7 @@ from typing import TypeAlias
 
 import numpy as np
 
-from dalembert.model import Body, Joint, Model, Part
+from dalembert.model import Body, Joint, Model, Part, unopposed
 from dalembert.solids.properties import plain_solid
 from dalembert.spatial import Inertia
 from dalembert.spatial.so3 import skew
@@ -114,6 +114,11 @@ def report_massless(ledger: Ledger, model: Model, where: Places) -> None:
     geared = [bool(_own(body).armature.any()) for body in model.bodies]
     for body in reversed(model.bodies[1:]):
         heavy[body.parent] |= heavy[body.index] or geared[body.index]
+    if not model.closures and not any(body.inertia.problems() for body in model.bodies):
+        for each in unopposed(model):
+            if each.mass > 0.0:
+                what, _, cure = str(each).partition("; ")
+                ledger.warning(where(each.joints[0]), what, f"kept: {cure}")
     loaded = {body.v.start for body in model.bodies if body.joint.nv and (heavy[body.index] or geared[body.index])}
     reported: set[int] = set()
     for body in model.bodies:

@@ -6,16 +6,18 @@ one number per freedom, in the order of the joints; a joint that follows another
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Model
 from dalembert.spatial import Inertia, Pose, so3
+
+FIELDS = ("friction", "damping", "armature", "stiffness")  # of joints, one number per freedom
 
 
 class Group(NamedTuple):
@@ -58,13 +60,67 @@ def _put_placement(model: Model, x: np.ndarray) -> Model:
 
 GROUPS: dict[str, Group] = {
     "inertia": Group(_inertia, _put_inertia),
-    **{
-        field: Group(partial(_field, field), partial(_put_field, field))
-        for field in ("friction", "damping", "armature", "stiffness")
-    },
+    **{field: Group(partial(_field, field), partial(_put_field, field)) for field in FIELDS},
     "placement": Group(lambda model: np.zeros(6 * len(model.bodies)), _put_placement),
     "gravity": Group(lambda model: np.array(model.gravity), lambda model, x: replace(model, gravity=x)),
 }
+
+
+# Quantities that divide by inertia: with parameters that no robot has they would describe no motion.
+DIVIDING = {
+    "forward_dynamics", "forward_dynamics_derivatives", "forward_dynamics_jvp", "forward_dynamics_vjp",
+    "forward_dynamics_second", "inverse_mass_matrix", "hybrid_dynamics", "operational_inertia",
+    "operational_dynamics", "null_space",
+}  # fmt: skip
+ROUNDING = 1e-5  # by which a moment may fall short of that of a point mass: point masses in single precision pass
+
+
+def conditions(model: Model, named: Mapping[str, np.ndarray]) -> list[tuple[str, Any]]:
+    """What live parameters must obey to be those of a robot: (what is wrong otherwise, whether it holds).
+
+    named: group → numbers (…, n) or traced scalars (n,).
+    """
+    found: list[tuple[str, Any]] = []
+    for name, x in named.items():
+        if name == "inertia":
+            for i, body in enumerate(model.bodies):
+                m, *h = (x[..., 10 * i + k][()] for k in range(4))
+                found.append((f"the mass of body {body.name!r} is negative", m >= 0.0))
+                for k, axis in enumerate("xyz"):
+                    moment = x[..., 10 * i + 4 + k][()]
+                    across = sum(h[j] * h[j] for j in range(3) if j != k)
+                    text = f"the moment of inertia of body {body.name!r} about {axis} is negative"
+                    found.append((text, moment >= 0.0))
+                    at_com = m * moment * (1.0 + ROUNDING) >= across
+                    found.append((f"{text}, taken at its centre of mass", at_com))
+        elif name in FIELDS:
+            start = 0
+            for body in model.bodies:
+                for k in range(body.joint.nv):
+                    found.append((f"{name} of joint {body.joint.name!r} is negative", x[..., start + k][()] >= 0.0))
+                start += body.joint.nv
+    return found
+
+
+def with_conditions(
+    model: Model, sizes: Iterable[str], live: Iterable[str], guards: Callable[..., list[Any]]
+) -> Callable[..., list[Any]]:
+    """Guards, and beside them the conditions on some live groups among the inputs."""
+
+    def more(*inputs: np.ndarray) -> list[Any]:
+        named = dict(zip(sizes, inputs, strict=True))
+        return guards(*inputs) + [holds for _, holds in conditions(model, {name: named[name] for name in live})]
+
+    return more
+
+
+def check_live(model: Model, where: str, named: Mapping[str, np.ndarray]) -> None:
+    """Raise the error for the first condition that does not hold."""
+    for wrong, holds in conditions(model, named):
+        if not np.all(holds):
+            state = f" in state {int(np.argmin(holds.ravel()))}" if np.ndim(holds) else ""
+            cure = "give what a robot can have, or pass check=False"
+            raise DalembertError(f"{where}: {wrong}{state}: {cure}")
 
 
 def group(name: str) -> Group:

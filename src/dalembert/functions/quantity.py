@@ -24,7 +24,7 @@ from .definition import REQUIRED, Definition, Variant
 from .fast import Unpacked, documented, finite, in_double, is_double, with_defaults
 from .guards import check_quaternions, finite_outputs, first_unbounded, quaternion_guards
 from .kinds import ExternalWrenches, Input, Request
-from .live import GROUPS
+from .live import DIVIDING, GROUPS, check_live, with_conditions
 from .results import Dim, Shape
 from .tangent import differentiated
 
@@ -183,7 +183,10 @@ class Quantity(Definition):
         self.admit(model)
         sizes = self.sizes(model, variant)
         configurations = [n for n, p in self.parameters.items() if isinstance(p.kind, Input) and p.kind.configuration]
-        guards = quaternion_guards(model, sizes, configurations, self.unit_quaternions)
+        live = variant.live if self.name in DIVIDING else ()
+        guards = with_conditions(
+            model, sizes, live, quaternion_guards(model, sizes, configurations, self.unit_quaternions)
+        )
         compute: Callable[..., Any] = partial(self.outputs, robot._traced(model), variant)
         if self.unbounded is not None:
             compute, guards = finite_outputs(compute, guards)
@@ -199,6 +202,7 @@ class Quantity(Definition):
         def explain(named: dict[str, np.ndarray]) -> None:
             states = {name: named[name] for name in configurations}
             check_quaternions(model, self.name, states, unit=self.unit_quaternions)
+            check_live(model, self.name, {group: named[group] for group in live})
             if self.unbounded is not None:
                 place, state = first_unbounded(call, named)
                 raise DalembertError(f"{self.name}{place}: {self.unbounded(model, state)}")

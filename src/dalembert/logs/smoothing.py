@@ -13,7 +13,7 @@ import numpy as np
 
 from .splines import DEGREE, Basis
 
-CLEAN = 0.01  # noise of differences, relative to their RMS, up to which they are taken as they are
+CLEAN = 0.002  # noise of differences, relative to their RMS, up to which they are taken as they are
 SHORT = 16  # rows below which there is nothing to average
 FINER = np.sqrt(2.0)  # ratio of bandwidths that are tried one after the other
 BESIDE = (2, 4)  # a bandwidth does if those so many places finer explain no more
@@ -79,18 +79,16 @@ def _calm_ends(basis: Basis, signal: np.ndarray) -> np.ndarray:
 
     At the ends a fit has rows on one side only: accelerations there carry some fifty times the noise of those inside.
     """
-    best = basis.fit(signal)
-    ends = (0, 0)
+    sums = basis.sums(signal)
+    best, ends = basis.solve(sums), (0, 0)
+    left = np.sum((signal - basis.evaluate(best)) ** 2)
     for end in (0, 1):
-        for length in QUARTICS:
-            if length > basis.cells // 2:
-                continue
+        for length in [cells for cells in QUARTICS if cells <= basis.cells // 2]:
             tried = (length, ends[1]) if end == 0 else (ends[0], length)
-            coefficients = basis.fit(signal, tried)
-            before, after = (np.sum((signal - basis.evaluate(c)) ** 2) for c in (best, coefficients))
-            variance = before / (len(signal) - basis.count)
-            if after - before <= variance * (length + SIGNIFICANT * np.sqrt(2.0 * length)):
-                best, ends = coefficients, tried
+            coefficients = basis.solve(sums, tried)
+            more = np.sum((signal - basis.evaluate(coefficients)) ** 2) - left
+            if more <= left / (len(signal) - basis.count) * (length + SIGNIFICANT * np.sqrt(2.0 * length)):
+                best, ends, left = coefficients, tried, left + more
                 break
     return best
 

@@ -7,6 +7,7 @@ equations have a band of eleven diagonals, so that the work grows with the numbe
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -56,34 +57,52 @@ class Basis:
         return float(self.t[-1] - self.t[0]) / self.cells
 
     def weights(self, order: int = 0) -> tuple[np.ndarray, np.ndarray]:
-        """(cell of each row (n,), weights (n, 6) of the coefficients that act there) of a derivative."""
+        """(cell of each row (n,), weights (6, n) of the coefficients that act there) of a derivative."""
         x = (self.t - self.t[0]) / self.length
         cell = np.minimum(x.astype(int), self.cells - 1)
-        powers = np.arange(DEGREE + 1)
-        factors = np.array([np.prod(p - np.arange(order)) for p in powers], float)
-        terms = np.where(powers >= order, factors, 0.0) * (x - cell)[:, None] ** np.maximum(powers - order, 0)
-        return cell, terms @ PIECES.T / self.length**order
+        powers = np.ones((DEGREE + 1, len(x)))
+        np.cumprod(np.broadcast_to(x - cell, (DEGREE, len(x))), axis=0, out=powers[1:])
+        factors = np.array([np.prod(p - np.arange(order)) for p in range(order, DEGREE + 1)])
+        return cell, (PIECES[:, order:] * factors) @ powers[: DEGREE + 1 - order] / self.length**order
 
-    def fit(self, values: np.ndarray, ends: tuple[int, int] = (0, 0)) -> np.ndarray:
-        """Coefficients (count, k) of the least squares fit to values (n, k).
+    @cached_property
+    def _rows(self) -> tuple[np.ndarray, np.ndarray]:
+        return self.weights()
+
+    @cached_property
+    def _gram(self) -> np.ndarray:
+        """Band (6, count) of the normal equations: entry (i + d, i) stands in [d, i]."""
+        cell, weights = self._rows
+        band = np.zeros((DEGREE + 1, self.count))
+        for i in range(DEGREE + 1):
+            for j in range(i, DEGREE + 1):
+                band[j - i, i : i + self.cells] += np.bincount(cell, weights[i] * weights[j], self.cells)
+        self._stiffen(band, THIRD, np.full(self.count - 3, STIFFNESS))
+        return band
+
+    def sums(self, values: np.ndarray) -> np.ndarray:
+        """Right sides (count, k) of the normal equations for values (n, k)."""
+        cell, weights = self._rows
+        right = np.zeros((self.count, values.shape[1]))
+        for i in range(DEGREE + 1):
+            for k in range(values.shape[1]):
+                right[i : i + self.cells, k] += np.bincount(cell, weights[i] * values[:, k], self.cells)
+        return right
+
+    def solve(self, sums: np.ndarray, ends: tuple[int, int] = (0, 0)) -> np.ndarray:
+        """Coefficients (count, k) of the least squares fit to the values of these sums.
 
         ends: over how many cells at the start and at the end the fit is a single quartic: fewer freedoms where
         derivatives carry most noise.
         """
-        cell, weights = self.weights()
-        band = np.zeros((DEGREE + 1, self.count))  # band[d, i] is the entry (i + d, i)
-        right = np.zeros((self.count, values.shape[1]))
-        for i in range(DEGREE + 1):
-            for j in range(i, DEGREE + 1):
-                sums = np.bincount(cell, weights[:, i] * weights[:, j], self.cells)
-                band[j - i, i : i + self.cells] += sums
-            for k in range(values.shape[1]):
-                right[i : i + self.cells, k] += np.bincount(cell, weights[:, i] * values[:, k], self.cells)
-        stiff = np.zeros(self.cells)
+        band, stiff = self._gram.copy(), np.zeros(self.cells)
         stiff[: ends[0]] = stiff[self.cells - ends[1] :] = 1.0
-        self._stiffen(band, THIRD, np.full(self.count - 3, STIFFNESS))
         self._stiffen(band, FIFTH, stiff)
-        return _solve(band, right)
+        return _solve(band, sums)
+
+    def fit(self, values: np.ndarray) -> np.ndarray:
+        """Coefficients (count, k) of the least squares fit to values (n, k)."""
+        return self.solve(self.sums(values))
 
     def _stiffen(self, band: np.ndarray, difference: np.ndarray, weights: np.ndarray) -> None:
         """Add weighted squares of differences of the coefficients, in units of the rows of a cell."""
@@ -94,8 +113,8 @@ class Basis:
 
     def evaluate(self, coefficients: np.ndarray, order: int = 0) -> np.ndarray:
         """Values (n, k) of the fit, or of a derivative."""
-        cell, weights = self.weights(order)
-        return sum(weights[:, i, None] * coefficients[cell + i] for i in range(DEGREE + 1))
+        cell, weights = self.weights(order) if order else self._rows
+        return sum(weights[i, :, None] * coefficients[cell + i] for i in range(DEGREE + 1))
 
 
 def _solve(band: np.ndarray, right: np.ndarray) -> np.ndarray:

@@ -52,6 +52,7 @@ def clock(source: Sources, stamps: Stamps, rows: np.ndarray, data: np.ndarray) -
     if len(rows) < 2:
         raise DalembertError(f"{where}: {len(rows)} rows with numbers, expected two rows or more")
     passed, first, size = _passed(source, stamps.heading, stamps.values[rows])
+    rounding = _rounding(stamps.values[rows])
     if not np.all(np.isfinite(passed)):
         row = rows[np.flatnonzero(~np.isfinite(passed))[0]] + 1
         raise DalembertError(f"{where}: row {row} has no time in column {name!r}; drop or fill it")
@@ -78,8 +79,8 @@ def clock(source: Sources, stamps: Stamps, rows: np.ndarray, data: np.ndarray) -
     if size is None:
         size, note, doubt = _plausible(where, name, first, passed)
         notes += note
-    t, rounding = _evened(passed * size, abs(first) * size if stamps.values.dtype.kind == "f" else 0.0)
-    return Clock(t, kept, stated, doubt, (*notes, *rounding))
+    t, evened = _evened(passed * size, rounding * size)
+    return Clock(t, kept, stated, doubt, (*notes, *evened))
 
 
 def stamps(source: Sources) -> Stamps:
@@ -147,9 +148,13 @@ def _plausible(where: str, name: str, first: float, passed: np.ndarray) -> tuple
     return 1.0, [], f"{where}: the times in column {name!r} have steps of {step:.4g}: {question} {cure}"
 
 
-def _evened(t: np.ndarray, size: float) -> tuple[np.ndarray, list[str]]:
-    """Times that only differ from equal steps as float64 rounds numbers of this size are put on equal steps."""
-    rounding = float(np.spacing(size))
+def _rounding(values: np.ndarray) -> float:
+    """Distance of neighbouring numbers where the stamps are largest; 0 of those that are exact."""
+    return float(np.spacing(np.max(np.abs(values)))) if values.dtype.kind == "f" else 0.0
+
+
+def _evened(t: np.ndarray, rounding: float) -> tuple[np.ndarray, list[str]]:
+    """Times that only differ from equal steps by their rounding are put on equal steps."""
     step = float(t[-1] / (len(t) - 1))
     if rounding < 1e-6 * step:
         return t, []

@@ -13,6 +13,7 @@ from .geometry import Geometry
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
+from .singular import Unopposed, unopposed
 from .tool import chain, tips, tool_frame
 
 __all__ = [
@@ -33,10 +34,12 @@ __all__ = [
     "Part",
     "Plan",
     "State",
+    "Unopposed",
     "chain",
     "charts",
     "disassemble",
     "plan",
     "tips",
     "tool_frame",
+    "unopposed",
 ]

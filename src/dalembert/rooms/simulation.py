@@ -173,9 +173,10 @@ def step_advice(
 
 
 def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
-    """The configuration near q (nq,) in which all loops are closed, and the velocity nearest to v that keeps them.
+    """The configuration nearest to q (nq,) that closes all loops, and the velocity nearest to v that keeps them closed.
 
-    Newton's method, each step as small as it can be. None found is an error that names the loop.
+    Nearest as `difference` measures it, of the configurations that Newton's method finds from q and from beside it.
+    None found is an error that names the loop.
     """
     from dalembert.sim.integrators import INTEGRATORS
     from dalembert.sim.run.compiled import programs

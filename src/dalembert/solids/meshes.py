@@ -49,9 +49,19 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
     trimesh = _trimesh()
     try:
         mesh = trimesh.load(file, force="mesh")
-        return np.asarray(mesh.vertices, float), np.asarray(mesh.faces, int)
+        scale = _metres(file) if file.lower().endswith(".dae") else 1.0
+        return np.asarray(mesh.vertices, float) * scale, np.asarray(mesh.faces, int)
     except Exception as error:  # readers of many formats raise as many things
         raise DalembertError(f"mesh {file!r} cannot be read: {error}") from None
+
+
+def _metres(file: str) -> float:
+    """The length of a COLLADA file's unit [m], which trimesh passes over; 1 where none is stated."""
+    from lxml import etree
+
+    for _, element in etree.iterparse(file, tag="{*}unit", resolve_entities=False, no_network=True):
+        return float(element.get("meter", "1"))
+    return 1.0
 
 
 def _hull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

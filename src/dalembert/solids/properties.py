@@ -14,7 +14,7 @@ from dalembert.model.geometry import Mesh, Plane, Polyhedron
 from dalembert.spatial import Inertia
 
 from .meshes import surface
-from .polyhedra import unit_inertia_of_surface
+from .polyhedra import turned_outward, unit_inertia_of_surface
 from .primitives import unit_inertia
 
 SPECK = 1e-15  # m³: less is no shape
@@ -97,11 +97,15 @@ def solids(link: Any) -> list[Geometry]:
 
 def _of_surface(shape: Mesh | Polyhedron) -> tuple[Inertia, tuple[str, ...]]:
     vertices, triangles, note = surface(shape)
-    unit = unit_inertia_of_surface(vertices, triangles)
     notes = [note] if note else []
-    if unit.mass < 0.0:
-        unit = Inertia(-unit.mass, -unit.moment, -unit.I)
+    if unit_inertia_of_surface(vertices, triangles).mass < 0.0:
+        triangles = triangles[:, ::-1]
         notes.append("its triangles are turned inside out: taken the other way round")
+    triangles, turned, shells = turned_outward(vertices, triangles)
+    if turned:
+        which = f"{turned} of its {shells} shells {'is' if turned == 1 else 'are'} turned inside out"
+        notes.append(f"{which}: taken the other way round")
+    unit = unit_inertia_of_surface(vertices, triangles)
     size = float(np.max(np.ptp(vertices, axis=0)))
     if not unit.mass > 1e-12 * size**3:
         raise DalembertError(f"mass_properties: the surface encloses no volume ({unit.mass:.3g} m³)")

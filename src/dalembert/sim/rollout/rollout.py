@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, is_single, real_array
-from dalembert.functions.live import GROUPS, checked
+from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
@@ -108,6 +108,8 @@ def rollout(
     if law is None and torque is not None:
         sizes["torque"], given["torque"] = model.nv, torque
     arrays = _arrays(model, given, sizes)
+    if check:
+        check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     every = int(record or steps)
     count = int(steps) // every
     varying = "torque" in arrays and _has_rows(arrays, int(steps))

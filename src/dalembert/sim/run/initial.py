@@ -15,6 +15,11 @@ CLOSED = 1e-10  # residual [m or rad] of a loop that is closed
 ROUNDING = 1e-14  # speed at which a loop opens, beside the largest velocity, that is round-off
 SAID = 1e-6  # displacement above which the log tells of it
 ITERATIONS = 50
+NEAR = 1e-2  # a way [rad, m] to a closed configuration above which others are looked for
+STARTS = 6  # from which they are looked for, beside the one that was asked for
+GAIN = 1e-6  # share of the way by which another one must be nearer
+STATIONARY = 1e-9  # slope of the way along closed configurations at which it is shortest
+SHORTEST = 1e-3  # share of the slope that a step along them may shrink to
 
 
 def first_state(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -27,17 +32,14 @@ def first_state(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 def closed_start(compiled: Programs, state: State) -> tuple[State, list[str]]:
     """The state with all loops closed, in position and velocity, and what to tell the user.
 
-    Newton's method, each step the smallest that closes the linearised loops; then the nearest velocity.
+    Newton's method, each step the smallest that closes the linearised loops; from there along the closed
+    configurations to the nearest one, from other starts too where that is far away; then the nearest velocity.
     """
     system, model = compiled.system, compiled.system.model
     if not system.permanent_count:
         return state, []
     q, v = state.q, system.layout.velocity(state.e)
-    for _ in range(ITERATIONS):
-        residual, J = _rows(compiled, q, v)
-        if np.max(np.abs(residual), initial=0.0) <= CLOSED or not np.all(np.isfinite(J)):
-            break
-        q = algorithms.integrate(model, q, -np.linalg.pinv(J) @ residual)
+    q = _nearest(compiled, state.q, v)
     residual, J = _rows(compiled, q, v)
     if not np.max(np.abs(residual), initial=0.0) <= 1e3 * CLOSED:
         worst = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
@@ -52,6 +54,65 @@ def closed_start(compiled: Programs, state: State) -> tuple[State, list[str]]:
     log = [f"start: q was moved by up to {moved:.3g} to close the loops"] if moved > SAID else []
     log += [f"start: v was changed by up to {changed:.3g} to keep the loops closed"] if changed > SAID else []
     return State(state.t, q, system.layout.replaced(state.e, kept)), log
+
+
+def _nearest(compiled: Programs, start: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The closed configuration nearest to `start`, of those that Newton's method finds from there and beside it."""
+    model = compiled.system.model
+    best = _closed(compiled, start, v)
+    if not _is_closed(compiled, best, v):
+        distance, starts = np.inf, np.zeros((0, model.nv))
+    else:
+        best = _approached(compiled, start, best, v)
+        distance = float(np.linalg.norm(algorithms.difference(model, start, best)))
+        rng = np.random.default_rng(0)
+        starts = distance * rng.uniform(-1.0, 1.0, (STARTS if distance > NEAR else 0, model.nv))
+    for shift in starts:
+        q = _closed(compiled, algorithms.integrate(model, start, shift), v)
+        if _is_closed(compiled, q, v):
+            q = _approached(compiled, start, q, v)
+            away = float(np.linalg.norm(algorithms.difference(model, start, q)))
+            if away < (1.0 - GAIN) * distance:
+                best, distance = q, away
+    return best
+
+
+def _closed(compiled: Programs, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Where Newton's method gets from q; closed if it converged."""
+    for _ in range(ITERATIONS):
+        residual, J = _rows(compiled, q, v)
+        if np.max(np.abs(residual), initial=0.0) <= CLOSED or not np.all(np.isfinite(J)):
+            break
+        q = algorithms.integrate(compiled.system.model, q, -np.linalg.pinv(J) @ residual)
+    return q
+
+
+def _is_closed(compiled: Programs, q: np.ndarray, v: np.ndarray) -> bool:
+    return bool(np.max(np.abs(_rows(compiled, q, v)[0]), initial=0.0) <= CLOSED)
+
+
+def _approached(compiled: Programs, start: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """Along closed configurations from q towards `start`, as long as the way between them, ½ |difference|², shrinks."""
+    model = compiled.system.model
+    d = algorithms.difference(model, start, q)
+    length = 1.0
+    for _ in range(ITERATIONS):
+        J = _rows(compiled, q, v)[1]
+        slope = np.concatenate([b.joint.displacement_jacobian(d[b.v]).T @ d[b.v] for b in model.independent])
+        along = slope - np.linalg.pinv(J) @ (J @ slope)
+        if np.linalg.norm(along) <= STATIONARY * (1.0 + np.linalg.norm(d)):
+            break
+        while length > SHORTEST:
+            trial = _closed(compiled, algorithms.integrate(model, q, -length * along), v)
+            away = algorithms.difference(model, start, trial)
+            gain = 0.5 * (d @ d - away @ away)
+            if gain >= 0.1 * length * (along @ along) and _is_closed(compiled, trial, v):
+                q, d, length = trial, away, min(2.0 * length, 1.0)
+                break
+            length *= 0.5
+        else:
+            break
+    return q
 
 
 def _rows(compiled: Programs, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
