@@ -183,3 +183,17 @@ def test_motors_of_the_delta_balance_the_platform() -> None:
 def test_loops_without_stated_motors_are_not_judged() -> None:
     audit = four_bar().audit(rules=["headroom"])
     assert "which joints are passive" in reasons(audit)["headroom"] and not audit.headroom
+
+
+def test_limbs_do_not_disturb_each_other() -> None:
+    """A trunk with two arms: each shoulder holds its own arm stretched out, the trunk holds both; by hand."""
+    builder = ModelBuilder("two arms")
+    arm = {"mass": 1.0, "com": (0.5, 0, 0), "inertia": 0.1 * np.eye(3)}
+    builder.add_body("trunk", parent="world", joint="continuous", joint_name="waist", axis=(0, 1, 0), mass=2.0,
+                     com=(1.0, 0, 0), inertia=0.1 * np.eye(3), effort_limit=90.0)  # fmt: skip
+    for name, y in (("left", 0.2), ("right", -0.2)):
+        builder.add_body(name, parent="trunk", joint="revolute", joint_name=f"{name}_shoulder", axis=(0, 1, 0),
+                         xyz=(1.0, y, 0), lower=-1.0, upper=2.0, effort_limit=9.0, **arm)  # fmt: skip
+    rows = {row.joint: row.gravity for row in builder.build().audit(rules=["headroom"]).headroom}
+    assert rows["waist"] == pytest.approx(9.81 * (2.0 * 1.0 + 2 * 1.0 * 1.5))
+    assert rows["left_shoulder"] == rows["right_shoulder"] == pytest.approx(9.81 * 0.5)

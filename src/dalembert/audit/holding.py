@@ -12,12 +12,12 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from dalembert.model import Body, Model
+from dalembert.model import Body, Model, chain
 from dalembert.robot import Robot
 
 from .closed import ClosedManifold
 
-STARTS = 192
+STARTS = 96
 SWEEPS = 40
 HOPS = 3  # rounds of noise on the best configurations, each followed by another ascent
 SETTLED = 1e-10  # relative gain of a sweep that ends the ascent
@@ -51,18 +51,91 @@ class Axis(NamedTuple):
 def worst_loads(robot: Robot, bodies: Sequence[Body]) -> list[Peak]:
     """For the joint of one freedom that moves each of the bodies, the peak of what holds the open tree still."""
     rng = np.random.default_rng(11)
-    freedoms = np.array([body.v.start for body in bodies], int)
-    q = robot.random(rng, STARTS * len(bodies))
-    target = np.repeat(freedoms, STARTS)
-    axes = _axes(robot)
+    ascent = _Ascent(robot, bodies, robot.random(rng, STARTS * len(bodies)))
     for hop in range(HOPS + 1):
         if hop:
-            q = _scattered(robot, q, _loads(robot, q, target), len(bodies), 0.3 / hop, rng)
-        q = _ascent(robot, axes, q, target)
-    size = np.abs(_loads(robot, q, target)).reshape(len(bodies), STARTS)
+            ascent.scatter(0.3 / hop, rng)
+        ascent.run()
+    size = np.abs(ascent.load).reshape(len(bodies), STARTS)
     best = np.argmax(size, axis=1)
-    rows = q.reshape(len(bodies), STARTS, -1)
+    rows = ascent.q.reshape(len(bodies), STARTS, -1)
     return [Peak(float(size[k, best[k]]), rows[k, best[k]]) for k in range(len(bodies))]
+
+
+class _Ascent:
+    """Rows of configurations, STARTS for each body's joint, climbing towards the largest |load| of that joint."""
+
+    def __init__(self, robot: Robot, bodies: Sequence[Body], q: np.ndarray) -> None:
+        self.robot, self.count, self.q = robot, len(bodies), q
+        self.target = np.repeat([body.v.start for body in bodies], STARTS)
+        self.axes = [(axis, np.repeat([_related(robot.model, axis, body) for body in bodies], STARTS))
+                     for axis in _axes(robot)]  # fmt: skip
+        self.load = self._loads(q, np.arange(len(q)))
+
+    def run(self) -> None:
+        """Every row moved uphill along one axis after the other until a sweep gains nothing."""
+        climbing = np.ones(len(self.q), bool)
+        for _ in range(SWEEPS):
+            before = np.abs(self.load)
+            for axis, related in self.axes:
+                rows = np.flatnonzero(related & climbing)
+                if len(rows):
+                    (self._turn if axis.law == "turn" else self._search)(axis, rows)
+            climbing &= np.abs(self.load) - before > SETTLED * np.abs(self.load)
+            if not np.any(climbing):
+                break
+
+    def scatter(self, width: float, rng: np.random.Generator) -> None:
+        """Each joint's best configurations, first as they are, then with noise on every freedom."""
+        rows, size = self.q.reshape(self.count, STARTS, -1), np.abs(self.load).reshape(self.count, STARTS)
+        kept = np.take_along_axis(rows, np.argsort(-size, axis=1)[:, : STARTS // 8, None], axis=1)
+        tiled = np.concatenate([kept] * 8, axis=1).reshape(len(self.q), -1)
+        noise = rng.normal(size=(self.count, STARTS, self.robot.nv)) * width
+        noise[:, : STARTS // 8] = 0.0
+        self.q = _within(self.robot.model, self.robot.integrate(tiled, noise.reshape(len(self.q), -1)))
+        self.load = self._loads(self.q, np.arange(len(self.q)))
+
+    def _loads(self, q: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """The loads of the rows' own joints at other configurations q."""
+        return self.robot.gravity(q)[np.arange(len(rows)), self.target[rows]]
+
+    def _turn(self, axis: Axis, rows: np.ndarray) -> None:
+        """Each row at the exact maximum of |C + A cos θ + B sin θ| within the limits."""
+        q = self.q[rows]
+        ends = [self._loads(_moved(self.robot, axis, q, np.full(len(rows), angle)), rows) for angle in (THIRD, -THIRD)]
+        C, A, B = _harmonic([self.load[rows], *ends])
+        lower, upper = _room(axis, q)
+        steps = [np.zeros(len(rows)), lower, upper]
+        for extremum in (np.arctan2(B, A), np.arctan2(-B, -A)):
+            wrapped = extremum + 2.0 * np.pi * np.ceil((lower - extremum) / (2.0 * np.pi))
+            steps.append(np.where(wrapped <= upper, wrapped, 0.0))
+        theta = np.stack(steps)
+        load = C + A * np.cos(theta) + B * np.sin(theta)
+        best = np.argmax(np.abs(load), axis=0)[None]
+        self.q[rows] = _moved(self.robot, axis, q, np.take_along_axis(theta, best, axis=0)[0])
+        self.load[rows] = np.take_along_axis(load, best, axis=0)[0]
+
+    def _search(self, axis: Axis, rows: np.ndarray) -> None:
+        """Each row at the best of a grid over the limits, then of a grid between its neighbours; a slide at an end."""
+        q, load = self.q[rows], self.load[rows]
+        lower, upper = _room(axis, q)
+        best = np.zeros(len(rows))
+        for points in (2,) if axis.law == "slide" else (GRID, GRID):
+            width = (upper - lower) / (points - 1)
+            for k in range(points):
+                step = lower + k * width
+                tried = self._loads(_moved(self.robot, axis, q, step), rows)
+                better = np.abs(tried) > np.abs(load)
+                best, load = np.where(better, step, best), np.where(better, tried, load)
+            lower, upper = np.maximum(best - width, lower), np.minimum(best + width, upper)
+        self.q[rows], self.load[rows] = _moved(self.robot, axis, q, best), load
+
+
+def _related(model: Model, axis: Axis, body: Body) -> bool:
+    """Whether the load of a body's joint can depend on an axis: one on the way to it, or beyond it."""
+    way = {b.index for b in chain(model, body.index)}
+    movers = [b.index for b in model.bodies if b.v.start <= axis.freedom < b.v.stop]  # with those that follow it
+    return any(k in way or body.index in {b.index for b in chain(model, k)} for k in movers)
 
 
 def _axes(robot: Robot) -> list[Axis]:
@@ -116,24 +189,6 @@ def limits(model: Model, body: Body) -> tuple[np.ndarray, np.ndarray]:
     )
 
 
-def _loads(robot: Robot, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """The load of row r's own freedom, target[r]."""
-    return robot.gravity(q)[np.arange(len(q)), target]
-
-
-def _ascent(robot: Robot, axes: list[Axis], q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Every row moved uphill along one axis after the other until a sweep gains nothing."""
-    size = np.abs(_loads(robot, q, target))
-    for _ in range(SWEEPS):
-        for axis in axes:
-            q = _best_turn(robot, axis, q, target) if axis.law == "turn" else _best_place(robot, axis, q, target)
-        reached = np.abs(_loads(robot, q, target))
-        if np.all(reached - size <= SETTLED * np.max(reached, initial=0.0)):
-            break
-        size = reached
-    return q
-
-
 def _moved(robot: Robot, axis: Axis, q: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Rows of q moved by `step` (rows,) along an axis."""
     if axis.coordinate is not None:
@@ -150,47 +205,6 @@ def _room(axis: Axis, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     if axis.coordinate is None:
         return np.full(len(q), axis.lower), np.full(len(q), axis.upper)
     return axis.lower - q[:, axis.coordinate], axis.upper - q[:, axis.coordinate]
-
-
-def _best_turn(robot: Robot, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Each row at the exact maximum of |C + A cos θ + B sin θ| within the limits."""
-    f = [_loads(robot, _moved(robot, axis, q, np.full(len(q), angle)), target) for angle in (0.0, THIRD, -THIRD)]
-    C, A, B = _harmonic(f)
-    lower, upper = _room(axis, q)
-    steps = [np.zeros(len(q)), lower, upper]
-    for extremum in (np.arctan2(B, A), np.arctan2(-B, -A)):
-        wrapped = extremum + 2.0 * np.pi * np.ceil((lower - extremum) / (2.0 * np.pi))
-        steps.append(np.where(wrapped <= upper, wrapped, 0.0))
-    theta = np.stack(steps)
-    size = np.abs(C + A * np.cos(theta) + B * np.sin(theta))
-    return _moved(robot, axis, q, np.take_along_axis(theta, np.argmax(size, axis=0)[None], axis=0)[0])
-
-
-def _best_place(robot: Robot, axis: Axis, q: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Each row at the best of a grid over the limits, then of a grid between its neighbours; a slide at an end."""
-    lower, upper = _room(axis, q)
-    best = np.zeros(len(q))
-    size = np.abs(_loads(robot, q, target))
-    for points in (2,) if axis.law == "slide" else (GRID, GRID):
-        width = (upper - lower) / (points - 1)
-        for k in range(points):
-            step = lower + k * width
-            tried = np.abs(_loads(robot, _moved(robot, axis, q, step), target))
-            best, size = np.where(tried > size, step, best), np.maximum(size, tried)
-        lower, upper = np.maximum(best - width, lower), np.minimum(best + width, upper)
-    return _moved(robot, axis, q, best)
-
-
-def _scattered(
-    robot: Robot, q: np.ndarray, loads: np.ndarray, count: int, width: float, rng: np.random.Generator
-) -> np.ndarray:
-    """For each of `count` targets its best configurations, first as they are, then with noise on every freedom."""
-    rows, size = q.reshape(count, STARTS, -1), np.abs(loads).reshape(count, STARTS)
-    kept = np.take_along_axis(rows, np.argsort(-size, axis=1)[:, : STARTS // 8, None], axis=1)
-    tiled = np.concatenate([kept] * 8, axis=1).reshape(len(q), -1)
-    noise = rng.normal(size=(count, STARTS, robot.nv)) * width
-    noise[:, : STARTS // 8] = 0.0
-    return _within(robot.model, robot.integrate(tiled, noise.reshape(len(q), -1)))
 
 
 def _within(model: Model, q: np.ndarray) -> np.ndarray:
