@@ -286,3 +286,19 @@ def _walls(x: float, v: float, duration: float, lower: float, upper: float) -> f
     """How many walls a puck has met, and what part of the way to the next is done."""
     way = upper - x if v > 0 else x - lower
     return (abs(v) * duration - way) / (upper - lower) + 1.0
+
+
+def test_bounces_without_a_rest_speed_end_too() -> None:
+    """They end where they are lower than what can be told from touching, 1e-12 m."""
+    robot, e = slides([1.0], axis=(0, 0, 1), gravity=G), 0.5
+    stop = [elements.HardStop("slide0", e, lower=0.0, rest_speed=0.0)]
+    run = robot.simulate([1.0], [0.0], 2.0, elements=stop)
+    end = np.sqrt(2.0 / G) * (1.0 + e) / (1.0 - e)
+    assert end - 1e-5 < run.events[-1].t < end and len(run.events) < 30
+    assert abs(run.q[-1, 0]) < ROUNDING and run.energy.heat["HardStop(slide0)"][-1] == pytest.approx(G)
+
+
+def test_a_joint_between_two_stops_at_one_place_is_held() -> None:
+    run = slides([1.0]).simulate([0.5], [1.0], 0.1, elements=stops(1, 1.0, 0.5, 0.5))
+    assert run.q[-1, 0] == 0.5 and run.v[-1, 0] == 0.0 and "taken as inelastic" in run.log[0]
+    assert run.energy.heat["HardStop(slide0)"][-1] == pytest.approx(0.5)

@@ -84,9 +84,12 @@ class Hybrid:
         owners = [owner.element for owner in system.row_owners]
         return [None if k is None else accounts.get(("heat", names[k])) for k in owners]
 
-    def instant(self, state: State, u: np.ndarray, fired: np.ndarray) -> Outcome:
-        """What follows from a state in which the guards of some rows that come and go (nm,) have fired."""
-        fired = np.concatenate([np.zeros(self.permanent, bool), fired])
+    def instant(self, state: State, u: np.ndarray, fired: np.ndarray, soft: np.ndarray) -> Outcome:
+        """What follows from a state in which the guards of some rows that come and go (nm,) have fired.
+
+        soft (nm,): those that meet their end without restitution.
+        """
+        fired, soft = (np.concatenate([np.zeros(self.permanent, bool), rows]) for rows in (fired, soft))
         modes = np.concatenate([np.zeros(self.permanent), self.layout.modes(state.e)])
         held = np.array([bool(s.active(m)) for s, m in zip(self.sets, modes, strict=True)], bool)
         assembly = self._assembled(state, u)
@@ -95,7 +98,7 @@ class Hybrid:
         to_lower, to_upper = assembly.coordinate - self.lower, self.upper - assembly.coordinate
         at_lower = (to_lower <= near) | (meets & (to_lower <= to_upper))
         at_upper = (to_upper <= near) | (meets & (to_upper < to_lower))
-        state, hit, endless = self._impacts(state, assembly, at_lower, at_upper)
+        state, hit, endless = self._impacts(state, assembly, at_lower, at_upper, soft)
         v = self.layout.velocity(state.e)
         rate = assembly.rate(v)
         slid = fired & ~self.ranged & ~held  # friction whose speed has reached zero
@@ -120,22 +123,23 @@ class Hybrid:
         return Assembly(**parts, response=response, A=0.5 * (A + A.T))
 
     def _impacts(
-        self, state: State, assembly: Assembly, at_lower: np.ndarray, at_upper: np.ndarray
+        self, state: State, assembly: Assembly, at_lower: np.ndarray, at_upper: np.ndarray, soft: np.ndarray
     ) -> tuple[State, np.ndarray, bool]:
         """Impulses until nothing moves beyond the end of its range."""
         v, accounts = self.layout.velocity(state.e).copy(), self.layout.accounts(state.e).copy()
         hit = np.zeros(len(self.sets), bool)
         touching = self.switches & (at_lower | at_upper)
-        again = state.t - self._last_hit <= 16.0 * np.finfo(float).eps * max(1.0, abs(state.t))
+        soft = soft | (self.restitution == 0.0)
+        soft |= state.t - self._last_hit <= 16.0 * np.finfo(float).eps * max(1.0, abs(state.t))
         for number in range(ROUNDS + 1):
             rate = assembly.rate(v)
             into = np.maximum(np.where(at_lower, -rate, 0.0), np.where(at_upper, rate, 0.0))
             approaching = touching & (into > SLOW * (1.0 + np.abs(v).max()))
             if not approaching.any():
                 break
-            soft = (into <= self.rest_speed) | (self.restitution == 0.0) | again | (number == ROUNDS)
+            stays = soft | (into <= self.rest_speed) | (number == ROUNDS)
             rows = ~self.switches | approaching | (touching & ((self.restitution == 0.0) | (number == ROUNDS)))
-            bounce = np.where(approaching & ~soft, self.restitution, 0.0)
+            bounce = np.where(approaching & ~stays, self.restitution, 0.0)
             impulses = np.zeros(len(rate))
             R = np.flatnonzero(rows)
             impulses[R], _ = bounded_forces(

@@ -58,18 +58,29 @@ class Instants:
 
     def happen(self, crossing: Crossing, u: np.ndarray) -> State:
         """The state just after an instant."""
-        return self._settled(crossing.state, u, crossing.fired, crossing.before)
+        return self._settled(crossing.state, u, crossing.fired, crossing.before, crossing.never_left)
 
     def _settled(
-        self, state: State, u: np.ndarray, fired: np.ndarray, before: np.ndarray, initial: bool = False
+        self,
+        state: State,
+        u: np.ndarray,
+        fired: np.ndarray,
+        before: np.ndarray,
+        never_left: np.ndarray | None = None,
+        initial: bool = False,
     ) -> State:
-        """Let happen all that does at one time. before (ng,): numbers where the step to it began."""
+        """Let happen all that does at one time.
+
+        before (ng,): numbers where the step to it began; never_left (nm,): rows that meet their end without having
+        clearly left it, which they do without restitution.
+        """
         self._count(state)
         rows, earlier = self.watch.rows, state
         state = self._users(fired, state, earlier)
         if self.hybrid is not None:
             modes = self.layout.modes(state.e).copy()
-            outcome = self.hybrid.instant(state, self._driving(state, u), fired[:rows])
+            soft = np.zeros(rows, bool) if never_left is None else never_left
+            outcome = self.hybrid.instant(state, self._driving(state, u), fired[:rows], soft)
             state = outcome.state
             self._tell(earlier, modes, state, outcome.hit[self.system.permanent_count :], initial)
             if outcome.endless:

@@ -212,7 +212,7 @@ class _Simulation:
             if whole and np.abs(lengths - counts * step).max() < 1e-9 * step and counts.min() > 0:
                 yield all_legs
                 return
-        for command, end in zip(*all_legs, strict=True):
+        for command, end in zip(all_legs.commands, all_legs.ends, strict=True):
             yield Leg.single(command, float(end))
 
     def _in_one_block(self, step: float) -> bool:

@@ -40,6 +40,7 @@ class Crossing(NamedTuple):
     state: State
     fired: np.ndarray
     before: np.ndarray  # (ng,) numbers where the step began
+    never_left: np.ndarray  # (nm,): rows that fire without having been clearly away from zero since they began
 
 
 class Watch:
@@ -148,7 +149,10 @@ class Watch:
         self._signs = np.sign(numbers(first)[self.rows :])
         fired[self.rows :] |= crossed
         self._signs[fired[self.rows :] & ~crossed] = 0.0  # it fires now, a rounding error before its sign changes
-        return Crossing(step, state, fired, before)
+        never_left = ~self._armed & fired[: self.rows]
+        if never_left.any():  # a flight that begins and ends within the step is highest in its middle
+            never_left &= numbers(0.5 * first)[: self.rows] <= RESOLUTION
+        return Crossing(step, state, fired, before, never_left)
 
     def _time(
         self, guard: int, h: float, within: float, before: float, numbers: Callable[[float], np.ndarray]

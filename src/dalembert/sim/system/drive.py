@@ -41,31 +41,18 @@ class Command(NamedTuple):
         return np.concatenate([self.torque, self.slope, [self.since]])
 
 
-class Leg(NamedTuple):
+class Leg:
     """A stretch of a run: its commands (k, nu), flat, and the end of each [s] (k,).
 
-    Several commands in turn only where nothing can happen on the way; a system that is not driven has nu = 0.
+    Several commands in turn only where nothing can happen on the way; a system that is not driven has nu = 0. command:
+    the first one (nu,), the only one of most legs; end: of the whole leg [s]; several: whether commands take turns.
     """
 
-    commands: np.ndarray
-    ends: np.ndarray
+    def __init__(self, commands: np.ndarray, ends: np.ndarray) -> None:
+        self.commands, self.ends = commands, ends
+        self.command, self.end, self.several = commands[0], float(ends[-1]), len(commands) > 1
 
     @classmethod
     def single(cls, command: np.ndarray, end: float) -> Leg:
         """One command (nu,) until `end` [s]."""
         return cls(command[None], np.array([end]))
-
-    @property
-    def end(self) -> float:
-        """Of the whole leg [s]."""
-        return float(self.ends[-1])
-
-    @property
-    def command(self) -> np.ndarray:
-        """The first command (nu,), the only one of most legs."""
-        return self.commands[0]
-
-    @property
-    def several(self) -> bool:
-        """Whether commands take turns."""
-        return len(self.commands) > 1
