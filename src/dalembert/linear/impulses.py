@@ -30,6 +30,7 @@ ANY = 1e30  # a velocity that no row has, and an impulse that no row needs
 PASSES, TOGETHER, REFINED = 100, 10, 3  # at most; those in which all rows move at once; corrections of impulses
 SHARED = 1e-6  # of the size of a row, added to its diagonal entry: rows that say the same share the force
 EXACT = 1e-13  # error of a row, relative to the velocities at work, that is round-off
+NEAR = 1e-6  # the same for rows that still change their part: in single precision they do so by round-off
 
 # Parts of a law: force of one sign alone, held at the lower end, free, held at the upper end, force of the other sign
 PUSHED, LOWER, FREE, UPPER, PULLED = -2.0, -1.0, 0.0, 1.0, 2.0
@@ -116,7 +117,7 @@ def row_impulses(response: Response, laws: Sequence[Law]) -> Impulses:
     c, size, eased, n = response.c, response.size, response.eased, len(laws)
     if not n:
         return Impulses(np.zeros(0), 0.0, 0.0)
-    exact = EXACT * (reduce(maximum, [absolute(x) for x in c]) + 1.0 / ANY)
+    scale = reduce(maximum, [absolute(x) for x in c]) + 1.0 / ANY
 
     def error_of(p: np.ndarray) -> Any:
         return reduce(maximum, [_error(*x) for x in zip(laws, size, p, response.velocities(p), strict=True)])
@@ -135,13 +136,14 @@ def row_impulses(response: Response, laws: Sequence[Law]) -> Impulses:
         for _ in range(REFINED):
             p = p + impulses(held * (target - response.velocities(p)))
         error = error_of(p)
-        done = where(logical_and(wrong, error > exact), 0.0, 1.0)
+        enough = where(count >= TOGETHER, NEAR, EXACT) * scale
+        done = where(logical_and(wrong, error > enough), 0.0, 1.0)
         return {"part": following, "p": p, "count": count + 1.0, "error": error, "done": done}
 
     first = np.array([_first_part(*x) for x in zip(laws, size, c, strict=True)])
     p = np.array([row_impulse(*x) for x in zip(laws, size, c, strict=True)])
     error = error_of(p)
-    start = {"part": first, "p": p, "count": 0.0, "error": error, "done": where(error <= exact, 1.0, 0.0)}
+    start = {"part": first, "p": p, "count": 0.0, "error": error, "done": where(error <= EXACT * scale, 1.0, 0.0)}
     end = repeat(move, PASSES, start, "done")
     return Impulses(end["p"], end["error"], end["count"])
 
@@ -168,9 +170,10 @@ def _first_part(law: Law, g: Any, u: Any) -> Any:
 
 def _next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
     """The same part if (p, u) is on it, else the neighbour towards which it was left."""
-    pinned = law.low == law.high  # nothing lies between the ends: from one to the other at once
-    lower = where(p > law.most, PUSHED, where(p < 0.0, where(pinned, UPPER, FREE), LOWER))
-    upper = where(p < -law.most, PULLED, where(p > 0.0, where(pinned, LOWER, FREE), UPPER))
+    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
+    inward_lower = where(pinned, where(p < -law.most, PULLED, LOWER), where(p < 0.0, FREE, LOWER))
+    inward_upper = where(pinned, where(p > law.most, PUSHED, UPPER), where(p > 0.0, FREE, UPPER))
+    lower, upper = where(p > law.most, PUSHED, inward_lower), where(p < -law.most, PULLED, inward_upper)
     free = where(u < law.low, LOWER, where(u > law.high, UPPER, FREE))
     pushed, pulled = where(u > law.low, LOWER, PUSHED), where(u < law.high, UPPER, PULLED)
     below, above = where(part < -1.5, pushed, lower), where(part > 1.5, pulled, upper)
