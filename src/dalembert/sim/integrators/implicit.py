@@ -206,15 +206,21 @@ def implicit_velocity(
     v0 = layout.velocity(e)
     symbols = _inputs_beside([*q, *e, *u, t, h], n)
 
+    everything = system.held_rows(t, q, e)
+
     def force(v: np.ndarray) -> np.ndarray:
         applied = system.applied(t, q, layout.replaced(e, v), u)
-        return -system.residual(q, v, np.zeros(n), applied.forces, applied.wrenches)
+        forces = applied.forces
+        if everything is not None and applied.rows is not None and layout.nm:
+            # sliding friction as it is at the beginning: where it falls with the speed, its slope is no damping
+            forces = forces + applied.rows.J.T @ (everything.sliding - applied.rows.sliding)
+        return -system.residual(q, v, np.zeros(n), forces, applied.wrenches)
 
     f = force(symbols)
     values = dict(zip(symbols, v0, strict=True))
     M = algorithms.mass_matrix(system.model, q)
     A, b = M - h * substitute(jacobian(f, symbols), values), h * substitute(f, values)
-    rows = system.solved_rows(system.held_rows(t, q, e))
+    rows = system.solved_rows(everything)
     if rows is not None:
         J = rows.on[:, None] * rows.J
         A, b = np.block([[A, -J.T], [J, np.diag(1.0 - rows.on)]]), np.concatenate([b, h * rows.on * rows.goal])

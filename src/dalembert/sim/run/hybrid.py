@@ -28,6 +28,7 @@ from .engines import State
 
 TOUCHING = 1e-12  # [of a coordinate, relative to 1 + its size]: nearer to the end of its range a row touches it
 SLOW = 1e-10  # [relative to 1 + the largest speed]: a slower row is at rest
+STOPPED = 1e-6  # likewise, of friction whose speed is known to have just passed zero
 ROUNDS = 200  # of impacts at one instant, after which they are taken as inelastic
 
 
@@ -102,7 +103,8 @@ class Hybrid:
         v = self.layout.velocity(state.e)
         rate = assembly.rate(v)
         slid = fired & ~self.ranged & ~held  # friction whose speed has reached zero
-        still = (np.abs(rate) <= SLOW * (1.0 + np.abs(v).max())) | (slid & ~hit.any())
+        fastest = 1.0 + np.abs(v).max()
+        still = (np.abs(rate) <= SLOW * fastest) | (slid & ~hit.any() & (np.abs(rate) <= STOPPED * fastest))
         candidates = ~self.switches | (still & (~self.ranged | at_lower | at_upper))
         modes = np.where(self.ranged, 0.0, np.where(candidates, IDLE, np.sign(rate)))
         state = self._with_modes(state, modes)

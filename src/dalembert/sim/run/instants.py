@@ -17,6 +17,7 @@ from .hybrid import Hybrid
 from .watch import Crossing, Torques, Watch
 
 MOST_AT_ONCE = 100  # instants at one time, after which the run could not go on
+AT_ONCE = 1e-13  # [s, relative to 1 + the time]: what counts as one time
 
 
 class Instants:
@@ -30,7 +31,7 @@ class Instants:
         self.remarks: list[str] = []
         self.ended = ""
         self._started = False
-        self._at, self._times = -np.inf, 0  # time of the last instant [s], and how many there were at it
+        self._at, self._times = -np.inf, 0  # time of an instant [s], and how many there were since, at that time
 
     @property
     def watching(self) -> bool:
@@ -98,8 +99,9 @@ class Instants:
 
     def _count(self, state: State) -> None:
         """Raise if instants follow each other without end."""
-        self._times = self._times + 1 if state.t == self._at else 1
-        self._at = state.t
+        if state.t - self._at > AT_ONCE * max(1.0, abs(state.t)):
+            self._at, self._times = state.t, 0
+        self._times += 1
         if self._times > MOST_AT_ONCE:
             names = ", ".join(sorted({happening.name for happening in self.log[-MOST_AT_ONCE:]})) or "friction"
             raise SimulationError(
