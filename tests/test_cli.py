@@ -453,3 +453,12 @@ def test_zero_entries_are_stated(capsys):
     assert "C₂₂ = 0" in capsys.readouterr().out
     assert cli.main(["equations", "2r", "--quantity", "jacobian", "--frame", "tool"]) == 0
     assert "J₁₁ = J₁₂ = J₃₁ = J₃₂ = J₅₁ = J₅₂ = 0" in capsys.readouterr().out
+
+
+def test_info_on_the_system():
+    """Among other things, whether there is a fast call: a missing one costs a factor of a hundred in silence."""
+    code, out, _ = run("info", "--system")
+    assert code == 0 and "fast call: yes" in out and "compiled code:" in out
+    assert json.loads(run("info", "--system", "--json")[1])["fast call"] == "yes"
+    code, _, errors = run("info")
+    assert code == 2 and "--system" in errors

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable
 from html import escape
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from . import algorithms
 from .editing import ModelEditor
 from .functions import (
@@ -37,7 +39,7 @@ from .functions.structure import (
     joint_info,
     limits,
 )
-from .model import Actuator, Model, State, unopposed
+from .model import Actuator, Model, State, random_parameters, unopposed
 from .rooms import auditing, compiling, equations, simulation, viewing
 from .version import __version__
 
@@ -177,6 +179,18 @@ class Robot:
         """
         return Robot(self.model.with_parameters(pi), self.import_log)
 
+    def random_parameters(
+        self, rng: Any, n: int | None = None, *, mass: float = 0.1, com: float = 0.0, shape: float = 0.0
+    ) -> np.ndarray:
+        """Inertial parameters (10 nb,), or n sets of them (n, 10 nb), of possible bodies near this robot's.
+
+        rng: a NumPy generator or a seed. mass: largest change of its logarithm; com: largest shift of the centre of
+        mass along each axis [m]; shape: largest stretch and shear. For `with_parameters`, and as live parameters
+        "inertia" of quantities and rollouts.
+        """
+        sets = random_parameters(self.model, np.random.default_rng(rng), 1 if n is None else n, mass, com, shape)
+        return sets[0] if n is None else sets
+
     def save(
         self,
         path: str | os.PathLike[str],
@@ -243,6 +257,7 @@ class Robot:
     center_of_mass_jacobian = dynamics.center_of_mass_jacobian
     loop_dynamics = loops.loop_dynamics
     loop_inverse_dynamics = loops.loop_inverse_dynamics
+    closure_wrenches = loops.closure_wrenches
 
     # ---- derivatives
 

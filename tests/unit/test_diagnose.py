@@ -13,6 +13,7 @@ from dalembert.audit import diagnose
 from dalembert.audit.diagnose import matching, residual_terms
 from dalembert.audit.symptoms import SYMPTOMS
 from dalembert.logs import write_trajectory
+from dalembert.sizing import efforts, standard_motion
 from damaged import arm, slow_log
 
 IN_OTHER_WORDS = {
@@ -104,3 +105,15 @@ def test_the_command(tmp_path, capsys) -> None:
     content = json.loads(capsys.readouterr().out)
     assert "friction" in content[0]["suspects"][0]["cause"]
     assert cli.main(["diagnose", "drifts", "--motion", str(file)]) == 2
+
+
+def test_a_log_of_a_robot_with_loops_is_compared_with_the_closed_mechanism() -> None:
+    robot = load("four_bar")
+    run = efforts(robot, standard_motion(robot, 61))
+    log = replace(run.motion, tau=run.tau)
+    assert robot.audit(rules=["log-torque"], motion=log).passed == ("log-torque",)
+    lighter = robot.edit().set_inertia("rocker", mass=10.0).done()
+    audit = lighter.audit(rules=["log-torque"], motion=log)
+    assert [f.where for f in audit.findings] == ["joint 'crank_joint'"]
+    (diagnosis,) = diagnose("position drifts during a hold", lighter, motion=log)
+    assert any("loops" in note for note in diagnosis.notes)

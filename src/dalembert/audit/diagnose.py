@@ -82,7 +82,9 @@ def diagnose(
         audit = run_audit(robot, payload=payload, frame=frame, rules=rules, expect=expect, motion=motion)
         findings = audit.findings
         notes += [f"{item.rule} did not run: {item.because}" for item in audit.blocked]
-        if motion is not None and motion.tau is not None and _is_finite(motion):
+        if motion is not None and robot.model.closures:
+            notes.append("of a robot with loops the log is compared by log-torque alone, not term by term")
+        elif motion is not None and motion.tau is not None and _is_finite(motion):
             missed, shares = residual_terms(robot, motion)
             notes.append(f"the model misses {100 * missed:.3g} % of the measured efforts")
             if missed <= RESIDUAL:
@@ -138,15 +140,16 @@ def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float
     "rotor" a, "friction" v and sgn v, "sign" of the whole torque.
     """
     assert motion.tau is not None
-    tree = robot.without("loops") if robot.model.closures else robot
+    if robot.model.closures:
+        raise DalembertError(f"diagnose: robot {robot.name!r} has loops, whose forces no term of the tree explains")
     q, v, a, tau = motion.q, motion.v, motion.a, motion.tau
-    modelled = tree.inverse_dynamics(q, v, a)
+    modelled = robot.inverse_dynamics(q, v, a)
     still = np.zeros_like(v)
-    gravity = tree.gravity(q)
+    gravity = robot.gravity(q)
     terms = {
         "gravity": [gravity],
-        "inertia": [tree.inverse_dynamics(q, still, a) - gravity],
-        "coriolis": [tree.without("friction", "damping").bias(q, v) - gravity],
+        "inertia": [robot.inverse_dynamics(q, still, a) - gravity],
+        "coriolis": [robot.without("friction", "damping").bias(q, v) - gravity],
         "rotor": [a],
         "friction": [v, np.sign(v)],
         "sign": [modelled],

@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.robot import Robot
 
+from .closed import ClosedManifold, motors
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
@@ -70,7 +71,7 @@ def torque(subject: Subject) -> Iterator[Found]:
     motion = measured(subject)
     if motion.tau is None:
         raise NotRun("the log has no efforts")
-    modelled = subject.tree.inverse_dynamics(motion.q, motion.v, motion.a)
+    modelled = _modelled(subject, motion)
     size = np.sqrt(np.mean(motion.tau**2, axis=0))
     residual = np.sqrt(np.mean((motion.tau - modelled) ** 2, axis=0))
     for k, name in enumerate(subject.model.freedom_names):
@@ -80,6 +81,17 @@ def torque(subject: Subject) -> Iterator[Found]:
         flipped = np.sqrt(np.mean((motion.tau[:, k] + modelled[:, k]) ** 2)) < 0.5 * residual[k]
         sign = "; with the opposite sign it would fit" if flipped else ""
         yield Found(f"joint '{name}'", f"the model misses {100 * share:.3g} % of the measured effort{sign}")
+
+
+def _modelled(subject: Subject, motion: Motion) -> np.ndarray:
+    """The efforts (n, nv) of the model; with loops, those of the motors with the loops kept closed."""
+    if not subject.model.closures:
+        return subject.robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    driven = motors(subject.model)
+    if not any(body.joint.nv == 1 and body.joint.effort_limit[0] == 0.0 for body in subject.model.independent):
+        raise NotRun("of a robot with loops it must be stated which joints are passive: effort limit 0", blocked=True)
+    q, v, a = ClosedManifold(subject.robot, driven).follow(motion.q, motion.v, motion.a)
+    return subject.robot.loop_inverse_dynamics(q, v, a, actuated=[body.joint.name for body in driven]).tau
 
 
 @rule(
@@ -92,6 +104,8 @@ def torque(subject: Subject) -> Iterator[Found]:
 )
 def excites(subject: Subject) -> Iterator[Found]:
     motion = measured(subject)
+    if subject.model.closures:
+        raise NotRun("the base parameters of robots with loops are not worked out")
     rate, duration = (len(motion.t) - 1) / float(motion.t[-1] - motion.t[0]), float(motion.t[-1] - motion.t[0])
     if rate < LEAST_RATE:
         yield Found("log", f"has {rate:.3g} samples a second, identification needs {LEAST_RATE:g}")

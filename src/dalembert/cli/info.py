@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
+from typing import Annotated, Any
 
 import numpy as np
+import typer
 from rich.console import Console
 from rich.markup import escape
 
+from dalembert.errors import DalembertError
 from dalembert.functions.structure import JointInfo
 from dalembert.robot import Robot
 
@@ -17,7 +19,6 @@ from .common import (
     Base,
     Json,
     Mimic,
-    Source,
     Strict,
     console,
     counted,
@@ -27,11 +28,16 @@ from .common import (
     table,
 )
 
+OptionalSource = Annotated[
+    str | None, typer.Argument(metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf …).")
+]
+System = Annotated[bool, typer.Option("--system", help="Show the machine instead: compiler, threads, fast call.")]
 EFFECTS = ("damping", "friction", "armature", "stiffness")
 
 
 def run(
-    robot: Source,
+    robot: OptionalSource = None,
+    system: System = False,
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,
@@ -40,8 +46,12 @@ def run(
 ) -> int:
     """Joints, limits, masses and frames of a robot, and what was noted when its file was read.
 
-    Example: `dalembert info panda`
+    Example: `dalembert info panda`; `dalembert info --system` for the machine, the compiler and the fast call.
     """
+    if system:
+        return _show_system(as_json)
+    if robot is None:
+        raise DalembertError("info: of which robot? write dalembert info ROBOT, or dalembert info --system")
     made = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
     if as_json:
         print_json(content(made))
@@ -60,6 +70,18 @@ def run(
     for closure in made.model.closures:
         out.print(f"Loop: {closure.name} ({closure.kind}, {counted(closure.count, 'equation')})", markup=False)
     _log(out, made)
+    return 0
+
+
+def _show_system(as_json: bool) -> int:
+    from dalembert.execute.system import system
+
+    lines = system()
+    if as_json:
+        print_json(lines)
+        return 0
+    for name, words in lines.items():
+        console().print(f"{name}: {words}", markup=False)
     return 0
 
 

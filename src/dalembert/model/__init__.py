@@ -13,6 +13,7 @@ from .geometry import Geometry
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
+from .random_parameters import random_parameters
 from .singular import Unopposed, unopposed
 from .tool import chain, tips, tool_frame
 
@@ -39,6 +40,7 @@ __all__ = [
     "charts",
     "disassemble",
     "plan",
+    "random_parameters",
     "tips",
     "tool_frame",
     "unopposed",
