@@ -257,6 +257,7 @@ class Robot:
     center_of_mass_jacobian = dynamics.center_of_mass_jacobian
     loop_dynamics = loops.loop_dynamics
     loop_inverse_dynamics = loops.loop_inverse_dynamics
+    closure_wrenches = loops.closure_wrenches
 
     # ---- derivatives
 

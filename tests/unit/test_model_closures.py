@@ -71,7 +71,9 @@ def test_freedoms_and_equations_make_six(kind: str) -> None:
 def four_bar() -> ModelBuilder:
     b = ModelBuilder("four-bar")
     for name, parent, x in (("crank", "world", 0.0), ("coupler", "crank", 0.2), ("rocker", "world", 0.5)):
-        b.add_body(name, parent=parent, joint="revolute", axis=(0, 1, 0), xyz=(x, 0, 0), mass=1.0)
+        b.add_body(
+            name, parent=parent, joint="revolute", axis=(0, 1, 0), xyz=(x, 0, 0), mass=1.0, inertia=0.01 * np.eye(3)
+        )
     b.add_frame("tip", body="coupler", xyz=(0.5, 0, 0))
     return b
 

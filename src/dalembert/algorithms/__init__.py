@@ -24,7 +24,7 @@ from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
-from .loops import loop_dynamics, loop_inverse_dynamics
+from .loops import closure_loads, closure_wrenches, loop_dynamics, loop_inverse_dynamics, mobility
 from .operational import Task, null_space, operational_dynamics, operational_inertia
 from .reactions import reaction_wrenches
 from .regressor import energy_regressor, momentum_regressor, torque_regressor
@@ -46,6 +46,8 @@ __all__ = [
     "centroidal_momentum",
     "centroidal_momentum_matrix",
     "centroidal_momentum_rate",
+    "closure_loads",
+    "closure_wrenches",
     "composite_inertia",
     "constraint_count",
     "constraints",
@@ -76,6 +78,7 @@ __all__ = [
     "loop_inverse_dynamics",
     "mass_matrix",
     "matrix_exponential",
+    "mobility",
     "momentum_regressor",
     "neutral",
     "normalize",

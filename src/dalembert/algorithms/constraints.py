@@ -43,8 +43,7 @@ def _closure(model: Model, closure: Closure, q: np.ndarray, v: np.ndarray) -> Co
     """Only joints between the two frames matter: the body that carries both may be taken to rest."""
     K, L = closure.a, closure.b
     behind_K, behind_L = _sides(model, K, L)
-    X_CK, X_CL = _pose(behind_K, q, K), _pose(behind_L, q, L)
-    X = Pose(X_CK.R.T @ X_CL.R, X_CK.R.T @ (X_CL.p - X_CK.p))
+    X = closure_pose(model, closure, q)
     R, r = X.R, X.p
     kind = np.result_type(q, v)
     rows, V = np.zeros((closure.count, model.nv), kind), np.zeros(6)
@@ -63,6 +62,13 @@ def _closure(model: Model, closure: Closure, q: np.ndarray, v: np.ndarray) -> Co
     if not closure.coincident:
         moving = moving - cross(dw, r) - cross(w, cross(w, r)) - 2.0 * cross(w, V[3:])
     return Constraints(closure.residual(X), rows, closure.acceleration(X, V, np.concatenate([turning, moving])))
+
+
+def closure_pose(model: Model, closure: Closure, q: np.ndarray) -> Pose:
+    """X_KL: frame b of a closure as seen from its frame a, at q (nq,)."""
+    behind_K, behind_L = _sides(model, closure.a, closure.b)
+    X_CK, X_CL = _pose(behind_K, q, closure.a), _pose(behind_L, q, closure.b)
+    return Pose(X_CK.R.T @ X_CL.R, X_CK.R.T @ (X_CL.p - X_CK.p))
 
 
 def _sides(model: Model, K: Frame, L: Frame) -> tuple[list[Body], list[Body]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -11,10 +11,12 @@ import numpy as np
 from dalembert.linear import solve_semidefinite
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
-from dalembert.model import Model
+from dalembert.model import Closure, Frame, JointEquation, Model
+from dalembert.spatial import cross
 
 from .constrained_mass import ConstrainedMass
-from .constraints import constraints
+from .constraints import closure_pose, constraints
+from .inverse_mass import inverse_mass_matrix
 from .rnea import bias, rnea
 
 
@@ -36,14 +38,19 @@ def loop_dynamics(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -
 
 
 def loop_inverse_dynamics(
-    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, actuated: Sequence[int]
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    actuated: Sequence[int],
+    external: Mapping[int, np.ndarray] | None = None,
 ) -> LoopForces:
     """Forces of the actuated freedoms and of the loops with Sᵀ tau + Jᵀ λ = M a + h; the smallest tau of several.
 
     With P the projection onto motions that keep the loops closed: P Sᵀ tau = P (M a + h), then λ from what is left.
     """
     _, J, drift = constraints(model, q, v)
-    needed = rnea(model, q, v, a)
+    needed = rnea(model, q, v, a, external)
     S, JJ = np.eye(model.nv)[list(actuated)], J @ J.T
     P = np.eye(model.nv) - J.T @ solve_semidefinite(JJ, J)
     G = P @ S.T
@@ -51,6 +58,72 @@ def loop_inverse_dynamics(
     forces = solve_semidefinite(JJ, J @ (needed - tau))
     left, opening = needed - tau - J.T @ forces, J @ a + drift
     return LoopForces(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
+
+
+def closure_wrenches(model: Model, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """[τ; f] (nk, 6) of each closure on the body of its frame b, at b's origin, along the axes of its frame a.
+
+    multipliers (nc,) as of `loop_dynamics`. The body of frame a takes the opposite force at the same point. Equations
+    between joint coordinates act through the joints themselves: their rows are zero.
+    """
+    rows, begin = [], 0
+    for closure in model.closures:
+        part = multipliers[begin : begin + closure.count]
+        begin += closure.count
+        rows.append(np.zeros(6) if isinstance(closure, JointEquation) else _wrench(model, closure, q, part))
+    return np.array(rows)
+
+
+def _wrench(model: Model, closure: Closure, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
+    """By power: λᵀ φ̇ = W · V for every motion V of frame b as seen from a."""
+    X = closure_pose(model, closure, q)
+    return np.array([multipliers @ closure.rate(X, V) for V in np.eye(6)])
+
+
+def closure_loads(
+    model: Model, q: np.ndarray, multipliers: np.ndarray, external: Mapping[int, np.ndarray] | None = None
+) -> dict[int, np.ndarray]:
+    """Body index → wrench (6,) at its origin, in its axes: of closures on both their bodies, and external ones."""
+    total = dict(external or {})
+    for closure, W in zip(model.closures, closure_wrenches(model, q, multipliers), strict=True):
+        if isinstance(closure, JointEquation):
+            continue
+        X, moment, force = closure_pose(model, closure, q), W[:3], W[3:]
+        sides = (
+            (closure.b, X.R.T @ moment, X.R.T @ force),
+            (closure.a, -moment - cross(X.p, force), -force),
+        )
+        for frame, turning, push in sides:
+            if frame.body >= 0:
+                wrench = _on_body(frame, turning, push)
+                total[frame.body] = total[frame.body] + wrench if frame.body in total else wrench
+    return total
+
+
+def _on_body(frame: Frame, moment: np.ndarray, force: np.ndarray) -> np.ndarray:
+    """A wrench at a frame's origin and along its axes, at the origin and along the axes of its body."""
+    R, p = frame.placement.R, frame.placement.p
+    turned = R @ force
+    return np.concatenate([R @ moment + cross(p, turned), turned])
+
+
+def mobility(model: Model, q: np.ndarray) -> np.ndarray:
+    """How joints give way to forces (nv, nv): M⁻¹, less what closed loops hold, so that J_loops @ mobility = 0."""
+    inverse = inverse_mass_matrix(model, q)
+    if not model.closures:
+        return inverse
+    J = constraints(model, q, np.zeros(model.nv)).J
+    Y = inverse @ J.T
+    return inverse - Y @ solve_semidefinite(J @ Y, Y.T)
+
+
+def loop_drift(model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+    """The acceleration (nv,) that closed loops alone enforce at speed v: J a + γ = 0 with no other force; else 0."""
+    if not model.closures:
+        return np.zeros(model.nv)
+    _, J, drift = constraints(model, q, v)
+    Y = inverse_mass_matrix(model, q) @ J.T
+    return -(Y @ solve_semidefinite(J @ Y, drift))
 
 
 def _largest(x: np.ndarray) -> Any:

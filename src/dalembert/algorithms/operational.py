@@ -11,9 +11,9 @@ from dalembert.linear import Factor, factor
 from dalembert.math import logical_and, where
 from dalembert.model import Frame, Model
 
-from .inverse_mass import inverse_mass_matrix
 from .jacobian import jacobian
 from .kinematics import ORIGIN, Axes, acceleration
+from .loops import loop_drift, mobility
 from .rnea import bias, gravity
 from .tensors import mirror
 
@@ -50,10 +50,11 @@ class Task(NamedTuple):
 def operational_inertia(model: Model, q: np.ndarray, damping: Any, task: Task) -> np.ndarray:
     """Λ (k, k) = (J M⁻¹ Jᵀ + damping² 1)⁻¹, symmetric.   Khatib 1987
 
-    q (nq,). Without damping a task with dependent rows has no inertia: all entries are then inf or NaN.
+    q (nq,). Without damping a task with dependent rows has no inertia: all entries are then inf or NaN. Closed loops
+    take their part of M⁻¹, here and below: a task that they hold has no inertia either.
     """
     J = task.jacobian(model, q)
-    return _inertia(J, inverse_mass_matrix(model, q) @ J.T, damping)
+    return _inertia(J, mobility(model, q) @ J.T, damping)
 
 
 def operational_dynamics(
@@ -70,10 +71,11 @@ def operational_dynamics(
     through it in the others. external as in `rnea`: part of the bias.
     """
     J = task.jacobian(model, q)
-    Y = inverse_mass_matrix(model, q) @ J.T
+    Y = mobility(model, q) @ J.T
     inertia = _inertia(J, Y, damping)
     inverse, g = Y @ inertia, gravity(model, q)
-    mu = inverse.T @ (bias(model, q, v, external) - g) - inertia @ task.drift(model, q, v)
+    drift = task.drift(model, q, v) + J @ loop_drift(model, q, v)
+    mu = inverse.T @ (bias(model, q, v, external) - g) - inertia @ drift
     return inertia, mu, inverse.T @ g, inverse
 
 
@@ -83,15 +85,15 @@ def null_space(model: Model, q: np.ndarray, damping: Any, task: Task) -> np.ndar
     q (nq,). Without damping J N = 0, N N = N, and forces Nᵀ tau do not accelerate the task: J M⁻¹ Nᵀ = 0.
     """
     J = task.jacobian(model, q)
-    Y = inverse_mass_matrix(model, q) @ J.T
+    Y = mobility(model, q) @ J.T
     return np.eye(model.nv) - (Y @ _inertia(J, Y, damping)) @ J
 
 
 def _inertia(J: np.ndarray, Y: np.ndarray, damping: Any) -> np.ndarray:
     """(J Y + damping² 1)⁻¹ for Y = M⁻¹ Jᵀ; not finite where rows depend on one another."""
-    mobility = J @ Y + damping * damping * np.eye(len(J))
-    factored = factor(mobility)
-    return mirror(factored.solve(np.eye(len(J))).T) * where(_independent(mobility, factored), 1.0, np.inf)
+    yielding = J @ Y + damping * damping * np.eye(len(J))
+    factored = factor(yielding)
+    return mirror(factored.solve(np.eye(len(J))).T) * where(_independent(yielding, factored), 1.0, np.inf)
 
 
 def _independent(A: np.ndarray, factored: Factor) -> Any:

@@ -74,7 +74,7 @@ class Input(Kind):
         return None, [value]
 
     def sizes(self, model: Model, name: str, choice: Any) -> dict[str, int]:
-        return {name: self.size if isinstance(self.size, int) else getattr(model, self.size)}
+        return {name: dimension(self.size, model, {})}
 
     def join(self, choice: Any, numbers: Iterator[np.ndarray]) -> Any:
         return next(numbers)
@@ -210,6 +210,7 @@ class OneOf(Kind):
 # Annotations of parameters. To a type checker they are what the caller may pass.
 Configuration = Annotated[Any, Input("nq", configuration=True)]
 Tangent = Annotated[Any, Input("nv")]
+Multipliers = Annotated[Any, Input("nc")]
 Number = Annotated[Any, NumberInput()]
 TaskDamping = Annotated[Any, NumberInput("task_damping")]  # beside the group "damping" of live parameters
 Point = Annotated[Any, PointInput()]
@@ -300,7 +301,8 @@ def beside(what: str, x: Any, state: Sequence[Any], expected: str = "expected (â
 def dimension(text: int | str, model: Model, choices: Mapping[str, Any]) -> int:
     """The size of an axis, such as "nv", "10 nb", "nq + 6" or 6.
 
-    nq, nv; nb: bodies; nf: frames; nc: equations of the loops; rows: of the chosen frames, 6 each, or those chosen.
+    nq, nv; nb: bodies; nf: frames; nk: closures, nc: their equations; rows: of the chosen frames, 6 each, or those
+    chosen.
     """
     if isinstance(text, int):
         return text
@@ -325,5 +327,6 @@ _SIZES: dict[str, Any] = {
     "nb": lambda model, choices: len(model.bodies),
     "nf": lambda model, choices: len(model.frames),
     "nc": lambda model, choices: constraint_count(model),
+    "nk": lambda model, choices: len(model.closures),
     "rows": _rows,
 }

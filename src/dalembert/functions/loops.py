@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
 import numpy as np
@@ -11,8 +12,10 @@ from dalembert.algorithms.loops import LoopForces as AllForces
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 
-from .kinds import Configuration, Joints, Tangent
+from .kinds import Configuration, External, Joints, Multipliers, Tangent
 from .quantity import Keywords, quantity
+from .structure import Wrench
+from .wrenches import body_wrenches
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -50,21 +53,54 @@ def loop_dynamics(
     return LoopDynamics(*algorithms.loop_dynamics(robot.model, q, v, tau))
 
 
+@quantity("nk", 6, refuses=_no_loops)
+def closure_wrenches(
+    robot: Robot, q: Configuration, multipliers: Multipliers, **keywords: Unpack[Keywords]
+) -> np.ndarray:
+    """[τ; f] (…, nk, 6) of each closure on the body of its frame b, at b's origin, along the axes of its frame a.
+
+    multipliers (…, nc): of `loop_dynamics`, `loop_inverse_dynamics` or a run. [N·m, N], in the order of
+    `robot.model.closures`. The body of frame a takes the opposite force at the same point. Equations between joint
+    coordinates act through the joints themselves: their rows are zero.
+    """
+    return algorithms.closure_wrenches(robot.model, q, multipliers)
+
+
 @quantity(
     fields={"tau": ("nv",), "multipliers": ("nc",), "left": ("nv",), "opening": ("nc",), "scale": (2,)},
     refuses=_no_loops,
     name="loop_inverse_dynamics",
 )
 def _loop_forces(
-    robot: Robot, q: Configuration, v: Tangent, a: Tangent, *, actuated: Joints, **keywords: Unpack[Keywords]
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    a: Tangent,
+    *,
+    actuated: Joints,
+    external: External = (),
+    **keywords: Unpack[Keywords],
 ) -> AllForces:
     """Forces of the actuated joints and of the closures, and what they leave over of forces and accelerations."""
-    rows = [k for joint in actuated for k in range(robot.nv)[robot.model.joint(joint).v]]
-    return algorithms.loop_inverse_dynamics(robot.model, q, v, a, rows)
+    wrenches = body_wrenches(robot.model, q, external)
+    return algorithms.loop_inverse_dynamics(robot.model, q, v, a, freedoms(robot.model, actuated), wrenches)
+
+
+def freedoms(model: Model, joints: Sequence[str]) -> list[int]:
+    """Numbers of the freedoms of joints."""
+    return [k for joint in joints for k in range(model.nv)[model.joint(joint).v]]
 
 
 def loop_inverse_dynamics(
-    robot: Robot, q: Any, v: Any, a: Any, *, actuated: Joints, threads: int | None = None, check: bool = True
+    robot: Robot,
+    q: Any,
+    v: Any,
+    a: Any,
+    *,
+    actuated: Joints,
+    external: Sequence[Wrench] = (),
+    threads: int | None = None,
+    check: bool = True,
 ) -> LoopForces:
     """The forces of the actuated joints (by name) that cause the acceleration a, which must keep the loops closed.
 
@@ -72,7 +108,7 @@ def loop_inverse_dynamics(
     error.
     """
     names = (actuated,) if isinstance(actuated, str) else tuple(actuated)
-    forces = _loop_forces(robot, q, v, a, actuated=names, threads=threads, check=check)
+    forces = _loop_forces(robot, q, v, a, actuated=names, external=external, threads=threads, check=check)
     for what, cure, x, size in (
         (f"joints {', '.join(names)} cannot cause it", "actuate others", forces.left, forces.scale[..., :1]),
         ("the acceleration opens a loop", "take a of loop_dynamics", forces.opening, forces.scale[..., 1:]),

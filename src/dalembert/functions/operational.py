@@ -53,7 +53,7 @@ def _singular(model: Model, choices: Mapping[str, Any], result: np.ndarray) -> s
     )
 
 
-@quantity("rows", "rows", refuses=open_tree, in_double=True, singular=_singular)
+@quantity("rows", "rows", in_double=True, singular=_singular)
 def operational_inertia(
     robot: Robot,
     q: Configuration,
@@ -66,6 +66,8 @@ def operational_inertia(
     **keywords: Unpack[Keywords],
 ) -> np.ndarray:
     """Λ (…, k, k) = (J M⁻¹ Jᵀ + damping² 1)⁻¹: the inertia that a force on the task meets.
+
+    Closed loops, which must be closed at q, hold their part of the robot: M⁻¹ then stands for what is left of it.
 
     The task is [ω; v] of the point `point` of a frame along `axes`, as in `jacobian`; of several frames, given by their
     names, stacked (the point then has the same coordinates in each). rows: which of the 6 rows, or 6 per frame, make
@@ -80,7 +82,6 @@ def operational_inertia(
 
 @quantity(
     fields={"inertia": ("rows", "rows"), "bias": ("rows",), "gravity": ("rows",), "inverse": ("nv", "rows")},
-    refuses=open_tree,
     in_double=True,
     singular=_singular,
 )
@@ -108,7 +109,7 @@ def operational_dynamics(
     return OperationalDynamics(*algorithms.operational_dynamics(robot.model, q, v, damping, chosen, wrenches))
 
 
-@quantity("nv", "nv", refuses=open_tree, in_double=True, singular=_singular)
+@quantity("nv", "nv", in_double=True, singular=_singular)
 def null_space(
     robot: Robot,
     q: Configuration,

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 
@@ -11,10 +11,11 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.interop import on_host
+from dalembert.model import Model
 
-from .dynamics import open_tree
-from .kinds import Axes, Configuration, External, Tangent
+from .kinds import Axes, Configuration, External, Joints, Tangent
 from .kinematics import axes_of
+from .loops import freedoms
 from .quantity import Keywords, quantity
 from .structure import Wrench
 from .wrenches import body_wrenches
@@ -79,13 +80,14 @@ class PeakReactions(Sequence):
         return "\n".join(lines)
 
 
-@quantity("nb", 6, refuses=open_tree)
+@quantity("nb", 6)
 def reaction_wrenches(
     robot: Robot,
     q: Configuration,
     v: Tangent,
     a: Tangent,
     *,
+    actuated: Joints = (),
     external: External = (),
     axes: Axes = "body",
     **keywords: Unpack[Keywords],
@@ -96,9 +98,36 @@ def reaction_wrenches(
     the external wrenches). axes: "body" (each body's own), "world" or the name of a frame. Static loads: v = a = 0.
     Motors, friction, damping, springs and rotors act between the two bodies of a joint and are part of the wrench;
     what they are does not change it.
+
+    Through closed loops the forces depend on which joints have motors: `actuated` names them, and the acceleration must
+    keep the loops closed (see `loop_inverse_dynamics`, which says whether it does). Forces in the closures themselves:
+    `closure_wrenches`.
     """
     wrenches = body_wrenches(robot.model, q, external)
+    if robot.model.closures:
+        wrenches = _through_loops(robot.model, q, v, a, actuated, wrenches)
+    elif actuated:
+        raise DalembertError(f"reaction_wrenches: robot {robot.name!r} has no loops: leave out actuated")
     return algorithms.reaction_wrenches(robot.model, q, v, a, wrenches, axes_of(robot.model, axes))
+
+
+def _through_loops(
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    actuated: Sequence[str],
+    wrenches: Mapping[int, np.ndarray] | None,
+) -> dict[int, np.ndarray]:
+    """External wrenches and those of the closures, which the actuated joints leave to them."""
+    if not actuated:
+        names = ", ".join(repr(closure.name) for closure in model.closures)
+        raise DalembertError(
+            f"reaction_wrenches: robot {model.name!r} has loops, closed by {names}, and its forces depend on which "
+            "joints have motors: pass actuated=[…]; robot.without('loops') is the tree alone"
+        )
+    forces = algorithms.loop_inverse_dynamics(model, q, v, a, freedoms(model, actuated), wrenches)
+    return algorithms.closure_loads(model, q, forces.multipliers, wrenches)
 
 
 def peak_reactions(
@@ -107,6 +136,7 @@ def peak_reactions(
     v: Any = None,
     a: Any = None,
     *,
+    actuated: str | Sequence[str] = (),
     external: Sequence[Wrench] = (),
     axes: str = "body",
     **keywords: Unpack[Keywords],
@@ -123,7 +153,7 @@ def peak_reactions(
     if keywords.get("out") is not None:
         raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
     q, v, a = on_host("peak_reactions", q, v, a)
-    F = robot.reaction_wrenches(q, v, a, external=external, axes=axes, **keywords)
+    F = robot.reaction_wrenches(q, v, a, actuated=actuated, external=external, axes=axes, **keywords)
     if F.ndim != 3 or not len(F):
         raise DalembertError(
             f"peak_reactions: the states have the batch shape {F.shape[:-2]}, expected (T,): "

@@ -31,7 +31,7 @@ LARGE = 1e300  # above every error that is a number
 class Clock(NamedTuple):
     """t [s], the next step h [s], log of the error of the last accepted one, whether it was rejected, given up.
 
-    tries: how many passes have been made; fresh: whether the slope is still to be found, by a pass that does not move.
+    tries: number of passes; fresh: whether the slope is still to be found, by a pass that does not move.
     """
 
     t: Any
@@ -65,7 +65,7 @@ def attempt(
     stop: Any,
     u: np.ndarray,
 ) -> dict[str, Any]:
-    """Everything a pass makes; see `program`."""
+    """The outputs of a pass; see `program`."""
     model, layout = system.model, system.layout
     dense = system.called and method.dense is not None
     fresh, unfinished = clock.fresh > 0.5, logical_and(clock.t < limits.end, clock.failed < 0.5)
@@ -96,7 +96,7 @@ def attempt(
         clock.tries + where(unfinished, 1.0, 0.0),
         where(landed, 1.0, where(unfinished, 0.0, clock.fresh)),
     )
-    made = {
+    outputs = {
         "q_next": where(accepted, q1, q),
         "e_next": where(accepted, e1, e),
         "k_next": where(logical_or(accepted, fresh), slopes.e[method.end], k),
@@ -108,8 +108,8 @@ def attempt(
         "e_start": e,
     }
     if dense:
-        made["dense"] = polynomial(method, slopes)
-    return made
+        outputs["dense"] = polynomial(method, slopes)
+    return outputs
 
 
 def _sizes(system: System, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
@@ -143,7 +143,7 @@ def program(system: System, method: Tableau, identity: str | None) -> Program:
     """The loop of attempts: carried q, e, slope k, clock and row; recorded where each began.
 
     u and stop [s] have a row for every leg of the way, which the motion enters with a new slope. Where stages are calls
-    of Python, the polynomial of each step is recorded too: it cannot be had again for nothing.
+    of Python, the polynomial of each step is recorded too: recomputing it would call the function again.
     """
     model = system.model
 

@@ -81,8 +81,8 @@ def interpolated(
     shares = x[:, None] ** np.arange(1, method.dense.shape[1] + 1) @ method.dense.T
     inputs = {"q": q, "e": e, "at": np.stack([t, h], axis=1), "u": u, "row": rows.reshape(1, -1), "share": shares}
     inputs |= {name: np.zeros((1, program.sizes[name])) for name in ("acc", "total", "end")}
-    made = program(inputs, (len(q),), stages)
-    return made["q_end"], e + h[:, None] * made["total"][:, -e.shape[1] :]
+    results = program(inputs, (len(q),), stages)
+    return results["q_end"], e + h[:, None] * results["total"][:, -e.shape[1] :]
 
 
 def on_polynomials(

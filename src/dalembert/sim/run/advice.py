@@ -89,7 +89,7 @@ def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: d
     integrator, step = compiled.integrator, settings["step"]
     adapts = integrator.adaptive and step is None
     advice = step_advice(compiled, state if adapts else start, u)
-    if "acceleration is not finite" in trouble.why:
+    if trouble.undefined:
         remedy = (
             "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
         )

@@ -75,18 +75,18 @@ class Programs:
     def steps(self, recorded: bool, rows: bool) -> Program:
         """Fixed steps, with all states kept or the last one, driven by the same numbers or a row for every step."""
         if (recorded, rows) not in self._steps:
-            made = fixed.program(self.system, self.integrator, self.identity, recorded, rows)
-            self._steps[recorded, rows] = made
+            program = fixed.program(self.system, self.integrator, self.identity, recorded, rows)
+            self._steps[recorded, rows] = program
         return self._steps[recorded, rows]
 
     def newton(self, recorded: bool) -> Program:
         """Implicit steps, with the state after every iteration kept or the last one."""
         if (recorded, False) not in self._steps:
             assert self.integrator.residual is not None
-            made = implicit.program(
+            program = implicit.program(
                 self.system, self.integrator.name, self.integrator.residual, self.identity, recorded
             )
-            self._steps[recorded, False] = made
+            self._steps[recorded, False] = program
         return self._steps[recorded, False]
 
     @cached_property

@@ -68,11 +68,11 @@ class Recorder:
         h = chunk.t[at + 1] - chunk.t[at]
         x = np.clip((times - chunk.t[at]) / h, 0.0, 1.0)
         u = u if chunk.u is None else chunk.u[at]
-        step, made = (chunk.t[at], h, x, chunk.q[at], chunk.e[at]), self.programs
+        step, programs = (chunk.t[at], h, x, chunk.q[at], chunk.e[at]), self.programs
         if chunk.polynomials is None:
-            q, e = interpolated(made.between, made.method, *step, u)
+            q, e = interpolated(programs.between, programs.method, *step, u)
         else:
-            q, e = on_polynomials(made.system, chunk.polynomials[at], *step[1:])
+            q, e = on_polynomials(programs.system, chunk.polynomials[at], *step[1:])
         self._keep(times, q, e, u)
 
     def node(self, state: State, u: np.ndarray) -> None:

@@ -156,7 +156,7 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
         return _shaped(model, name, law(t[0], q, v))
 
     try:
-        made = trace(on_vectors, sizes, "torque")
+        traced = trace(on_vectors, sizes, "torque")
     except SimulationError:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
@@ -166,13 +166,13 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
             np.zeros(1), np.zeros((1, Command.size(model.nv))), Checked(model, name, law), True, timed=True, log=log
         )
     try:
-        same = trace(on_vectors, sizes, "torque").fingerprint() == made.fingerprint()
+        same = trace(on_vectors, sizes, "torque").fingerprint() == traced.fingerprint()
     except Exception:  # it met what it kept of the first trace
         same = False
     if not same:
         raise changing(name)
-    timed = any(node.op == "input" and node.value[0] == "t" for node in made.schedule())
-    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, made.fingerprint()), timed=timed)
+    timed = any(node.op == "input" and node.value[0] == "t" for node in traced.schedule())
+    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, traced.fingerprint()), timed=timed)
 
 
 def changing(name: str) -> SimulationError:
@@ -213,7 +213,7 @@ def _shaped(model: Model, name: str, tau: Any) -> np.ndarray:
 
 @dataclass(frozen=True, eq=False)
 class Checked:
-    """A law of the user's, asked for numbers, which are looked at."""
+    """A law of the user's that is called for numbers, which are checked."""
 
     model: Model
     name: str
@@ -221,19 +221,19 @@ class Checked:
 
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         try:
-            given = self.law(float(t), q.copy(), v.copy())
+            answer = self.law(float(t), q.copy(), v.copy())
         except DalembertError as error:
             if "traced value" in str(error):
                 raise changing(self.name) from None
             raise
-        if is_traced(given):  # something it kept when an attempt was made to trace it
+        if is_traced(answer):  # it kept something from the attempt to trace it
             raise changing(self.name)
         expected = f"expected ({self.model.nv},) for robot {self.model.name!r}"
         try:
-            given = real_array(f"simulate: what torque function {self.name} returned", given, expected)
+            answer = real_array(f"simulate: what torque function {self.name} returned", answer, expected)
         except DalembertError as error:
             raise SimulationError(str(error)) from None
-        tau = _shaped(self.model, self.name, given.astype(float))
+        tau = _shaped(self.model, self.name, answer.astype(float))
         if not np.all(np.isfinite(tau)):
             k = int(np.argmin(np.isfinite(tau)))
             raise SimulationError(

@@ -37,6 +37,6 @@ class SharedSystem(System):
 
 def shared(system: System, evaluations: int) -> System:
     """The system for a step that needs its rates so many times."""
-    made = SharedSystem(**{f.name: getattr(system, f.name) for f in fields(System)})
-    operations = sum(made.function.operations().values())
-    return made if evaluations * operations > WRITTEN_OUT else system
+    subroutine = SharedSystem(**{f.name: getattr(system, f.name) for f in fields(System)})
+    operations = sum(subroutine.function.operations().values())
+    return subroutine if evaluations * operations > WRITTEN_OUT else system

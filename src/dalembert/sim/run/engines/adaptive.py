@@ -40,19 +40,19 @@ class Adaptive:
         carried["clock"] = np.array(clock, float)
         attempts = self.programs.at(state.e).attempts
         while clock.t < stop:
-            given = {"limits": limits, "stop": ends, "u": leg.commands.ravel()}
-            made = attempts(carried | given, passes=CALLED_CHUNK if self.system.called else next(sizes))
-            carried = {n: made[f"{n}_next"][0] for n in carried}
+            constant = {"limits": limits, "stop": ends, "u": leg.commands.ravel()}
+            results = attempts(carried | constant, passes=CALLED_CHUNK if self.system.called else next(sizes))
+            carried = {n: results[f"{n}_next"][0] for n in carried}
             clock = adaptive.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(tries=0.0))
-            start = made["start"][0, : int(clock.tries)]
+            start = results["start"][0, : int(clock.tries)]
             taken = np.flatnonzero(start[:, 1] > 0.5)
             chunk = Chunk(
                 _with_end(start[:, 0], taken, clock.t),
-                _with_end(made["q_start"][0], taken, carried["q"]),
-                _with_end(made["e_start"][0], taken, carried["e"]),
+                _with_end(results["q_start"][0], taken, carried["q"]),
+                _with_end(results["e_start"][0], taken, carried["e"]),
                 dense=not self.lands,
-                polynomials=made["dense"][0, taken] if "dense" in made else None,
+                polynomials=results["dense"][0, taken] if "dense" in results else None,
                 u=leg.commands[start[taken, 2].astype(int)] if leg.several else None,
                 steps=len(taken),
             )
@@ -60,17 +60,17 @@ class Adaptive:
             if clock.failed > 0.5:
                 finite = np.all(np.isfinite(carried["k"]))
                 why = f"the step became smaller than {least:.1e} s" if finite else "the acceleration is not finite"
-                raise Trouble(chunk.end, why)
+                raise Trouble(chunk.end, why, undefined=not finite)
         self.h = float(clock.h)
 
     def once(self, state: State, h: float, command: np.ndarray) -> State:
         clock, stop = np.array(adaptive.Clock(state.t, h, fresh=1.0), float), np.array([state.t + h])
         limits = np.array(adaptive.Limits(state.t + h, 1e100, 1e100, 0.0, np.inf))
         inputs = {"q": state.q, "e": state.e, "k": np.zeros_like(state.e), "clock": clock, "row": np.zeros(1)}
-        made = self.programs.at(state.e).attempts(
+        results = self.programs.at(state.e).attempts(
             inputs | {"limits": limits, "stop": stop, "u": command}, passes=2
         )  # slope, step
-        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+        return State(state.t + h, results["q_next"][0], results["e_next"][0])
 
 
 def _with_end(x: np.ndarray, taken: np.ndarray, end: np.ndarray) -> np.ndarray:

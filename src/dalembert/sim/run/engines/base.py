@@ -49,11 +49,14 @@ class Chunk:
 
 
 class Trouble(Exception):
-    """A step that cannot be taken: at which state, why in words, and the steps that were."""
+    """A step that cannot be taken: at which state, why in words, the steps before it, and whether forces are undefined.
 
-    def __init__(self, state: State, why: str, chunk: Chunk | None = None) -> None:
+    undefined: the acceleration at the state is not a number.
+    """
+
+    def __init__(self, state: State, why: str, chunk: Chunk | None = None, undefined: bool = False) -> None:
         super().__init__(why)
-        self.state, self.why, self.chunk = state, why, chunk
+        self.state, self.why, self.chunk, self.undefined = state, why, chunk, undefined
 
 
 class Engine(Protocol):

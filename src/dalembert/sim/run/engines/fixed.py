@@ -35,13 +35,13 @@ class Fixed:
             passes = min(stride if thin or called else max(next(sizes) // stride, 1) * stride, count - number)
             inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": np.array([t0, h])}
             inputs["u"] = leg.command if rows is None else rows[number : number + passes].reshape(1, -1)
-            made = programs.steps(not thin, leg.several)(inputs, passes=passes)
+            results = programs.steps(not thin, leg.several)(inputs, passes=passes)
             kept = np.arange(stride, passes + 1, stride)  # the steps of this chunk that end at a node
             if not len(kept) or kept[-1] != passes:
                 kept = np.append(kept, passes)
             ends = number + kept
             t = np.where(ends == count, stop, t0 + ends * h)
-            q_all, e_all = (made[n] if thin else made[n][0, kept - 1] for n in ("q_next", "e_next"))
+            q_all, e_all = (results[n] if thin else results[n][0, kept - 1] for n in ("q_next", "e_next"))
             nodes_q, nodes_e = _after(q, q_all), _after(e, e_all)
             driven = None if rows is None else rows[ends - 1]
             yield finite(Chunk(_after(t0 + number * h, t), nodes_q, nodes_e, u=driven, steps=passes))
@@ -50,8 +50,8 @@ class Fixed:
 
     def once(self, state: State, h: float, command: np.ndarray) -> State:
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": command}
-        made = self.programs.at(state.e).steps(False, False)(inputs)
-        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+        results = self.programs.at(state.e).steps(False, False)(inputs)
+        return State(state.t + h, results["q_next"][0], results["e_next"][0])
 
 
 def steps_of(leg: Leg, begin: float, step: float) -> np.ndarray:
@@ -61,6 +61,6 @@ def steps_of(leg: Leg, begin: float, step: float) -> np.ndarray:
 
 def _after(first: np.ndarray | float, rows: np.ndarray) -> np.ndarray:
     """`first`, and the rows below it."""
-    made = np.empty((len(rows) + 1, *rows.shape[1:]))
-    made[0], made[1:] = first, rows
-    return made
+    joined = np.empty((len(rows) + 1, *rows.shape[1:]))
+    joined[0], joined[1:] = first, rows
+    return joined

@@ -42,15 +42,15 @@ class Implicit:
         while first < count:
             before = clock.steps
             goal = min(first + stride, count) if thin else count
-            given = {"timing": np.array([state.t, h, goal]), "u": leg.command}
-            made = programs.newton(not thin)(carried | given, passes=next(sizes))
-            carried = {n: made[f"{n}_next"][0] for n in carried}
+            constant = {"timing": np.array([state.t, h, goal]), "u": leg.command}
+            results = programs.newton(not thin)(carried | constant, passes=next(sizes))
+            carried = {n: results[f"{n}_next"][0] for n in carried}
             clock = implicit.Clock(*carried["clock"])
             carried["clock"] = np.array(clock._replace(passes=0.0))
             if thin:
                 q_all, e_all, done = carried["q"][None], carried["e"][None], np.array([clock.steps])
             else:
-                q_all, e_all, done = (made[n][0, : int(clock.passes)] for n in ("q_made", "e_made", "done"))
+                q_all, e_all, done = (results[n][0, : int(clock.passes)] for n in ("q_made", "e_made", "done"))
                 done = done[:, 0]
             taken = np.flatnonzero(np.diff(done, prepend=before) > 0.5)
             kept = taken[(done[taken] % stride == 0) | (done[taken] == count)]
@@ -69,7 +69,7 @@ class Implicit:
         programs = self.programs.at(state.e)
         guess = self.guess(programs.system, state, h)
         inputs = {"q": state.q, "e": state.e, "x": guess, "clock": clock, "timing": timing, "u": command}
-        made = programs.newton(False)(inputs, passes=implicit.ITERATIONS)
-        if not implicit.Clock(*made["clock_next"][0]).steps > 0.5:
+        results = programs.newton(False)(inputs, passes=implicit.ITERATIONS)
+        if not implicit.Clock(*results["clock_next"][0]).steps > 0.5:
             raise Trouble(state, f"Newton's iteration did not settle in a step of {h:.1e} s")
-        return State(state.t + h, made["q_next"][0], made["e_next"][0])
+        return State(state.t + h, results["q_next"][0], results["e_next"][0])
