@@ -34,7 +34,8 @@ def hand(fingers: int, *, joints: int = 2, extra: str = "base_plate") -> ModelBu
     builder.add_body("base", parent="world", mass=1.0)
     parent = "base"
     for k in range(joints):
-        builder.add_body(f"link{k}", parent=parent, joint="revolute", joint_name=f"j{k}", axis=(0, 1, 0), mass=1.0)
+        joint = {"joint": "revolute", "joint_name": f"j{k}", "axis": (0, 1, 0)}
+        builder.add_body(f"link{k}", parent=parent, **joint, mass=1.0, com=(0.1, 0, 0))
         parent = f"link{k}"
     for k in range(fingers):
         builder.add_body(f"finger{k}", parent=parent, joint="prismatic", joint_name=f"f{k}", axis=(1, 0, 0), mass=0.1)
