@@ -8,7 +8,7 @@ from .collection import uncollected
 from .differentiate import gradient, jacobian, jvp, vjp
 from .function import Function, Input, Loop, Output, trace
 from .linearise import gauss_newton, linearised
-from .scalar import Graph, Scalar
+from .scalar import Graph, Scalar, TracedValueError
 from .substitute import substitute
 from .transform import poisoned, pullback
 
@@ -19,6 +19,7 @@ __all__ = [
     "Loop",
     "Output",
     "Scalar",
+    "TracedValueError",
     "call",
     "gauss_newton",
     "gradient",

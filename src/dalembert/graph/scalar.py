@@ -83,6 +83,10 @@ def _unary(op: str) -> Callable[[Scalar], Scalar]:
     return method
 
 
+class TracedValueError(DalembertError):
+    """A traced value was used where only a number will do."""
+
+
 class Scalar:
     """One traced number (or boolean). Use it like a float; choose with `where`, never with `if`."""
 
@@ -96,14 +100,14 @@ class Scalar:
         """`x` as a node of this graph."""
         if isinstance(x, Scalar):
             if x.graph is not self.graph:
-                raise DalembertError(
+                raise TracedValueError(
                     "traced values of two different traces were combined: pass outside values into the traced "
                     "function as inputs, and do not keep traced values after the trace has ended"
                 )
             return x
         if isinstance(x, NUMBERS):
             return self.graph.constant(x)
-        raise DalembertError(
+        raise TracedValueError(
             f"a traced value cannot be combined with {type(x).__name__} {x!r:.60}: use numbers or traced values"
         )
 
@@ -120,7 +124,7 @@ class Scalar:
     def __bool__(self) -> bool:
         if self.op == "const":
             return bool(self.value)
-        raise DalembertError(
+        raise TracedValueError(
             "a traced value has no truth value yet, so `if`, `while`, `and`, `or`, `min`, `max` cannot use it: "
             "write dalembert.math.where(condition, a, b), minimum, maximum, clip, or & | ~ between conditions "
             "(and compare arrays of traced values with np.less(a, b, dtype=object) or element by element)"
@@ -129,7 +133,7 @@ class Scalar:
     def _no_number(self, *_: Any) -> Any:
         if self.op == "const":
             return self.value
-        raise DalembertError(
+        raise TracedValueError(
             "a traced value has no number yet: use dalembert.math (sin, cos, sqrt, where, …) instead of the math "
             "module, and do not convert it to float or int"
         )
@@ -249,7 +253,7 @@ class Scalar:
         return base if base is NotImplemented else base**a
 
     def __mod__(a, b: Any) -> Scalar:
-        raise DalembertError("a traced value has no remainder: wrap angles with atan2(sin(x), cos(x))")
+        raise TracedValueError("a traced value has no remainder: wrap angles with atan2(sin(x), cos(x))")
 
     __rmod__ = __floordiv__ = __rfloordiv__ = __divmod__ = __mod__
 

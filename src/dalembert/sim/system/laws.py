@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.algorithms import integrate
 from dalembert.errors import DalembertError
 from dalembert.execute import is_traced, real_array
-from dalembert.graph import trace
+from dalembert.graph import TracedValueError, trace
 from dalembert.model import Model
 
 from ..failure import SimulationError
@@ -222,11 +222,9 @@ class Checked:
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         try:
             answer = self.law(float(t), q.copy(), v.copy())
-        except DalembertError as error:
-            if "traced value" in str(error):
-                raise changing(self.name) from None
-            raise
-        if is_traced(answer):  # it kept something from the attempt to trace it
+        except TracedValueError:  # it kept something from the attempt to trace it
+            raise changing(self.name) from None
+        if is_traced(answer):
             raise changing(self.name)
         expected = f"expected ({self.model.nv},) for robot {self.model.name!r}"
         try:
