@@ -23,6 +23,9 @@ a, pin = robot.loop_dynamics(run.q[-1], run.v[-1], np.zeros(3))
 tau, _ = robot.loop_inverse_dynamics(run.q[-1], run.v[-1], a, actuated=["crank"])
 print("accelerations at the end [rad/s²]", a.round(2), " torque of the crank for them [N·m]", tau[0].round(6))
 assert np.allclose(pin, run.multipliers[-1], rtol=1e-6) and abs(tau[0]) < 1e-6
+(wrench,) = robot.closure_wrenches(run.q[-1], pin)  # on the rocker, along the axes of the coupler's end
+print("force of the pin on the rocker [N]", wrench[3:].round(1), " moment [N·m]", wrench[:3].round(6))
+assert abs(wrench[1]) < 1e-6  # a pin gives no moment about its own axis
 
 tree = robot.without("loops")
 tips = tree.pose(run.q, "coupler") @ end.matrix(), tree.pose(run.q, "rocker") @ end.matrix()

@@ -22,7 +22,9 @@ def arm(**stated):
     builder = ModelBuilder("arm")
     builder.add_body("upper", parent="world", joint="revolute", axis=(0, 1, 0), **stated)
     builder.add_geometry(bar, body="upper", xyz=(0, 0, 0.2), role="collision")
-    builder.add_body("lower", parent="upper", joint="revolute", axis=(0, 1, 0), xyz=(0, 0, 0.4), mass=1.0)
+    builder.add_body(
+        "lower", parent="upper", joint="revolute", axis=(0, 1, 0), xyz=(0, 0, 0.4), mass=1.0, com=(0, 0, 0.1)
+    )
     return builder.build()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from dalembert import elements
-from pucks import EVERY, FIRST_ORDER, row, slides
+from pucks import EVERY, FIRST_ORDER, folded, row, slides
 
 REST_SPEED = 1e-3
 
@@ -139,3 +139,36 @@ def _hit(v: np.ndarray, masses: np.ndarray, pairs: np.ndarray, restitution: floa
     J[np.arange(len(pairs)), pairs], J[np.arange(len(pairs)), pairs + 1] = -1.0, 1.0
     A = J / masses @ J.T
     return v - (J / masses).T @ np.linalg.solve(A, (1.0 + restitution) * (J @ v))
+
+
+def stops(count: int, restitution: float, lower=None, upper=None) -> list[elements.Element]:
+    return [elements.HardStop(f"slide{k}", restitution, lower=lower, upper=upper) for k in range(count)]
+
+
+def random_pucks(seed: int) -> None:
+    """Elastic pucks between walls, with speeds that make many impacts coincide, and ends of legs at impacts."""
+    rng = np.random.default_rng(seed)
+    integrator = list(EVERY)[seed % len(EVERY)]
+    count = int(rng.integers(1, 5))
+    lower, upper = -0.25 * rng.integers(1, 4), 0.25 * rng.integers(1, 4)
+    q = 0.25 * rng.integers(int(4 * lower), int(4 * upper) + 1, count)
+    v = 0.5 * rng.integers(-4, 5, count)
+    masses = list(rng.uniform(0.1, 10.0, count))
+    duration = 0.25 * rng.integers(2, 13) + 0.0625
+    rows = np.zeros((int(rng.integers(1, 9)), count)) if rng.random() < 0.5 else None
+    robot = slides(masses)
+    run = robot.simulate(
+        q, v, duration, rows, integrator, EVERY[integrator] and 1e-2, elements=stops(count, 1.0, lower, upper)
+    )
+    np.testing.assert_allclose(run.q[-1], folded(q + v * duration, lower, upper), atol=1e-10)
+    assert run.q.min() >= lower - 1e-12 and run.q.max() <= upper + 1e-12
+    impacts = [event for event in run.events if event.kind == "impact"]
+    per_puck = [np.floor(_walls(q[k], v[k], duration, lower, upper) + 1e-9) if v[k] else 0 for k in range(count)]
+    assert len(impacts) == sum(per_puck)
+    assert abs(sum(x[-1] for x in run.energy.heat.values())) < 1e-10 * max(run.energy.kinetic.max(), 1.0)
+
+
+def _walls(x: float, v: float, duration: float, lower: float, upper: float) -> float:
+    """How many walls a puck has met, and what part of the way to the next is done."""
+    way = upper - x if v > 0 else x - lower
+    return (abs(v) * duration - way) / (upper - lower) + 1.0

@@ -116,7 +116,7 @@ def test_one_torque_does_without_the_others():
 
 def test_joints_without_a_closed_form_are_named():
     builder = ModelBuilder("cardan")
-    builder.add_body("shaft", parent="world", joint="universal", joint_name="cross", mass=1.0)
+    builder.add_body("shaft", parent="world", joint="universal", joint_name="cross", mass=1.0, inertia=np.eye(3))
     robot = builder.build()
     with pytest.raises(DalembertError, match="generalized-newton-euler: joint 'cross' is universal"):
         robot.inverse_dynamics([0, 0], [0, 0], [0, 0], method=GNE)

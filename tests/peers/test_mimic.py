@@ -24,7 +24,7 @@ FILES = {
     "talos_data/robots/talos_full_v2.urdf": (12, False),
     "talos_data/robots/talos_full_v2_box.urdf": (12, False),
 }
-MASSLESS = {"romeo_description/urdf/romeo.urdf": "RHand"}  # drives fingers that have no mass at all
+MASSLESS = {"romeo_description/urdf/romeo.urdf": "[LR]Hand"}  # drives fingers that have no mass at all
 EFFECTS = ("friction", "damping", "armature", "springs")
 
 

@@ -49,7 +49,8 @@ def test_nothing_moves(path):
 @pytest.mark.parametrize("path", [path for path, (outcome, _) in FILES.items() if outcome == "agrees"])
 def test_agrees(path):
     model, log = read_mjcf(wheel(path), mimic="free")
-    dropped = dict.fromkeys(f.what for f in log if f.severity == "warning" and f.action != KEPT)
+    noted = [f.what for f in log if f.severity == "warning" and f.action != KEPT]
+    dropped = dict.fromkeys(what for what in noted if "actuator(s)" not in what)  # servos act when they are driven
     assert "; ".join(dropped) == FILES[path][1]
     twin = FileTwin(wheel(path), model)
     for what in dropped:

@@ -35,9 +35,9 @@ BOTH = [file for file in FILES if file not in NEITHER | ONLY_DALEMBERT.keys() | 
 # Files whose mass matrix is singular, with the joint that moves no mass. Forces on it have no finite effect: dalembert
 # says so, where Pinocchio's answer is NaN.
 MASSLESS = {
-    "bluevolta_description/urdf/bluevolta_bravo7_gripper.urdf": "bravo_finger2_joint",
-    "bravo7_description/urdf/bravo7_gripper.urdf": "bravo_finger2_joint",
-    "falcon_description/urdf/falcon_bravo7_gripper.urdf": "bravo_finger2_joint",
+    "bluevolta_description/urdf/bluevolta_bravo7_gripper.urdf": "bravo_finger[12]_joint",
+    "bravo7_description/urdf/bravo7_gripper.urdf": "bravo_finger[12]_joint",
+    "falcon_description/urdf/falcon_bravo7_gripper.urdf": "bravo_finger[12]_joint",
     "romeo_description/urdf/romeo.urdf": "RThumb3",
     "romeo_description/urdf/romeo_laas_small.urdf": "r_gripper_joint",
 }

@@ -42,7 +42,7 @@ def test_same_bits():
     frames = processes.run('from dalembert import load; print([f.name for f in load("quadruped").frames][-1])')[0]
     code = COMPUTE.replace("front_left_foot", frames)
     fast, plain = (processes.run(code, DALEMBERT_FASTCALL=setting)[0].split() for setting in ("on", "off"))
-    assert fast[0] == "builtin_function_or_method" and plain[0] == "partial"
+    assert fast[0] == "builtin_function_or_method" and plain[0] == "method"
     assert fast[1] == plain[1]
 
 

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert import Event, SimulationError, elements
-from pucks import EVERY, FIRST_ORDER, folded, row, slides
+from hybrid_cases import random_pucks, stops
+from pucks import EVERY, FIRST_ORDER, row, slides
 
 G = 9.81
 ROUNDING = 1e-15  # [m]
@@ -18,10 +19,6 @@ every_integrator = pytest.mark.parametrize(
 
 def near(integrator: str, exact: float = 1e-9, first_order: float = 5e-3) -> float:
     return first_order if integrator in FIRST_ORDER else exact
-
-
-def stops(count: int, restitution: float, lower=None, upper=None) -> list[elements.Element]:
-    return [elements.HardStop(f"slide{k}", restitution, lower=lower, upper=upper) for k in range(count)]
 
 
 @every_integrator
@@ -257,35 +254,6 @@ def test_the_gaps_of_an_own_element_are_events() -> None:
 @pytest.mark.parametrize("seed", range(6))
 def test_random_pucks_between_walls(seed: int) -> None:
     random_pucks(seed)
-
-
-def random_pucks(seed: int) -> None:
-    """Elastic pucks between walls, with speeds that make many impacts coincide, and ends of legs at impacts."""
-    rng = np.random.default_rng(seed)
-    integrator = list(EVERY)[seed % len(EVERY)]
-    count = int(rng.integers(1, 5))
-    lower, upper = -0.25 * rng.integers(1, 4), 0.25 * rng.integers(1, 4)
-    q = 0.25 * rng.integers(int(4 * lower), int(4 * upper) + 1, count)
-    v = 0.5 * rng.integers(-4, 5, count)
-    masses = list(rng.uniform(0.1, 10.0, count))
-    duration = 0.25 * rng.integers(2, 13) + 0.0625
-    rows = np.zeros((int(rng.integers(1, 9)), count)) if rng.random() < 0.5 else None
-    robot = slides(masses)
-    run = robot.simulate(
-        q, v, duration, rows, integrator, EVERY[integrator] and 1e-2, elements=stops(count, 1.0, lower, upper)
-    )
-    np.testing.assert_allclose(run.q[-1], folded(q + v * duration, lower, upper), atol=1e-10)
-    assert run.q.min() >= lower - 1e-12 and run.q.max() <= upper + 1e-12
-    impacts = [event for event in run.events if event.kind == "impact"]
-    per_puck = [np.floor(_walls(q[k], v[k], duration, lower, upper) + 1e-9) if v[k] else 0 for k in range(count)]
-    assert len(impacts) == sum(per_puck)
-    assert abs(sum(x[-1] for x in run.energy.heat.values())) < 1e-10 * max(run.energy.kinetic.max(), 1.0)
-
-
-def _walls(x: float, v: float, duration: float, lower: float, upper: float) -> float:
-    """How many walls a puck has met, and what part of the way to the next is done."""
-    way = upper - x if v > 0 else x - lower
-    return (abs(v) * duration - way) / (upper - lower) + 1.0
 
 
 def test_bounces_without_a_rest_speed_end_too() -> None:

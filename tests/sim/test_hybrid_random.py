@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from test_hybrid import random_pucks
 
-from hybrid_cases import balls_in_a_row, pucks_under_forces
+from hybrid_cases import balls_in_a_row, pucks_under_forces, random_pucks
 
 CASES = {"walls": random_pucks, "forces": pucks_under_forces, "row": balls_in_a_row}
 EACH, BLOCK = {"walls": 300, "forces": 400, "row": 300}, 20
