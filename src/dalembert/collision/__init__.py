@@ -1,0 +1,1 @@
+"""Signed distances between shapes, with witness points and normals, on plain scalars."""

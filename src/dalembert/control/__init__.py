@@ -1,0 +1,1 @@
+"""Control laws, estimators and the whole-body program."""

@@ -1,0 +1,1 @@
+"""Mechanisms by bodies, named points and joints between points."""

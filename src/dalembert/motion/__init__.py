@@ -1,0 +1,1 @@
+"""Motions in time: profiles, splines, paths, and the fastest motion along a path."""

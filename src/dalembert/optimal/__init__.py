@@ -1,0 +1,1 @@
+"""Optimal control: plans and receding horizons from a cost written in Python."""
