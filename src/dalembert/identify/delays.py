@@ -58,21 +58,22 @@ def delays(
 ) -> Delays:
     """How much later than the motion the torques of a log are, joint by joint; negative: earlier.
 
-    friction, rotor: terms of the model, as of `fit`. A joint whose torque hardly changes has a large deviation.
+    friction, rotor: terms of the model, as of `fit`. A joint whose torque hardly changes has a large
+    deviation; torques that are NaN are left out.
     """
     if log.tau is None:
         raise DalembertError("delays: the log has no torques")
     parameters = columns(robot, friction, rotor)
     t = np.asarray(log.t, float)
     q, v, a, tau = (np.asarray(x, float) for x in (log.q, log.v, log.a, log.tau))
-    if len(t) < 20 or not np.all(np.isfinite(tau)):
-        raise DalembertError(f"delays: expected 20 samples or more with torques in all of them, got {len(t)}")
+    if len(t) < 20:
+        raise DalembertError(f"delays: expected 20 samples or more, got {len(t)}")
     step = float(np.median(np.diff(t)))
     W, known = parameters.matrix(q, v, a), parameters.known(q, v, a)
     seconds = np.zeros(robot.nv)
     for _ in range(ITERATIONS):
         shifted = np.where(_covered(t, seconds)[:, None], _earlier(t, tau, seconds), np.nan)
-        x, sigma = weighted(compress(parameters, [Samples(q, v, a, shifted)]), parameters.prior())
+        x, _ = weighted(compress(parameters, [Samples(q, v, a, shifted)]), parameters.prior())
         modelled = W @ x + known
         residual = np.nan_to_num(shifted - modelled)
         rate = np.gradient(modelled, t, axis=0)

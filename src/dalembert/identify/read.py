@@ -26,9 +26,7 @@ def read_log(
     is in `.log`. sensors: `JointSensors` for all joints or by name, where positions are encoder counts, or the file has
     motor currents instead of torques.
     """
-    log = read_trajectory(
-        path, robot, topic=topic, columns=columns, units=units, sensors=sensors, bandwidth=bandwidth
-    )
+    log = read_trajectory(path, robot, topic=topic, columns=columns, units=units, sensors=sensors, bandwidth=bandwidth)
     if log.tau is None:
         raise DalembertError(
             f"{path}: no torques: expected a column tau.<joint> (or effort) for each joint, or a matrix; or motor "

@@ -125,7 +125,9 @@ def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Ma
         parsed = unit(text)
         coordinates = ("rad",) if kind == "t" else ("rad", "m")
         if kind not in ("t", *SPOKEN) or parsed is None or parsed.si not in [expected(kind, c) for c in coordinates]:
-            raise DalembertError(f"units[{kind!r}] is {text!r}: expected t, q, v, a, tau or current, in ms, deg, N·m, A or alike")
+            raise DalembertError(
+                f"units[{kind!r}] is {text!r}: expected t, q, v, a, tau or current, in ms, deg, N·m, A or alike"
+            )
         known[kind] = parsed
     return Sources(path, table, choice or {}, known, headings(table.columns, table.units))
 

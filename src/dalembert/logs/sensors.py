@@ -76,4 +76,7 @@ def from_currents(
             f"torque_constant=…)}} says what they give; missing for {', '.join(missing)}"
         )
     factors = np.array([each.gear * (each.torque_constant or 0.0) for each in sensors])
-    return currents * factors, "torques are motor currents times torque constant and gear ratio; losses count as friction"
+    return (
+        currents * factors,
+        "torques are motor currents times torque constant and gear; losses count as friction",
+    )

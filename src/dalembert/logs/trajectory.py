@@ -50,8 +50,8 @@ def read_trajectory(
     are s, rad, m, N·m, N. Velocities and accelerations that are missing come from differences of clean positions, from
     smoothing splines of noisy ones. `log` tells all of this.
 
-    topic, columns, units, sensors: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines; None:
-    chosen from the data.
+    topic, columns, units, sensors: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines;
+    None: chosen from the data.
     """
     return trajectory(read_log(path, robot, topic=topic, columns=columns, units=units, sensors=sensors), bandwidth)
 

@@ -89,7 +89,7 @@ def headings(columns: Iterable[str], stated: Mapping[str, str]) -> list[Heading]
 
 
 def expected(kind: str, coordinate: str) -> str:
-    """The SI unit of a channel ("t", "q", "v", "a", "tau", "current") of a coordinate in "rad", "m" or "" (quaternions)."""
+    """The SI unit of a channel ("t", "q", "v", "a", "tau", "current"); coordinate: "rad", "m" or "" (quaternions)."""
     if kind == "t":
         return "s"
     if kind == "current":
