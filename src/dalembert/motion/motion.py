@@ -109,7 +109,9 @@ class Motion(ABC):
         mover = self.robot if robot is None else robot
         assert mover is not None
         if (self.nq, self.nv) != (mover.nq, mover.nv):
-            quaternions = "" if mover.nq == mover.nv else f"; build it with robot=…, since {mover.name!r} has quaternions"
+            quaternions = (
+                "" if mover.nq == mover.nv else f"; build it with robot=…, since {mover.name!r} has quaternions"
+            )
             raise DalembertError(
                 f"{where}: the motion has {self.nq} coordinates and {self.nv} freedoms, robot {mover.name!r} has "
                 f"{mover.nq} and {mover.nv}{quaternions}"
@@ -120,9 +122,8 @@ class Motion(ABC):
 class PolynomialMotion(Motion):
     """A motion of piecewise polynomials.
 
-    curves: of each freedom (nv). Of a joint without a quaternion they are its coordinates; of others, displacements from
-    the configuration of the piece, anchors (K, nq), whose other coordinates are 0. corners (m,): times [s] at which the
-    velocity may jump; 0 where the robot stops there.
+    curves: of each freedom (nv). Of a joint without a quaternion they are its coordinates; of others, displacements
+    from the configuration of the piece, anchors (K, nq), whose other coordinates are 0.
     """
 
     def __init__(

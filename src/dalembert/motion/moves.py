@@ -73,8 +73,8 @@ def s_curve(
 ) -> PolynomialMotion:
     """From rest to rest with limited jerk: up to seven pieces, all joints together; the acceleration is continuous.
 
-    velocity, acceleration, jerk: limits, a number or (nv,) [rad/s, rad/s², rad/s³ or m]; velocity by default that of the
-    robot. duration [s]: default the shortest that the limits allow.
+    velocity, acceleration, jerk: limits, a number or (nv,) [rad/s, rad/s², rad/s³ or m]; velocity by default that of
+    the robot. duration [s]: default the shortest that the limits allow.
     """
     start, step, names = _way("s_curve", q0, q1, robot)
     V, A = _shares("s_curve", step, names, robot, velocity, acceleration)
@@ -168,9 +168,7 @@ def _along(where: str, q0: Any, q1: Any, law: Polynomials, robot: Robot | None) 
     return _moved(where, start, step, law, robot)
 
 
-def _moved(
-    where: str, start: np.ndarray, step: np.ndarray, law: Polynomials, robot: Robot | None
-) -> PolynomialMotion:
+def _moved(where: str, start: np.ndarray, step: np.ndarray, law: Polynomials, robot: Robot | None) -> PolynomialMotion:
     """q0 ⊕ s(t) d as curves; a piece's own anchor where a joint has a quaternion."""
     coefficients = law.coefficients * step
     if robot is None or robot.model.flat:

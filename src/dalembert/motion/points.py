@@ -13,7 +13,9 @@ from dalembert.robot import Robot
 
 def configuration(where: str, name: str, q: Any, robot: Robot | None) -> np.ndarray:
     """One configuration (nq,), finite; quaternions of unit length where a robot is given."""
-    return configurations(where, name, np.atleast_1d(real_array(f"{where}: {name}", q, "expected (nq,)"))[None], robot)[0]
+    return configurations(where, name, np.atleast_1d(real_array(f"{where}: {name}", q, "expected (nq,)"))[None], robot)[
+        0
+    ]
 
 
 def configurations(where: str, name: str, q: Any, robot: Robot | None) -> np.ndarray:

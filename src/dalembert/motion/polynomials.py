@@ -1,7 +1,7 @@
 """Piecewise polynomials in time: values, derivatives and exact extremes, of numbers and of traced times.
 
-Piece k holds from times[k] to times[k + 1]; its polynomials are in the share s = (t − times[k]) / (times[k + 1] − times[k])
-of the piece that has passed, lowest power first.
+Piece k holds from times[k] to times[k + 1]; its polynomials are in the share s of that time which has passed, 0 … 1,
+lowest power first.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class Polynomials:
         return values
 
     def selected(self, t: Any, table: np.ndarray) -> tuple[Any, Any, np.ndarray]:
-        """Start [s], 1/length [1/s] and row of a table (K, …) of the piece that holds at a traced t within the motion."""
+        """Start [s], 1/length [1/s] and row of a table (K, …), of the piece that holds at a traced t."""
         if len(table) == 1:
             return self.times[0], 1.0 / self._lengths[0], table[0]
         columns = [self.times[:-1, None], 1.0 / self._lengths[:, None], table.reshape(len(table), -1)]

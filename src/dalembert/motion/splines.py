@@ -43,7 +43,9 @@ def via(
     return _through("via", points, t, path, rates[:, None], robot)
 
 
-def spline(points: Any, times: Any = None, *, duration: float | None = None, robot: Robot | None = None) -> PolynomialMotion:
+def spline(
+    points: Any, times: Any = None, *, duration: float | None = None, robot: Robot | None = None
+) -> PolynomialMotion:
     """Quintic polynomials of least jerk through points (k, nq), from rest to rest; smooth up to the fourth derivative.
 
     times (k,) [s], rising; or `duration` [s], divided in proportion to the way. Velocity and acceleration are 0 at both
@@ -58,8 +60,8 @@ def minimum_snap(
 ) -> PolynomialMotion:
     """Polynomials of degree 7 of least snap (fourth derivative) through points (k, nq), from rest to rest.
 
-    times (k,) [s], rising; or `duration` [s], which is then divided so that the snap is least. Velocity, acceleration and
-    jerk are 0 at both ends. For quadrotors, whose thrusts follow the snap.
+    times (k,) [s], rising; or `duration` [s], which is then divided so that the snap is least. Velocity, acceleration
+    and jerk are 0 at both ends. For quadrotors, whose thrusts follow the snap.
     """
     points, t, path = _waypoints("minimum_snap", points, times, duration, robot)
     if times is None:
@@ -111,7 +113,9 @@ def _stated(velocities: Any, path: np.ndarray, names: tuple[str, ...]) -> np.nda
     stated = np.asarray(velocities, float)
     stated = stated[:, None] if stated.ndim == 1 and path.shape[1] == 1 else stated
     if stated.shape != path.shape:
-        raise DalembertError(f"via: velocities has shape {stated.shape}, expected {path.shape}, NaN where they are free")
+        raise DalembertError(
+            f"via: velocities has shape {stated.shape}, expected {path.shape}, NaN where they are free"
+        )
     if np.any(np.isinf(stated)):
         k, j = np.argwhere(np.isinf(stated))[0]
         raise DalembertError(f"via: the velocity of {names[j]} at point {k} is infinite")
@@ -165,7 +169,7 @@ def _smoothest(t: np.ndarray, path: np.ndarray, r: int) -> np.ndarray:
 
 
 def _slopes_of_hermite(r: int) -> tuple[np.ndarray, np.ndarray]:
-    """(r − 1, 2 r) each: derivatives r … 2 r − 2 at the start and the end of the unit interval, from those of both ends.
+    """(r − 1, 2 r) each: derivatives r … 2 r − 2 at start and end of the unit interval, from lower ones at both.
 
     Columns: orders 0 … r − 1 at the start, then at the end. A constant has no derivatives, so that the columns of the
     two values are opposite, and only their difference counts.
