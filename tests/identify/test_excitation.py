@@ -95,3 +95,16 @@ def test_bad_input(options, text):
 def test_free_bases_are_refused_with_a_cure():
     with pytest.raises(DalembertError, match="base='fixed'"):
         identify.excitation(load("quadruped"))
+
+
+def test_each_criterion_is_best_at_what_it_measures():
+    robot = load("2r")
+    criteria = ("condition", "D", "A")
+    motions = [identify.excitation(robot, 8.0, rate=50.0, velocity=4.0, starts=4, criterion=c) for c in criteria]
+    base = base_of(columns(robot, (), False))
+    for k, criterion in enumerate(criteria):
+        problem = Information(base, joint_limits(robot, 0.05, 4.0, None, None, None), 4.0, 5, criterion)
+        measures = [problem.measure(motion.series) for motion in motions]
+        assert np.argmin(measures) == k
+    with pytest.raises(DalembertError, match="criterion"):
+        identify.excitation(robot, criterion="E")

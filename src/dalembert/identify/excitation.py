@@ -2,7 +2,8 @@
 
 q_j(t) = c_j + s_j Σ_k [A_jk sin(k ω t) + B_jk cos(k ω t)] / (k ω). The scale s_j is the largest that keeps position,
 velocity and acceleration of joint j within its limits at every instant, so that every choice of A and B is allowed, and
-the optimiser is free. It minimises the condition number of the base regressor, columns scaled to unit length.
+the optimiser is free. It minimises the condition number of the base regressor, columns scaled to unit length, or
+another measure of how well the parameters show.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
 from dalembert.logs import Trajectory, write_trajectory
 from dalembert.robot import Robot
 
@@ -24,6 +25,7 @@ from .optimum import Information, best_series
 from .series import FINE, Limits, Series, best_phase, edge_of, joint_limits, quintic
 
 STARTS = 12  # of the optimiser
+CRITERIA = ("condition", "D", "A")
 RAMP = 2.0  # [s] from rest into the motion and out of it
 
 
@@ -92,6 +94,7 @@ def excitation(
     ramp: float = RAMP,
     floor: float | None = None,
     allowed: Callable[[np.ndarray], np.ndarray] | None = None,
+    criterion: str = "condition",
     starts: int = STARTS,
 ) -> Excitation:
     """A motion of `duration` seconds that shows the base parameters, within the limits of the joints at every instant.
@@ -100,15 +103,20 @@ def excitation(
     margin: share of each limit that is left. acceleration, velocity (n,): further limits [rad/s², rad/s or m]; lower,
     upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
     height. allowed(q) → numbers that must stay ≥ 0, such as distances: the motion is drawn in until they do.
-    Self-collision is only looked at through `allowed`, and the log says so.
+    Self-collision is only looked at through `allowed`, and the log says so. criterion: what is made small,
+    "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
+    columns scaled to unit length.
     """
+    if criterion not in CRITERIA:
+        raise unknown("criterion", criterion, CRITERIA, "excitation")
     parameters = columns(robot, friction, rotor)
     limits = joint_limits(robot, margin, velocity, acceleration, lower, upper)
     _check(robot, duration, harmonics, ramp)
     base = base_of(parameters)
     period = float(duration) - 2.0 * ramp
     rng = np.random.default_rng(seed)
-    series = best_phase(best_series(base, limits, period, int(harmonics), max(1, starts), rng), ramp, limits)
+    best = best_series(base, limits, period, int(harmonics), max(1, starts), rng, criterion)
+    series = best_phase(best, ramp, limits)
     none = np.zeros(0)
     bounds = limits.lower, limits.upper
     motion = Excitation(

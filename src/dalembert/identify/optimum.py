@@ -1,4 +1,10 @@
-"""The series whose motion shows the base parameters best: the smallest condition number, by L-BFGS."""
+"""The series whose motion shows the base parameters best, by one of three measures, by L-BFGS.
+
+C = UᵀU, U the regressor over a period with columns of unit length, eigenvalues λ (Gautier, Khalil 1992; Swevers et al.
+1997): "condition" λ_max / λ_min; "D" the volume of the confidence ellipsoid, −Σ log λ; "A" the sum of the variances,
+Σ 1/λ. With columns of unit length D and A do not grow with the amplitude as such, so that no parameter in a small unit
+counts more than another; amplitudes are as large as the limits allow in any case.
+"""
 
 from __future__ import annotations
 
@@ -22,10 +28,16 @@ SHARPNESS = (4, 24)  # the p of the p-norms that stand for the extreme eigenvalu
 
 
 def best_series(
-    base: BaseParameters, limits: Limits, period: float, harmonics: int, starts: int, rng: np.random.Generator
+    base: BaseParameters,
+    limits: Limits,
+    period: float,
+    harmonics: int,
+    starts: int,
+    rng: np.random.Generator,
+    criterion: str = "condition",
 ) -> Series:
     """The best of several local optima."""
-    problem = Information(base, limits, period, harmonics)
+    problem = Information(base, limits, period, harmonics, criterion)
     spread = np.append(np.ones(2 * harmonics), 0.3)
     explore, finish = SHARPNESS
     nv = base.columns.robot.nv
@@ -38,7 +50,10 @@ def best_series(
 class Information:
     """Information about the base parameters as a function of the raw coefficients."""
 
-    def __init__(self, base: BaseParameters, limits: Limits, period: float, harmonics: int) -> None:
+    def __init__(
+        self, base: BaseParameters, limits: Limits, period: float, harmonics: int, criterion: str = "condition"
+    ) -> None:
+        self.criterion = criterion
         self.base, self.limits, self.period, self.harmonics = base, limits, period, harmonics
         self.columns: Columns = base.columns
         self.chosen = list(base.independent)
@@ -61,15 +76,28 @@ class Information:
 
     def condition_of(self, series: Series) -> float:
         """Condition number with columns scaled to unit length."""
+        values = self._singular_values(series)
+        return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+
+    def measure(self, series: Series) -> float:
+        """What is to be small: the condition number, −Σ log λ or Σ 1/λ."""
+        values = self._singular_values(series)
+        if not values[-1] > 0.0:
+            return np.inf
+        if self.criterion == "condition":
+            return float(values[0] / values[-1])
+        return float(-2.0 * np.log(values).sum()) if self.criterion == "D" else float(np.sum(values**-2.0))
+
+    def _singular_values(self, series: Series) -> np.ndarray:
+        """Of the regressor with columns of unit length, largest first; zeros where a parameter does not show."""
         W = self.matrix(series).reshape(-1, len(self.chosen))
         size = np.linalg.norm(W, axis=0)
         if np.any(size == 0.0):
-            return np.inf
-        values = np.linalg.svd(np.linalg.qr(W / size, mode="r"), compute_uv=False)
-        return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
+            return np.zeros(1)
+        return np.asarray(np.linalg.svd(np.linalg.qr(W / size, mode="r"), compute_uv=False))
 
     def value(self, theta: np.ndarray, sharpness: int) -> tuple[float, np.ndarray]:
-        """A smooth stand-in for the logarithm of the squared condition number, and its slope in theta."""
+        """A smooth function that falls with the measure, and its slope in theta."""
         bend = np.tanh(theta[:, -1])
         series, scale, slope, by_shift = scaled(theta[:, :-1], self.limits, self.period, SHIFTED * bend)
         W = self.matrix(series)
@@ -78,10 +106,7 @@ class Information:
         size[size == 0.0] = 1.0
         unit = flat / size
         values, vectors = np.linalg.eigh(unit.T @ unit)
-        values = np.maximum(values, 1e-12)
-        low, high = values[0] / values, values / values[-1]  # near 0 … 1, so that powers stay finite
-        lows, highs = np.sum(low**sharpness), np.sum(high**sharpness)
-        weights = (high**sharpness / highs - low**sharpness / lows) / values
+        value, weights = self._of_eigenvalues(np.maximum(values, 1e-12), sharpness)
         # of a function of C = UᵀU with slope D: 2 U D dU, dU = (dW − U diag(Uᵀ dW)) / size
         pull = 2.0 * unit @ ((vectors * weights) @ vectors.T) / size
         pull -= unit * np.sum(unit * pull, axis=0)
@@ -94,16 +119,29 @@ class Information:
         total = scale[:, None] * (by_coefficients + along[:, None] * slope)
         half = 0.5 * (self.limits.upper - self.limits.lower)
         moved = (half * slopes[0].sum(axis=0) + scale * along * by_shift) * SHIFTED * (1.0 - bend**2)
-        total = np.column_stack([total, moved])
+        return value, np.column_stack([total, moved])
+
+    def _of_eigenvalues(self, values: np.ndarray, sharpness: int) -> tuple[float, np.ndarray]:
+        """The function of the eigenvalues, smallest first, and its slope in each.
+
+        For the condition number p-norms stand for the extreme ones; for "A" its logarithm, which is better scaled.
+        """
+        if self.criterion == "D":
+            return float(-np.log(values).sum()), -1.0 / values
+        if self.criterion == "A":
+            count, total = len(values), float(np.sum(1.0 / values))
+            return count * float(np.log(total)), -count / (total * values**2)
+        low, high = values[0] / values, values / values[-1]  # near 0 … 1, so that powers stay finite
+        lows, highs = np.sum(low**sharpness), np.sum(high**sharpness)
         value = np.log(values[-1] / values[0]) + (np.log(lows) + np.log(highs)) / sharpness
-        return float(value), total
+        return float(value), (high**sharpness / highs - low**sharpness / lows) / values
 
     def climb(self, theta: np.ndarray, sharpness: int) -> tuple[np.ndarray, float]:
-        """A local optimum by L-BFGS, and its condition number."""
+        """A local optimum by L-BFGS, and its measure."""
         theta = _normalized(theta)
         value, slope = self.value(theta, sharpness)
         pairs: list[tuple[np.ndarray, np.ndarray]] = []
-        best = theta, self.condition_of(self.series(theta))
+        best = theta, self.measure(self.series(theta))
         for _ in range(STEPS):
             step = _direction(slope, pairs)
             length = 1.0 if pairs else 0.1 / max(float(np.abs(slope).max()), 1e-12)
@@ -123,9 +161,9 @@ class Information:
                 pairs = [*pairs[-9:], (s, y)]
             gained = value - trial_value
             theta, value, slope = trial, trial_value, trial_slope
-            condition = self.condition_of(self.series(theta))
-            if condition < best[1]:
-                best = theta, condition
+            measure = self.measure(self.series(theta))
+            if measure < best[1]:
+                best = theta, measure
             if gained < 1e-4:
                 break
         return best
