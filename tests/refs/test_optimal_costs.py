@@ -1,8 +1,8 @@
 """Minimal costs of arm motions that other solvers find, too.
 
 Symplectic Euler, armature 0.1 on every joint, no friction; running ½ (0.1 |x − x₀|² + 1e-3 |u − g(q)|² + |p − p*|²) dt,
-end ½ (1e3 |p − p*|² + 0.1 |x − x₀|²). The costs are Crocoddyl's (3.2.1, FDDP); IPOPT and fatrop agree to 1e-11. That with
-torque limits is BoxFDDP's with a stopping threshold of 1e-9.
+end ½ (1e3 |p − p*|² + 0.1 |x − x₀|²). The costs are Crocoddyl's (3.2.1, FDDP); IPOPT and fatrop agree to 1e-11. That
+with torque limits is BoxFDDP's with a stopping threshold of 1e-9.
 """
 
 from __future__ import annotations

@@ -57,8 +57,7 @@ class Bound:
     @property
     def tables(self) -> tuple[int, int, int]:
         """Where the addresses of inputs, their strides, and the addresses of outputs lie."""
-        inputs, strides, outputs = map(ctypes.addressof, (self._inputs, self._strides, self._outputs))
-        return inputs, strides, outputs
+        return ctypes.addressof(self._inputs), ctypes.addressof(self._strides), ctypes.addressof(self._outputs)
 
     def __call__(self) -> int:
         return self._code.call(self._inputs, self._strides, self._outputs, 0, self._rows, self._passes)

@@ -1,4 +1,4 @@
-"""Linear-quadratic problems in stages, compiled: the step of Newton's method on fixed arrays, and what it is computed from.
+"""Linear-quadratic problems in stages, compiled: the step of Newton's method on fixed arrays.
 
 The arrays lie as `linear.stages.StageLayout` says; addresses are taken once, so that a call takes a fraction of a µs.
 """
@@ -56,9 +56,9 @@ class Direction:
     """A Newton step of all stages, from their quadratic models.
 
     stages: how many; step [s] between them, where the layout has two parts. quadratic (stages, quadratic_width),
-    transition (stages, transition_width), end (states · state_width,) are read; gains (stages, controls, state_width),
-    states (stages + 1, state_width) and controls (stages, control_width) are written; first (state_width,) is the change
-    of the first state.
+    transition (stages, transition_width), end (states · state_width,) are read; gains (stages, controls,
+    state_width), states (stages + 1, state_width) and controls (stages, control_width) are written; first
+    (state_width,) is the change of the first state.
     """
 
     def __init__(self, layout: StageLayout, stages: int, step: float, measures: int) -> None:

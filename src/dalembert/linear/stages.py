@@ -5,8 +5,8 @@ Stage k has a state x (n,) and a control u (m,), and the problem is
     minimise   Σ ½ zᵀ H z + gᵀ z,  z = [x; u],   +  ½ xᵀ V x + gᵀ x at the end
     subject to  x' = A x + B u + c
 
-Rows of matrices lie in memory as vectors of LANES columns: those of the state in parts, each padded to whole vectors, then
-those of the control. The column behind the first part holds what is constant: g in rows of H, c in rows of [A B].
+Rows of matrices lie in memory as vectors of LANES columns: those of the state in parts, each padded to whole vectors,
+then those of the control. The column behind the first part holds what is constant: g in rows of H, c in rows of [A B].
 """
 
 from __future__ import annotations
@@ -141,6 +141,6 @@ def dense_solution(
             K[rows, at[k - 1] : at[k]] = np.hstack([A[k - 1], B[k - 1]])
         b[rows] = -np.asarray(first) if k == 0 else -c[k - 1]
     K[:size, size:] = K[size:, :size].T
-    z = np.linalg.solve(K, b)[:size]
-    stages = z[: at[N]].reshape(N, n + m)
-    return np.vstack([stages[:, :n], z[at[N] :]]), stages[:, n:]
+    solution = np.linalg.solve(K, b)[:size]
+    stages = solution[: at[N]].reshape(N, n + m)
+    return np.vstack([stages[:, :n], solution[at[N] :]]), stages[:, n:]

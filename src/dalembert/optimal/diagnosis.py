@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -43,16 +44,18 @@ def _slopes(solver: Solver, node: Node, rows: slice) -> dict[str, np.ndarray]:
 
     def compute(*vectors: Any) -> dict[str, np.ndarray]:
         values = dict(zip(sizes, vectors, strict=True))
-        slopes = {}
-        point = node.point(values)
-        for k, term in enumerate(point.terms):
-            slopes[f"cost {term.name!r}"] = linearised(
-                lambda z, k=k: _value(node.point(node.there(values, z)).terms[k]), node.here(values)
-            ).slope
-        for k, constraint in enumerate(point.constraints):
-            slopes[f"constraint {constraint.names[0]!r}"] = linearised(
-                lambda z, k=k: node.point(node.there(values, z)).constraints[k].value, node.here(values)
-            ).slope
+        point, slopes = node.point(values), {}
+
+        def term(k: int, z: np.ndarray) -> np.ndarray:
+            return _value(node.point(node.there(values, z)).terms[k])
+
+        def constraint(k: int, z: np.ndarray) -> np.ndarray:
+            return node.point(node.there(values, z)).constraints[k].value
+
+        for k, each in enumerate(point.terms):
+            slopes[f"cost {each.name!r}"] = linearised(partial(term, k), node.here(values)).slope
+        for k, row in enumerate(point.constraints):
+            slopes[f"constraint {row.names[0]!r}"] = linearised(partial(constraint, k), node.here(values)).slope
         return slopes
 
     return interpreter.run(trace(compute, sizes, "slopes"), arrays, None, dtype=np.dtype(float))

@@ -1,8 +1,8 @@
 """How the state of a robot moves from one node to the next, and what the control is.
 
 Where every freedom has a motor, the control is the acceleration, and torques follow from it by inverse dynamics: the
-quadratic problem is the same after a linear change of variables, and what is nonlinear is a function of each node alone.
-Elsewhere the control is what the motors give, and the motion follows by forward dynamics.
+quadratic problem is the same after a linear change of variables, and what is nonlinear is a function of each node
+alone. Elsewhere the control is what the motors give, and the motion follows by forward dynamics.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
 
 
 def motors(robot: Robot, names: Sequence[str] | None) -> list[int]:
-    """The freedoms (indices into v) with a motor: of the joints named, else of all but the base and those of limit 0."""
+    """Indices into v of the freedoms with a motor: of the joints named, else all but a base's and those of limit 0."""
     if names is not None:
         return [k for name in names for k in range(robot.joint(name).v.start, robot.joint(name).v.stop)]
     base = robot.model.bodies[0].v

@@ -134,8 +134,8 @@ class Problem:
     def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
         """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
 
-        iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it will
-        be called, for `budget`; else once each step. parameters: values until others are given in a call.
+        iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
+        will be called, for `budget`; else once each step. parameters: values until others are given in a call.
         """
         return Receding(self, _count("iterations", iterations), rate, parameters)
 
@@ -224,9 +224,7 @@ class _Lent:
 
     def __enter__(self) -> Solver:
         with self.problem._lock:
-            self.solver = self.problem._idle.pop() if self.problem._idle else None
-            if self.solver is None:
-                self.solver = Solver(self.problem)
+            self.solver = self.problem._idle.pop() if self.problem._idle else Solver(self.problem)
         return self.solver
 
     def __exit__(self, *error: Any) -> None:
@@ -282,7 +280,8 @@ def _stated(motion: Motion, name: str) -> Range:
         return -limits.velocity, limits.velocity
     if motion.actuation is not None:
         raise DalembertError(
-            "optimal_control: the robot's torque limits say nothing of controls that act by actuation=: give numbers, as "
+            "optimal_control: the robot's torque limits say nothing of controls that act by actuation=: give "
+            "numbers, as "
             'in limits={"torque": (0.0, 0.5)}'
         )
     effort = limits.effort[list(motion.driven)]
@@ -328,7 +327,7 @@ def _range(motion: Motion, name: str, own: Any) -> Range:
         lower, upper = (np.broadcast_to(np.asarray(x, float), (size,)).copy() for x in (low, high))
     except (TypeError, ValueError):
         raise DalembertError(
-            f"optimal_control: {name} limits {own!r}: expected a number, {size} numbers, or a pair (lower, upper) of those"
+            f"optimal_control: {name} limits {own!r}: expected a number, {size} numbers, or a pair (lower, upper)"
         ) from None
     if np.any(np.isnan(lower) | np.isnan(upper)):
         raise DalembertError(f"optimal_control: {name} limits have NaN, expected numbers")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections import deque
 from collections.abc import Mapping
+from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +27,8 @@ class Receding:
     """u = law(t, q, v, goal=…): generalised forces (nv,) for the measured state, for `simulate` in `Sampled`.
 
     The first call solves the problem. Each later one moves the plan on by the steps that have passed since, goes
-    along the last direction, and computes the next one: with iterations=1 one linear-quadratic problem a call. `control`
-    is the control of the last call, as the costs know it; `plan` is all that is planned.
+    along the last direction, and computes the next one: with iterations=1 one linear-quadratic problem a call.
+    `control` is the control of the last call, as the costs know it; `plan` is all that is planned.
     """
 
     def __init__(self, problem: Problem, iterations: int, rate: float | None, parameters: Mapping[str, Any]) -> None:
@@ -47,6 +48,7 @@ class Receding:
     def reset(self) -> None:
         """Forget the plan: the next call solves the problem anew."""
         self._origin: float | None = None  # time of node 0
+        self._is_warm = False
         self.restarts = -1  # how often the problem was solved anew since the first call
         self.control = np.zeros(self.problem.motion.controls)
 
@@ -57,19 +59,20 @@ class Receding:
             self._parameters[name] = rows
             solver.parameters[name][:] = rows
         q, v = np.asarray(q, float), np.asarray(v, float)
-        if self._origin is None:
+        self._is_warm = self._origin is not None
+        if not self._is_warm:
             self._restart(t, q, v)
         else:
             self._shift(t)
-            self._iterate(q, v)
-            if not np.isfinite(self.control).all():
+            if not self._iterate(q, v):  # the last direction led astray, or the state is no number
                 self._restart(t, q, v)
         if self._torque_range is not None:
             np.clip(self.control, *self._torque_range, out=self.control)
         tau = (
             self.control.copy() if self._is_full else np.asarray(self.problem.motion.torque(q, v, self.control), float)
         )
-        self._durations.append(time.perf_counter_ns() - begin)
+        if self._is_warm:
+            self._durations.append(time.perf_counter_ns() - begin)
         return tau
 
     @property
@@ -78,9 +81,9 @@ class Receding:
         return self._solver.plan(self.iterations, False, "a plan that recedes is improved with every call")
 
     def budget(self) -> str:
-        """How long calls have taken, beside the time there is at the law's rate."""
+        """How long calls after the first have taken, beside the time there is at the law's rate."""
         if not self._durations:
-            return "not called yet"
+            return "no calls yet after the first, which solves the whole problem"
         µs = np.array(self._durations) / 1e3
         available = 1e6 / self.rate
         late = int(np.sum(µs > available))
@@ -99,7 +102,8 @@ class Receding:
         missing = [name for name in problem.parameters if name not in self._parameters]
         if missing:
             raise DalembertError(
-                f"receding: parameter {missing[0]!r} has no value yet: pass {missing[0]}=… to receding() or the first call"
+                f"receding: parameter {missing[0]!r} has no value yet: pass {missing[0]}=… to receding() or the "
+                f"first call"
             )
         solver.begin(q, v, self._parameters, None)
         plan = solver.solve(100, 1e-6)
@@ -130,7 +134,8 @@ class Receding:
                 q[-1] += problem.step * v[-1]
                 dx[-1, :n] += problem.step * dx[-1, self._columns[n:]]
 
-    def _iterate(self, q: np.ndarray, v: np.ndarray) -> None:
+    def _iterate(self, q: np.ndarray, v: np.ndarray) -> bool:
+        """Along the last direction, then the next one and its control; whether that is a number."""
         solver, problem = self._solver, self.problem
         n, motion = self._nv, problem.motion
         for k in range(self.iterations):
@@ -149,4 +154,7 @@ class Receding:
                 self._lengths = solver.constrained_lengths(BARRIER * abs(float(sums[0])), BOUNDARY)
         primal = self._lengths[0]
         control = solver.w[side][0] + primal * solver.direction.controls[0, : motion.controls]
+        if not isfinite(control.sum()):
+            return False
         self.control = np.array(motion.robot.inverse_dynamics(q, v, control)) if motion.by_acceleration else control
+        return True

@@ -1,8 +1,8 @@
 """Newton's method on a problem in stages: memory of one problem, bound calls, line search, interior point.
 
 An iteration is two compiled calls: `Direction` solves the linear-quadratic problem of all nodes, `Evaluation` moves all
-nodes along it and gives their models there. What the line search compares are sums: cost with barrier, and infeasibility
-(gaps between nodes and constraints), accepted by a filter (Wächter and Biegler 2006).
+nodes along it and gives their models there. What the line search compares are sums: cost with barrier, and
+infeasibility (gaps between nodes and constraints), accepted by a filter (Wächter and Biegler 2006).
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ FEASIBLE = 1e-9  # infeasibility, summed over all nodes, that counts as none
 DAMPING = 1e-9  # first damping when a direction fails; then tenfold
 MOST_DAMPING = 1e9
 ARMIJO = 1e-4
+NOTHING = 1e-9  # costs below this, and below this part of the first cost, count as none
 FILTER = 1e-5  # margin of the filter
 
 
@@ -195,7 +196,7 @@ class Solver:
                 if length < SHORTEST:
                     break
             if length < SHORTEST:
-                if gain <= tolerance * abs(cost) and gaps <= FEASIBLE:
+                if 0.5 * gain <= tolerance * max(abs(cost), NOTHING) and gaps <= FEASIBLE:
                     return self.plan(k, True, "")
                 damping = max(DAMPING, 10.0 * damping)
                 if damping > MOST_DAMPING:
@@ -207,7 +208,9 @@ class Solver:
             damping = damping / 10.0 if damping > DAMPING else 0.0
             if progress is not None:
                 progress({"iteration": k, "cost": cost, "infeasibility": gaps, "length": length, "damping": damping})
-            if 0.5 * gain <= tolerance * max(abs(cost), 1e-9 * abs(scale)) and gaps <= FEASIBLE * max(1.0, length):
+            if 0.5 * gain <= tolerance * max(abs(cost), NOTHING * abs(scale), NOTHING) and gaps <= FEASIBLE * max(
+                1.0, length
+            ):
                 return self.plan(k, True, "")
         return self.plan(iterations, False, f"it had not settled after {iterations} iterations")
 
@@ -279,11 +282,12 @@ class Solver:
             worst = float(gaps[k, i])
             what = "position" if i < len(names) else "velocity"
             words = f"the {what} of {names[i % len(names)]} jumps by {worst:.3g} from node {k} to {k + 1}"
-        for k, kept in enumerate(self.constraints):
+        for side, kept in enumerate(self.constraints):
             row = kept.worst()
             if row is not None and row[2] > worst:
-                place, name, worst = row[0] + k * self.problem.nodes, row[1], row[2]
-                words = f"constraint {name!r} is violated by {worst:.3g} at node {place}"
+                worst = row[2]
+                place = row[0] + side * self.problem.nodes
+                words = f"constraint {row[1]!r} is violated by {worst:.3g} at node {place}"
         return worst, words
 
     def complain(self, what: str) -> None:
@@ -292,7 +296,8 @@ class Solver:
             if not np.all(np.isfinite(rows)):
                 place, term = np.argwhere(~np.isfinite(rows))[0]
                 raise DalembertError(
-                    f"solve: cost {node.names[term]!r} is {rows[place, term]} at node {place + k * self.problem.nodes}, "
+                    f"solve: cost {node.names[term]!r} is {rows[place, term]} at node "
+                    f"{place + k * self.problem.nodes}, "
                     "expected a finite number: look at what it computes there"
                 )
         from .diagnosis import slope_complaint

@@ -1,8 +1,8 @@
 """A node of the problem as a traced function: everything that is nonlinear, at a point and with its slopes.
 
 A node gets its state, its control, the last direction and how far to go along it, and gives where that leads: the new
-state and control, the quadratic model of the cost there, the step to the next node with its slopes, and measures of cost
-and constraints. All nodes are one SIMD batch.
+state and control, the quadratic model of the cost there, the step to the next node with its slopes, and measures of
+cost and constraints. All nodes are one SIMD batch.
 
 Constraints c ≥ 0 have slacks s and multipliers λ of an interior point method, eliminated into the quadratic model:
     H + Jᵀ (λ/s) J,    g + Jᵀ (λ/s (c − s) − μ/s);
@@ -59,7 +59,8 @@ class Rows:
 
 def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:
     """Rows, and the expressions that they are about."""
-    rows, values = [], []
+    rows: list[Row] = []
+    values: list[Any] = []
     for each in constraints:
         for name, value, lower, upper in zip(each.names, each.value, each.lower, each.upper, strict=True):
             k = len(values)

@@ -33,8 +33,8 @@ def optimal_control(
     and methods of robots. parameters: their further arguments, by name with their sizes, as in goal=3.
     limits: some of "torque", "velocity", "position" as the robot's file states them, or {"torque": 20.0} in numbers,
     for both sides or as (lower, upper). constraints(q, v, u, …) and terminal_constraints(q, v, …) return a dict from
-    names to expressions that stay ≥ 0, or `optimal.Equal(expression)`. All of these are kept, not only weighed; those on
-    the state alone from the second node on.
+    names to expressions that stay ≥ 0, or `optimal.Equal(expression)`. All of these are kept, not only weighed; those
+    on the state alone from the second node on.
     motors: joints with a motor, u their torques; by default all joints but a free base and those with an effort limit
     of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
     "midpoint" or "rk4".

@@ -90,8 +90,11 @@ class _Writer:
                 for k in range(depth):
                     sums = added(k, indices, sums)
             else:
-                name = f"product{next(self.names)}"
-                sums = b.repeat(name, str(depth), lambda k, s, indices=indices: added(k, indices, s), sums)
+
+                def again(k: str, carried: list[str], indices: range = indices) -> list[str]:
+                    return added(k, indices, carried)
+
+                sums = b.repeat(f"product{next(self.names)}", str(depth), again, sums)
             for t, i in enumerate(indices):
                 finish(i, sums[t * vectors :][:vectors])
 
