@@ -25,7 +25,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import identify
+    from . import control, identify
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements, integrators
@@ -67,6 +67,7 @@ __all__ = [
     "charts",
     "compare",
     "constraints",
+    "control",
     "elements",
     "function",
     "identify",
@@ -98,6 +99,7 @@ _LATER = {
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "constraints": "sim.system.constraints",
+    "control": "control",
     "elements": "sim.elements",
     "integrators": "sim.integrators",
     "identify": "identify",
@@ -114,7 +116,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("constraints", "elements", "identify", "integrators") else getattr(room, name)
+    return room if name in ("constraints", "control", "elements", "identify", "integrators") else getattr(room, name)
 
 
 def __dir__() -> list[str]:
