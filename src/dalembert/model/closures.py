@@ -203,34 +203,34 @@ class Thread(Closure):
     pitch: float
     kind, count = "screw", 5
 
-    def _parts(self, X: Pose) -> tuple[Any, ...]:
-        """Two directions across the axis, z, and sine and cosine of θ − z / pitch."""
+    def _linear(self, p: Any, R: Any) -> tuple[Any, ...]:
+        """Tilt and shift across the axis, sine and cosine of θ, and z: all linear in p and R."""
         t, s = across(self.axis)
-        z = self.axis @ X.p
-        turn_sine, turn_cosine = s @ (X.R @ t), t @ (X.R @ t)
-        advance_sine, advance_cosine = sin(z / self.pitch), cos(z / self.pitch)
-        sine = turn_sine * advance_cosine - turn_cosine * advance_sine
-        return t, s, z, sine, turn_cosine * advance_cosine + turn_sine * advance_sine
+        tilted, turned = R @ self.axis, R @ t
+        return np.array([t @ tilted, s @ tilted, t @ p, s @ p]), s @ turned, t @ turned, self.axis @ p
 
     def residual(self, X: Pose) -> np.ndarray:
-        t, s, _, sine, _ = self._parts(X)
-        tilted = X.R @ self.axis
-        return np.array([t @ tilted, s @ tilted, t @ X.p, s @ X.p, self.pitch * sine])
+        across_axis, sine, cosine, z = self._linear(X.p, X.R)
+        a, b = sin(z / self.pitch), cos(z / self.pitch)
+        return np.concatenate([across_axis, [self.pitch * (sine * b - cosine * a)]])
 
     def rate(self, X: Pose, V: Any) -> np.ndarray:
-        t, s, _, _, cosine = self._parts(X)
-        tilting = cross(V[:3], X.R @ self.axis)
-        slip = self.pitch * (self.axis @ V[:3]) - self.axis @ V[3:]
-        return np.array([t @ tilting, s @ tilting, t @ V[3:], s @ V[3:], cosine * slip])
+        _, sine, cosine, z = self._linear(X.p, X.R)
+        across_rate, sine_rate, cosine_rate, z_rate = self._linear(V[3:], _turned(V[:3], X.R))
+        a, b = sin(z / self.pitch), cos(z / self.pitch)
+        last = self.pitch * (sine_rate * b - cosine_rate * a) - (sine * a + cosine * b) * z_rate
+        return np.concatenate([across_rate, [last]])
 
     def acceleration(self, X: Pose, V: Any, A: Any) -> np.ndarray:
-        t, s, _, sine, cosine = self._parts(X)
-        tilted = X.R @ self.axis
-        tilting = cross(A[:3], tilted) + cross(V[:3], cross(V[:3], tilted))
-        slip = self.pitch * (self.axis @ V[:3]) - self.axis @ V[3:]
-        change = self.pitch * (self.axis @ A[:3]) - self.axis @ A[3:]
-        last = cosine * change - sine * slip * slip / self.pitch
-        return np.array([t @ tilting, s @ tilting, t @ A[3:], s @ A[3:], last])
+        w = V[:3]
+        _, sine, cosine, z = self._linear(X.p, X.R)
+        _, sine_rate, cosine_rate, z_rate = self._linear(V[3:], _turned(w, X.R))
+        second = self._linear(A[3:], _turned(A[:3], X.R) + _turned(w, _turned(w, X.R)))
+        across_axis, sine_second, cosine_second, z_second = second
+        a, b = sin(z / self.pitch), cos(z / self.pitch)
+        last = self.pitch * (sine_second * b - cosine_second * a) - (sine * a + cosine * b) * z_second
+        last = last - (2.0 * (sine_rate * a + cosine_rate * b) + (sine * b - cosine * a) * z_rate / self.pitch) * z_rate
+        return np.concatenate([across_axis, [last]])
 
 
 @dataclass(frozen=True, eq=False)
