@@ -21,10 +21,11 @@ Mimics = dict[int, tuple[int, float, float]]  # follower → leader, ratio, offs
 
 @dataclass
 class Names:
-    """Unique names for what is made, by number of MuJoCo's: bodies and joints."""
+    """Unique names for what is made, by number of MuJoCo's: bodies, joints and sites."""
 
     bodies: list[str]
     joints: list[str]
+    sites: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)  # names of links and frames
 
     def fresh(self, name: str, suffix: str = "_") -> str:
@@ -39,7 +40,7 @@ def name_all(given: Compiled, ledger: Ledger) -> Names:
     """Stated names, and made-up ones where there is none."""
     m = given.m
     bodies = [WORLD, *(given.name("body", i) for i in range(1, m.nbody))]
-    names = Names(bodies, [], {name for name in bodies if name})
+    names = Names(bodies, [], taken={name for name in bodies if name})
     for i, name in enumerate(bodies):
         if not name:
             bodies[i] = names.fresh(f"body{i}")
@@ -191,6 +192,7 @@ def add_sites(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledg
     for i in range(m.nsite):
         stated = given.name("site", i)
         name = names.fresh(stated or f"site{i}", ":site")
+        names.sites.append(name)
         if stated and name != stated:
             what = "site that is called as a body is"
             ledger.count(given.where("site", i), what, "the frame's name ends in :site")
