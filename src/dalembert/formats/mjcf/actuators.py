@@ -17,20 +17,20 @@ from .source import Element
 from .tree import Names
 
 
-def add_actuators(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_actuators(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """All of them, in the file's order, which is that of the controls; those that cannot act here say why."""
     taken: set[str] = set()
-    off = given.disabled("ACTUATION")
-    for i in range(given.m.nactuator):
-        where = given.where("actuator", i)
-        target = _transmission(given, i, names)
-        name = given.name("actuator", i) or target.label
+    off = mjcf.disabled("ACTUATION")
+    for i in range(mjcf.m.nactuator):
+        where = mjcf.where("actuator", i)
+        target = _transmission(mjcf, i, names)
+        name = mjcf.name("actuator", i) or target.label
         while name in taken:
             name += "_"
         taken.add(name)
         missing = [joint for joint in target.joints if not builder.has_joint(joint)]
-        obstacle = target.obstacle or _obstacle(given, i)
-        if off or _group_disabled(given, i):
+        obstacle = target.obstacle or _obstacle(mjcf, i)
+        if off or _group_disabled(mjcf, i):
             obstacle = obstacle or "the file switches it off"
         if missing:
             obstacle = obstacle or f"joint {missing[0]!r} is held"
@@ -39,13 +39,13 @@ def add_actuators(given: Compiled, builder: ModelBuilder, names: Names, ledger: 
                 ledger.count(where, f"actuator that cannot be driven: {obstacle}", "kept by name, without effect")
                 builder.add_actuator(name, obstacle=obstacle)
             else:
-                builder.add_actuator(name, **target.fields, **_law(given, i, ledger))
+                builder.add_actuator(name, **target.fields, **_law(mjcf, i, ledger))
         except DalembertError as error:
             ledger.warning(where, str(error), "kept by name, without effect")
             builder.add_actuator(name, obstacle=str(error))
-    for joint, limited in enumerate(given.m.jnt_actfrclimited):
+    for joint, limited in enumerate(mjcf.m.jnt_actfrclimited):
         if limited and builder.has_joint(names.joints[joint]) and builder.freedoms(names.joints[joint]) == 1:
-            builder.limit_joint_force(names.joints[joint], *(float(x) for x in given.m.jnt_actfrcrange[joint]))
+            builder.limit_joint_force(names.joints[joint], *(float(x) for x in mjcf.m.jnt_actfrcrange[joint]))
 
 
 class Target(NamedTuple):
@@ -62,8 +62,8 @@ class Target(NamedTuple):
         return [self.fields["joint"]] if "joint" in self.fields else tendon
 
 
-def _transmission(given: Compiled, i: int, names: Names) -> Target:
-    m, mj = given.m, given.mj
+def _transmission(mjcf: Compiled, i: int, names: Names) -> Target:
+    m, mj = mjcf.m, mjcf.mj
     kind, (target, other) = mj.mjtTrn(int(m.actuator_trntype[i])), (int(x) for x in m.actuator_trnid[i])
     gear = np.array(m.actuator_gear[i])
     wrench = np.concatenate([gear[3:], gear[:3]])  # MuJoCo's has the force first
@@ -80,15 +80,15 @@ def _transmission(given: Compiled, i: int, names: Names) -> Target:
         fields = {"site": names.sites[target], "gear": wrench}
         return Target(names.sites[target], fields | ({"reference": names.sites[other]} if other >= 0 else {}))
     if kind == mj.mjtTrn.mjTRN_TENDON:
-        return _tendon(given, target, float(gear[0]), names)
+        return _tendon(mjcf, target, float(gear[0]), names)
     words = {mj.mjtTrn.mjTRN_SLIDERCRANK: "a slider-crank", mj.mjtTrn.mjTRN_BODY: "the contacts of a body"}
     return Target(f"actuator{i}", obstacle=f"it acts on {words.get(kind, 'nothing')}")
 
 
-def _tendon(given: Compiled, tendon: int, gear: float, names: Names) -> Target:
+def _tendon(mjcf: Compiled, tendon: int, gear: float, names: Names) -> Target:
     """A sum of coordinates, or straight lines between sites."""
-    m, mj = given.m, given.mj
-    label = given.name("tendon", tendon) or f"tendon{tendon}"
+    m, mj = mjcf.m, mjcf.mj
+    label = mjcf.name("tendon", tendon) or f"tendon{tendon}"
     if m.tendon_actfrclimited[tendon]:
         return Target(label, obstacle="its tendon limits the forces of actuators (actuatorfrcrange)")
     part = slice(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon]) + int(m.tendon_num[tendon]))
@@ -101,14 +101,14 @@ def _tendon(given: Compiled, tendon: int, gear: float, names: Names) -> Target:
     return Target(label, obstacle="its tendon winds about geoms or goes over pulleys")
 
 
-def _group_disabled(given: Compiled, i: int) -> bool:
-    group = int(given.m.actuator_group[i])
-    return 0 <= group < 31 and bool(int(given.m.opt.disableactuator) >> group & 1)
+def _group_disabled(mjcf: Compiled, i: int) -> bool:
+    group = int(mjcf.m.actuator_group[i])
+    return 0 <= group < 31 and bool(int(mjcf.m.opt.disableactuator) >> group & 1)
 
 
-def _obstacle(given: Compiled, i: int) -> str:
+def _obstacle(mjcf: Compiled, i: int) -> str:
     """What of its law the model has not; "": nothing."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     gain, bias = mj.mjtGain(int(m.actuator_gaintype[i])), mj.mjtBias(int(m.actuator_biastype[i]))
     if gain not in (mj.mjtGain.mjGAIN_FIXED, mj.mjtGain.mjGAIN_AFFINE):
         return f"its gain is of type {gain.name.removeprefix('mjGAIN_').lower()}"
@@ -135,9 +135,9 @@ def _dynamics(mj: Any) -> dict[int, str]:
     }
 
 
-def _law(given: Compiled, i: int, ledger: Ledger) -> dict[str, Any]:
+def _law(mjcf: Compiled, i: int, ledger: Ledger) -> dict[str, Any]:
     """Gain, bias, limits and dynamics."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     affine = int(m.actuator_gaintype[i]) == int(mj.mjtGain.mjGAIN_AFFINE)
     biased = int(m.actuator_biastype[i]) == int(mj.mjtBias.mjBIAS_AFFINE)
     dynamics = _dynamics(mj)[int(m.actuator_dyntype[i])]
@@ -151,21 +151,21 @@ def _law(given: Compiled, i: int, ledger: Ledger) -> dict[str, Any]:
     if dynamics != "none" and m.actuator_actlimited[i]:
         law["activation_limits"] = np.array(m.actuator_actrange[i])
     if dynamics != "none" and m.actuator_actearly[i]:
-        ledger.count(given.where("actuator", i), "actearly", "not used: the force follows the activation of now")
+        ledger.count(mjcf.where("actuator", i), "actearly", "not used: the force follows the activation of now")
     control = int(m.actuator_ctrladr[i])
-    if m.actuator_ctrllimited[control] and not given.disabled("CLAMPCTRL"):
+    if m.actuator_ctrllimited[control] and not mjcf.disabled("CLAMPCTRL"):
         law["control_limits"] = np.array(m.actuator_ctrlrange[control])
     if m.actuator_forcelimited[i]:
         law["force_limits"] = np.array(m.actuator_forcerange[i])
     return law
 
 
-def add_keyframes(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_keyframes(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """<key>: named states. MuJoCo's velocities of a free joint are linear in the world first; here the body's twist."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     kinds = [mj.mjtJoint(int(kind)) for kind in m.jnt_type]
     taken: set[str] = set()
-    for number, (document, element) in enumerate(given.source.keys):
+    for number, (document, element) in enumerate(mjcf.source.keys):
         where, name = document.where(element), (element.get("name") or f"key{number}").strip()
         qpos = _numbers(document, element, "qpos", m.qpos0)
         qvel = _numbers(document, element, "qvel", np.zeros(m.nv))
@@ -181,7 +181,7 @@ def add_keyframes(given: Compiled, builder: ModelBuilder, names: Names, ledger: 
         for j, kind in enumerate(kinds):
             joint = names.joints[j]
             if not builder.has_joint(joint):
-                continue  # base="fixed" took it
+                continue  # base="fixed" removed it
             free = kind == mj.mjtJoint.mjJNT_FREE
             nq, nv = (7, 6) if free else (4, 3) if kind == mj.mjtJoint.mjJNT_BALL else (1, 1)
             x = qpos[m.jnt_qposadr[j] :][:nq]

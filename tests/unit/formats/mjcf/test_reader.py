@@ -215,7 +215,7 @@ def test_base():
     assert_close(frame_pose(model, np.zeros(1), model.frame("b")).p, [1, 2, 3], PRODUCT)
     two = mujoco(f"<body name='a'><freejoint/>{GEOM}</body><body name='b'><freejoint/>{GEOM}</body>")
     for base in ("fixed", "free"):
-        with pytest.raises(DalembertError, match=r"<body name='a'>: base=.*'a', 'b', of which 2 float; leave base out"):
+        with pytest.raises(DalembertError, match=r"<body name='a'>: base=.*'a', 'b', of which 2 float; omit base"):
             read_mjcf(two, base=base)
 
 

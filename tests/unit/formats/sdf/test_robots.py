@@ -13,7 +13,7 @@ from dalembert.model import Model
 from dalembert.robots import path
 from sdf.from_urdf import STYLES, rewritten
 
-DATA = Path(__file__).parents[1] / "refs" / "data"
+DATA = Path(__file__).parents[3] / "refs" / "data"
 ROBOTS = {name: path(name) for name in ("2r", "3r", "humanoid", "panda", "puma560", "quadruped", "scara", "ur5")}
 ROBOTS |= {"simple_humanoid": DATA / "simple_humanoid.urdf", "iiwa14": DATA / "iiwa14.urdf"}
 FREE = ("humanoid", "quadruped", "simple_humanoid")

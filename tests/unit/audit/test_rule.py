@@ -88,6 +88,6 @@ def test_a_broken_file_of_rules_is_explained(text: str, message: str, tmp_path, 
 def test_documentation_lists_every_rule_with_its_reason() -> None:
     from pathlib import Path
 
-    text = Path(__file__).parents[2].joinpath("docs", "audit.md").read_text("utf-8")
+    text = Path(__file__).parents[3].joinpath("docs", "audit.md").read_text("utf-8")
     for name, entry in RULES.items():
         assert f"| `{name}` | {entry.severity} | {entry.reason} | {entry.cure} |" in text, name

@@ -109,8 +109,8 @@ INFOS = {
         "<texture name='t'>: <texture>; passed",
     ),
     "tendon limit": (mujoco(after=TENDON.format('range="0 1"')), "6 <spatial name='t'>: tendon with a limit; not used"),
-    "tendon": (mujoco(after=TENDON.format("")), "6 <spatial name='t'>: tendon without forces of its own"),
-    "mocap": (mujoco(f'<body name="m" mocap="true">{GEOM}</body>' + ARM), "<body name='m'>: mocap body.*held where"),
+    "tendon": (mujoco(after=TENDON.format("")), "6 <spatial name='t'>: tendon without passive forces"),
+    "mocap": (mujoco(f'<body name="m" mocap="true">{GEOM}</body>' + ARM), "<body name='m'>: mocap body.*fixed where"),
     "several joints": (
         mujoco(f'<body><joint/><joint type="slide"/>{GEOM}</body>'),
         "body with several joints; a chain",
@@ -125,7 +125,7 @@ INFOS = {
     "inactive": (mujoco(after='<equality><weld body1="b" active="false"/></equality>'), "equality that is not active"),
     "no effect": (
         mujoco(f'<body name="c">{GEOM}</body>' + ARM, after='<equality><weld body1="c"/></equality>'),
-        "ties 'c' to 'world', which do not move against each other; without effect",
+        "ties 'c' to 'world', which do not move relative to each other; without effect",
     ),
     "no torque": (
         mujoco(after='<equality><weld body1="b" torquescale="0"/></equality>'),
@@ -146,7 +146,7 @@ INFOS = {
         "<option>: gravity is disabled; gravity is 0",
     ),
     "uneven effort": (joint('actuatorfrcrange="-1 2"'), "actuatorfrcrange -1 2 is not symmetric; the larger one"),
-    "site like a body": (mujoco('<site name="a"/>' + ARM), "<site name='a'>: site that is called as a body is"),
+    "site like a body": (mujoco('<site name="a"/>' + ARM), "<site name='a'>: site with the name of a body"),
 }
 
 
