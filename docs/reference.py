@@ -12,7 +12,7 @@ from typing import Any
 import dalembert
 
 HERE = Path(__file__).parent
-# Pages: title, what they hold, where the names are. A name that is on no page is an error.
+# Rooms with a page each, then pages of objects by title; a public name that is on none of them goes to the last.
 SPACES = (
     "charts",
     "constraints",
@@ -127,6 +127,10 @@ def signature(name: str, thing: Any) -> str:
         words.append(f"{mark}{p.name}{kind}{default}")
     line = f"{name}({', '.join(words)})"
     return line if len(line) <= 100 else f"{name}(\n    " + ",\n    ".join(words) + ",\n)"
+
+
+def _annotation(kind: Any) -> str:
+    return kind if isinstance(kind, str) else inspect.formatannotation(kind)
 
 
 def paragraphs(doc: str | None) -> list[str]:

@@ -1,8 +1,8 @@
 """Every Python block of the README and the documentation runs, page by page, in the order in which it is read.
 
-A page may hold comments that a reader does not see: `<!-- setup … -->` runs as code (files, states that the page takes for
-granted), `<!-- needs: torch -->` skips the page where a package is missing, and `<!-- not run: why -->` in front of a
-block leaves it out.
+A page may hold comments that a reader does not see: `<!-- setup … -->` runs as code (files, states that the page takes
+for granted), `<!-- needs: torch -->` skips the page where a package is missing, and `<!-- not run: why -->` in front of
+a block leaves it out.
 """
 
 from __future__ import annotations
