@@ -14,16 +14,8 @@ import dalembert
 HERE = Path(__file__).parent
 # Rooms with a page each, then pages of objects by title; a public name that is on none of them goes to the last.
 SPACES = (
-    "charts",
-    "constraints",
-    "control",
-    "elements",
-    "identify",
-    "integrators",
-    "kinds",
-    "math",
-    "motion",
-    "optimal",
+    *("identify", "motion", "control", "optimal"),
+    *("elements", "constraints", "integrators", "charts", "kinds", "math"),
 )
 OBJECTS = {
     "Robot": ("Robot",),
@@ -61,16 +53,9 @@ def write(folder: Path = HERE / "api") -> None:
             if not isinstance(thing, ModuleType) and getattr(thing, "__module__", "").startswith("dalembert"):
                 text += described(f"{space}.{name}", thing, 2)
         pages.append(_page(folder, f"dalembert.{space}", text))
-    listing = [
-        "# API reference",
-        "",
-        "By object, generated from the definitions.",
-        "",
-        "```{toctree}",
-        ":maxdepth: 1",
-        "",
-    ]
-    (HERE / "api.md").write_text("\n".join([*listing, *(f"api/{page}" for page in pages), "```", ""]), "utf-8")
+    head = ["# API reference", "", "By object, generated from the definitions.", ""]
+    tree = ["```{toctree}", ":maxdepth: 1", "", *(f"api/{page}" for page in pages), "```", ""]
+    (HERE / "api.md").write_text("\n".join([*head, *tree]), "utf-8")
 
 
 def _page(folder: Path, title: str, text: list[str]) -> str:
