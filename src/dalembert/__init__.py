@@ -25,7 +25,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import identify
+    from . import identify, motion
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements, integrators
@@ -76,6 +76,7 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "motion",
     "quantity",
     "read_log",
     "read_trajectory",
@@ -102,6 +103,7 @@ _LATER = {
     "integrators": "sim.integrators",
     "identify": "identify",
     "load_run": "sim.run.save",
+    "motion": "motion",
     "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
@@ -114,7 +116,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("constraints", "elements", "identify", "integrators") else getattr(room, name)
+    return room if name in ("constraints", "elements", "identify", "integrators", "motion") else getattr(room, name)
 
 
 def __dir__() -> list[str]:
