@@ -239,7 +239,7 @@ def _add(scope: Scope, entity: Entity) -> None:
 
 def _taken(source: Source, old: Entity, new: Entity) -> DalembertError:
     line = old.element.sourceline
-    return source.error(new.element, f"there is already a {old.kind} of that name in line {line}; rename one")
+    return source.error(new.element, f"line {line} has a {old.kind} of the same name; rename one")
 
 
 def _add_model(scope: Scope, source: Source, element: Element, include: Element | None, includes: Includes) -> None:
