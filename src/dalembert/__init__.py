@@ -25,7 +25,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import identify, motion
+    from . import control, identify, motion
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements, integrators
@@ -67,6 +67,7 @@ __all__ = [
     "charts",
     "compare",
     "constraints",
+    "control",
     "elements",
     "function",
     "identify",
@@ -99,6 +100,7 @@ _LATER = {
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "constraints": "sim.system.constraints",
+    "control": "control",
     "elements": "sim.elements",
     "integrators": "sim.integrators",
     "identify": "identify",
@@ -109,6 +111,8 @@ _LATER = {
     "write_trajectory": "logs",
 }
 
+_ROOMS = ("constraints", "control", "elements", "identify", "integrators", "motion")  # offered as a whole
+
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
@@ -116,7 +120,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("constraints", "elements", "identify", "integrators", "motion") else getattr(room, name)
+    return room if name in _ROOMS else getattr(room, name)
 
 
 def __dir__() -> list[str]:
