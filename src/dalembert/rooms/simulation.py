@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute import described
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
+    from dalembert.sim.system.laws import Sampled
+
+    Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # what is no number of seconds
 
 
 class LoopState(NamedTuple):
@@ -29,7 +33,7 @@ class LoopState(NamedTuple):
     v: np.ndarray
 
 
-def simulate(
+def _run(
     robot: Robot,
     q: Any,
     v: Any,
@@ -45,14 +49,18 @@ def simulate(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
+    controls: Any = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
+    simulate(q, v, 1.0, torque), or with the torque first: simulate(q, v, law, duration=1.0).
     torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
-    a controller that runs at a rate and may keep a state. integrator: adaptive
+    a controller that runs at a rate and may keep a state. controls: the same of the robot's actuators (nu,), which turn
+    them into torques; in the place of torque. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
-    "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational"; or an
+    "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
+    "variational"; or an
     `integrators.Integrator` of one's own. record [s]: states are kept this far apart; None: every step. With events,
     stops, dry friction or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
@@ -78,8 +86,44 @@ def simulate(
         events,
         progress,
         friction,
+        controls,
     )
     return replace(run, viewer=partial(_view, robot))
+
+
+@overload
+def simulate(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    duration: float,
+    torque: Any = None,
+    integrator: str | Integrator = "rk45",
+    step: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    record: float | None = 0.01,
+    **options: Any,
+) -> Run: ...
+@overload
+def simulate(robot: Robot, q: Any, v: Any, torque: Torque, *, duration: float, **options: Any) -> Run: ...
+@wraps(_run, assigned=("__doc__",))
+def simulate(robot: Robot, q: Any, v: Any, *settings: Any, **options: Any) -> Run:
+    if settings and _is_torque(settings[0]):
+        if len(settings) > 1 or "torque" in options or "duration" not in options:
+            raise DalembertError(
+                f"simulate: what comes after v is {described(settings[0])}, a torque and not a number of seconds: "
+                "write simulate(q, v, torque, duration=…), or simulate(q, v, duration, torque)"
+            )
+        options, settings = {**options, "torque": settings[0]}, ()
+    elif not settings and "duration" not in options:
+        raise DalembertError("simulate: for how long? pass duration=… [s]")
+    return _run(robot, q, v, *settings, **options)
+
+
+def _is_torque(x: Any) -> bool:
+    """Whether x is no number: a law, an array, None for no torque."""
+    return not isinstance(x, (int, float, np.number, str)) and not (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
 def stepper(
@@ -89,16 +133,18 @@ def stepper(
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
+    controls: bool = False,
 ) -> Stepper:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
-    without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes, with
-    its `friction`.
+    tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
+    Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
+    The same step as `rollout` takes, with its `friction`.
     """
     from dalembert.sim.rollout.stepper import Stepper
 
-    return Stepper(robot.model, step, integrator, elements, friction)
+    return Stepper(robot.model, step, integrator, elements, friction, controls)
 
 
 def rollout(
@@ -117,11 +163,13 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
+    controls: Any = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
-    be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+    be traced. controls: the same of the robot's actuators (…, nu), in the place of torque.
+    record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
@@ -151,6 +199,7 @@ def rollout(
         check,
         friction,
         events,
+        controls,
     )
 
 
@@ -182,7 +231,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
     from dalembert.sim.run.compiled import programs
     from dalembert.sim.run.engines import State
     from dalembert.sim.run.initial import closed_start
-    from dalembert.sim.system.laws import drive
+    from dalembert.sim.system.laws import Inputs, drive
 
     q = np.asarray(q, float)
     v = np.zeros(robot.model.nv) if v is None else np.asarray(v, float)
@@ -191,7 +240,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(robot.model, None, 1.0), INTEGRATORS["rk45"])
+    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
     state, _ = closed_start(made, State(0.0, q, v))
     return LoopState(state.q, state.e[: robot.model.nv])
 
