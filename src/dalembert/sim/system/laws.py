@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,53 +15,9 @@ from dalembert.graph import TracedValueError, trace
 from dalembert.model import Model
 
 from ..failure import SimulationError
-from .drive import Command, Leg
+from .drive import Command
+from .sampled import Sampled, answered
 from .system import Law
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """A controller that runs at a rate: torque=Sampled(law, 1e-3).
-
-    law (t, q, v) → tau (nv,) is Python code, asked at t = 0, period, 2 period …, once each and in order, so that it may
-    keep a state (an integral, a filter, random numbers). Its answer acts from `delay` [s] later on, and is held until
-    the next one does; before the first the torque is zero.
-    """
-
-    law: Callable[[float, np.ndarray, np.ndarray], Any]
-    period: float
-    delay: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not callable(self.law):
-            raise DalembertError(
-                f"Sampled: law is of type {type(self.law).__name__}, expected a function (t, q, v) → tau"
-            )
-        for name, low in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and low <= float(value) < np.inf):
-                above = "≥ 0" if low == 0.0 else "above 0"
-                raise DalembertError(f"Sampled: {name} is {value!r}, expected a time {above} [s]")
-
-    def legs(self, duration: float, ask: Callable[[], np.ndarray]) -> Iterator[Leg]:
-        """The legs, each with the command that is held over it; `ask` is called where a period begins."""
-        whole, rest = divmod(float(self.delay), float(self.period))
-        if min(rest, self.period - rest) < 1e-9 * self.period:
-            whole, rest = round(self.delay / self.period), 0.0
-        answers: deque[np.ndarray] = deque(maxlen=int(whole) + 2)
-        for k in range(max(1, int(np.ceil(duration / self.period * (1.0 - 1e-9))))):
-            answers.append(ask())
-            begin, end = k * self.period, min((k + 1) * self.period, duration)
-            if abs(duration - end) < 1e-9 * self.period:
-                end = duration
-            if rest:
-                yield Leg.single(self._acting(answers, int(whole) + 1), min(begin + rest, end))
-            if not rest or begin + rest < end:
-                yield Leg.single(self._acting(answers, int(whole)), end)
-
-    @staticmethod
-    def _acting(answers: deque[np.ndarray], back: int) -> np.ndarray:
-        return answers[-1 - back] if back < len(answers) else np.zeros_like(answers[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,15 +39,18 @@ class Drive:
     log: tuple[str, ...] = ()
 
 
-def drive(model: Model, torque: Any, duration: float) -> Drive:
-    """From None, an array, (times, values), or a function (t, q, v) → tau."""
+def drive(model: Model, torque: Any, duration: float, settings: Mapping[str, int] | None = None) -> Drive:
+    """From None, an array, (times, values), or a function (t, q, v) → tau.
+
+    settings: sizes of what a function takes beside the state, by name.
+    """
     n = model.nv
     if torque is None:
         return Drive(np.zeros(1), np.zeros((1, 0)))
     if isinstance(torque, Sampled):
         return _sampled(model, torque)
     if callable(torque):
-        return _function(model, torque)
+        return _function(model, torque, settings or {})
     if isinstance(torque, tuple) and len(torque) == 2 and (np.ndim(torque[1]) == 2 or (n == 1 and np.ndim(torque[1]))):
         return _linear(n, *torque, duration)
     values = _numbers(torque, f"expected ({n},) or (steps, {n}) for robot {model.name!r}")
@@ -137,23 +95,25 @@ def _numbers(x: Any, expected: str) -> np.ndarray:
 
 
 def _sampled(model: Model, torque: Sampled) -> Drive:
-    name = _name(torque.law)
-    late = f", acting {torque.delay:g} s later" if torque.delay else ""
-    log = (f"torque: {name} is asked every {torque.period:g} s{late}, then held",)
+    log = []
+    for each in reversed(torque.chain()):
+        late = f", acting {each.delay:g} s later" if each.delay else ""
+        what = "torque" if each is torque else "input"
+        log.append(f"{what}: {each.name} is asked every {each.period:g} s{late}, then held")
     nothing = np.zeros((1, Command.size(model.nv)))
-    return Drive(np.zeros(1), nothing, Checked(model, name, torque.law), sampled=torque, log=log)
+    return Drive(np.zeros(1), nothing, Checked(model, torque.name, torque.law), sampled=torque, log=tuple(log))
 
 
 def _name(law: Callable[..., Any]) -> str:
     return getattr(law, "__name__", type(law).__name__)
 
 
-def _function(model: Model, law: Callable[..., Any]) -> Drive:
+def _function(model: Model, law: Callable[..., Any], settings: Mapping[str, int]) -> Drive:
     """Traced if it can be, called back otherwise."""
-    name, sizes = _name(law), {"t": 1, "q": model.nq, "v": model.nv}
+    name, sizes = _name(law), {"t": 1, "q": model.nq, "v": model.nv, **settings}
 
-    def on_vectors(t: Any, q: Any, v: Any) -> np.ndarray:
-        return _shaped(model, name, law(t[0], q, v))
+    def on_vectors(t: Any, q: Any, v: Any, *given: Any) -> np.ndarray:
+        return _shaped(model, name, law(t[0], q, v, **dict(zip(settings, given, strict=True))))
 
     try:
         traced = trace(on_vectors, sizes, "torque")
@@ -191,8 +151,8 @@ class TracedLaw:
     function: Law
     fingerprint: str
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
-        return self.function(t, q, v)
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> Any:
+        return self.function(t, q, v, **settings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TracedLaw) and self.fingerprint == other.fingerprint
@@ -224,6 +184,20 @@ class Checked:
             answer = self.law(float(t), q.copy(), v.copy())
         except TracedValueError:  # it kept something from the attempt to trace it
             raise changing(self.name) from None
+        return self._checked(t, q, v, answer)
+
+    def sample(
+        self, controller: Sampled, t: float, q: np.ndarray, v: np.ndarray, state: Any, inputs: Mapping[str, Any]
+    ) -> tuple[np.ndarray, Any]:
+        """(tau, state after) of a controller that is asked."""
+        try:
+            answer, after = answered(controller, t, q.copy(), v.copy(), state, inputs)
+        except TracedValueError:
+            raise changing(self.name) from None
+        return self._checked(t, q, v, answer), after
+
+    def _checked(self, t: Any, q: np.ndarray, v: np.ndarray, answer: Any) -> np.ndarray:
+        """The answer (nv,), if it is made of numbers."""
         if is_traced(answer):
             raise changing(self.name)
         expected = f"expected ({self.model.nv},) for robot {self.model.name!r}"
