@@ -21,7 +21,7 @@ from ..elements.friction import with_friction
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..run.events import Event
-from ..system.laws import drive
+from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.sampled import Sampled, Sampling, settings_of
 from ..system.system import Law
 from .motions import Motions
@@ -93,6 +93,7 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
+    controls: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
@@ -100,33 +101,35 @@ def rollout(
     method = chosen(integrator, INTEGRATORS, "rollout")
     _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    settings = _settings(torque, groups)
+    settings = _settings(torque if controls is None else controls, groups)
     live = checked([name for name in groups if name not in settings])
     model, elements = prepared("rollout", model, elements, method, friction, live)
+    inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
+    elements = (*elements, *actuators)
+    sampling = _sampling(inputs, driving, step, settings) if isinstance(driving, Sampled) else None
+    law = _law(inputs, driving, settings) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | settings
     given = {"q": q, "v": v, **groups}
-    sampling = _sampling(model, torque, step, settings) if isinstance(torque, Sampled) else None
-    law = _law(model, torque, settings) if callable(torque) else None
-    if law is None and sampling is None and torque is not None:
-        sizes["torque"], given["torque"] = model.nv, torque
+    if law is None and sampling is None and driving is not None:
+        sizes[inputs.word], given[inputs.word] = inputs.count, driving
     arrays = _arrays(model, given, sizes)
     if check:
         check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     every = int(record or steps)
     count = int(steps) // every
-    varying = "torque" in arrays and _has_rows(arrays, int(steps))
+    varying = inputs.word in arrays and _has_rows(arrays, inputs.word, int(steps))
     if varying:  # flat; steps after the last record leave no trace
-        rows = arrays["torque"][..., : every * count, :]
-        arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
+        rows = arrays[inputs.word][..., : every * count, :]
+        arrays[inputs.word] = rows.reshape((*rows.shape[:-2], every * count * inputs.count))
     for event in events:
         if not isinstance(event, Event):
             raise DalembertError(f"rollout: events: expected Events, got {type(event).__name__}")
-    driven = "torque" in arrays
+    driven = inputs.word in arrays
     made = stepping(model, elements, law, method, live, driven, varying, tuple(events), sampling, settings)
     _check_precision(arrays, method, made)
     state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
-    inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
-    return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
+    arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
+    return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
 
 
 def _with_marks(made: Stepping, e: Any) -> Any:
@@ -191,10 +194,10 @@ def _settings(torque: Any, groups: Mapping[str, Any]) -> dict[str, int]:
     return {name: x.shape[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
 
 
-def _sampling(model: Model, torque: Sampled, step: float, settings: Mapping[str, int]) -> Sampling:
+def _sampling(inputs: Inputs, torque: Sampled, step: float, settings: Mapping[str, int]) -> Sampling:
     """Controllers that run at rates, if they can be traced."""
     try:
-        return Sampling("rollout", model, torque, float(step), settings)
+        return Sampling("rollout", inputs.model, torque, float(step), settings, inputs.count)
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
             raise
@@ -205,9 +208,9 @@ def _sampling(model: Model, torque: Sampled, step: float, settings: Mapping[str,
         ) from None
 
 
-def _law(model: Model, torque: Any, settings: Mapping[str, int]) -> Law:
+def _law(inputs: Inputs, function: Any, settings: Mapping[str, int]) -> Law:
     """A function of the user's, if it can be traced."""
-    made = drive(model, torque, 1.0, settings)
+    made = drive(inputs, function, 1.0, settings)
     if made.called:
         raise DalembertError(
             f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods, or roll "
@@ -274,22 +277,22 @@ def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, made: St
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
 
-def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
-    """Whether the torque has a row for every step."""
-    torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
+def _has_rows(arrays: Mapping[str, Any], word: str, steps: int) -> bool:
+    """Whether the torque, or the controls, have a row for every step."""
+    torque, state = arrays[word], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
     if torque.ndim < 2 or torque.shape[-2] != steps:
         batched = any(x.ndim > 1 and x.shape[-2] > 1 for x in (arrays["q"], arrays["v"]))
         if torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
             raise DalembertError(
-                f"rollout: torque has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
+                f"rollout: {word} has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
                 f"{steps} steps: give as many rows as steps, or for {torque.shape[-2]} motions as many states"
             )
         return False
     if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
         raise DalembertError(
-            f"rollout: torque has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
-            "be one per motion or one per step; write torque[None] for one per step, or "
-            "broadcast_to(torque[:, None], (…, steps, nv)) for one per motion"
+            f"rollout: {word} has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
+            f"be one per motion or one per step; write {word}[None] for one per step, or "
+            f"broadcast_to({word}[:, None], (…, steps, n)) for one per motion"
         )
     return True
 

@@ -57,7 +57,8 @@ class Stepping:
         self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         ne = self.system.ne + self.memory_size + len(events)
-        self.given = {"q": model.nq, "e": ne, **({"u": model.nv} if driven else {}), **self.constants, **self.settings}
+        inputs = {"u": self.system.input_count} if driven else {}
+        self.given = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
         known = (
             content(model, elements, integrator, live, driven)

@@ -20,7 +20,7 @@ from ..failure import SimulationError
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..system.drive import Command, Leg
-from ..system.laws import Checked, Drive, drive
+from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.sampled import Asking, Sampled, Sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
@@ -55,24 +55,27 @@ def simulate(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
+    controls: Any = None,
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = on_host("simulate", q, v)
     q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
-    if isinstance(torque, tuple):
-        torque = tuple(on_host("simulate", *torque))
-    elif is_foreign(torque):
-        (torque,) = on_host("simulate", torque)
+    inputs, given, actuators, undriven = chosen_inputs("simulate", model, torque, controls)
+    if isinstance(given, tuple):
+        given = tuple(on_host("simulate", *given))
+    elif is_foreign(given):
+        (given,) = on_host("simulate", given)
     _check_settings(duration, step, rtol, atol, record)
     force_elements = _each("elements", elements, Element, "force elements")
     watched = _each("events", events, Event, "Events")
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
+    force_elements = (*force_elements, *actuators)
     method = chosen(integrator, INTEGRATORS, "simulate")
-    torques = drive(model, torque, float(duration))
+    torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
         torques.function.check_repeatable(q, v)
@@ -89,7 +92,7 @@ def simulate(
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*said, *stepped, *moved]
+    run.log += [*undriven, *said, *stepped, *moved]
     return run.run(start)
 
 
@@ -180,7 +183,7 @@ class _Simulation:
             why = "the duration is no multiple of the step and of the records"
         else:
             try:
-                self.sampling = Sampling("simulate", model, torque, step)
+                self.sampling = Sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
             except SimulationError:
                 raise
             except Exception as error:  # whatever the user's code raises when it meets a traced number
@@ -235,7 +238,8 @@ class _Simulation:
             return
         if self.drive.sampled:
             assert isinstance(self.drive.function, Checked)
-            asking = Asking(self.compiled.system.model, self.drive.sampled, self.drive.function.sample)
+            ask = self.drive.function
+            asking = Asking(self.compiled.system.model, self.drive.sampled, ask.inputs.count, ask.sample)
             yield from asking.legs(duration, lambda: (self.state.t, self.state.q, self.layout.velocity(self.state.e)))
             return
         all_legs = Leg(self.drive.values, np.append(self.drive.times[1:], duration))

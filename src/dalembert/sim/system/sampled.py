@@ -200,21 +200,29 @@ class Block(NamedTuple):
 class Sampling:
     """The controllers of a run with steps of `step` [s], traced: one vector `memory` (size,), advanced at every step.
 
-    settings: sizes of what laws take beside the state, by name (see `rollout`'s parameters).
+    settings: sizes of what laws take beside the state, by name (see `rollout`'s parameters). count: numbers of an
+    answer that drives the robot, by default its nv torques.
     """
 
     def __init__(
-        self, where: str, model: Model, torque: Sampled, step: float, settings: Mapping[str, int] | None = None
+        self,
+        where: str,
+        model: Model,
+        torque: Sampled,
+        step: float,
+        settings: Mapping[str, int] | None = None,
+        count: int | None = None,
     ) -> None:
+        count = model.nv if count is None else count
         self.where, self.model, self.torque, self.step = where, model, torque, step
         self.settings = dict(settings or {})
         self.blocks: list[Block] = []
         for controller in torque.chain():
             self._add(controller)
-        if self.blocks[-1].shape != (model.nv,):
+        if self.blocks[-1].shape != (count,):
             raise SimulationError(
                 f"{where}: torque function {torque.name} returned shape {self.blocks[-1].shape}, expected "
-                f"({model.nv},) for robot {model.name!r}"
+                f"({count},) for robot {model.name!r}"
             )
 
     def _add(self, controller: Sampled) -> None:
@@ -360,8 +368,8 @@ class Asking:
     ask(controller, t, q, v, state, inputs) → (tau, state): calls the law of the torques and checks its answer.
     """
 
-    def __init__(self, model: Model, torque: Sampled, ask: Callable[..., tuple[np.ndarray, Any]]) -> None:
-        self.model, self.torque, self.ask = model, torque, ask
+    def __init__(self, model: Model, torque: Sampled, count: int, ask: Callable[..., tuple[np.ndarray, Any]]) -> None:
+        self.model, self.torque, self.count, self.ask = model, torque, count, ask
         self.asked = {id(each): _Asked(each) for each in torque.chain()}
 
     def legs(self, duration: float, now: Callable[[], tuple[float, np.ndarray, np.ndarray]]) -> Iterator[Leg]:
@@ -376,7 +384,7 @@ class Asking:
             end = min(later)
             end = duration if end > duration - tie else end
             acting = self.asked[id(self.torque)].held(begin)
-            yield Leg.single(Command.held(np.zeros(self.model.nv) if acting is None else acting).flat(), end)
+            yield Leg.single(Command.held(np.zeros(self.count) if acting is None else acting).flat(), end)
             if end >= duration:
                 return
             begin = end
