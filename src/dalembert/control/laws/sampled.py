@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from dalembert import Sampled
 from dalembert.errors import DalembertError
 from dalembert.math import floor, where
 from dalembert.robot import Robot
+from dalembert.sim.system.sampled import Sampled
 
 from ..actuation import refuse_passive
 from ..gains import gains, per_freedom
