@@ -144,10 +144,8 @@ def row(what: str, us: float, iterations: int, cost: float, peer: tuple[float, i
 
 def main() -> None:
     peer = has_peer()
-    print(
     titles = ("ours", 10), ("it", 4), ("cost", 16), ("Crocoddyl", 10), ("it", 4), ("cost", 16)
     print(f"{'µs, CPU time':34s}{' '.join(title.rjust(n) for title, n in titles)}   ratio  cost off")
-    )
     for name, (arm, nodes, step) in CASES.items():
         problem, start, goal = ours(arm, nodes, step)
         us, plan = best(partial(problem.solve, start, goal=goal)), problem.solve(start, goal=goal)
