@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
 from dalembert.errors import DalembertError
 from dalembert.model.tool import tool_frame
-from dalembert.optimal import Plan
 from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
+
+if TYPE_CHECKING:
+    from dalembert.optimal import Plan
 
 
 def run(
