@@ -26,6 +26,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from . import identify
+    from .contact import Contact
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .sim import elements, integrators
@@ -41,6 +42,7 @@ __all__ = [
     "AxisJoint",
     "BodyInfo",
     "Comparison",
+    "Contact",
     "DalembertError",
     "Difference",
     "Event",
@@ -90,6 +92,7 @@ __all__ = [
 
 # rooms that take time to load: files need an XML library, runs the compiler
 _LATER = {
+    "Contact": "contact",
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
     "Log": "logs",

@@ -12,6 +12,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 
 if TYPE_CHECKING:
+    from dalembert.contact import Contact
     from dalembert.robot import Robot
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
@@ -35,7 +36,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -45,6 +46,7 @@ def simulate(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
+    contact: Contact | None = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
@@ -78,6 +80,7 @@ def simulate(
         events,
         progress,
         friction,
+        contact,
     )
     return replace(run, viewer=partial(_view, robot))
 
@@ -85,10 +88,11 @@ def simulate(
 def stepper(
     robot: Robot,
     step: float = 1e-3,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
+    contact: Contact | None = None,
 ) -> Stepper:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
@@ -98,7 +102,7 @@ def stepper(
     """
     from dalembert.sim.rollout.stepper import Stepper
 
-    return Stepper(robot.model, step, integrator, elements, friction)
+    return Stepper(robot.model, step, integrator, elements, friction, contact)
 
 
 def rollout(
@@ -108,7 +112,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     *,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -117,6 +121,7 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
+    contact: Contact | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
@@ -151,6 +156,7 @@ def rollout(
         check,
         friction,
         events,
+        contact,
     )
 
 

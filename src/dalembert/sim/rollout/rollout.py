@@ -16,9 +16,10 @@ from dalembert.model import Model
 from dalembert.robot import Robot
 
 from ..elements.base import Element
+from ..elements.contact import with_contact
 from ..elements.friction import with_friction
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import INTEGRATORS, integrator_for
+from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.laws import Sampled, drive
 from ..system.system import Law
@@ -83,7 +84,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
@@ -91,15 +92,17 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
+    contact: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method = chosen(integrator, INTEGRATORS, "rollout")
+    method = integrator_for("rollout", integrator, "semi-implicit", contact)
     _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
     live = checked(groups)
     model, elements = prepared("rollout", model, elements, method, friction, live)
+    elements = with_contact("rollout", model, elements, contact)
     if isinstance(torque, Sampled):
         raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
     law = _law(model, torque) if callable(torque) else None

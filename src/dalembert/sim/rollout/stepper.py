@@ -14,8 +14,9 @@ from dalembert.graph import trace
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..elements.contact import with_contact
+from ..integrators.catalogue import integrator_for
+from ..integrators.record import Integrator
 from ..system.drive import Command
 from ..system.system import System
 from .rollout import prepared
@@ -34,13 +35,15 @@ class Stepper:
         self,
         model: Model,
         step: float,
-        integrator: str | Integrator,
+        integrator: str | Integrator | None,
         elements: Sequence[Element],
         friction: str | None = None,
+        contact: Any = None,
     ) -> None:
-        self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
-        self.friction = friction
-        self.call = _compiled(model, step, integrator, self.elements, friction)
+        self.model, self.step, self.elements, self.friction, self.contact = model, step, tuple(elements), friction, contact
+        self._asked = integrator
+        self.integrator = integrator_for("stepper", integrator, "semi-implicit", contact)
+        self.call = _compiled(model, step, self.integrator, self.elements, friction, contact)
         self._fast = self.call.builtin("stepper", "(q, v, tau)\n--\n\n", self.call)
         self._nothing = np.zeros(model.nv)
 
@@ -50,17 +53,15 @@ class Stepper:
         return x[..., :n], x[..., n:]
 
     def __repr__(self) -> str:
-        name = self.integrator if isinstance(self.integrator, str) else self.integrator.name
-        return f"<Stepper of robot {self.model.name!r}: {name}, {self.step:g} s>"
+        return f"<Stepper of robot {self.model.name!r}: {self.integrator.name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction)
+        return Stepper, (self.model, self.step, self._asked, self.elements, self.friction, self.contact)
 
 
 def _compiled(
-    model: Model, step: float, integrator: str | Integrator, elements: tuple[Element, ...], friction: str | None
+    model: Model, step: float, method: Integrator, elements: tuple[Element, ...], friction: str | None, contact: Any
 ) -> Call:
-    method = chosen(integrator, INTEGRATORS, "stepper")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
@@ -69,11 +70,13 @@ def _compiled(
         if isinstance(element, Element) and element.size(model):
             raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
     model, elements = prepared("stepper", model, elements, method, friction)
+    elements = with_contact("stepper", model, elements, contact)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-    take = method.fixed_step
+    take, memory = method.fixed_step, np.zeros(system.layout.nz)
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return np.concatenate(take(system, t[0], t[0].lift(step), q, v, Command.held(tau).flat()))
+        q1, e1 = take(system, t[0], t[0].lift(step), q, np.concatenate([v, memory]), Command.held(tau).flat())
+        return np.concatenate([q1, system.layout.velocity(e1)])
 
     sizes = {"q": model.nq, "v": model.nv, "tau": model.nv}
     if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):

@@ -14,6 +14,7 @@ from dalembert.model import Model
 
 from ..elements.base import Element
 from ..integrators import adaptive, dense, fixed, implicit
+from ..integrators.catalogue import TIME_STEPPING
 from ..integrators.record import Integrator
 from ..integrators.tableaux import Tableau
 from ..program import Program
@@ -192,7 +193,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
 
     def prepare() -> Programs:
         identity = content(model, elements, driven, integrator) if law is None else None
-        return Programs(System(model, elements, law, driven), integrator, identity)
+        system = System(model, elements, law, driven, impulsive=integrator is TIME_STEPPING)
+        return Programs(system, integrator, identity)
 
     recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
     if recent.identity is None:

@@ -15,10 +15,11 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..elements.contact import with_contact
 from ..elements.friction import with_friction
 from ..failure import SimulationError
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import integrator_for
+from ..integrators.record import Integrator
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, drive
 from .advice import why_and_what
@@ -45,7 +46,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -54,6 +55,7 @@ def simulate(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
+    contact: Any = None,
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
@@ -70,7 +72,8 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    method = chosen(integrator, INTEGRATORS, "simulate")
+    method = integrator_for("simulate", integrator, "rk45", contact)
+    force_elements = with_contact("simulate", model, force_elements, contact)
     torques = drive(model, torque, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
