@@ -25,10 +25,11 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import identify
+    from . import control, identify, motion
     from .contact import Contact
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
+    from .mechanism import Mechanism
     from .sim import elements, integrators
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -54,6 +55,7 @@ __all__ = [
     "JointInfo",
     "Log",
     "MassProperties",
+    "Mechanism",
     "Model",
     "ModelBuilder",
     "ModelEditor",
@@ -69,6 +71,7 @@ __all__ = [
     "charts",
     "compare",
     "constraints",
+    "control",
     "elements",
     "function",
     "identify",
@@ -78,6 +81,7 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "motion",
     "quantity",
     "read_log",
     "read_trajectory",
@@ -96,19 +100,24 @@ _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
     "Log": "logs",
+    "Mechanism": "mechanism",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "constraints": "sim.system.constraints",
+    "control": "control",
     "elements": "sim.elements",
     "integrators": "sim.integrators",
     "identify": "identify",
     "load_run": "sim.run.save",
+    "motion": "motion",
     "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
 }
+
+_ROOMS = ("constraints", "control", "elements", "identify", "integrators", "motion")  # offered as a whole
 
 
 def __getattr__(name: str) -> Any:
@@ -117,7 +126,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("constraints", "elements", "identify", "integrators") else getattr(room, name)
+    return room if name in _ROOMS else getattr(room, name)
 
 
 def __dir__() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from html import escape
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +40,7 @@ from .functions.structure import (
     limits,
 )
 from .model import Actuator, Model, State, random_parameters, unopposed
-from .rooms import auditing, compiling, equations, simulation, viewing
+from .rooms import auditing, compiling, equations, optimal, simulation, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -198,6 +198,7 @@ class Robot:
         approximate: bool = False,
         geometry: bool = True,
         package: str | os.PathLike[str] | None = None,
+        notes: Sequence[str] = (),
     ) -> tuple[Finding, ...]:
         """Write the robot to a file; its ending names the format: .urdf, .xml (MJCF), .sdf or .dh.toml.
 
@@ -206,12 +207,21 @@ class Robot:
         and in the file's first comment: what the file says otherwise than the robot, what only dalembert will read,
         and shapes or limits left out.
         geometry: whether to write the shapes of links. package: a folder whose meshes are named package://folder/…
-        (SDF: model://folder/…); other meshes keep their paths.
+        (SDF: model://folder/…); other meshes keep their paths. notes: lines for that comment, such as where the numbers
+        come from.
         """
         from .formats import write  # needs an XML library
 
-        made_by = f"dalembert {__version__}"
-        return write(self.model, path, approximate=approximate, geometry=geometry, package=package, generator=made_by)
+        generator = f"dalembert {__version__}"
+        return write(
+            self.model,
+            path,
+            approximate=approximate,
+            geometry=geometry,
+            package=package,
+            generator=generator,
+            notes=notes,
+        )
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -321,4 +331,5 @@ class Robot:
     rollout = simulation.rollout
     step_advice = simulation.step_advice
     close_loops = simulation.close_loops
+    optimal_control = optimal.optimal_control
     view = viewing.view

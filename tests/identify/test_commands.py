@@ -2,6 +2,7 @@
 
 import json
 
+import numpy as np
 import pytest
 
 from dalembert import identify, load, write_trajectory
@@ -33,6 +34,8 @@ def test_identify_from_log_to_robot_and_page(files, capsys):
     text = capsys.readouterr().out
     assert "held-out log" in text
     assert "passed" in text
+    assert "audit of the result: score" in text
+    assert "Parameters identified by method 'physical' from" in (files / "arm.urdf").read_text("utf-8")
     assert load(files / "arm.urdf").joint("shoulder").friction[0] == pytest.approx(0.3, rel=0.1)
     page = (files / "page.html").read_text("utf-8")
     assert "What the data cannot tell" in page
@@ -46,3 +49,19 @@ def test_a_bad_fit_is_exit_code_1_and_a_bad_log_is_2(files, capsys):
     assert content["ok"] == (content["total_percent"] < 5.0)
     assert content["held_out"] is False
     assert main(["identify", "ur5", str(files / "log1.csv")]) == 2
+
+
+def test_torques_that_lag_are_noted_and_shifted_back(tmp_path, capsys):
+    robot = load("2r")
+    motion = identify.excitation(robot, duration=8.0, rate=200.0, starts=1, velocity=4.0)
+    log = log_of(with_friction(robot, 0.3, 0.1), motion, noise=0.02)
+    log.tau = np.column_stack([np.interp(log.t - 0.02, log.t, column) for column in log.tau.T])
+    write_trajectory(tmp_path / "log.csv", robot, log)
+    shares = []
+    for options in ([], ["--align"]):
+        main(["identify", "2r", str(tmp_path / "log.csv"), "--json", *options])
+        content = json.loads(capsys.readouterr().out)
+        shares.append(content["total_percent"])
+        assert content["delays"]["shoulder"] == pytest.approx(0.02, abs=1e-3)
+        assert any("torques lag the motion" in note for note in content["log"]) == (not options)
+    assert shares[1] < 0.5 * shares[0]

@@ -41,6 +41,17 @@ def test_payload_frame_is_the_tool_unless_given(robot, motion):
     assert payload.mass == pytest.approx(2.0, rel=0.02)
 
 
+def test_payload_moments_that_do_not_show_are_infinitely_uncertain(robot, motion):
+    """Poses at rest show the mass and where its centre is, and nothing of how it is spread."""
+    rng = np.random.default_rng(3)
+    q, still = robot.random(rng, 200), np.zeros((200, robot.nv))
+    loaded = robot.edit().payload(2.0, frame="tool0").done()
+    rest = SimulatedLog(np.arange(200.0), q, still, still, loaded.inverse_dynamics(q, still, still))
+    payload = identify.payload(robot, log_of(robot, motion), rest, frame="tool0")
+    assert np.all(np.isfinite(payload.deviation[:4]))
+    assert np.all(np.isinf(payload.deviation[4:]))
+
+
 def sweeps(robot, joint, law, offset=0.3):
     """Each way at twelve speeds, torques with a friction law."""
     speeds = np.geomspace(0.005, 2.0, 12)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import dalembert
 from dalembert import DalembertError, load
 from linkages import crossed, four_bar
 
@@ -69,3 +70,30 @@ def test_a_step_that_overflows_is_refused_by_the_next() -> None:
     assert np.isnan(q).any()
     with pytest.raises(DalembertError, match="NaN"):
         step(q, v)
+
+
+def test_torque_may_come_before_the_duration():
+    robot = load("2r")
+    start = [0.1, 0.2], [0.0, 0.0]
+
+    def law(t, q, v):
+        return -v
+
+    np.testing.assert_array_equal(robot.simulate(*start, law, duration=0.1).q, robot.simulate(*start, 0.1, law).q)
+    constant = robot.simulate(*start, [1.0, 0.0], duration=0.1)
+    np.testing.assert_array_equal(constant.q, robot.simulate(*start, duration=0.1, torque=[1.0, 0.0]).q)
+    sampled = dalembert.Sampled(law, 0.05)
+    np.testing.assert_array_equal(
+        robot.simulate(*start, sampled, duration=0.1).q, robot.simulate(*start, 0.1, sampled).q
+    )
+    np.testing.assert_array_equal(robot.simulate(*start, None, duration=0.1).q, robot.simulate(*start, 0.1).q)
+    for wrong in (
+        lambda: robot.simulate(*start, law),
+        lambda: robot.simulate(*start, law, 0.1),
+        lambda: robot.simulate(*start, [1.0, 0.0], 0.1),
+        lambda: robot.simulate(*start, law, duration=0.1, torque=law),
+    ):
+        with pytest.raises(DalembertError, match="write simulate"):
+            wrong()
+    with pytest.raises(DalembertError, match="for how long"):
+        robot.simulate(*start)

@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, working
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    check_target,
+    console,
+    counted,
+    open_robot,
+    print_json,
+    working,
+)
+
+if TYPE_CHECKING:
+    from dalembert.identify import Delays
+
+NOTABLE = 1e-3  # [s]: a delay worth a line
 
 
 def run(
@@ -24,6 +41,7 @@ def run(
     ] = "viscous,coulomb,offset",
     rotor: Annotated[bool, typer.Option("--rotor", help="Find reflected rotor inertia too.")] = False,
     method: Annotated[str, typer.Option(help="least-squares, weighted, total, physical or simulation.")] = "physical",
+    align: Annotated[bool, typer.Option("--align", help="Shift torques back by their delay before the fit.")] = False,
     no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even where it makes no sense.")] = False,
     as_json: Json = False,
 ) -> int:
@@ -37,11 +55,20 @@ def run(
     check_target(report, "--report", (".html",))
     subject = open_robot(robot, base, mimic=mimic, arg=arg)
     terms = () if friction.strip() in ("", "none") else tuple(word.strip() for word in friction.split(","))
-    logs = [identify.read_log(path, subject) for path in log]
+    paths = [*log, *([validate] if validate is not None else [])]
+    read = [identify.read_log(path, subject) for path in paths]
     with working("fitting"):
-        fit = identify.fit(subject, logs, friction=terms, rotor=rotor, method=method, check=not no_check)
-    other = fit.validate(identify.read_log(validate, subject)) if validate is not None else None
-    judged = other if other is not None else fit.validate(logs[0])
+        fit = identify.fit(subject, read[: len(log)], friction=terms, rotor=rotor, method=method, check=not no_check)
+        late = [identify.delays(subject, each, friction=terms, rotor=rotor) for each in read]
+        if align:
+            read = [delays.aligned(each) for delays, each in zip(late, read, strict=True)]
+            fit = identify.fit(subject, read[: len(log)], friction=terms, rotor=rotor, method=method, check=False)
+    other = fit.validate(read[-1]) if validate is not None else None
+    audit = fit.robot.audit()
+    notes = [note for each in read for note in each.log] + [str(doubt) for doubt in fit.doubts] + list(fit.log)
+    if not align:
+        notes += [note for delays, path in zip(late, paths, strict=True) for note in _late(delays, path)]
+    judged = other if other is not None else fit.validate(read[0])
     if out is not None:
         fit.save(out)
     if report is not None:
@@ -61,18 +88,34 @@ def run(
                 },
                 "parameters": dict(zip(fit.names, fit.x.tolist(), strict=True)),
                 "unseen": list(fit.unseen),
-                "log": [note for each in logs for note in each.log] + list(fit.log),
+                "delays": dict(zip(late[0].joints, late[0].seconds.tolist(), strict=True)),
+                "audit": {"score": audit.score, "ok": audit.ok},
+                "log": notes,
             }
         )
         return 0 if judged.ok else 1
     screen = console()
-    for note in [note for each in logs for note in each.log] + [str(doubt) for doubt in fit.doubts] + list(fit.log):
+    for note in notes:
         screen.print(f"note: {note}", markup=False)
     where = "held-out log" if other is not None else "the fitted log itself (give --validate to judge by another)"
     screen.print(f"{subject.name}, method {fit.method}, on the {where}:", markup=False)
     screen.print(judged.table(), markup=False)
     screen.print(f"{len(fit.unseen)} parameters or groups do not show in the data; the report lists them", markup=False)
+    errors = [finding for finding in audit.findings if finding.severity == "error"]
+    screen.print(f"audit of the result: score {audit.score}, {counted(len(errors), 'error')}", markup=False)
+    for finding in errors:
+        screen.print(f"  {finding.where}: {finding.what}", markup=False)
     for path in (out, report):
         if path is not None:
             screen.print(f"written: {path}", markup=False)
     return 0 if judged.ok else 1
+
+
+def _late(delays: Delays, path: Path) -> list[str]:
+    """A note on torques that are later or earlier than the motion by more than chance."""
+    late = [
+        f"{name} {1e3 * seconds:.1f} ms"
+        for name, seconds, deviation in zip(delays.joints, delays.seconds, delays.deviation, strict=True)
+        if abs(seconds) > max(NOTABLE, 4.0 * deviation)
+    ]
+    return [f"{path.name}: torques lag the motion: {', '.join(late)}; --align shifts them back"] if late else []

@@ -74,6 +74,11 @@ class Contact:
         return isinstance(self.pairs, str) or any(GROUND in pair for pair in self.pairs)
 
     @property
+    def listed_pairs(self) -> tuple[tuple[str, str], ...]:
+        """Pairs of names, none if a word says which."""
+        return () if isinstance(self.pairs, str) else tuple(self.pairs)
+
+    @property
     def has_ground(self) -> bool:
         """Whether there is a floor or a terrain."""
         return self.ground is not None or self.terrain is not None

@@ -13,7 +13,7 @@ from dalembert.math import sign
 from dalembert.model import Model
 from dalembert.spatial import Pose, cross
 
-from .candidates import WORLD, Candidate
+from .candidates import WORLD, Patch
 
 
 class Rows(NamedTuple):
@@ -30,21 +30,23 @@ class Rows(NamedTuple):
     spin: np.ndarray
 
 
-def contact_rows(model: Model, q: np.ndarray, candidates: Sequence[Candidate]) -> Rows:
-    """The rows of all candidates at q (nq,)."""
+def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch]) -> Rows:
+    """The rows of all points that may touch at q (nq,)."""
     X = poses(model, q)
     gaps, positions, axes, J, spins = [], [], [], [], []
-    for candidate in candidates:
-        touch = candidate.touch(X)
-        frame = tangent_frame(touch.normal)
-        motion = _point_motion(model, X, q, candidate.first, touch.position)
-        if candidate.second != WORLD:
-            motion = motion - _point_motion(model, X, q, candidate.second, touch.position)
-        gaps.append(touch.gap)
-        positions.append(touch.position)
-        axes.append(frame)
-        J.append(_along(frame, motion[3:]))
-        spins.append(_along(frame, motion[:3]))
+    for patch in patches:
+        for witness in patch.witnesses(X):
+            on_world = patch.second == WORLD
+            position = witness.a if on_world else witness.position
+            motion = _point_motion(model, X, q, patch.first, position)
+            if not on_world:
+                motion = motion - _point_motion(model, X, q, patch.second, position)
+            frame = tangent_frame(witness.normal)
+            gaps.append(witness.distance)
+            positions.append(position)
+            axes.append(frame)
+            J.append(_along(frame, motion[3:]))
+            spins.append(_along(frame, motion[:3]))
     return Rows(np.array(gaps), np.array(positions), np.array(axes), np.concatenate(J), np.concatenate(spins))
 
 

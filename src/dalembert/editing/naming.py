@@ -79,7 +79,11 @@ def renamed(
     ]
     plan.equations = [
         replace(
-            e, name=closure(e.name), follower=joints.get(e.follower, e.follower), leader=joints.get(e.leader, e.leader)
+            e,
+            name=closure(e.name),
+            follower=joints.get(e.follower, e.follower),
+            leader=joints.get(e.leader, e.leader),
+            others=tuple((joints.get(joint, joint), factor) for joint, factor in e.others),
         )
         for e in plan.equations
     ]

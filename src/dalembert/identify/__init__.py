@@ -1,7 +1,10 @@
 """Identification: from a robot's log to a model that is right and physically possible."""
 
+from dalembert.logs import JointSensors
+
 from .base import BaseParameters, base_parameters
 from .checks import Doubt, LogError
+from .delays import Delays, delays
 from .excitation import Excitation, excitation
 from .fit import Fit, fit
 from .friction import FrictionSweep, JointFriction, friction_sweep
@@ -12,16 +15,19 @@ from .validation import Validation
 
 __all__ = [
     "BaseParameters",
+    "Delays",
     "Doubt",
     "DriveGains",
     "Excitation",
     "Fit",
     "FrictionSweep",
     "JointFriction",
+    "JointSensors",
     "LogError",
     "Payload",
     "Validation",
     "base_parameters",
+    "delays",
     "drive_gains",
     "excitation",
     "fit",

@@ -58,7 +58,7 @@ class Fit:
     """Parameters of a robot found from logs.
 
     x (n,): values of `names`; sigma (nv,): noise of each joint's torque [N·m or N]; doubts: what was odd about the
-    logs; log: what was assumed.
+    logs; log: what was assumed; titles: of the logs.
     """
 
     method: str
@@ -69,6 +69,7 @@ class Fit:
     samples: tuple[Samples, ...] = field(repr=False)
     doubts: tuple[Doubt, ...] = ()
     log: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -173,9 +174,28 @@ class Fit:
         }
         return json.dumps(content, indent=1, ensure_ascii=False)
 
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """Where the numbers come from, in a few lines."""
+        rows, share = int(self.data.rows.max(initial=0)), self._share()
+        terms = ", ".join(self.columns.terms) or "no friction"
+        lines = [
+            f"Parameters identified by method {self.method!r} from {rows} samples of {self._sources()}, with {terms}; "
+            f"{share:.2f} % of the torques (RMS) is not explained.",
+        ]
+        return (*lines, *(f"Not seen in the data, and near the file before: {group}." for group in self.unseen))
+
+    def _sources(self) -> str:
+        titles = list(dict.fromkeys(title for title in self.titles if title))
+        return ", ".join(titles) if titles else "a log without a name"
+
     def save(self, path: str | os.PathLike[str], **options: Any) -> tuple[Any, ...]:
-        """Write the robot found; the ending names the format. Options and result: those of `Robot.save`."""
-        return self.robot.save(path, **options)
+        """Write the robot that the fit found, with its provenance in the first comment; the ending names the format.
+
+        Options and result: those of `Robot.save`.
+        """
+        notes = (*self.provenance, *options.pop("notes", ()))
+        return self.robot.save(path, notes=notes, **options)
 
     def report(self, path: str | os.PathLike[str], validation: Validation | None = None) -> None:
         """Write a page with tables and plots, beside a validation if there is one."""
@@ -183,9 +203,12 @@ class Fit:
 
         write_report(self, path, validation)
 
+    def _share(self) -> float:
+        """RMS of what the fit leaves over, in percent of that of the torques."""
+        return float(100.0 * np.sqrt(self.data.residuals(self.x).sum() / max(self.data.torque_squares.sum(), 1e-300)))
+
     def __repr__(self) -> str:
-        share = 100.0 * np.sqrt(self.data.residuals(self.x).sum() / max(self.data.torque_squares.sum(), 1e-300))
-        return f"<Fit of {self.columns.robot.name!r}, {self.method}: {share:.2f} % left over>"
+        return f"<Fit of {self.columns.robot.name!r}, {self.method}: {self._share():.2f} % left over>"
 
 
 def fit(
@@ -241,7 +264,8 @@ def fit(
         notes: tuple[str, ...] = ()
     else:
         x, sigma, notes = _estimate(data, method, prior, strength)
-    result = Fit(method, parameters, x, sigma, data, samples, found, (*notes, *_below_zero(parameters, x)))
+    titles = tuple(str(getattr(each, "title", "")) for each in logs)
+    result = Fit(method, parameters, x, sigma, data, samples, found, (*notes, *_below_zero(parameters, x)), titles)
     if method == "simulation":
         from .simulation import refined
 

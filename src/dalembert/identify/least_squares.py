@@ -113,38 +113,49 @@ def noise(data: Compressed, x: np.ndarray) -> np.ndarray:
 def covariance(
     data: Compressed, logs: Sequence[Samples], x: np.ndarray, sigma: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
-    """Of β = matrix @ x (k, k), for a matrix of base parameters that the log shows.
-
-    Errors of neighbouring samples are alike (filters, unmodelled friction), so that formulas for independent errors
-    promise too much. Here the log is cut into pieces longer than errors remember, errors of which are taken as
-    independent: the sandwich H⁻¹ (Σ s sᵀ) H⁻¹ with s the slope of each piece's cost (Liang, Zeger 1986).
-    """
+    """Of β = matrix @ x (k, k), for a matrix of base parameters that the log shows; see `sandwich`."""
     R, _, _ = data.stacked(sigma)
     columns = data.columns
     chosen = [int(np.flatnonzero(row == 1.0)[0]) for row in matrix]  # the parameter each row is named for
     bread = np.linalg.pinv(R[:, chosen].T @ R[:, chosen], rcond=1e-14, hermitian=True)
     if not logs:  # a log that was read piece by piece and not kept
         return bread
-    meat = np.zeros_like(bread)
-    pieces = 0
+    errors = []
     for log in logs:
-        slopes = []
-        left = []
+        slopes, residuals = [], []
         for chunk in log.chunks():
             W = columns.matrix(chunk.q, chunk.v, chunk.a)
             known = columns.known(chunk.q, chunk.v, chunk.a)
-            residual = np.where(chunk.counted(), chunk.tau - known - W @ x, 0.0) / sigma
-            left.append(residual)
-            slopes.append(np.einsum("tjc,tj->tc", W[:, :, chosen], residual / sigma))
-        length = _memory(np.concatenate(left))
-        sums = np.concatenate(slopes)
-        count = max(1, len(sums) // length)
-        for piece in np.array_split(sums, count):
-            slope = piece.sum(axis=0)
-            meat += np.outer(slope, slope)
+            residuals.append(np.where(chunk.counted(), chunk.tau - known - W @ x, 0.0) / sigma)
+            slopes.append(np.einsum("tjc,tj->tc", W[:, :, chosen], residuals[-1] / sigma))
+        errors.append((np.concatenate(slopes), np.concatenate(residuals)))
+    return sandwich(bread, errors, int(data.rows.sum()))
+
+
+def sandwich(bread: np.ndarray, errors: Sequence[tuple[np.ndarray, np.ndarray]], rows: int) -> np.ndarray:
+    """Covariance H⁻¹ (Σ s sᵀ) H⁻¹ of a least-squares estimate, `bread` = H⁻¹ (k, k), with errors that remember.
+
+    errors: of each log the slope of every sample's cost (T, k) and its residuals (T, nv), both in units of the noise;
+    rows: how many residuals count in all. Errors of neighbouring samples are alike (filters, unmodelled friction), so
+    that formulas for independent errors promise too much. Here each log is cut into pieces longer than its errors
+    remember, and s is the slope of a piece's cost: pieces are independent (Liang, Zeger 1986).
+    """
+    meat, pieces = np.zeros_like(bread), 0
+    for slopes, residuals in errors:
+        count = max(1, len(slopes) // _memory(residuals))
+        sums = np.array([piece.sum(axis=0) for piece in np.array_split(slopes, count)])
+        meat += sums.T @ sums
         pieces += count
-    freedom = pieces / max(pieces - 1 - len(chosen) * pieces / max(int(data.rows.sum()), 1), 1.0)
+    freedom = pieces / max(pieces - 1 - len(bread) * pieces / max(rows, 1), 1.0)
     return bread @ meat @ bread * freedom
+
+
+def unseen(R: np.ndarray) -> np.ndarray:
+    """(n,): which parameters the rows R do not tell, alone or because only a sum with others shows."""
+    scale, visible = column_scale(R)
+    _, s, Vt = np.linalg.svd(np.where(visible, R, 0.0) / scale)
+    hidden = Vt[np.append(s, np.zeros(len(Vt) - len(s))) <= SEEN * s.max(initial=0.0)]
+    return np.asarray(np.abs(hidden).max(axis=0, initial=0.0) > 1e-6)
 
 
 def _memory(residual: np.ndarray) -> int:

@@ -15,7 +15,7 @@ from . import physical
 from .columns import INERTIAL
 from .compression import triangle
 from .fit import Fit, Log, fit
-from .least_squares import column_scale
+from .least_squares import column_scale, sandwich, unseen
 
 SIZE = 0.05  # radius of gyration [m] of the prior body: that of a thing one can hold
 STRENGTH = 0.1  # of that prior, in units of the noise
@@ -76,19 +76,16 @@ def payload_beyond(empty: Fit, log: Log, frame: str) -> Payload:
     solution = physical.solve(problem)
     load = Inertia.from_parameters(solution.x[:10])
     seen = load.transform(place.placement.inverse())
-    deviation = np.sqrt(np.diag(_blockwise(full, beyond, used, solution.x)))[:10]
+    deviation = _deviation(full, np.nan_to_num(beyond), used, R[:size, :size], solution.x)[:10]
     heavier = columns.robot_with(empty.x).edit()
     heavier.payload(float(load.mass), frame=frame, com=tuple(seen.com), inertia=seen.about_com())
     return Payload(frame, float(load.mass), np.asarray(seen.com), seen.about_com(), deviation, heavier.done())
 
 
-def _blockwise(full: np.ndarray, beyond: np.ndarray, used: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """Covariance with errors of neighbouring samples alike; see `least_squares.covariance`."""
+def _deviation(full: np.ndarray, beyond: np.ndarray, used: np.ndarray, R: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """Standard deviation of each parameter of `full` (T, nv, n), infinite where R, its triangle, does not show it."""
     rows = np.where(used[:, :, None], full, 0.0)
-    left = np.where(used, beyond - full @ x, 0.0)
-    bread = np.linalg.pinv(np.einsum("tji,tjk->ik", rows, rows), rcond=1e-12, hermitian=True)
-    meat = np.zeros_like(bread)
-    for at in np.array_split(np.arange(len(rows)), min(60, len(rows))):
-        slope = np.einsum("tji,tj->i", rows[at], left[at])
-        meat += np.outer(slope, slope)
-    return bread @ meat @ bread
+    residuals = np.where(used, beyond - full @ x, 0.0)
+    bread = np.linalg.pinv(R.T @ R, rcond=1e-14, hermitian=True)
+    variance = np.diag(sandwich(bread, [(np.einsum("tji,tj->ti", rows, residuals), residuals)], int(used.sum())))
+    return np.where(unseen(R), np.inf, np.sqrt(variance))

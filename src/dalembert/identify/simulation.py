@@ -95,6 +95,7 @@ def refined(start: Fit, logs: Sequence[Log]) -> SimulationFit:
         start.samples,
         start.doubts,
         (*start.log, f"torques act {1e3 * delay:.2f} ms later than the log says"),
+        start.titles,
         delay,
         _position_rms(columns.robot, pieces, residual, weights),
         _position_rms(columns.robot, pieces, begin, weights),

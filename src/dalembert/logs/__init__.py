@@ -5,7 +5,18 @@ missing; `smooth` is the filter behind them.
 """
 
 from .log import Log, read_log
+from .sensors import JointSensors
 from .smoothing import Smoothed, smooth
 from .trajectory import Trajectory, read_trajectory, trajectory, write_trajectory
 
-__all__ = ["Log", "Smoothed", "Trajectory", "read_log", "read_trajectory", "smooth", "trajectory", "write_trajectory"]
+__all__ = [
+    "JointSensors",
+    "Log",
+    "Smoothed",
+    "Trajectory",
+    "read_log",
+    "read_trajectory",
+    "smooth",
+    "trajectory",
+    "write_trajectory",
+]

@@ -20,6 +20,7 @@ SPOKEN = {
     "v": ("velocity", "vel", "qd", "dq", "v"),
     "a": ("acceleration", "acc", "qdd", "ddq", "a"),
     "tau": ("effort", "torque", "tau"),
+    "current": ("current", "motor_current", "i"),
 }
 # matrices (n, k), and the words before the numbers of columns such as q1, q2, …
 WHOLE = {
@@ -27,9 +28,10 @@ WHOLE = {
     "v": ["v", "dq", "qd", "velocities", "velocity", "vel", "qvel", "joint_velocities", "joint_velocity", "actual_qd"],
     "a": ["a", "ddq", "qdd", "accelerations", "acceleration", "acc", "qacc", "joint_accelerations"],
     "tau": ["tau", "torques", "torque", "efforts", "effort", "joint_torques", "joint_efforts", "joint_torque"],
+    "current": ["currents", "current", "motor_currents", "motor_current", "actual_current"],
 }
 ORDER = ("names", "joint_names", "joints", "name", "joint_name")  # texts that name the columns of matrices
-WORDS = {"q": "positions", "v": "velocities", "a": "accelerations", "tau": "efforts"}
+WORDS = {"q": "positions", "v": "velocities", "a": "accelerations", "tau": "efforts", "current": "currents"}
 
 
 def spellings(kind: str, joint: str) -> list[str]:
@@ -123,7 +125,9 @@ def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Ma
         parsed = unit(text)
         coordinates = ("rad",) if kind == "t" else ("rad", "m")
         if kind not in ("t", *SPOKEN) or parsed is None or parsed.si not in [expected(kind, c) for c in coordinates]:
-            raise DalembertError(f"units[{kind!r}] is {text!r}: expected t, q, v, a or tau, in ms, deg, N·m or alike")
+            raise DalembertError(
+                f"units[{kind!r}] is {text!r}: expected t, q, v, a, tau or current, in ms, deg, N·m, A or alike"
+            )
         known[kind] = parsed
     return Sources(path, table, choice or {}, known, headings(table.columns, table.units))
 

@@ -15,10 +15,12 @@ from dalembert.tables import read_table
 
 from .angles import normalized, outside, unwrapped
 from .channels import channel, names_of, required, sources
+from .sensors import JointSensors, by_joint, from_counts, from_currents
 from .smoothing import SHORT, Smoothed, local_noise, smooth
 from .times import Clock, clock, stamps, unevenness
 from .units import SECONDS
 
+KINDS = ("q", "v", "a", "tau")  # of a motion
 WINDOWS = 60  # stretches over which positions and velocities are compared
 AGREES = (0.8, 1.25)  # slope of positions over the integral of velocities
 SMOOTHER = 0.5  # noise on equal steps over noise on the stamps, below which equal steps are right
@@ -64,11 +66,13 @@ def read_log(
     topic: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    sensors: JointSensors | Mapping[str, JointSensors] | None = None,
 ) -> Log:
     """Read what a file has of a robot's motion: .csv .npz .parquet .h5 .mcap, or a ROS bag.
 
     topic: of an .mcap file or a bag, where there are several. columns: which column is "t", "q.elbow", "tau.elbow" …,
-    where the names do not say it. units: {"t": "ms", "q": "deg"}, where the file does not state them.
+    where the names do not say it. units: {"t": "ms", "q": "deg"}, where the file does not state them. sensors: for all
+    joints or by name, where positions are encoder counts, or motor currents stand for torques.
     """
     where = str(Path(path))
     table = read_table(path, topic)
@@ -77,11 +81,18 @@ def read_log(
     count = len(stamped.values)
     q, notes = required(source, robot, "q", count)
     values = {"q": q}
-    for kind in ("v", "a", "tau"):
+    for kind in KINDS[1:]:
         numbers, more = channel(source, robot, kind, count)
         notes += more
         if numbers is not None:
             values[kind] = numbers
+    drives = by_joint(robot, sensors)
+    notes += from_counts(robot, values, drives)
+    if sensors is not None and "tau" not in values:
+        currents, more = channel(source, robot, "current", count)
+        if currents is not None:
+            values["tau"], note = from_currents(robot, currents, drives, where)
+            notes += [*more, note]
     rows, dropped = _rows_with_numbers(robot, values, where)
     values = {kind: numbers[rows] for kind, numbers in values.items()}
     times = clock(source, stamped, rows, np.hstack(list(values.values())))

@@ -11,8 +11,9 @@ import numpy as np
 from dalembert.robot import Robot
 from dalembert.tables import write_table
 
-from .channels import WORDS, names_of
-from .log import Log, read_log
+from .channels import names_of
+from .log import KINDS, Log, read_log
+from .sensors import JointSensors
 from .smoothing import Smoothed, smooth
 
 
@@ -39,6 +40,7 @@ def read_trajectory(
     topic: str | None = None,
     columns: Mapping[str, str] | None = None,
     units: Mapping[str, str] | None = None,
+    sensors: JointSensors | Mapping[str, JointSensors] | None = None,
     bandwidth: float | None = None,
 ) -> Trajectory:
     """Read a motion of `robot` from .csv .npz .parquet .h5 .mcap, or from a ROS bag.
@@ -48,10 +50,10 @@ def read_trajectory(
     are s, rad, m, N·m, N. Velocities and accelerations that are missing come from differences of clean positions, from
     smoothing splines of noisy ones. `log` tells all of this.
 
-    topic, columns, units: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines; None:
-    chosen from the data.
+    topic, columns, units, sensors: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines;
+    None: chosen from the data.
     """
-    return trajectory(read_log(path, robot, topic=topic, columns=columns, units=units), bandwidth)
+    return trajectory(read_log(path, robot, topic=topic, columns=columns, units=units, sensors=sensors), bandwidth)
 
 
 def trajectory(log: Log, bandwidth: float | None = None) -> Trajectory:
@@ -73,7 +75,7 @@ def trajectory(log: Log, bandwidth: float | None = None) -> Trajectory:
 def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Trajectory) -> None:
     """Write a motion with columns t, q.<joint>, v.<joint>, a.<joint> and tau.<joint>; the ending says how."""
     columns: dict[str, np.ndarray] = {"t": trajectory.t}
-    for kind in WORDS:
+    for kind in KINDS:
         values = getattr(trajectory, kind)
         if values is not None:
             columns |= {f"{kind}.{name}": values[:, k] for k, name in enumerate(names_of(robot, kind))}

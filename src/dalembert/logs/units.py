@@ -20,8 +20,10 @@ SIZES: dict[str, dict[str, float]] = {
     "m": {"m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0, "cm": 1e-2, "mm": 1e-3},
     "N·m": {"nm": 1.0, "mnm": 1e-3, "knm": 1e3, "nmm": 1e-3, "ncm": 1e-2},
     "N": {"n": 1.0, "mn": 1e-3, "kn": 1e3},
+    "A": {"amp": 1.0, "amps": 1.0, "ampere": 1.0, "amperes": 1.0, "ma": 1e-3},
     "": {"": 1.0, "1": 1.0},
 }
+AMPERE = "A"  # a capital: "_a" at the end of a column's name is no unit
 SPECIAL = {"rpm": ("rad/s", 2 * np.pi / 60), "dps": ("rad/s", np.pi / 180)}
 BRACKETS = re.compile(r"(?P<name>.*?)\s*[\[(](?P<unit>[^\[\]()]*)[\])]")
 PER_SECOND = re.compile(r"(?P<unit>.+?)\s*(?:/|_per_|p|_)\s*(?:s|sec)(?P<square>\s*(?:\^?2|²|\*\*2))?")
@@ -54,6 +56,8 @@ def unit(text: str) -> Unit | None:
     """The unit of a text; None if it is none that is known."""
     plain = re.sub(r"[·*.\s]", "", text.strip()).replace("°/", "deg/")
     lowered = plain.lower()
+    if plain == AMPERE:
+        return Unit(text, "A", 1.0)
     if lowered in SPECIAL:
         return Unit(text, *SPECIAL[lowered])
     for si, sizes in SIZES.items():
@@ -85,9 +89,11 @@ def headings(columns: Iterable[str], stated: Mapping[str, str]) -> list[Heading]
 
 
 def expected(kind: str, coordinate: str) -> str:
-    """The SI unit of a channel ("t", "q", "v", "a", "tau") of a coordinate in "rad", "m" or "" (quaternions)."""
+    """The SI unit of a channel ("t", "q", "v", "a", "tau", "current"); coordinate: "rad", "m" or "" (quaternions)."""
     if kind == "t":
         return "s"
+    if kind == "current":
+        return "A"
     if kind == "tau":
         return {"rad": "N·m", "m": "N"}[coordinate]
     return coordinate + {"q": "", "v": "/s", "a": "/s²"}[kind]

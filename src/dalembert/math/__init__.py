@@ -29,11 +29,11 @@ from .elementary import (
     where,
 )
 from .items import map, scan
-from .repeat import repeat
+from .repeat import held, repeat
 from .tables import interp, interp2, lookup
 
 __all__ = [
-    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "interp", "interp2", "log",
+    "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "held", "interp", "interp2", "log",
     "logical_and", "logical_not", "logical_or", "lookup", "map", "maximum", "minimum", "pi", "product",
     "repeat", "scan", "sign", "sin", "sqrt", "tan", "tanh", "where",
 ]  # fmt: skip

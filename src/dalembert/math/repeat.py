@@ -57,6 +57,14 @@ def repeat(
     return {name: np.asarray(x)[()] for name, x in state.items()} | {"passes": float(passes)}
 
 
+def held(x: Any) -> Any:
+    """x, a number or an array, as derivatives shall see it: a constant. Its slope is 0 in everything that uses it.
+
+    For what an iteration selects and the result does not change with to first order, as the nearest feature of a body.
+    """
+    return repeat(lambda kept: {"kept": kept}, 1, {"kept": x}, fixed_point=0.5)["kept"]
+
+
 def first_traced(values: Any) -> Any:
     """The first traced scalar among numbers and arrays, if there is one."""
     every = (x for value in values for x in np.asarray(value, object).ravel())

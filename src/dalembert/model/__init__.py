@@ -6,7 +6,7 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 from . import charts
 from .actuators import Actuator
 from .builder import ModelBuilder
-from .closures import Closure, JointEquation
+from .closures import CamEquation, Closure, JointEquation
 from .disassembly import Plan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry
@@ -22,6 +22,7 @@ __all__ = [
     "Actuator",
     "AxisJoint",
     "Body",
+    "CamEquation",
     "Closure",
     "Coupled",
     "Frame",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from typing import Any
@@ -15,7 +15,7 @@ from dalembert.spatial.vectors import cross
 
 from .actuators import Actuator
 from .assembly import WORLD, Closing, Link, Place, assemble
-from .closures import JointEquation, closure_maker
+from .closures import CamEquation, JointEquation, closure_maker, periodic_spline
 from .coupling import Mimic, coupled, stated
 from .geometry import Geometry, Role, Shape, check_geometry
 from .joints import KINDS, Coupled, Fixed, Free, Joint
@@ -157,9 +157,10 @@ class ModelBuilder:
     ) -> None:
         """Close a loop: hold a place of `b` to a place of `a` (bodies, frames, or "world").
 
-        kind: weld point revolute prismatic cylindrical planar universal point-on-line point-on-plane distance.
+        kind: weld point revolute prismatic cylindrical planar universal screw point-on-line point-on-plane distance.
         placement_a: pose in `a` of the frame K that is held to the frame L, placed in `b` by placement_b.
-        shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, length [m] of a distance.
+        shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, pitch [m/rad] of a screw, length [m]
+        of a distance.
         """
         where = f"closure {name!r}"
         self._check_new_closure(where, name)
@@ -169,19 +170,50 @@ class ModelBuilder:
         X_aK, X_bL = (placement_from(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
         self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
 
-    def add_equation(self, name: str, follower: str, leader: str = "", *, coefficients: Any) -> None:
-        """Let a joint's coordinate follow another one by a polynomial, by a multiplier; see `JointEquation`."""
+    def add_equation(
+        self,
+        name: str,
+        follower: str,
+        leader: str = "",
+        *,
+        coefficients: Any,
+        others: Sequence[tuple[str, float]] = (),
+    ) -> None:
+        """Let a joint's coordinate follow others, by a multiplier: a polynomial of one, multiples of more.
+
+        See `JointEquation`.
+        """
         where = f"equation {name!r}"
-        self._check_new_closure(where, name)
-        for joint in (follower, *([leader] if leader else [])):
+        numbers = np.array(coefficients, float).ravel()
+        if not numbers.size or not np.all(np.isfinite(numbers)):
+            raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
+        factors = tuple((joint, float(vector(factor, f"{where}: factor of {joint!r}", ()))) for joint, factor in others)
+        self._add_equation(JointEquation(name, follower, leader, numbers, factors))
+
+    def add_cam(self, name: str, follower: str, leader: str, lift: Any) -> None:
+        """Let a joint's coordinate be a function of another one's angle that repeats with every turn.
+
+        lift (n,): the follower's coordinate at n angles 2π k / n of the leader, n ≥ 4; a periodic cubic spline between.
+        """
+        where = f"cam {name!r}"
+        values = np.array(lift, float).ravel()
+        if values.size < 4 or not np.all(np.isfinite(values)):
+            raise DalembertError(f"{where}: lift has {values.size} values, expected at least four finite ones")
+        self._add_equation(CamEquation(name, follower, leader, periodic_spline(values).ravel()))
+
+    def _add_equation(self, equation: JointEquation) -> None:
+        where = f"{equation.kind} {equation.name!r}"
+        self._check_new_closure(where, equation.name)
+        if len(set(equation.joints)) < len(equation.joints):
+            raise DalembertError(
+                f"{where}: a joint takes part twice ({', '.join(equation.joints)}): add its factors up"
+            )
+        for joint in equation.joints:
             if joint not in self._joints:
                 raise unknown("joint", joint, self._joints, where)
             if self._joints[joint].nq != 1:
                 raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nq} coordinates, expected one")
-        numbers = np.array(coefficients, float).ravel()
-        if not numbers.size or not np.all(np.isfinite(numbers)):
-            raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
-        self._equations.append(JointEquation(name, follower, leader, numbers))
+        self._equations.append(equation)
 
     def add_actuator(self, name: str, joint: str, **values: Any) -> None:
         """Add a motor or servo on a joint, as data; values: gear, gain, bias, limits, dynamics as in `Actuator`."""

@@ -1,1 +1,28 @@
-"""Motions in time: profiles, splines, paths, and the fastest motion along a path."""
+"""Motions: where a robot is to be at every time, with analytic rates and limits that hold at every instant.
+
+move = motion.quintic(q0, q1, duration=1.0)
+move.q(t), move.v(t), move.a(t)
+"""
+
+from .check import Check, Violation, check
+from .motion import Motion, PolynomialMotion
+from .moves import cubic, quintic, s_curve, trapezoid
+from .polynomials import Extremes, Polynomials
+from .splines import minimum_snap, spline, via
+
+__all__ = [
+    "Check",
+    "Extremes",
+    "Motion",
+    "PolynomialMotion",
+    "Polynomials",
+    "Violation",
+    "check",
+    "cubic",
+    "minimum_snap",
+    "quintic",
+    "s_curve",
+    "spline",
+    "trapezoid",
+    "via",
+]

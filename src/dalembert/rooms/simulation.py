@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from functools import partial
-from typing import TYPE_CHECKING, Any, NamedTuple
+from functools import partial, wraps
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute import described
 
 if TYPE_CHECKING:
     from dalembert.contact import Contact
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
+    from dalembert.sim.system.laws import Sampled
+
+    Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # what is no number of seconds
 
 
 class LoopState(NamedTuple):
@@ -30,7 +34,7 @@ class LoopState(NamedTuple):
     v: np.ndarray
 
 
-def simulate(
+def _run(
     robot: Robot,
     q: Any,
     v: Any,
@@ -50,6 +54,7 @@ def simulate(
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
+    simulate(q, v, 1.0, torque), or with the torque first: simulate(q, v, law, duration=1.0).
     torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
     a controller that runs at a rate and may keep a state. integrator: adaptive
@@ -83,6 +88,41 @@ def simulate(
         contact,
     )
     return replace(run, viewer=partial(_view, robot))
+
+
+@overload
+def simulate(
+    robot: Robot,
+    q: Any,
+    v: Any,
+    duration: float,
+    torque: Any = None,
+    integrator: str | Integrator = "rk45",
+    step: float | None = None,
+    rtol: float = 1e-8,
+    atol: float = 1e-10,
+    record: float | None = 0.01,
+    **options: Any,
+) -> Run: ...
+@overload
+def simulate(robot: Robot, q: Any, v: Any, torque: Torque, *, duration: float, **options: Any) -> Run: ...
+@wraps(_run, assigned=("__doc__",))
+def simulate(robot: Robot, q: Any, v: Any, *settings: Any, **options: Any) -> Run:
+    if settings and _is_torque(settings[0]):
+        if len(settings) > 1 or "torque" in options or "duration" not in options:
+            raise DalembertError(
+                f"simulate: what comes after v is {described(settings[0])}, a torque and not a number of seconds: "
+                "write simulate(q, v, torque, duration=…), or simulate(q, v, duration, torque)"
+            )
+        options, settings = {**options, "torque": settings[0]}, ()
+    elif not settings and "duration" not in options:
+        raise DalembertError("simulate: for how long? pass duration=… [s]")
+    return _run(robot, q, v, *settings, **options)
+
+
+def _is_torque(x: Any) -> bool:
+    """Whether x is no number: a law, an array, None for no torque."""
+    return not isinstance(x, (int, float, np.number, str)) and not (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
 def stepper(

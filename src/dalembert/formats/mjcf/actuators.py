@@ -17,23 +17,23 @@ from .source import Element
 from .tree import Names
 
 
-def add_actuators(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_actuators(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """Motors and servos on single joints. Others are logged: on tendons, sites and bodies, muscles, plugins."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     direct = (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
     single = (int(mj.mjtJoint.mjJNT_SLIDE), int(mj.mjtJoint.mjJNT_HINGE))
     taken: set[str] = set()
     for i in range(m.nactuator):
-        where, target = given.where("actuator", i), int(m.actuator_trnid[i, 0])
+        where, target = mjcf.where("actuator", i), int(m.actuator_trnid[i, 0])
         if int(m.actuator_trntype[i]) not in direct or int(m.jnt_type[target]) not in single:
             ledger.count(where, "actuator that acts on no single joint", "not kept")
             continue
-        law = _law(given, i)
+        law = _law(mjcf, i)
         if law is None:
             ledger.count(where, "actuator with a law that is not affine (muscle, motor model, plugin)", "not kept")
             continue
         joint = names.joints[target]
-        name = given.name("actuator", i) or joint
+        name = mjcf.name("actuator", i) or joint
         while name in taken:
             name += "_"
         taken.add(name)
@@ -43,9 +43,9 @@ def add_actuators(given: Compiled, builder: ModelBuilder, names: Names, ledger: 
             ledger.warning(where, str(error), "not kept")
 
 
-def _law(given: Compiled, i: int) -> dict[str, Any] | None:
-    """Gain, bias, limits and dynamics as the model has them; None where it has not."""
-    m, mj = given.m, given.mj
+def _law(mjcf: Compiled, i: int) -> dict[str, Any] | None:
+    """Gain, bias, limits and dynamics in the model's terms; None for a law that the model cannot express."""
+    m, mj = mjcf.m, mjcf.mj
     kinds = mj.mjtGain(int(m.actuator_gaintype[i])), mj.mjtBias(int(m.actuator_biastype[i]))
     fixed, affine = (mj.mjtGain.mjGAIN_FIXED, mj.mjtGain.mjGAIN_AFFINE)
     plain, biased = (mj.mjtBias.mjBIAS_NONE, mj.mjtBias.mjBIAS_AFFINE)
@@ -73,12 +73,12 @@ def _law(given: Compiled, i: int) -> dict[str, Any] | None:
     return law
 
 
-def add_keyframes(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_keyframes(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """<key>: named states. MuJoCo's velocities of a free joint are linear in the world first; here the body's twist."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     kinds = [mj.mjtJoint(int(kind)) for kind in m.jnt_type]
     taken: set[str] = set()
-    for number, (document, element) in enumerate(given.source.keys):
+    for number, (document, element) in enumerate(mjcf.source.keys):
         where, name = document.where(element), (element.get("name") or f"key{number}").strip()
         qpos = _numbers(document, element, "qpos", m.qpos0)
         qvel = _numbers(document, element, "qvel", np.zeros(m.nv))
@@ -94,7 +94,7 @@ def add_keyframes(given: Compiled, builder: ModelBuilder, names: Names, ledger: 
         for j, kind in enumerate(kinds):
             joint = names.joints[j]
             if not builder.has_joint(joint):
-                continue  # base="fixed" took it
+                continue  # base="fixed" removed it
             free = kind == mj.mjtJoint.mjJNT_FREE
             nq, nv = (7, 6) if free else (4, 3) if kind == mj.mjtJoint.mjJNT_BALL else (1, 1)
             x = qpos[m.jnt_qposadr[j] :][:nq]

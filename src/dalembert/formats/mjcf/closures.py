@@ -16,39 +16,39 @@ from .tree import Mimics, Names
 EXACTLY = "held exactly: MuJoCo's softness (solref, solimp) is not used"
 
 
-def active(given: Compiled, ledger: Ledger) -> list[int]:
+def active(mjcf: Compiled, ledger: Ledger) -> list[int]:
     """The equalities that hold; those switched off are logged."""
-    m = given.m
-    off = given.disabled("EQUALITY", "CONSTRAINT")
-    found = []
+    m = mjcf.m
+    off = mjcf.disabled("EQUALITY", "CONSTRAINT")
+    numbers = []
     for i in range(m.neq):
         if off or not m.eq_active0[i]:
-            ledger.count(given.where("equality", i), "equality that is not active", "passed over")
+            ledger.count(mjcf.where("equality", i), "equality that is not active", "passed over")
         else:
-            found.append(i)
-    return found
+            numbers.append(i)
+    return numbers
 
 
-def couple(given: Compiled, equalities: list[int], names: Names, option: str, ledger: Ledger) -> tuple[Mimics, dict]:
+def couple(mjcf: Compiled, equalities: list[int], names: Names, option: str, ledger: Ledger) -> tuple[Mimics, dict]:
     """Joint laws: (couplings, equations), the second as equality → (follower, leader or -1, coefficients)."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     mimics: Mimics = {}
     equations: dict[int, tuple[int, int, list[float]]] = {}
     for i in equalities:
         if int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_JOINT):
             follower, leader = int(m.eq_obj1id[i]), int(m.eq_obj2id[i])
-            law = _law(given, i, follower, leader)
-        elif int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_TENDON) and (pair := _tied(given, i)):
+            law = _law(mjcf, i, follower, leader)
+        elif int(m.eq_type[i]) == int(mj.mjtEq.mjEQ_TENDON) and (pair := _tied(mjcf, i)):
             follower, leader, law = pair
         else:
             continue
-        where = given.where("equality", i)
+        where = mjcf.where("equality", i)
         of, to = names.joints[follower], names.joints[leader] if leader >= 0 else ""
         if leader < 0:
             equations[i] = follower, -1, law
             ledger.info(where, f"joint '{of}' is held at {law[0]:g}", f"an equation of the model; {EXACTLY}")
         elif option == "free":
-            ledger.info(where, f"joint '{of}' follows '{to}'", 'independent, as mimic="free" asks')
+            ledger.info(where, f"joint '{of}' follows '{to}'", 'independent, because of mimic="free"')
         elif any(law[2:]) or not law[1] or follower in mimics or _leads(mimics, leader) == follower:
             equations[i] = follower, leader, law
             ledger.info(where, f"joint '{of}' follows '{to}' by a polynomial", f"an equation of the model; {EXACTLY}")
@@ -59,9 +59,9 @@ def couple(given: Compiled, equalities: list[int], names: Names, option: str, le
     return mimics, equations
 
 
-def _tied(given: Compiled, index: int) -> tuple[int, int, list[float]] | None:
+def _tied(mjcf: Compiled, index: int) -> tuple[int, int, list[float]] | None:
     """The law of a fixed tendon of constant length over two joints: its second joint follows the first."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     tendon = int(m.eq_obj1id[index])
     wraps = range(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon] + m.tendon_num[tendon]))
     fixed = all(int(m.wrap_type[w]) == int(mj.mjtWrap.mjWRAP_JOINT) for w in wraps)
@@ -80,9 +80,9 @@ def _leads(mimics: Mimics, joint: int) -> int:
     return joint
 
 
-def _law(given: Compiled, index: int, follower: int, leader: int) -> list[float]:
-    """Coefficients of q(follower) in powers of q(leader); MuJoCo counts both from their reference positions."""
-    m = given.m
+def _law(mjcf: Compiled, index: int, follower: int, leader: int) -> list[float]:
+    """Coefficients of q(follower) in powers of q(leader); MuJoCo measures both from their reference positions."""
+    m = mjcf.m
     a = np.array(m.eq_data[index, :5])
     y0 = float(m.qpos0[m.jnt_qposadr[follower]])
     if leader < 0:
@@ -94,14 +94,14 @@ def _law(given: Compiled, index: int, follower: int, leader: int) -> list[float]
 
 
 def add_closures(
-    given: Compiled, builder: ModelBuilder, equalities: list[int], equations: dict, names: Names, ledger: Ledger
+    mjcf: Compiled, builder: ModelBuilder, equalities: list[int], equations: dict, names: Names, ledger: Ledger
 ) -> None:
-    """Equations of joints, loops of bodies; what has no counterpart is logged."""
-    m, mj = given.m, given.mj
+    """Equations between joints, loops between bodies; equalities of other kinds are logged."""
+    m, mj = mjcf.m, mjcf.mj
     taken: set[str] = set()
     for i in equalities:
-        kind, where = int(m.eq_type[i]), given.where("equality", i)
-        name = given.name("equality", i) or f"equality{i}"
+        kind, where = int(m.eq_type[i]), mjcf.where("equality", i)
+        name = mjcf.name("equality", i) or f"equality{i}"
         while name in taken:
             name += "_"
         taken.add(name)
@@ -110,17 +110,17 @@ def add_closures(
             to = names.joints[leader] if leader >= 0 else ""
             builder.add_equation(name, names.joints[follower], to, coefficients=law)
         elif kind in (int(mj.mjtEq.mjEQ_CONNECT), int(mj.mjtEq.mjEQ_WELD)):
-            _close(given, builder, i, name, names, ledger)
-        elif kind == int(mj.mjtEq.mjEQ_JOINT) or (kind == int(mj.mjtEq.mjEQ_TENDON) and _tied(given, i)):
-            continue  # coupled, or set free
+            _close(mjcf, builder, i, name, names, ledger)
+        elif kind == int(mj.mjtEq.mjEQ_JOINT) or (kind == int(mj.mjtEq.mjEQ_TENDON) and _tied(mjcf, i)):
+            continue  # coupled, or independent because of mimic="free"
         else:
             word = mj.mjtEq(kind).name.removeprefix("mjEQ_").lower()
-            ledger.warning(where, f"an equality of kind {word}", "not used: the motion is not held to it")
+            ledger.warning(where, f"an equality of kind {word}", "not used: the motion is not constrained by it")
 
 
-def _close(given: Compiled, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:
-    """<connect> or <weld>: a loop between two places."""
-    m, mj, where = given.m, given.mj, given.where("equality", index)
+def _close(mjcf: Compiled, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:
+    """<connect> or <weld>: a loop between two frames."""
+    m, mj, where = mjcf.m, mjcf.mj, mjcf.where("equality", index)
     one, two = int(m.eq_obj1id[index]), int(m.eq_obj2id[index])
     weld = int(m.eq_type[index]) == int(mj.mjtEq.mjEQ_WELD)
     data = np.array(m.eq_data[index])
@@ -133,7 +133,7 @@ def _close(given: Compiled, builder: ModelBuilder, index: int, name: str, names:
         X_aK, X_bL = Pose(np.eye(3), data[:3]), Pose(np.eye(3), data[3:6])
     a, b = names.bodies[one], names.bodies[two]
     if m.body_weldid[one] == m.body_weldid[two]:
-        ledger.info(where, f"ties '{a}' to '{b}', which do not move against each other", "without effect")
+        ledger.info(where, f"ties '{a}' to '{b}', which do not move relative to each other", "without effect")
         return
     kind = "weld" if weld and data[10] > 0.0 else "point"
     if weld and kind == "point":

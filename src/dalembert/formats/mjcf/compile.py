@@ -1,4 +1,4 @@
-"""MuJoCo's own compiler: what the file means, as arrays; its complaints as errors with file, line and cure."""
+"""MuJoCo's own compiler: the file's meaning as arrays; its complaints as errors with file, line and cure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from .source import Source
 MAX_ASSET = 256 * 2**20
 """Largest mesh or height field that is read [bytes]."""
 
-# Words of MuJoCo's complaint → what to do.
+# Words of MuJoCo's message → advice.
 CURES = {
     "plugin": "plugins cannot be read; remove it",
     "unknown transmission target": "correct the name, or add what it names",
@@ -63,7 +63,7 @@ CURES = {
 
 @dataclass
 class Compiled:
-    """The compiled model `m` (a mujoco.MjModel) of a source, the spec it came from, and where its elements stand."""
+    """The compiled model `m` (a mujoco.MjModel) of a source, its spec, and the file and line of each element."""
 
     mj: Any
     spec: Any
@@ -85,11 +85,11 @@ class Compiled:
         return {kind: {element.id: element for element in elements} for kind, elements in listed.items()}
 
     def element(self, kind: str, index: int) -> Any:
-        """The element of the spec that became number `index` of its kind; None when the compiler made it itself."""
+        """The element of the spec that became number `index` of its kind; None when the compiler added it."""
         return self._elements[kind].get(index)
 
     def name(self, kind: str, index: int) -> str:
-        """The stated name, "" when there is none."""
+        """The name in the file; "" for an unnamed element."""
         element = self.element(kind, index)
         return str(element.name) if element is not None else ""
 
@@ -98,15 +98,15 @@ class Compiled:
         element = self.element(kind, index)
         line = re.search(r"line (\d+)", element.info) if element is not None else None
         if line is not None:
-            document, found = self.source.place(int(line[1]))
-            stated = found.get("name") or ""
+            document, node = self.source.place(int(line[1]))
+            stated = node.get("name") or ""
             if stated == element.name or (stated in element.name and not self.source.attaches):
-                return document.where(found)
+                return document.where(node)
         document = self.source.document
         return document.where(document.root)
 
     def disabled(self, *flags: str) -> bool:
-        """Whether <option><flag …="disable"/> switches off any of these, as "GRAVITY"."""
+        """Whether <option><flag …="disable"/> switches off any of these flags, such as "GRAVITY"."""
         bits = [getattr(self.mj.mjtDisableBit, f"mjDSBL_{flag}") for flag in flags]
         return any(int(self.m.opt.disableflags) & int(bit) for bit in bits)
 
@@ -126,38 +126,38 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
             spec = mj.MjSpec.from_string(source.text)
             if source.folder is not None:
                 spec.modelfiledir = str(source.folder.resolve())
-            spec.compiler.fusestatic = False  # merging is done here, and keeps the frames
-            spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # would simulate muscles to their ends
+            spec.compiler.fusestatic = False  # this package merges fixed bodies itself, and keeps their frames
+            spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # it would simulate muscles over their full range
             _check_assets(source, spec)
-            made = Compiled(mj, spec, spec.compile(), source)
+            mjcf = Compiled(mj, spec, spec.compile(), source)
         except (ValueError, RuntimeError, TypeError, MemoryError, mj.FatalError, mj.UnexpectedError) as error:
             if isinstance(error, DalembertError):
                 raise
             raise _translated(source, str(error)) from None
     for message in dict.fromkeys(str(warning.message) for warning in caught):
         ledger.info(source.first("mujoco"), f"MuJoCo says: {' '.join(message.split())[:200]}", "as MuJoCo does")
-    _check_numbers(made)
-    return made
+    _check_numbers(mjcf)
+    return mjcf
 
 
 def _check_assets(source: Source, spec: Any) -> None:
-    """Raise at a mesh or height field that is missing, no plain file, or huge, before MuJoCo opens it."""
+    """Raise at a mesh or height field that is missing, not a regular file, or huge, before MuJoCo opens it."""
     for element in (*spec.meshes, *spec.hfields):
         path = asset_path(spec, element)
         if path is None:
             continue
         line = re.search(r"line (\d+)", element.info)
-        document, found = source.place(int(line[1]) if line else 0)
+        document, node = source.place(int(line[1]) if line else 0)
         try:
             status = path.stat()
         except (OSError, ValueError):
             if source.attaches:
-                continue  # attached models have folders of their own
+                continue  # an attached model may have another folder
             raise document.error(
-                found, f"there is no file '{path}'; correct file, or meshdir in <compiler>, or copy the file there"
+                node, f"there is no file '{path}'; correct file, or meshdir in <compiler>, or copy the file there"
             ) from None
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_ASSET:
-            raise document.error(found, f"'{path}' is no plain file of at most {MAX_ASSET} bytes; give a mesh file")
+            raise document.error(node, f"'{path}' is not a regular file of at most {MAX_ASSET} bytes; give a mesh file")
 
 
 def asset_path(spec: Any, element: Any) -> Path | None:
@@ -168,7 +168,7 @@ def asset_path(spec: Any, element: Any) -> Path | None:
 
 
 def _translated(source: Source, message: str) -> DalembertError:
-    """MuJoCo's complaint with the place in the file as the user wrote it, and a cure."""
+    """MuJoCo's message with the user's file and line, and advice."""
     line = re.search(r"[Ll]ine(?: number)?[ =](\d+)", message)
     document, element = source.place(int(line[1]) if line else 0)
     reason = re.sub(r"^(?:XML Error:|Error:|\s)+", "", message.split("\n")[0]).strip()
@@ -176,11 +176,11 @@ def _translated(source: Source, message: str) -> DalembertError:
     return document.error(element, f"MuJoCo refuses it: {reason}; {cure}")
 
 
-def _check_numbers(made: Compiled) -> None:
+def _check_numbers(mjcf: Compiled) -> None:
     """Raise at numbers that would overflow."""
-    m = made.m
+    m = mjcf.m
     if not np.all(np.abs(m.opt.gravity) <= LARGEST):
-        raise DalembertError(f"{made.source.first('option')}: gravity is {m.opt.gravity}, expected at most {LARGEST:g}")
+        raise DalembertError(f"{mjcf.source.first('option')}: gravity is {m.opt.gravity}, expected at most {LARGEST:g}")
     for kind, owners, arrays in (
         ("body", np.arange(m.nbody), (m.body_mass, m.body_inertia, m.body_pos, m.body_quat, m.body_ipos, m.body_iquat)),
         ("joint", np.arange(m.njnt), (m.jnt_pos, m.jnt_axis, m.jnt_range, m.jnt_stiffness)),
@@ -194,7 +194,7 @@ def _check_numbers(made: Compiled) -> None:
             sound = np.abs(array) <= LARGEST
             bad = np.flatnonzero(~(sound.all(axis=1) if sound.ndim > 1 else sound))
             if bad.size:
-                where = made.where(kind, int(owners[bad[0]]))
+                where = mjcf.where(kind, int(owners[bad[0]]))
                 raise DalembertError(f"{where}: holds numbers that are not finite or above {LARGEST:g}; correct them")
 
 

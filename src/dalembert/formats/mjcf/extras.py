@@ -1,4 +1,4 @@
-"""What an MJCF model has beside bodies and joints: forces that are dropped are warnings, the rest is information."""
+"""What an MJCF model has besides bodies and joints: dropped forces are warnings, everything else is information."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled
 
-PHYSICS = {"gravity", "density", "viscosity", "wind"}  # of <option>; its other words concern the solver
+PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>; the others concern the solver
 REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
 
 
-def report_extras(given: Compiled, ledger: Ledger) -> None:
+def report_extras(mjcf: Compiled, ledger: Ledger) -> None:
     """Log what does not enter the model."""
-    _compiler(given, ledger)
-    _surroundings(given, ledger)
-    _tendons(given, ledger)
-    _actuators(given, ledger)
-    _contacts(given, ledger)
+    _compiler(mjcf, ledger)
+    _surroundings(mjcf, ledger)
+    _tendons(mjcf, ledger)
+    _actuators(mjcf, ledger)
+    _contacts(mjcf, ledger)
 
 
-def _compiler(given: Compiled, ledger: Ledger) -> None:
-    """Masses that MuJoCo changes because the file asks it to."""
-    for document, element in given.source.elements:
+def _compiler(mjcf: Compiled, ledger: Ledger) -> None:
+    """Masses that MuJoCo changes because of settings in the file."""
+    for document, element in mjcf.source.elements:
         if tag_of(element) != "compiler":
             continue
         for name in REPAIRS:
@@ -32,12 +32,12 @@ def _compiler(given: Compiled, ledger: Ledger) -> None:
                 ledger.count(document.where(element), f'compiler {name}="{value}"', "as MuJoCo does: masses follow it")
 
 
-def _surroundings(given: Compiled, ledger: Ledger) -> None:
-    m = given.m
-    where = given.source.first("option")
-    if given.disabled("GRAVITY"):
+def _surroundings(mjcf: Compiled, ledger: Ledger) -> None:
+    m = mjcf.m
+    where = mjcf.source.first("option")
+    if mjcf.disabled("GRAVITY"):
         ledger.info(where, "gravity is disabled", "gravity is 0")
-    for document, element in given.source.elements:
+    for document, element in mjcf.source.elements:
         if tag_of(element) == "option" and set(element.attrib) - PHYSICS:
             ledger.count(document.where(element), "<option> of the simulator's solver", "passed over")
     if m.nv == 0:
@@ -46,16 +46,16 @@ def _surroundings(given: Compiled, ledger: Ledger) -> None:
     if fluid:
         ledger.warning(where, f"a fluid around the bodies ({', '.join(fluid)})", "its forces are not used")
     afloat = [i for i in range(1, m.nbody) if m.body_gravcomp[i] and m.body_weldid[i]]
-    if afloat and not given.disabled("GRAVITY"):
+    if afloat and not mjcf.disabled("GRAVITY"):
         what = f"gravity is compensated on {len(afloat)} bodies (gravcomp)"
-        ledger.warning(given.where("body", afloat[0]), what, "not used: gravity acts on them in full")
+        ledger.warning(mjcf.where("body", afloat[0]), what, "not used: gravity acts on them in full")
     for i in range(m.nbody):
         if m.body_plugin[i] >= 0:
-            ledger.warning(given.where("body", i), "a plugin acts on the body", "its forces are not used")
+            ledger.warning(mjcf.where("body", i), "a plugin acts on the body", "its forces are not used")
 
 
-def _tendons(given: Compiled, ledger: Ledger) -> None:
-    m = given.m
+def _tendons(mjcf: Compiled, ledger: Ledger) -> None:
+    m = mjcf.m
     forces = {
         "stiffness": [m.tendon_stiffness, m.tendon_stiffnesspoly],
         "damping": [m.tendon_damping, m.tendon_dampingpoly],
@@ -64,24 +64,24 @@ def _tendons(given: Compiled, ledger: Ledger) -> None:
     }
     for i in range(m.ntendon):
         acting = [name for name, arrays in forces.items() if any(np.any(array[i]) for array in arrays)]
-        where = given.where("tendon", i)
+        where = mjcf.where("tendon", i)
         if acting:
-            name = given.name("tendon", i)
+            name = mjcf.name("tendon", i)
             ledger.warning(where, f"tendon '{name}' has {' and '.join(acting)}", "its forces are not used")
         elif m.tendon_limited[i]:
             ledger.count(where, "tendon with a limit", "not used: limits are no part of the tree's equations")
         else:
-            ledger.count(where, "tendon without forces of its own", "not used: it only guides actuators")
+            ledger.count(where, "tendon without passive forces", "not used: it only guides actuators")
 
 
-def _actuators(given: Compiled, ledger: Ledger) -> None:
-    """Motors are what tau stands for; what acts without a command is dropped, and said."""
-    m, mj = given.m, given.mj
+def _actuators(mjcf: Compiled, ledger: Ledger) -> None:
+    """Motors supply tau; forces that act without a command are dropped and logged."""
+    m, mj = mjcf.m, mjcf.mj
     single = (int(mj.mjtJoint.mjJNT_SLIDE), int(mj.mjtJoint.mjJNT_HINGE))
     servos: list[str] = []
     others: list[str] = []
     for i in range(m.nactuator):
-        where, name = given.where("actuator", i), given.name("actuator", i)
+        where, name = mjcf.where("actuator", i), mjcf.name("actuator", i)
         direct = int(m.actuator_trntype[i]) in (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
         direct = direct and int(m.jnt_type[m.actuator_trnid[i, 0]]) in single
         bias = mj.mjtBias(int(m.actuator_biastype[i]))
@@ -97,19 +97,19 @@ def _actuators(given: Compiled, ledger: Ledger) -> None:
         else:
             (servos if direct and bias == mj.mjtBias.mjBIAS_AFFINE else others).append(where)
     if servos:
-        what = f"{len(servos)} actuator(s) with a law of their own (servo)"
+        what = f"{len(servos)} actuator(s) with feedback (servo)"
         ledger.warning(servos[0], what, "kept as robot.actuators: they act only where these are used as drives")
     if others:
-        what = f"{len(others)} actuator(s) with a law of their own that act on no single joint, or not affinely"
+        what = f"{len(others)} actuator(s) with feedback that act on no single joint, or not affinely"
         ledger.warning(others[0], what, "their forces are part of tau, their laws are not used")
 
 
-def _contacts(given: Compiled, ledger: Ledger) -> None:
-    m = given.m
+def _contacts(mjcf: Compiled, ledger: Ledger) -> None:
+    m = mjcf.m
     touching = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
     if touching.size and m.nv:
         what = f"{touching.size} geoms that can touch"
-        ledger.info(given.where("geom", int(touching[0])), what, "contact is no part of the tree's equations")
-    for document, element in given.source.elements:
+        ledger.info(mjcf.where("geom", int(touching[0])), what, "contact is no part of the tree's equations")
+    for document, element in mjcf.source.elements:
         if tag_of(element) in ("pair", "exclude"):
             ledger.count(document.where(element), f"<{tag_of(element)}>", "contact is no part of the tree's equations")

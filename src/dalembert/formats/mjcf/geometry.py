@@ -1,4 +1,4 @@
-"""MJCF geoms → shapes of links. MuJoCo halves sizes and moves meshes into frames of its own; both are undone here."""
+"""MJCF geoms → shapes of links. MuJoCo halves sizes and moves meshes into principal frames; both are undone."""
 
 from __future__ import annotations
 
@@ -14,39 +14,39 @@ from ..ledger import Ledger
 from .compile import Compiled, asset_path, pose
 from .tree import Names
 
-GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's colour when none is stated
-READABLE = {".stl", ".obj"}  # other mesh files, as .msh, are MuJoCo's own
+GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default colour
+READABLE = {".stl", ".obj"}  # other mesh files, such as .msh, only MuJoCo reads
 
 
-def add_geometry(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
-    """Add every geom: to be seen if it touches nothing, else to be touched, and to be seen too if its body has no
-    geom that touches nothing."""
-    m = given.m
+def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+    """Add every geom: as a visual if it touches nothing, else as a collision shape, and also as a visual if its body
+    has no purely visual geom."""
+    m = mjcf.m
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
     seen = {int(body) for body in m.geom_bodyid[~touching]}
     for i in range(m.ngeom):
-        made = _shape(given, i)
-        where = given.where("geom", i)
-        if made is None:
-            word = given.mj.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
-            ledger.count(where, f"geom of type {word}", "not kept: there is no such shape")
+        placed = _shape(mjcf, i)
+        where = mjcf.where("geom", i)
+        if placed is None:
+            word = mjcf.mj.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
+            ledger.count(where, f"geom of type {word}", "not kept: the model has no such shape")
             continue
-        shape, X = made
-        body, color = int(m.geom_bodyid[i]), _color(given, i)
+        shape, X = placed
+        body, color = int(m.geom_bodyid[i]), _color(mjcf, i)
         roles: tuple[Role, ...] = ("visual",)
         if touching[i]:
             roles = ("collision",) if body in seen else ("visual", "collision")
         for role in roles:
             builder.add_geometry(
-                shape, body=names.bodies[body], placement=X, role=role, color=color, name=given.name("geom", i)
+                shape, body=names.bodies[body], placement=X, role=role, color=color, name=mjcf.name("geom", i)
             )
 
 
-def _shape(given: Compiled, index: int) -> tuple[Shape, Pose] | None:
+def _shape(mjcf: Compiled, index: int) -> tuple[Shape, Pose] | None:
     """The shape and its placement in the body, or None."""
-    m = given.m
+    m = mjcf.m
     size, X = np.array(m.geom_size[index]), pose(m.geom_pos[index], m.geom_quat[index])
-    match given.mj.mjtGeom(int(m.geom_type[index])).name.removeprefix("mjGEOM_"):
+    match mjcf.mj.mjtGeom(int(m.geom_type[index])).name.removeprefix("mjGEOM_"):
         case "PLANE":
             return Plane(np.array([0.0, 0.0, 1.0])), X
         case "SPHERE":
@@ -60,26 +60,26 @@ def _shape(given: Compiled, index: int) -> tuple[Shape, Pose] | None:
         case "BOX":
             return Box(2.0 * size), X
         case "MESH":
-            return _mesh(given, int(m.geom_dataid[index]), X)
+            return _mesh(mjcf, int(m.geom_dataid[index]), X)
     return None
 
 
-def _mesh(given: Compiled, index: int, X_BG: Pose) -> tuple[Shape, Pose]:
-    """The file where it lies as its author drew it; vertices where there is no file, or one of MuJoCo's own kind."""
-    m, element = given.m, given.element("mesh", index)
-    path: Any = asset_path(given.spec, element) if element is not None else None
+def _mesh(mjcf: Compiled, index: int, X_BG: Pose) -> tuple[Shape, Pose]:
+    """The mesh file, placed as its author drew it; vertices for a mesh without a file or in MuJoCo's format."""
+    m, element = mjcf.m, mjcf.element("mesh", index)
+    path: Any = asset_path(mjcf.spec, element) if element is not None else None
     drawn = element is not None and not np.any(element.refpos) and abs(element.refquat[0]) == 1.0
     if path is not None and path.suffix.lower() in READABLE and drawn:
-        moved = pose(m.mesh_pos[index], m.mesh_quat[index])  # MuJoCo's mesh frame in the file's
+        moved = pose(m.mesh_pos[index], m.mesh_quat[index])  # MuJoCo's mesh frame in the file's frame
         return Mesh(str(path), np.array(m.mesh_scale[index])), X_BG @ moved.inverse()
     points = slice(m.mesh_vertadr[index], m.mesh_vertadr[index] + m.mesh_vertnum[index])
     faces = slice(m.mesh_faceadr[index], m.mesh_faceadr[index] + m.mesh_facenum[index])
     return Polyhedron(np.array(m.mesh_vert[points], float), np.array(m.mesh_face[faces], int)), X_BG
 
 
-def _color(given: Compiled, index: int) -> tuple[float, float, float, float] | None:
+def _color(mjcf: Compiled, index: int) -> tuple[float, float, float, float] | None:
     """The geom's colour, or that of its material; None when neither is stated."""
-    m, material = given.m, int(given.m.geom_matid[index])
+    m, material = mjcf.m, int(mjcf.m.geom_matid[index])
     r, g, b, a = (float(part) for part in m.geom_rgba[index])
     if (r, g, b, a) != GREY:
         return r, g, b, a

@@ -21,8 +21,8 @@ ANGULAR_FIRST = [3, 4, 5, 0, 1, 2]  # of a free joint, whose velocity MuJoCo wri
 
 @dataclass(frozen=True)
 class Joint:
-    """One joint. `before` leads from the body frame that it finds to its joint frame, `after` from the frame that it
-    moves back to the body frame; `fields` are the keyword arguments of the model's joint."""
+    """One joint. `before` is the pose of the joint frame in the body frame before the joint, `after` that of the body
+    frame in the frame that the joint moves; `fields` are the keyword arguments of the model's joint."""
 
     index: int
     name: str
@@ -32,31 +32,31 @@ class Joint:
     fields: dict[str, Any]
 
 
-def read_joint(given: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
+def read_joint(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
     """Read joint `index` of the compiled model, to be called `name`."""
-    m, kind = given.m, int(given.m.jnt_type[index])
+    m, kind = mjcf.m, int(mjcf.m.jnt_type[index])
     axis, anchor = np.array(m.jnt_axis[index]), np.array(m.jnt_pos[index])
     ref = float(m.qpos0[m.jnt_qposadr[index]])
     still = Pose.identity()
     before = after = still
-    fields = _effects(given, index, kind, ledger)
+    fields = _effects(mjcf, index, kind, ledger)
     if kind == SLIDE:
         before = Pose(np.eye(3), -ref * axis)
     elif kind in (HINGE, BALL):
         turned = so3.about_axis(axis, -ref) if kind == HINGE and ref else np.eye(3)
         before, after = Pose(turned, anchor), Pose(np.eye(3), -anchor)
     if kind in (SLIDE, HINGE):
-        fields |= {"axis": axis} | _limits(given, index, ledger) | _effort(given, index, ledger)
+        fields |= {"axis": axis} | _limits(mjcf, index, ledger) | _effort(mjcf, index, ledger)
     elif m.jnt_limited[index]:
-        ledger.count(given.where("joint", index), "limits of a ball joint", "not kept: it has no coordinate to bound")
+        ledger.count(mjcf.where("joint", index), "limits of a ball joint", "not kept: it has no coordinate to bound")
     unlimited = kind == HINGE and "lower" not in fields
     word = "continuous" if unlimited else {FREE: "free", BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}[kind]
     return Joint(index, name, word, before, after, fields)
 
 
-def _effects(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str, Any]:
-    """Armature, damping, friction and spring, those of the motors included that act on this joint alone."""
-    m, where = given.m, given.where("joint", index)
+def _effects(mjcf: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str, Any]:
+    """Armature, damping, friction and spring, including those of motors that act on this joint alone."""
+    m, where = mjcf.m, mjcf.where("joint", index)
     nv = {FREE: 6, BALL: 3}.get(kind, 1)
     at = slice(m.jnt_dofadr[index], m.jnt_dofadr[index] + nv)
     fields: dict[str, Any] = {
@@ -64,13 +64,13 @@ def _effects(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str
         "damping": np.array(m.dof_damping[at]),
         "friction": np.array(m.dof_frictionloss[at]),
     }
-    for motor in motors(given, index) if nv == 1 else ():
+    for motor in motors(mjcf, index) if nv == 1 else ():
         square = float(m.actuator_gear[motor, 0]) ** 2
         fields["armature"] += square * m.actuator_armature[motor]
         fields["damping"] += square * m.actuator_damping[motor]
-    if given.disabled("DAMPER"):
+    if mjcf.disabled("DAMPER"):
         fields["damping"][:] = 0.0
-    if given.disabled("FRICTIONLOSS", "CONSTRAINT"):
+    if mjcf.disabled("FRICTIONLOSS", "CONSTRAINT"):
         fields["friction"][:] = 0.0
     if np.any(fields["friction"]):
         ledger.count(
@@ -78,20 +78,20 @@ def _effects(given: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str
             "frictionloss of joints, for which MuJoCo states no slip speed",
             "Coulomb friction, with slip_speed 0.01 rad/s or m/s assumed: smooth below it",
         )
-    if np.any(m.dof_dampingpoly[at]) and not given.disabled("DAMPER"):
+    if np.any(m.dof_dampingpoly[at]) and not mjcf.disabled("DAMPER"):
         ledger.warning(where, "damping that grows with speed (damping has several numbers)", "the first one is used")
     if kind == FREE:
         if np.any(fields["armature"]) or np.any(fields["friction"]):
-            what = "armature or frictionloss of a free joint, which MuJoCo feels along world axes"
-            ledger.warning(where, what, "felt along body axes: turning and moving at once differs")
+            what = "armature or frictionloss of a free joint, which MuJoCo applies along world axes"
+            ledger.warning(where, what, "applied along body axes: differs where it turns and translates at once")
         fields = {name: value[ANGULAR_FIRST] for name, value in fields.items()}
-    return fields | _spring(given, index, kind, nv, ledger)
+    return fields | _spring(mjcf, index, kind, nv, ledger)
 
 
-def _spring(given: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> dict[str, Any]:
-    m, where = given.m, given.where("joint", index)
+def _spring(mjcf: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> dict[str, Any]:
+    m, where = mjcf.m, mjcf.where("joint", index)
     k = float(m.jnt_stiffness[index])
-    if given.disabled("SPRING"):
+    if mjcf.disabled("SPRING"):
         return {}
     if np.any(m.jnt_stiffnesspoly[index]):
         ledger.warning(where, "a spring that is not linear (stiffness has several numbers)", "the first one is used")
@@ -107,37 +107,37 @@ def _spring(given: Compiled, index: int, kind: int, nv: int, ledger: Ledger) -> 
     return {"stiffness": stiffness, "rest": np.array(m.qpos_spring[start : start + {FREE: 7, BALL: 4}.get(kind, 1)])}
 
 
-def _limits(given: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
-    m = given.m
+def _limits(mjcf: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
+    m = mjcf.m
     lower, upper = (float(bound) for bound in m.jnt_range[index])
     if lower > upper:
         what = f"range {lower:g} {upper:g} has the larger limit first; likely cause: flipped"
-        ledger.warning(given.where("joint", index), what, "unlimited, as MuJoCo takes it")
-    if lower > upper or not m.jnt_limited[index] or given.disabled("LIMIT", "CONSTRAINT"):
+        ledger.warning(mjcf.where("joint", index), what, "unlimited, as MuJoCo takes it")
+    if lower > upper or not m.jnt_limited[index] or mjcf.disabled("LIMIT", "CONSTRAINT"):
         return {}
     return {"lower": lower, "upper": upper}
 
 
-def motors(given: Compiled, joint: int) -> list[int]:
+def motors(mjcf: Compiled, joint: int) -> list[int]:
     """The actuators that act on this joint directly."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     direct = (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
     return [i for i in range(m.nactuator) if int(m.actuator_trntype[i]) in direct and m.actuator_trnid[i, 0] == joint]
 
 
-def _effort(given: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
-    """The largest force on the joint: what its motors can give together, within the joint's own actuatorfrcrange."""
-    m = given.m
-    strengths = [_strength(given, motor) for motor in motors(given, index)]
+def _effort(mjcf: Compiled, index: int, ledger: Ledger) -> dict[str, float]:
+    """The largest force on the joint: the sum over its motors, within the joint's actuatorfrcrange."""
+    m = mjcf.m
+    strengths = [_strength(mjcf, motor) for motor in motors(mjcf, index)]
     limits = [sum(strengths)] if strengths and np.all(np.isfinite(strengths)) else []
     if m.jnt_actfrclimited[index]:
-        limits.append(_largest(given, "joint", index, m.jnt_actfrcrange[index], ledger))
+        limits.append(_largest(mjcf, "joint", index, m.jnt_actfrcrange[index], ledger))
     return {"effort_limit": float(min(limits))} if limits else {}
 
 
-def _strength(given: Compiled, motor: int) -> float:
+def _strength(mjcf: Compiled, motor: int) -> float:
     """The largest force of an actuator at its joint; inf when nothing bounds it."""
-    m, mj = given.m, given.mj
+    m, mj = mjcf.m, mjcf.mj
     gear, bounds = abs(float(m.actuator_gear[motor, 0])), []
     if m.actuator_forcelimited[motor]:
         bounds.append(np.max(np.abs(m.actuator_forcerange[motor])))
@@ -150,9 +150,9 @@ def _strength(given: Compiled, motor: int) -> float:
     return gear * float(min(bounds)) if bounds else np.inf
 
 
-def _largest(given: Compiled, kind: str, index: int, bounds: Any, ledger: Ledger) -> float:
+def _largest(mjcf: Compiled, kind: str, index: int, bounds: Any, ledger: Ledger) -> float:
     lower, upper = abs(float(bounds[0])), abs(float(bounds[1]))
     if lower != upper:
         what = f"actuatorfrcrange {float(bounds[0]):g} {float(bounds[1]):g} is not symmetric"
-        ledger.info(given.where(kind, index), what, "the larger one bounds the effort both ways")
+        ledger.info(mjcf.where(kind, index), what, "the larger one bounds the effort both ways")
     return max(lower, upper)

@@ -1,5 +1,5 @@
 """MJCF files → Model, through MuJoCo's own compiler: defaults, classes, includes, frames, angles and inertia from
-geometry are what MuJoCo means. What it has and the model has not is in the ledger; every error has its file and line.
+geometry mean what they mean in MuJoCo. What the model cannot hold is in the ledger; every error has file and line.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ def read_mjcf(
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read an MJCF file, or MJCF text (a string that starts with "<"), into a model and its import log.
 
-    base: "fixed" or "free" for the one body in <worldbody>; None: as the file says.
+    base: "fixed" or "free" for the only body in <worldbody>; None: as in the file.
     strict: any finding that concerns physics raises.
     mimic: "couple" lets joints that <equality> ties linearly share their leader's coordinate; "free" makes them
     independent and logs it. Needs `mujoco` (pip install 'dalembert[mjcf]').
@@ -46,36 +46,36 @@ def read_mjcf(
         raise unknown("mimic option", mimic, MIMICS, "read_mjcf")
     ledger = Ledger()
     text = read_source(source, ledger)
-    given = compiled(text, ledger)
-    if given.m.nbody == 1 and given.m.ngeom + given.m.nsite == 0:
+    mjcf = compiled(text, ledger)
+    if mjcf.m.nbody == 1 and mjcf.m.ngeom + mjcf.m.nsite == 0:
         raise text.document.error(
             text.document.root, "<worldbody> has nothing in it; if this is a part, load the file that includes it"
         )
-    report_extras(given, ledger)
-    return _build(given, base, mimic, ledger), ledger.close(strict=strict)
+    report_extras(mjcf, ledger)
+    return _build(mjcf, base, mimic, ledger), ledger.close(strict=strict)
 
 
-def _build(given: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Model:
-    document = given.source.document
+def _build(mjcf: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Model:
+    document = mjcf.source.document
     default = Path(document.label).stem if document.label[0] != "<" else "robot"
-    gravity = np.zeros(3) if given.disabled("GRAVITY") else np.array(given.m.opt.gravity)
+    gravity = np.zeros(3) if mjcf.disabled("GRAVITY") else np.array(mjcf.m.opt.gravity)
     try:
         builder = ModelBuilder((document.root.get("model") or "").strip() or default, gravity)
-        names = name_all(given, ledger)
-        equalities = active(given, ledger)
-        mimics, equations = couple(given, equalities, names, mimic, ledger)
-        add_bodies(given, builder, names, mimics, base, ledger)
-        add_sites(given, builder, names, ledger)
-        add_geometry(given, builder, names, ledger)
-        add_closures(given, builder, equalities, equations, names, ledger)
-        add_actuators(given, builder, names, ledger)
-        add_keyframes(given, builder, names, ledger)
+        names = name_all(mjcf, ledger)
+        equalities = active(mjcf, ledger)
+        mimics, equations = couple(mjcf, equalities, names, mimic, ledger)
+        add_bodies(mjcf, builder, names, mimics, base, ledger)
+        add_sites(mjcf, builder, names, ledger)
+        add_geometry(mjcf, builder, names, ledger)
+        add_closures(mjcf, builder, equalities, equations, names, ledger)
+        add_actuators(mjcf, builder, names, ledger)
+        add_keyframes(mjcf, builder, names, ledger)
         model = builder.model()
     except DalembertError as error:
-        if str(error).startswith(tuple({place.label for place, _ in given.source.places})):
+        if str(error).startswith(tuple({place.label for place, _ in mjcf.source.places})):
             raise
         raise document.error(document.root, str(error)) from None
-    places = {name: given.where("body", i) for i, name in enumerate(names.bodies)}
-    places |= {name: given.where("joint", j) for j, name in enumerate(names.joints[: given.m.njnt])}
+    places = {name: mjcf.where("body", i) for i, name in enumerate(names.bodies)}
+    places |= {name: mjcf.where("joint", j) for j, name in enumerate(names.joints[: mjcf.m.njnt])}
     diagnose(ledger, model, lambda name: places.get(name, document.where(document.root)))
     return model

@@ -1,7 +1,7 @@
 """The text of an MJCF file before MuJoCo's compiler sees it: includes put in place, sizes bounded, lines remembered.
 
-What carries no dynamics (sensors, cameras, textures, …) is counted in the ledger and left out, so that nothing hostile
-or missing in it can matter. The rest is written anew, one tag per line: a line number leads back to its element.
+Elements that carry no dynamics (sensors, cameras, textures, …) are counted in the ledger and left out, so that nothing
+hostile or missing in them can do harm. All others are rewritten, one tag per line: a line number names its element.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ MAX_ELEMENTS = 10_000
 MAX_JOINTS = 1_000
 """Most joints after replication: the work of MuJoCo's compiler grows with their square."""
 MAX_CELLS = 4_000_000
-"""Most cells of a height field, or samples of whatever has a count."""
+"""Most cells of a height field, or samples of any element with a count."""
 
 LEFT_OUT = {
     "size": "memory of the simulator",
@@ -44,7 +44,7 @@ LEFT_OUT = {
     "light": "it carries no dynamics",
     "layer": "it carries no dynamics",
 }
-GROUPS = {"visual", "custom", "sensor"}  # whose children are what is counted
+GROUPS = {"visual", "custom", "sensor"}  # their children are counted, not they themselves
 COUNTS = {"count", "nrow", "ncol", "nsample", "actdim", "params"}
 DEFORMABLE = {"flexcomp", "flex", "composite"}
 NAMES = {
@@ -53,13 +53,13 @@ NAMES = {
     "prefix", "refsite", "sidesite", "site", "site1", "site2", "slidersite", "target", "tendon", "tendon1", "tendon2",
     "value",
 }  # fmt: skip
-"""Attributes that hold words, among which "nan" is as good as any."""
+"""Attributes that hold words: "nan" is a legal word there."""
 _NOT_FINITE = re.compile(r"(?:^|\s)[+-]?(?:nan|inf|infinity)(?:\(\w*\))?(?:\s|$)", re.IGNORECASE)
 
 
 @dataclass
 class Source:
-    """An MJCF file ready for the compiler: `text` has the element `places[n - 1]` in line n."""
+    """An MJCF file ready for the compiler: line n of `text` holds the element `places[n - 1]`."""
 
     document: Document
     folder: Path | None  # where assets are looked up; None for text that has no file
@@ -67,42 +67,42 @@ class Source:
     places: list[Place] = field(default_factory=list)
     elements: list[Place] = field(default_factory=list)  # each once, in the order of the text
     included: set[Path] = field(default_factory=set)
-    keys: list[Place] = field(default_factory=list)  # of <keyframe>, which MuJoCo's compiler does not get
+    keys: list[Place] = field(default_factory=list)  # of <keyframe>, withheld from MuJoCo's compiler
 
     @property
     def text(self) -> str:
-        """What MuJoCo's compiler gets."""
+        """The text for MuJoCo's compiler."""
         return "\n".join(self.lines)
 
     @cached_property
     def attaches(self) -> bool:
-        """Whether other models are attached, whose lines and folders are their own."""
+        """Whether other models are attached, with line numbers and folders unrelated to this file's."""
         return any(tag_of(element) == "attach" for _, element in self.elements)
 
     def place(self, line: int) -> Place:
-        """The element that stands in a line of the text; the root for a line that is none."""
+        """The element on a line of the text; the root for a line number out of range."""
         return self.places[line - 1] if 1 <= line <= len(self.places) else (self.document, self.document.root)
 
     def first(self, *tags: str) -> str:
         """File and line of the first element with one of these tags, the root's when there is none."""
-        found = (place for place in self.elements if tag_of(place[1]) in tags)
-        document, element = next(found, (self.document, self.document.root))
+        places = (place for place in self.elements if tag_of(place[1]) in tags)
+        document, element = next(places, (self.document, self.document.root))
         return document.where(element)
 
 
 def read_source(source: str | bytes | os.PathLike[str], ledger: Ledger, above: Iterable[Path] = ()) -> Source:
-    """Parse an MJCF file or text with everything it includes; see the module. above: files that must not come again."""
+    """Parse an MJCF file or text with everything it includes; see the module. above: files not to include again."""
     document = parse(source, max_depth=MAX_DEPTH)
     check_root(document)
     named = document.label not in ("<string>", "<bytes>")
-    made = Source(document, Path(document.label).parent if named else None)
-    made.included.update(above)
+    read = Source(document, Path(document.label).parent if named else None)
+    read.included.update(above)
     if named:
-        made.included.add(Path(document.label).resolve())
+        read.included.add(Path(document.label).resolve())
     _refuse_masses(document, document.root)
-    _write(made, document, document.root, 0, ledger)
-    _refuse_sizes(made)
-    return made
+    _write(read, document, document.root, 0, ledger)
+    _refuse_sizes(read)
+    return read
 
 
 def check_root(document: Document) -> None:
@@ -118,7 +118,7 @@ def check_root(document: Document) -> None:
 
 
 def _write(source: Source, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
-    """Append the element and what is in it, each tag on a line of its own."""
+    """Append the element and its children, one tag per line."""
     tag = tag_of(element)
     if depth > MAX_DEPTH:
         raise document.error(element, f"elements nest deeper than {MAX_DEPTH} levels, includes counted")
@@ -157,7 +157,7 @@ def _write(source: Source, document: Document, element: Element, depth: int, led
 
 
 def _include(source: Source, document: Document, element: Element, depth: int, ledger: Ledger) -> None:
-    """Put the children of an included file in the place of <include>."""
+    """Replace <include> by the children of the included file."""
     path = _inside(source, document, element)
     _refuse_again(source, document, element, path)
     source.included.add(path.resolve())
@@ -173,16 +173,16 @@ def _include(source: Source, document: Document, element: Element, depth: int, l
 
 def _refuse_again(source: Source, document: Document, element: Element, path: Path) -> None:
     if path.resolve() in source.included:
-        raise document.error(element, f"'{path}' comes a second time, or includes itself; name it once")
+        raise document.error(element, f"'{path}' is included twice, or includes itself; include it once")
 
 
 def _inside(source: Source, document: Document, element: Element) -> Path:
-    """The file an element names: as MuJoCo, beside the main file or beside the file that names it, not farther off."""
+    """The file that an element names: as in MuJoCo, beside the main file or beside the file that names it; no other."""
     stated = document.text(element, "file").strip()
     home = source.folder or Path()
     beside = Path(document.label).parent if source.folder is not None else home
     if Path(stated).is_absolute() or ":" in stated or "\0" in stated:
-        raise document.error(element, f"file '{stated[:60]}' is no relative path; put the file beside the model")
+        raise document.error(element, f"file '{stated[:60]}' is not a relative path; put the file beside the model")
     path = home / stated if (home / stated).is_file() else beside / stated
     try:
         within = path.resolve().is_relative_to(home.resolve().parent)
@@ -204,8 +204,8 @@ def _refuse_not_finite(document: Document, element: Element) -> None:
 
 
 def _refuse_masses(document: Document, root: Element) -> None:
-    """Raise when <replicate> would make more than MAX_ELEMENTS elements of a short text."""
-    sizes: dict[Element, tuple[int, int]] = {}  # element → elements and joints it becomes
+    """Raise when <replicate> would expand a short text into more than MAX_ELEMENTS elements."""
+    sizes: dict[Element, tuple[int, int]] = {}  # element → number of elements and joints it expands to
     for _, element in etree.iterwalk(root, events=("end",)):
         if not isinstance(element.tag, str):
             continue
@@ -223,16 +223,16 @@ def _refuse_masses(document: Document, root: Element) -> None:
 
 
 def _count(document: Document, element: Element) -> int:
-    """How often an element stands for itself."""
+    """The number of copies of an element."""
     count = str(element.get("count", "1")) if tag_of(element) == "replicate" else "1"
     try:
         return max(1, min(int(float(count)), MAX_CELLS))
     except (ValueError, OverflowError):
-        raise document.error(element, f"count: '{count[:60]}' is no whole number") from None
+        raise document.error(element, f"count: '{count[:60]}' is not a whole number") from None
 
 
 def _refuse_sizes(source: Source) -> None:
-    """Raise at numbers that make MuJoCo allocate without need."""
+    """Raise at sizes for which MuJoCo would allocate huge arrays."""
     for document, element in source.elements:
         product = 1.0
         for key in COUNTS & {str(key) for key in element.attrib}:
@@ -240,7 +240,7 @@ def _refuse_sizes(source: Source) -> None:
                 try:
                     product *= max(1.0, float(word))
                 except ValueError:
-                    continue  # MuJoCo says what is wrong with it
+                    continue  # MuJoCo reports the error
         if not product <= MAX_CELLS:
             sizes = ", ".join(sorted(COUNTS & {str(key) for key in element.attrib}))
             raise document.error(element, f"{sizes}: {product:g} cells, more than the {MAX_CELLS} that are accepted")

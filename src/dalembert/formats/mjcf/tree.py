@@ -21,7 +21,7 @@ Mimics = dict[int, tuple[int, float, float]]  # follower → leader, ratio, offs
 
 @dataclass
 class Names:
-    """Unique names for what is made, by number of MuJoCo's: bodies and joints."""
+    """Unique names of bodies and joints, by MuJoCo's numbers."""
 
     bodies: list[str]
     joints: list[str]
@@ -35,16 +35,16 @@ class Names:
         return name
 
 
-def name_all(given: Compiled, ledger: Ledger) -> Names:
-    """Stated names, and made-up ones where there is none."""
-    m = given.m
-    bodies = [WORLD, *(given.name("body", i) for i in range(1, m.nbody))]
+def name_all(mjcf: Compiled, ledger: Ledger) -> Names:
+    """The names in the file, and invented ones for unnamed bodies and joints."""
+    m = mjcf.m
+    bodies = [WORLD, *(mjcf.name("body", i) for i in range(1, m.nbody))]
     names = Names(bodies, [], {name for name in bodies if name})
     for i, name in enumerate(bodies):
         if not name:
             bodies[i] = names.fresh(f"body{i}")
-            ledger.count(given.where("body", i), "body without a name", "named by its number, as body3")
-    stated = [given.name("joint", j) for j in range(m.njnt)]
+            ledger.count(mjcf.where("body", i), "body without a name", "named by its number, as body3")
+    stated = [mjcf.name("joint", j) for j in range(m.njnt)]
     taken = {name for name in stated if name}
     for j, name in enumerate(stated):
         if not name:
@@ -54,34 +54,34 @@ def name_all(given: Compiled, ledger: Ledger) -> Names:
             while name in taken:
                 name += "_"
             taken.add(name)
-            ledger.count(given.where("joint", j), "joint without a name", "named after its body, as arm_joint")
+            ledger.count(mjcf.where("joint", j), "joint without a name", "named after its body, as arm_joint")
         names.joints.append(name)
     return names
 
 
 def add_bodies(
-    given: Compiled, builder: ModelBuilder, names: Names, mimics: Mimics, base: str | None, ledger: Ledger
+    mjcf: Compiled, builder: ModelBuilder, names: Names, mimics: Mimics, base: str | None, ledger: Ledger
 ) -> None:
     """Add every body, depth first as MuJoCo numbers them."""
-    m = given.m
+    m = mjcf.m
     joints: list[list[Joint]] = [[] for _ in range(m.nbody)]
     for j in range(m.njnt):
-        joints[m.jnt_bodyid[j]].append(read_joint(given, j, names.joints[j], ledger))
+        joints[m.jnt_bodyid[j]].append(read_joint(mjcf, j, names.joints[j], ledger))
     places = [pose(m.body_pos[i], m.body_quat[i]) for i in range(m.nbody)]
     if base is not None:
-        _set_base(given, names, joints, base, ledger)
-    if _needs_world(given, joints):
+        _set_base(mjcf, names, joints, base, ledger)
+    if _needs_world(mjcf, joints):
         builder.add_body(WORLD, parent=WORLD, joint_name=_held(WORLD, names))
     for i in range(1, m.nbody):
         try:
-            _add_body(given, builder, names, mimics, i, joints[i], places[i], ledger)
+            _add_body(mjcf, builder, names, mimics, i, joints[i], places[i], ledger)
         except DalembertError as error:
-            raise DalembertError(f"{given.where('body', i)}: {error}") from None
+            raise DalembertError(f"{mjcf.where('body', i)}: {error}") from None
 
 
-def _needs_world(given: Compiled, joints: list[list[Joint]]) -> bool:
-    """Whether anything is fixed in the world, or its children are not one base alone."""
-    m = given.m
+def _needs_world(mjcf: Compiled, joints: list[list[Joint]]) -> bool:
+    """Whether anything is fixed in the world, or the world has other children than one base."""
+    m = mjcf.m
     roots = np.flatnonzero(m.body_parentid[1:] == 0) + 1
     fixed = bool(m.body_geomnum[0]) or bool(np.any(m.site_bodyid == 0)) or len(roots) != 1
     return fixed or [joint.kind for joint in joints[roots[0]]] not in ([], ["free"])
@@ -95,16 +95,18 @@ def _held(name: str, names: Names) -> str:
     return name
 
 
-def _set_base(given: Compiled, names: Names, joints: list[list[Joint]], base: str, ledger: Ledger) -> None:
-    """Let the one body on the world float, or hold it, as the caller asks."""
-    m = given.m
+def _set_base(mjcf: Compiled, names: Names, joints: list[list[Joint]], base: str, ledger: Ledger) -> None:
+    """Let the only body on the world float, or fix it, as `base` says."""
+    m = mjcf.m
     roots = [i for i in range(1, m.nbody) if m.body_parentid[i] == 0 and m.body_mocapid[i] < 0]
     floating = [i for i in roots if [joint.kind for joint in joints[i]] == ["free"]]
-    where = given.where("body", roots[0]) if roots else given.source.first("worldbody")
+    where = mjcf.where("body", roots[0]) if roots else mjcf.source.first("worldbody")
     if base == "fixed" and len(floating) <= 1:
         for i in floating:
             joints[i].clear()
-            ledger.info(where, f"base='fixed' and body '{names.bodies[i]}' floats in the file", "held where it is put")
+            ledger.info(
+                where, f"base='fixed' and body '{names.bodies[i]}' floats in the file", "fixed where the file puts it"
+            )
         return
     if base == "free" and len(roots) == 1 and (floating or not joints[roots[0]]):
         if not floating:
@@ -117,12 +119,12 @@ def _set_base(given: Compiled, names: Names, joints: list[list[Joint]], base: st
     hint = "needs one body in <worldbody>, without joints or with a free one" if base == "free" else "needs one at most"
     raise DalembertError(
         f"{where}: base='{base}' {hint}; in <worldbody>: {listed}, of which {len(floating)} float; "
-        "leave base out to take the file as it is"
+        "omit base to use the file's"
     )
 
 
 def _add_body(
-    given: Compiled,
+    mjcf: Compiled,
     builder: ModelBuilder,
     names: Names,
     mimics: Mimics,
@@ -132,15 +134,15 @@ def _add_body(
     ledger: Ledger,
 ) -> None:
     """One body: a link per joint, the last of which is the body if its joint turns about the body's origin."""
-    m, where, name = given.m, given.where("body", index), names.bodies[index]
+    m, where, name = mjcf.m, mjcf.where("body", index), names.bodies[index]
     parent = names.bodies[m.body_parentid[index]]
-    inertia = _inertia(given, index, name, ledger)
+    inertia = _inertia(mjcf, index, name, ledger)
     if m.body_mocapid[index] >= 0:
-        ledger.count(where, "mocap body, which the simulator's user moves", "held where the file puts it")
+        ledger.count(where, "mocap body, which the simulator's user moves", "fixed where the file puts it")
     if len(joints) > 1:
         ledger.count(where, "body with several joints", "a chain of massless links, named body:joint")
     if joints and joints[0].kind == "free":
-        _log_start(given, index, name, ledger)
+        _log_start(mjcf, index, name, ledger)
     carry = place
     for joint in joints:
         free = joint.kind == "free"  # its coordinate is the pose in the world itself
@@ -165,34 +167,34 @@ def _add_body(
         builder.add_body(name, parent=parent, joint_name=_held(name, names), placement=carry, inertia_object=inertia)
 
 
-def _log_start(given: Compiled, index: int, name: str, ledger: Ledger) -> None:
-    """Where the file puts a floating body is a state, not a property of the robot."""
-    numbers = [*given.m.body_pos[index], *given.m.body_quat[index]]
+def _log_start(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> None:
+    """Log the initial pose of a floating body: it is a state, not a property of the robot."""
+    numbers = [*mjcf.m.body_pos[index], *mjcf.m.body_quat[index]]
     start = ", ".join(f"{x:.6g}" for x in numbers)
     ledger.info(
-        given.where("body", index),
+        mjcf.where("body", index),
         f"the floating body '{name}' starts at ({start})",
         "not kept: its coordinate is its pose in the world",
     )
 
 
-def _inertia(given: Compiled, index: int, name: str, ledger: Ledger) -> Inertia:
+def _inertia(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Inertia:
     """The inertia in the body's frame; MuJoCo has diagonalised it about the centre of mass."""
-    m = given.m
+    m = mjcf.m
     X = pose(m.body_ipos[index], m.body_iquat[index])
     I_com = Inertia(float(m.body_mass[index]), np.zeros(3), np.diag(np.array(m.body_inertia[index])))
-    report_inertia(ledger, given.where("body", index), name, I_com)
+    report_inertia(ledger, mjcf.where("body", index), name, I_com)
     return I_com.transform(X)
 
 
-def add_sites(given: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
+def add_sites(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
     """Sites become frames."""
-    m = given.m
+    m = mjcf.m
     for i in range(m.nsite):
-        stated = given.name("site", i)
+        stated = mjcf.name("site", i)
         name = names.fresh(stated or f"site{i}", ":site")
         if stated and name != stated:
-            what = "site that is called as a body is"
-            ledger.count(given.where("site", i), what, "the frame's name ends in :site")
+            what = "site with the name of a body"
+            ledger.count(mjcf.where("site", i), what, "its frame gets the suffix :site")
         body = names.bodies[m.site_bodyid[i]]
         builder.add_frame(name, body=body, placement=pose(m.site_pos[i], m.site_quat[i]))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from dalembert.errors import DalembertError
@@ -34,12 +34,14 @@ def write(
     geometry: bool = True,
     package: str | os.PathLike[str] | None = None,
     generator: str = "dalembert",
+    notes: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
     """Write a model to a file in the format that its ending names; returns what the file says otherwise, or not at all.
 
     approximate: let the file differ in physics or coordinates where the format has no exact words; otherwise an error
     lists all such places. geometry: whether to write the shapes of links. package: a folder whose meshes are named
-    package://folder/… (SDF: model://folder/…); other meshes keep their paths. An existing file is replaced as a whole.
+    package://folder/… (SDF: model://folder/…); other meshes keep their paths. notes: lines for the
+    file's first comment. An existing file is replaced as a whole.
     """
     if not isinstance(path, str | os.PathLike):
         raise DalembertError(f"save: expected the path of a file, got {type(path).__name__}")
@@ -56,15 +58,15 @@ def write(
         for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
             for one in kept:
                 losses.note(kind, one.name, f"{LANGUAGES[ending]} has no {kind}s", "left out")
-    head = f"Robot {model.name!r}, written by {generator}."
+    head = [f"Robot {model.name!r}, written by {generator}.", *notes]
     if ending in XML:
         root = XML[ending](model, losses, Package(package), geometry)
         findings = losses.close()
-        whole = document(root, [head, *map(_line, findings)])
+        whole = document(root, [*head, *map(_line, findings)])
     else:
         rows = to_dh(model, losses, geometry)
         findings = losses.close()
-        whole = "\n".join([*comment([head, *map(_line, findings)]), "", *rows, ""])
+        whole = "\n".join([*comment([*head, *map(_line, findings)]), "", *rows, ""])
     write_text(text, whole)
     return findings
 

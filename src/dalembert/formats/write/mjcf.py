@@ -197,6 +197,10 @@ class _Mjcf:
     def _closure(self, closure: Closure | JointEquation) -> None:
         name, kind = closure.name, closure.kind
         if isinstance(closure, JointEquation):
+            if closure.others or closure.kind != "equation":
+                what = f"MJCF has no {closure.kind} of these joints: {', '.join(closure.joints)}"
+                self.losses.refuse("closure", name, what, "keep the mechanism as .mech.toml")
+                return
             if len(closure.coefficients) > 5:
                 self.losses.refuse("closure", name, "MJCF has polynomials up to the fourth power", "use a lower power")
                 return

@@ -7,7 +7,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from dalembert.contact import Candidate, Contact, candidates
+from dalembert.contact import Contact, Patch, candidates
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 
@@ -41,8 +41,13 @@ class RigidContact(Element):
     gives: ClassVar[bool] = False
 
     contact: Contact
-    candidates: tuple[Candidate, ...]
+    patches: tuple[Patch, ...]
     rows: int = 0
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the points that may touch."""
+        return tuple(name for patch in self.patches for name in patch.names)
 
     def label(self) -> str:
         """As its accounts are called."""
@@ -56,11 +61,11 @@ class RigidContact(Element):
     @property
     def impulse_count(self) -> int:
         """Impulses of contacts, of their moments, and of rows."""
-        return (3 + len(self.axes)) * len(self.candidates) + self.rows
+        return (3 + len(self.axes)) * len(self.names) + self.rows
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
-        return self.impulse_count + len(self.candidates) + 4
+        return self.impulse_count + len(self.names) + 4
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Nothing touched before."""
@@ -72,7 +77,7 @@ class RigidContact(Element):
 
     def memory(self, z: np.ndarray) -> Memory:
         """Its states (…, size) by name."""
-        n, k = self.impulse_count, len(self.candidates)
+        n, k = self.impulse_count, len(self.names)
         return Memory(z[..., :n], z[..., n : n + k], *(z[..., n + k + i][()] for i in range(4)))
 
 

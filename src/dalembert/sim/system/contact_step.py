@@ -58,7 +58,7 @@ def contact_step(
     mass, kick = _kick(system, h, q_half, v, applied)
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
-    touching = contact_rows(model, q_half, element.candidates)
+    touching = contact_rows(model, q_half, element.patches)
     step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, mass, kick, touching)
     solution = contact_impulses(
         Carrier.bodies(step.Y, mass.r),
@@ -115,7 +115,7 @@ class _Impulses:
         always = system.permanent_count
         rows = system.constraint_rows(t, q, v, z)
         self.rows, self.switching = rows, slice(always, None)
-        k = len(element.candidates)
+        k = len(element.names)
         spins = touching.spin.reshape(k, 3, -1)
         moments = [(i, axis) for i in range(k) for axis in element.axes]
         self.moment_rows = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), system.model.nv)
@@ -169,9 +169,9 @@ class _Impulses:
     def _cones(self) -> list[Cone]:
         contact = self.element.contact
         if contact.static_friction is None or contact.static_friction == contact.friction:
-            return [Cone.of(contact.friction)] * len(self.element.candidates)
+            return [Cone.of(contact.friction)] * len(self.element.names)
         cones = []
-        for i in range(len(self.element.candidates)):
+        for i in range(len(self.element.names)):
             t = self.before[3 * i + 1 : 3 * i + 3]
             holding = where(t @ t < STILL * STILL, contact.static_friction, contact.friction)
             cones.append(Cone(contact.friction, holding))
@@ -213,7 +213,7 @@ class _Impulses:
             entry = ("heat", system.labels[owner.element])
             if entry in names:
                 work[names[entry]] = work[names[entry]] + lost[k]
-        normals = np.arange(0, 3 * len(self.element.candidates), 3)
+        normals = np.arange(0, 3 * len(self.element.names), 3)
         work[names["heat", "contact impacts"]] = sum(lost[normals])
         others = [k for k in range(first) if k not in set(normals.tolist())]
         work[names["heat", "contact friction"]] = sum(lost[k] for k in others) if others else 0.0

@@ -1,0 +1,126 @@
+"""Where a shape may touch the ground: a fixed list of candidate points for each kind of shape.
+
+The list has the same length and order in every pose, so that a compiled step has room for all of them, and what is
+known about a candidate at one time is a good start for the next.
+"""
+
+from __future__ import annotations
+
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.math import maximum, sqrt, where
+from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Polyhedron, Sphere
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import cross, dot
+
+from .ground import Ground
+from .hulls import Hull, hull
+from .supports import extremes
+from .witness import Witness, inflated, witness
+
+ALL_VERTICES = 12  # of a hull that has no more, every vertex is a candidate; else the corners of its lowest face
+UPRIGHT = 1e-8  # sine of the tilt below which a cylinder stands on its whole rim
+ROUND = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # thirds of a circle: cosines and sines
+
+
+def ground_points(shape: Any, X: Pose, ground: Ground) -> list[Witness]:
+    """The candidates of a shape, placed at X in the world, against the ground: A is the shape, B the ground.
+
+    Sphere and ellipsoid: 1, the nearest point; capsule: 2, its ends; box: 8 corners; cylinder: 4, the lowest point of
+    each rim and two more of the lower one; cone: its tip and 3 of its rim; hull: its vertices, or, where these are more
+    than 12, the 4 corners of its lowest face.
+    """
+    return _points(shape, X, ground)
+
+
+@singledispatch
+def _points(shape: Any, X: Pose, ground: Ground) -> list[Witness]:
+    raise DalembertError(f"a {type(shape).__name__} has no candidate points of contact with the ground")
+
+
+@_points.register
+def _(shape: Sphere, X: Pose, ground: Ground) -> list[Witness]:
+    return [inflated(_at(X.p, ground), shape.radius, 0.0)]
+
+
+@_points.register
+def _(shape: Capsule, X: Pose, ground: Ground) -> list[Witness]:
+    half = 0.5 * shape.length * X.R[:, 2]
+    ends = (X.p + half, X.p - half) if shape.length else (X.p,)
+    return [inflated(_at(end, ground), shape.radius, 0.0) for end in ends]
+
+
+@_points.register
+def _(shape: Box, X: Pose, ground: Ground) -> list[Witness]:
+    return [_at(X.point(corner), ground) for corner in corners(shape)]
+
+
+@_points.register
+def _(shape: Ellipsoid, X: Pose, ground: Ground) -> list[Witness]:
+    p = X.p
+    for _ in range(2):  # the lowest point along the normal below the centre, then along the normal below that one
+        _, normal = ground.tangent(p)
+        stretched = shape.radii * (X.R.T @ normal)
+        p = X.p - X.R @ (shape.radii * stretched) / sqrt(dot(stretched, stretched))
+    return [_at(p, ground)]
+
+
+@_points.register
+def _(shape: Cylinder, X: Pose, ground: Ground) -> list[Witness]:
+    x, y, up = _rim_axes(X, ground)
+    axis, half, r = X.R[:, 2], 0.5 * shape.length, shape.radius
+    lower = where(up > 0.0, -half, half) * axis
+    points = [half * axis + r * x, -half * axis + r * x]
+    points += [lower + r * (c * x + s * y) for c, s in ROUND[1:]]
+    return [_at(X.p + p, ground) for p in points]
+
+
+@_points.register
+def _(shape: Cone, X: Pose, ground: Ground) -> list[Witness]:
+    x, y, _ = _rim_axes(X, ground)
+    axis, half, r = X.R[:, 2], 0.5 * shape.length, shape.radius
+    points = [half * axis, *(-half * axis + r * (c * x + s * y) for c, s in ROUND)]
+    return [_at(X.p + p, ground) for p in points]
+
+
+@_points.register
+def _(shape: Hull, X: Pose, ground: Ground) -> list[Witness]:
+    if len(shape.vertices) <= ALL_VERTICES:
+        return [_at(X.point(vertex), ground) for vertex in shape.vertices]
+    _, normal = ground.tangent(X.p)
+    return [_at(X.point(p), ground) for p in extremes(shape, -(X.R.T @ normal))]
+
+
+@_points.register
+def _(shape: Mesh | Polyhedron, X: Pose, ground: Ground) -> list[Witness]:
+    return _points(hull(shape), X, ground)
+
+
+def corners(shape: Box) -> list[np.ndarray]:
+    """The corners (3,) of a box in its own frame [m]."""
+    half = 0.5 * shape.size
+    return [half * np.array([sx, sy, sz]) for sx in (1.0, -1.0) for sy in (1.0, -1.0) for sz in (1.0, -1.0)]
+
+
+def _at(point: np.ndarray, ground: Ground) -> Witness:
+    gap, normal = ground.tangent(point)
+    return witness(gap, point, normal)
+
+
+def _rim_axes(X: Pose, ground: Ground) -> tuple[np.ndarray, np.ndarray, Any]:
+    """Unit vectors along the radius of a rim that points down most, and across; how far the axis of a body points up.
+
+    A body that stands upright has no lowest radius: it is the body's x axis then.
+    """
+    _, normal = ground.tangent(X.p)
+    axis = X.R[:, 2]
+    up = dot(normal, axis)
+    down = up * axis - normal
+    square = dot(down, down)
+    stands = square < UPRIGHT * UPRIGHT
+    x = where(stands, X.R[:, 0], down / sqrt(maximum(square, UPRIGHT * UPRIGHT)))
+    return x, cross(axis, x), up

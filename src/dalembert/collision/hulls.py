@@ -1,0 +1,115 @@
+"""Convex hulls of meshes: vertices, faces and edges, kept small enough to be compiled."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.model.geometry import Mesh, Polyhedron
+from dalembert.solids.meshes import CURE, triangles_of
+
+MOST_VERTICES = 64  # of a hull; one with more is replaced by that of the vertices that lie farthest out
+FLAT = 1e-9  # of the size: what is thinner has no hull
+COPLANAR = 1e-6  # sine of the angle between two triangles of one face
+
+
+class Edges(NamedTuple):
+    """Edges of a hull (n, …): where each begins, its direction, and the outward normals of the faces on both sides."""
+
+    start: np.ndarray  # (n, 3) [m]
+    direction: np.ndarray  # (n, 3) from its start to its end [m]
+    left: np.ndarray  # (n, 3)
+    right: np.ndarray  # (n, 3)
+
+
+@dataclass(frozen=True, eq=False)
+class Hull:
+    """A convex solid: vertices (n, 3) [m] and triangles (m, 3) of vertex numbers, seen counter-clockwise."""
+
+    vertices: np.ndarray
+    triangles: np.ndarray
+
+    @cached_property
+    def faces(self) -> tuple[np.ndarray, np.ndarray]:
+        """Outward unit normals (k, 3) and offsets (k,) [m] of the planes of its faces, each once."""
+        normals, offsets = self._planes
+        kept: list[int] = []
+        for i, n in enumerate(normals):
+            if not any(np.linalg.norm(n - normals[k]) < COPLANAR for k in kept):
+                kept.append(i)
+        return normals[kept], offsets[kept]
+
+    @cached_property
+    def edges(self) -> Edges:
+        """The edges between faces that are not in one plane."""
+        normals, _ = self._planes
+        sides = {(int(t[k]), int(t[(k + 1) % 3])): i for i, t in enumerate(self.triangles) for k in range(3)}
+        rows = []
+        for (i, j), left in sides.items():
+            right = sides[j, i]
+            if i < j and np.linalg.norm(np.cross(normals[left], normals[right])) > COPLANAR:
+                p, q = self.vertices[i], self.vertices[j]
+                rows.append((p, q - p, normals[left], normals[right]))
+        return Edges(*(np.array(column) for column in zip(*rows, strict=True)))
+
+    @cached_property
+    def _planes(self) -> tuple[np.ndarray, np.ndarray]:
+        a, b, c = (self.vertices[self.triangles[:, k]] for k in range(3))
+        normals = np.cross(b - a, c - a)
+        normals = normals / np.linalg.norm(normals, axis=1)[:, None]
+        return normals, np.einsum("ij,ij->i", normals, a)
+
+
+def hull(shape: Mesh | Polyhedron | Any, most: int = MOST_VERTICES) -> Hull:
+    """The convex hull of a mesh, a polyhedron or points (n, 3), of at most so many vertices."""
+    points = triangles_of(shape)[0] if isinstance(shape, Mesh | Polyhedron) else shape
+    vertices = np.unique(np.asarray(points, float), axis=0)
+    if vertices.ndim != 2 or vertices.shape[1] != 3 or not np.all(np.isfinite(vertices)):
+        raise DalembertError(f"hull: points have shape {vertices.shape}, expected finite numbers (n, 3)")
+    extreme, _ = _quickhull(vertices)
+    if len(extreme) > most:
+        extreme = extreme[_spread(extreme, most)]
+    return Hull(*_quickhull(extreme))
+
+
+def deviation(shape: Mesh | Polyhedron, reduced: Hull) -> float:
+    """How far the mesh reaches beyond a hull with fewer vertices [m]."""
+    points = np.asarray(triangles_of(shape)[0], float)
+    normals, offsets = reduced.faces
+    return max(0.0, float(np.max(points @ normals.T - offsets)))
+
+
+def _spread(vertices: np.ndarray, count: int) -> np.ndarray:
+    """Numbers of `count` vertices: first those farthest out along the axes, then those farthest from all chosen."""
+    chosen = list(dict.fromkeys(int(k) for d in (*np.eye(3), *-np.eye(3)) for k in [np.argmax(vertices @ d)]))
+    distance = np.min(np.linalg.norm(vertices[:, None] - vertices[chosen], axis=2), axis=1)
+    while len(chosen) < count:
+        chosen.append(int(np.argmax(distance)))
+        distance = np.minimum(distance, np.linalg.norm(vertices - vertices[chosen[-1]], axis=1))
+    return np.array(sorted(chosen))
+
+
+def _quickhull(vertices: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Extreme points and outward triangles of points (n, 3)."""
+    try:
+        from scipy.spatial import ConvexHull, QhullError
+    except ImportError:
+        raise DalembertError(f"convex hulls need scipy: {CURE}") from None
+    spread = np.linalg.svd(vertices - vertices.mean(axis=0), compute_uv=False) if len(vertices) > 3 else np.zeros(3)
+    if spread[-1] <= FLAT * spread[0]:
+        raise DalembertError(f"hull: {len(vertices)} points that lie in one plane enclose no volume: give a thin box")
+    try:
+        qhull = ConvexHull(vertices)
+    except QhullError as error:
+        raise DalembertError(f"hull: no convex hull of {len(vertices)} points: {str(error).splitlines()[0]}") from None
+    number = np.full(len(vertices), -1)
+    number[qhull.vertices] = np.arange(len(qhull.vertices))
+    corners = vertices[qhull.simplices]
+    normals = np.cross(corners[:, 1] - corners[:, 0], corners[:, 2] - corners[:, 0])
+    inward = np.einsum("ij,ij->i", normals, qhull.equations[:, :3]) < 0.0
+    triangles = np.where(inward[:, None], qhull.simplices[:, ::-1], qhull.simplices)
+    return vertices[qhull.vertices], number[triangles]

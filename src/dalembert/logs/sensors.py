@@ -1,0 +1,82 @@
+"""Logs in the words of a drive: encoder counts at the motor, and motor currents instead of joint torques."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.robot import Robot
+
+
+@dataclass(frozen=True)
+class JointSensors:
+    """What the numbers of one joint in a log stand for.
+
+    gear: radians of the motor per radian (slides: per metre) of the joint; negative where they turn oppositely.
+    counts: encoder counts per turn of the motor; positions are then counts, rates counts per second; None: they are
+    the joint's own, in SI units. zero: count at which the joint is at 0. torque_constant [N·m/A]: of the motor; its
+    current gives the torque current · torque_constant · gear at the joint, where the file has no torques.
+    """
+
+    gear: float = 1.0
+    counts: float | None = None
+    zero: float = 0.0
+    torque_constant: float | None = None
+
+    def __post_init__(self) -> None:
+        for name, value in (("gear", self.gear), ("counts", self.counts), ("torque_constant", self.torque_constant)):
+            if value is not None and not (np.isfinite(value) and value != 0.0):
+                raise DalembertError(f"JointSensors: {name} is {value!r}, expected a finite number other than 0")
+
+    @property
+    def per_count(self) -> float:
+        """Radians or metres of the joint per count; 1 where positions are not counts."""
+        return 1.0 if self.counts is None else 2.0 * np.pi / (self.counts * self.gear)
+
+
+def by_joint(robot: Robot, sensors: JointSensors | Mapping[str, JointSensors] | None) -> tuple[JointSensors, ...]:
+    """Those of each freedom: one for all, or by the name of the joint."""
+    names = robot.model.freedom_names
+    if sensors is None or isinstance(sensors, JointSensors):
+        return (sensors or JointSensors(),) * len(names)
+    for name in sensors:
+        if name not in names:
+            raise unknown("joint", name, names, "sensors")
+    return tuple(sensors.get(name, JointSensors()) for name in names)
+
+
+def from_counts(robot: Robot, values: dict[str, np.ndarray], sensors: tuple[JointSensors, ...]) -> list[str]:
+    """Turn counts in `values` into positions and rates of the joints, in place; notes."""
+    counted = [k for k, each in enumerate(sensors) if each.counts is not None]
+    if not counted:
+        return []
+    if robot.nq != robot.nv:
+        raise DalembertError("sensors: counts are of joints with one coordinate each; this robot has a quaternion")
+    for k in counted:
+        for kind in ("q", "v", "a"):
+            if kind in values:
+                offset = sensors[k].zero if kind == "q" else 0.0
+                values[kind][:, k] = (values[kind][:, k] - offset) * sensors[k].per_count
+    names = ", ".join(robot.model.freedom_names[k] for k in counted)
+    return [f"positions and rates of {names} are converted from encoder counts"]
+
+
+def from_currents(
+    robot: Robot, currents: np.ndarray, sensors: tuple[JointSensors, ...], where: str
+) -> tuple[np.ndarray, str]:
+    """Torques at the joints (n, nv) of motor currents (n, nv) [A], and a note."""
+    names = robot.model.freedom_names
+    missing = [name for name, each in zip(names, sensors, strict=True) if each.torque_constant is None]
+    if missing:
+        raise DalembertError(
+            f"{where}: has motor currents and no torques: sensors={{{missing[0]!r}: JointSensors(gear=…, "
+            f"torque_constant=…)}} says what they give; missing for {', '.join(missing)}"
+        )
+    factors = np.array([each.gear * (each.torque_constant or 0.0) for each in sensors])
+    return (
+        currents * factors,
+        "torques are motor currents times torque constant and gear; losses count as friction",
+    )

@@ -1,0 +1,163 @@
+"""Limits of a robot along a motion: at every instant, with the joint and the time of what goes beyond."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.robot import Robot
+
+from .motion import Motion
+from .points import freedom_names, per_freedom
+
+SLACK = 1e-9  # relative excess that counts as rounding
+INSTANTS = 2000  # at which torques, and velocities of joints with quaternions, are computed
+FINER = 20  # instants around a peak for the second look
+UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
+
+
+class Violation(NamedTuple):
+    """What goes beyond a limit: of which joint, when it is worst [s], its value and the limit."""
+
+    what: str
+    joint: str
+    time: float
+    value: float
+    limit: float
+    unit: str = ""
+
+    def __str__(self) -> str:
+        unit = f" {self.unit}" if self.unit else ""
+        return (
+            f"{self.what} of {self.joint} is {self.value:.6g}{unit} at {self.time:.6g} s, beyond its limit of "
+            f"{self.limit:.6g}{unit}"
+        )
+
+
+@dataclass(frozen=True)
+class Check:
+    """Whether a motion keeps to its limits: true or false, and the violations; notes: how it was found."""
+
+    violations: tuple[Violation, ...]
+    notes: tuple[str, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether all limits are kept."""
+        return not self.violations
+
+    def __bool__(self) -> bool:
+        return self.ok
+
+    def __str__(self) -> str:
+        lines = [str(violation) for violation in self.violations] or ["all limits are kept"]
+        return "\n".join([*lines, *(f"note: {note}" for note in self.notes)])
+
+
+def check(
+    motion: Motion,
+    robot: Robot | None = None,
+    *,
+    velocity: Any = None,
+    acceleration: Any = None,
+    jerk: Any = None,
+    torque: Any = None,
+) -> Check:
+    """Whether a motion keeps to the limits of a robot: position, velocity and torque; and to further ones.
+
+    velocity, acceleration, jerk, torque: a number or (nv,), in the place of the robot's. Extremes of polynomials and
+    series are exact; torques, and velocities of joints with quaternions, are computed at 2000 instants and finer about
+    their peaks. Without a robot, only what is passed is checked.
+    """
+    mover = robot if robot is not None else motion.robot
+    names = freedom_names(mover, motion.nv)
+    chosen = {"velocity": velocity, "acceleration": acceleration, "jerk": jerk, "torque": torque}
+    limits = {name: per_freedom("check", name, x, names) for name, x in chosen.items() if x is not None}
+    units: tuple[str, ...] = ("",) * motion.nv
+    violations: list[Violation] = []
+    if mover is not None:
+        motion.of(mover, "check")
+        limits = {"velocity": mover.limits.velocity, "torque": mover.limits.effort} | limits
+        units = tuple(u for body in mover.model.independent for u in body.joint.units)
+        violations += _positions(motion, mover, names, units)
+    notes = []
+    for order, what in enumerate(("velocity", "acceleration", "jerk"), start=1):
+        if what in limits and np.isfinite(limits[what]).any():
+            violations += _rates(motion, what, order, limits[what], names, units)
+    quaternions = mover is not None and not mover.model.flat
+    if quaternions and {"velocity", "acceleration"} & set(limits):
+        notes.append(f"velocities of joints with quaternions are sampled at {INSTANTS} instants")
+        if "jerk" in limits:
+            notes.append("the jerk of joints with quaternions is not checked")
+    if mover is not None and "torque" in limits and np.isfinite(limits["torque"]).any():
+        if mover.model.closures:
+            notes.append("torques are not checked: the robot has loops")
+        else:
+            violations += _torques(motion, mover, limits["torque"], names, units)
+            notes.append(f"torques are computed at {INSTANTS} instants, and finer about their peaks")
+    return Check(tuple(violations), tuple(notes))
+
+
+def _positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tuple[str, ...]) -> list[Violation]:
+    extremes = motion.extremes(0)
+    found = []
+    for body in robot.model.independent:
+        for i, k, _ in body.joint.lines:
+            coordinate, freedom = body.q.start + i, body.v.start + k
+            low, high = robot.limits.lower[coordinate], robot.limits.upper[coordinate]
+            slack = SLACK * max(1.0, abs(low) if np.isfinite(low) else 0.0, abs(high) if np.isfinite(high) else 0.0)
+            unit = units[freedom]
+            if extremes.least[freedom] < low - slack:
+                value, time = extremes.least[freedom], extremes.least_time[freedom]
+                found.append(Violation("position", names[freedom], float(time), float(value), float(low), unit))
+            if extremes.greatest[freedom] > high + slack:
+                value, time = extremes.greatest[freedom], extremes.greatest_time[freedom]
+                found.append(Violation("position", names[freedom], float(time), float(value), float(high), unit))
+    return found
+
+
+def _rates(
+    motion: Motion, what: str, order: int, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
+) -> list[Violation]:
+    extremes = motion.extremes(order)
+    lower = -extremes.least > extremes.greatest
+    value = np.where(lower, extremes.least, extremes.greatest)
+    time = np.where(lower, extremes.least_time, extremes.greatest_time)
+    if np.isnan(value).any() and order <= 2:  # joints with quaternions
+        sampled, sampled_time = _peaks(motion, lambda t: motion.v(t) if order == 1 else motion.a(t))
+        unknown = np.isnan(value)
+        value, time = np.where(unknown, sampled, value), np.where(unknown, sampled_time, time)
+    return [
+        Violation(what, names[k], float(time[k]), float(value[k]), float(np.copysign(limit[k], value[k])), unit)
+        for k, unit in enumerate(f"{u}{UNITS[what]}" if u else "" for u in units)
+        if abs(value[k]) > limit[k] * (1.0 + SLACK)
+    ]
+
+
+def _torques(
+    motion: Motion, robot: Robot, limit: np.ndarray, names: tuple[str, ...], units: tuple[str, ...]
+) -> list[Violation]:
+    value, time = _peaks(motion, lambda t: robot.inverse_dynamics(*motion.at(t)))
+    return [
+        Violation("torque" if units[k] == "rad" else "force", names[k], float(time[k]), float(value[k]),
+                  float(np.copysign(limit[k], value[k])), "N·m" if units[k] == "rad" else "N")
+        for k in range(len(limit))
+        if abs(value[k]) > limit[k] * (1.0 + SLACK)
+    ]  # fmt: skip
+
+
+def _peaks(motion: Motion, function: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The value of largest size of each freedom, with its sign, and when: sampled, then finer about the largest."""
+    t = np.linspace(0.0, motion.duration, INSTANTS + 1)
+    values = function(t)
+    at = np.argmax(np.abs(values), axis=0)
+    best, time = values[at, np.arange(values.shape[1])].copy(), t[at].copy()
+    for k, i in enumerate(at):
+        fine = np.linspace(t[max(i - 1, 0)], t[min(i + 1, INSTANTS)], FINER + 1)
+        near = function(fine)[:, k]
+        j = int(np.argmax(np.abs(near)))
+        if abs(near[j]) > abs(best[k]):
+            best[k], time[k] = near[j], fine[j]
+    return best, time
