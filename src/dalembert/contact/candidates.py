@@ -9,8 +9,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-import numpy as np
-
 from dalembert.algorithms import neutral, poses
 from dalembert.collision import Ground, Witness, as_ground, ground_points
 from dalembert.errors import DalembertError, unknown

@@ -11,9 +11,9 @@ steeper than the cone; each sweep makes one Newton step towards it.
 
 Heavy bodies on light ones and faces with more points than they need take many sweeps. Where some have not settled it,
 Newton's method takes over: each contact keeps to the part of its law that the last sweep found, as a stiff damper about
-its impulse so far (stick), or as a force that turns with the slip, and all are solved for together in the coordinates of
-the bodies, whose number does not grow with that of the contacts. Sweeps after each step decide about the parts anew. The
-stiffness varies from step to step: stiff ones converge fast, and soft ones do not go round in circles.
+its impulse so far (stick), or as a force that turns with the slip, and all are solved for together in the coordinates
+of the bodies, whose number does not grow with that of the contacts. Sweeps after each step decide about the parts anew.
+The stiffness varies from step to step: stiff ones converge fast, and soft ones do not go round in circles.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, minimum, repeat, sqrt, where
 
 from .general import solve
-from .impulses import ANY, Law, row_impulse
+from .impulses import ANY, Carrier, Law, row_impulse
 from .zeros import sparse_product
 
 TINY = 1e-30  # added to squares, so that roots have slopes
@@ -37,40 +37,6 @@ SWEEPS, STEPS = 12, 30  # sweeps before Newton's method, and its steps, at most
 SWEPT = 2  # sweeps after each step
 GIVES = (1e-4, 1e-3, 1e-5, 1e-2, 1e-3, 1e-4)  # shares of their size by which held contacts give way, step by step
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
-
-
-class Carrier(NamedTuple):
-    """How impulses move what carries them: u = c + Xᵀ w with w = Y p, X and Y (m, n), so that G = Xᵀ Y.
-
-    r (m,): X = diag(r) Y, as for bodies with the inertia L diag(1/r) Lᵀ and Y = L⁻¹ Jᵀ. Without it G is all that is
-    known.
-    """
-
-    X: np.ndarray
-    Y: np.ndarray
-    r: np.ndarray | None = None
-
-    @classmethod
-    def dense(cls, G: np.ndarray) -> Carrier:
-        """That of a matrix G (n, n) > 0, symmetric."""
-        return cls(G, np.eye(len(G)))
-
-    @classmethod
-    def bodies(cls, Y: np.ndarray, r: np.ndarray) -> Carrier:
-        """That of columns Y (m, n) = L⁻¹ Jᵀ and reciprocal pivots r (m,)."""
-        return cls((Y.T * r).T, Y, r)
-
-
-class Cone(NamedTuple):
-    """Coulomb friction of a contact that slips, and of one that sticks."""
-
-    friction: Any
-    holding: Any
-
-    @classmethod
-    def of(cls, mu: Any) -> Cone:
-        """The same for both."""
-        return cls(mu, mu)
 
 
 class Moment(NamedTuple):
@@ -110,7 +76,7 @@ class Block(NamedTuple):
 def contact_impulses(
     carrier: Carrier,
     c: np.ndarray,
-    cones: Sequence[Cone],
+    mu: Sequence[Any],
     laws: Sequence[Law | Moment] = (),
     start: tuple[np.ndarray, np.ndarray] | None = None,
     tolerance: float = 1e-9,
@@ -118,14 +84,14 @@ def contact_impulses(
     sweeps: int = SWEEPS,
     steps: int = STEPS,
 ) -> ContactImpulses:
-    """Impulses of k contacts and n rows, for velocities c (3 k + n,) without impulses.
+    """Impulses of k contacts with friction mu (k,) and n rows, for velocities c (3 k + n,) without impulses.
 
     Where a contact may close or must open, the normal in c is shifted by that. laws: of the rows. start: (p, slip) of a
     step before, near which the solution is. tolerance: the change of a pass that ends them [velocity]. give (n,): what
     the rows give way, velocity per impulse.
     """
-    problem = _Problem(carrier, c, cones, laws, np.zeros(len(laws)) if give is None else give)
-    p, slip = (np.zeros(len(c)), np.zeros(len(cones))) if start is None else start
+    problem = _Problem(carrier, c, mu, laws, np.zeros(len(laws)) if give is None else give)
+    p, slip = (np.zeros(len(c)), np.zeros(len(mu))) if start is None else start
     sizes = np.concatenate([np.zeros(0), *(block.size for block in problem.blocks), problem.sizes])
     scale = reduce(maximum, [absolute(x) for x in (*c, *(sizes * p))], 0.0)
 
@@ -170,12 +136,12 @@ class _Problem:
     """Contacts and rows on a carrier."""
 
     def __init__(
-        self, carrier: Carrier, c: np.ndarray, cones: Sequence[Cone], laws: Sequence[Law | Moment], give: np.ndarray
+        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], give: np.ndarray
     ) -> None:
-        self.carrier, self.c, self.cones, self.laws, self.give = carrier, c, cones, laws, give
+        self.carrier, self.c, self.mu, self.laws, self.give = carrier, c, mu, laws, give
         X, Y = carrier.X, carrier.Y
-        self.places = [slice(3 * i, 3 * i + 3) for i in range(len(cones))]
-        self.rows = range(3 * len(cones), len(c))
+        self.places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
+        self.rows = range(3 * len(mu), len(c))
         self.blocks = [_block(sparse_product(X[:, at].T, Y[:, at])) for at in self.places]
         self.sizes = [sparse_product(X[:, [i]].T, Y[:, i])[0] for i in self.rows]
 
@@ -184,15 +150,13 @@ class _Problem:
         law = self.laws[number]
         return law if isinstance(law, Law) else Law(0.0, 0.0, law.lever * maximum(p[3 * law.contact], 0.0))
 
-    def swept(
-        self, p: np.ndarray, slip: np.ndarray, w: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
         X, Y = self.carrier.X, self.carrier.Y
         p, slip, changes = p.astype(object), slip.astype(object), []
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             b = self.c[at] + sparse_product(X[:, at].T, w) - block.W @ p[at]
-            new, slip[i], moved = _contact(block, self.cones[i], b, slip[i])
+            new, slip[i], moved = _contact(block, self.mu[i], b, slip[i])
             changes += [moved, *(block.size * absolute(new - p[at]))]
             w = w + sparse_product(Y[:, at], new - p[at])
             p[at] = new
@@ -211,9 +175,10 @@ class _Problem:
         (diag(1/r) + Y K Yᵀ) y = Y (a − K c), u = c + Yᵀ y. give: the share of their size by which held ones give way.
         """
         Y, r, n = self.carrier.Y, self.carrier.r, len(self.c)
+        assert r is not None
         K, a = np.zeros((n, n), object), np.zeros(n, object)
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            K[at, at], a[at] = _part(block, self.cones[i].friction, p[at], slip[i], give)
+            K[at, at], a[at] = _part(block, self.mu[i], p[at], slip[i], give)
         for number, i in enumerate(self.rows):
             K[i, i], a[i] = self._row_part(number, p, give)
         A = np.diag(1.0 / r).astype(object)
@@ -263,10 +228,10 @@ def _block(W: np.ndarray) -> Block:
     return Block(W, r, w, S, S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1], np.diag(W))
 
 
-def _contact(block: Block, cone: Cone, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
+def _contact(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
     """p (3,), slip, and the velocity that the change of the slip makes, for velocities b (3,) without p."""
     _, r, w, S, determinant, _ = block
-    mu, f = cone.friction, b[1:] - w * (b[0] * r)
+    f = b[1:] - w * (b[0] * r)
 
     def tangents(s: Any, x: np.ndarray) -> np.ndarray:
         """(S + s)⁻¹ x."""
@@ -279,7 +244,7 @@ def _contact(block: Block, cone: Cone, b: np.ndarray, slip: Any) -> tuple[np.nda
     stuck = tangents(0.0, -f)
     pressed = normal(stuck)
     closed = b[0] < 0.0
-    held = cone.holding * pressed
+    held = mu * pressed
     sticks = logical_and(stuck @ stuck <= held * held, pressed >= 0.0)
 
     t = tangents(slip, -f)

@@ -97,7 +97,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,

@@ -8,10 +8,13 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dalembert.contact import Contact, Patch, candidates
+from dalembert.contact.rows import contact_rows
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 
 from .base import Action, Element, Situation
+
+DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 
 
 class Memory(NamedTuple):
@@ -90,3 +93,22 @@ def with_contact(where: str, model: Model, elements: tuple[Element, ...], contac
     points = candidates(model, contact)
     switching = (c for element in elements for c in element.constraints(model) if c.admissible.switches)
     return (*elements, RigidContact(contact, points, sum(c.count for c in switching)))
+
+
+def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
+    """What to tell of the start of a run: that there is no ground, or that something is in it."""
+    if contact is None:
+        falls = model.floating and bool(model.gravity.any())
+        return (
+            ["contact: there is no ground: the base falls freely; contact=dalembert.Contact() has one"] if falls else []
+        )
+    patches = candidates(model, contact)
+    names = [name for patch in patches for name in patch.names]
+    gaps = contact_rows(model, q, patches).gap.astype(float)
+    k = int(np.argmin(gaps))
+    if gaps[k] >= -DEEP:
+        return []
+    return [
+        f"contact: {names[k]!r} starts {-1e3 * gaps[k]:.3g} mm deep in what it touches, and comes out at "
+        f"{contact.recovery_speed:g} m/s at most: start higher"
+    ]

@@ -52,12 +52,12 @@ INTEGRATORS: dict[str, Integrator] = {
 }
 
 # of systems with rigid contact, which no other integrator takes
-TIME_STEPPING = Integrator("time-stepping", 2, step=contact_step, stable=(2.0, ANY_STEP), impulsive=True)
+TIME_STEPPING = Integrator(
+    "time-stepping", 2, step=contact_step, stable=(2.0, ANY_STEP), holds_control=True, impulsive=True
+)
 
 
-def integrator_for(
-    where: str, integrator: str | Integrator | None, default: str, contact: Any
-) -> Integrator:
+def integrator_for(where: str, integrator: str | Integrator | None, default: str, contact: Any) -> Integrator:
     """The integrator asked for, or the default; rigid contact has a step of its own."""
     if not (isinstance(contact, Contact) and contact.model == "rigid"):
         return chosen(default if integrator is None else integrator, INTEGRATORS, where)
@@ -65,6 +65,6 @@ def integrator_for(
         return TIME_STEPPING
     name = integrator if isinstance(integrator, str) else integrator.name
     raise DalembertError(
-        f"{where}: integrator is {name!r}, but rigid contact has a time step of its own: leave `integrator` out, or use "
-        "Contact(model='compliant')"
+        f"{where}: integrator is {name!r}, but rigid contact has a time step of its own: leave `integrator` out, "
+        "or use Contact(model='compliant')"
     )

@@ -40,7 +40,13 @@ class Stepper:
         friction: str | None = None,
         contact: Any = None,
     ) -> None:
-        self.model, self.step, self.elements, self.friction, self.contact = model, step, tuple(elements), friction, contact
+        self.model, self.step, self.elements, self.friction, self.contact = (
+            model,
+            step,
+            tuple(elements),
+            friction,
+            contact,
+        )
         self._asked = integrator
         self.integrator = integrator_for("stepper", integrator, "semi-implicit", contact)
         self.call = _compiled(model, step, self.integrator, self.elements, friction, contact)

@@ -162,13 +162,13 @@ class Programs:
             return {
                 "tau": system.torque(t[0], q, system.layout.velocity(e), u),
                 "energies": list(system.energies(t[0], q, e, u)),
-                "multipliers": system.multipliers(t[0], q, e, u) if system.row_count else [],
+                "multipliers": system.multipliers(t[0], q, e, u) if system.solved_count else [],
             }
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         shapes = {"tau": (system.model.nv,), "energies": (3,)}
-        if system.row_count:
-            shapes["multipliers"] = (system.row_count,)
+        if system.solved_count:
+            shapes["multipliers"] = (system.solved_count,)
         return Program("observed", self.identity, sizes, shapes, compute)
 
 

@@ -15,7 +15,7 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
-from ..elements.contact import with_contact
+from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
@@ -24,6 +24,7 @@ from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, drive
 from .advice import why_and_what
 from .compiled import Programs, programs
+from .contacts import rigid_contacts
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
@@ -91,7 +92,7 @@ def simulate(
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*said, *stepped, *moved]
+    run.log += [*said, *stepped, *moved, *about_ground(model, contact, start.q)]
     return run.run(start)
 
 
@@ -287,6 +288,8 @@ class _Simulation:
         kinetic, potential, elastic = observed["energies"].T
         ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
+        contacts = rigid_contacts(self.compiled, t, q, e, self.settings["step"]) if system.contact is not None else None
+        touched = [] if contacts is None else contacts.log
         return Run(
             system.model.name,
             system.model.coordinate_names,
@@ -299,11 +302,12 @@ class _Simulation:
             ledger,
             observed.get("multipliers", np.zeros((len(t), 0))),
             tuple(self.instants.log),
-            (*self.log, *self.instants.remarks, *beyond_limits(system.model, system.elements, t, q, v, tau)),
+            (*self.log, *self.instants.remarks, *touched, *beyond_limits(system.model, system.elements, t, q, v, tau)),
             self.steps,
             dict(self.settings),
             system.model.coordinate_units,
             system.model.freedom_units,
+            contacts=contacts,
         )
 
 

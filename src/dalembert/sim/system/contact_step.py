@@ -3,8 +3,8 @@
     q½ = q ⊕ h/2 v,   (M + h D + h²/4 K) (v1 − v) = h f + Jᵀ p at q½,   q1 = q½ ⊕ h/2 v1
 
 (Moreau 1988). Smooth motion is followed to second order, and v belongs to the same time as q. Impulses p put all
-contacts, stops and dry friction on their laws together. A gap may close within the step and no more: u_n + gap/h ≥ 0 with
-the gap at q½, which then is never below zero, nor is its mean with the next one, that at q1.
+contacts, stops and dry friction on their laws together. A gap may close within the step and no more: u_n + gap/h ≥ 0
+with the gap at q½, which then is never below zero, nor is its mean with the next one, that at q1.
 
 Free bodies drift straight ahead in the world, with their velocities turned into the new axes, so that no force has to
 bend their way; loose ones keep their angular momentum as well.
@@ -23,7 +23,7 @@ from dalembert.contact.rows import contact_rows
 from dalembert.linear import (
     ANY,
     Carrier,
-    Cone,
+    ContactImpulses,
     Factor,
     Law,
     Moment,
@@ -35,15 +35,18 @@ from dalembert.linear import (
     nonzeros,
     sparse_product,
 )
-from dalembert.math import logical_and, maximum, sqrt, where
+from dalembert.math import abs as absolute
+from dalembert.math import clip, logical_and, maximum, repeat, sqrt, where
 
 from ..elements.contact import Memory, RigidContact
+from .accounts import Entry
 from .drift import drifted, still
 from .impulses import RECOVERED, opened
 
 if TYPE_CHECKING:
     from .system import Applied, System
 
+ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
 STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest
 
 
@@ -60,15 +63,7 @@ def contact_step(
     memory = element.memory(layout.by_element(z)[system.contact_number])
     touching = contact_rows(model, q_half, element.patches)
     step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, mass, kick, touching)
-    solution = contact_impulses(
-        Carrier.bodies(step.Y, mass.r),
-        step.velocities,
-        step.cones,
-        step.laws,
-        (memory.impulses, memory.slip),
-        element.contact.tolerance,
-        step.give,
-    )
+    solution = step.solved(mass, memory)
     v1 = v + mass.backward(mass.r * (step.kick + sparse_product(step.Y, solution.p)))
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement(mass))
 
@@ -128,13 +123,11 @@ class _Impulses:
         self.closing = np.zeros(system.model.nv)
         if always:
             self._eliminate_loops(mass, compliance[:always])
-        free = self.before + sparse_product((self.Y.T * mass.r), self.kick)
-        self.velocities = free.copy()
-        self._shift_contacts(free)
-        self.cones = self._cones()
+        self.free = self.before + sparse_product((self.Y.T * mass.r), self.kick)
+        self.mu = self._friction()
         lever = {0: element.contact.torsion, 1: element.contact.rolling, 2: element.contact.rolling}
         self.laws: list[Law | Moment] = [Moment(i, lever[axis]) for i, axis in moments]
-        self.laws += self._row_laws(free[3 * k + len(moments) :])
+        self.laws += self._row_laws(self.free[3 * k + len(moments) :])
         give = compliance[always:] / (h * h)
         self.give = np.concatenate([np.zeros(len(moments)), give])
 
@@ -153,33 +146,68 @@ class _Impulses:
         back = loops.solve(rigid * (0.125 * h * h * bias - coordinate))
         self.closing = sparse_product(Y, back)
 
-    def _shift_contacts(self, free: np.ndarray) -> None:
-        """Normals: what is open may close, what penetrates comes out slowly, what meets fast enough bounces."""
-        contact, h = self.element.contact, self.h
+    def solved(self, mass: Factor, memory: Memory) -> ContactImpulses:
+        """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
+        carrier, contact, start = Carrier.bodies(self.Y, mass.r), self.element.contact, (memory.impulses, memory.slip)
+
+        def impulses(restitution: float) -> ContactImpulses:
+            c = self._shifted(restitution)
+            return contact_impulses(carrier, c, self.mu, self.laws, start, contact.tolerance, self.give)
+
+        solution = impulses(contact.restitution)
+        if not contact.restitution:
+            return solution
+
+        def gain(p: np.ndarray) -> Any:
+            mean = self.before + self.free + sparse_product(carrier.X.T, sparse_product(carrier.Y, p))
+            return 0.5 * (p @ mean)
+
+        def without_rebound(p: np.ndarray, slip: np.ndarray, change: Any, settled: Any, done: Any) -> dict[str, Any]:
+            plain = impulses(0.0)
+            d = p - plain.p
+            half = 0.5 * (d @ sparse_product(carrier.X.T, sparse_product(carrier.Y, d)))
+            at_plain = gain(plain.p)
+            slope, left = gain(p) - at_plain - half, maximum(-at_plain, 0.0)
+            share = 2.0 * left / maximum(slope + sqrt(maximum(slope * slope + 4.0 * half * left, 0.0)), 1.0 / ANY)
+            mixed = plain.p + clip(share, 0.0, 1.0) * d
+            change = maximum(change, plain.change)
+            return {"p": mixed, "slip": plain.slip, "change": change, "settled": settled * plain.settled, "done": 1.0}
+
+        fine = where(gain(solution.p) <= ROUNDING * absolute(solution.p) @ absolute(self.before), 1.0, 0.0)
+        p, slip, change, passes, settled = solution
+        end = repeat(
+            without_rebound, 1, {"p": p, "slip": slip, "change": change, "settled": settled, "done": fine}, "done"
+        )
+        return ContactImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
+
+    def _shifted(self, restitution: float) -> np.ndarray:
+        """Velocities without impulses; normals: what is open may close, what penetrates comes out slowly, what meets
+        fast enough bounces."""
+        contact, h, velocities = self.element.contact, self.h, self.free.copy()
         for i, gap in enumerate(self.touching.gap):
-            n = 3 * i
+            before, free = self.before[3 * i], self.free[3 * i]
             out = maximum(RECOVERED * gap / h, -contact.recovery_speed)
             shift = where(gap > 0.0, gap / h, out)
-            if contact.restitution:
-                bounce = _bounce(contact.restitution, h, gap, self.before[n], (free[n] - self.before[n]) / h)
-                meets = logical_and(self.before[n] < -contact.rest_speed, free[n] + shift < 0.0)
+            if restitution:
+                bounce = _bounce(restitution, h, gap, before, (free - before) / h)
+                meets = logical_and(before < -contact.rest_speed, free + shift < 0.0)
                 shift = where(logical_and(meets, bounce > 0.0), -bounce, shift)
-            self.velocities[n] = free[n] + shift
+            velocities[3 * i] = free + shift
+        return velocities
 
-    def _cones(self) -> list[Cone]:
+    def _friction(self) -> list[Any]:
+        """The coefficient of each contact: that of rest for one that did not slide before."""
         contact = self.element.contact
-        if contact.static_friction is None or contact.static_friction == contact.friction:
-            return [Cone.of(contact.friction)] * len(self.element.names)
-        cones = []
-        for i in range(len(self.element.names)):
-            t = self.before[3 * i + 1 : 3 * i + 3]
-            holding = where(t @ t < STILL * STILL, contact.static_friction, contact.friction)
-            cones.append(Cone(contact.friction, holding))
-        return cones
+        if contact.holding_friction == contact.friction:
+            return [contact.friction] * len(self.element.names)
+        slides = [self.before[3 * i + 1 : 3 * i + 3] for i in range(len(self.element.names))]
+        return [where(t @ t < STILL * STILL, contact.holding_friction, contact.friction) for t in slides]
 
     def _row_laws(self, free: np.ndarray) -> list[Law]:
         owners, rows, now = self.system.row_owners[self.switching], self.rows, self.rows.rate(self.v)
-        numbers = zip(rows.coordinate[self.switching], now[self.switching], rows.bias[self.switching], free, strict=True)
+        numbers = zip(
+            rows.coordinate[self.switching], now[self.switching], rows.bias[self.switching], free, strict=True
+        )
         return [
             owner.constraint.admissible.law(self.h, coordinate, rate, bias, end, owner.constraint.impact)
             for owner, (coordinate, rate, bias, end) in zip(owners, numbers, strict=True)
@@ -205,18 +233,18 @@ class _Impulses:
         work = list(h * system.powers(self.v, mean, applied))
         names = {entry: k for k, entry in enumerate(system.entries)}
         for body in model.bodies:
-            entry = ("heat", f"damping {body.joint.name}")
+            entry = Entry("heat", f"damping {body.joint.name}")
             if entry in names:
                 work[names[entry]] = h * ((body.joint.damping * v1[body.v]) @ mean[body.v])
         first = len(p) - len(system.row_owners[self.switching])
         for k, owner in enumerate(system.row_owners[self.switching], first):
-            entry = ("heat", system.labels[owner.element])
+            entry = Entry("heat", "" if owner.element is None else system.labels[owner.element])
             if entry in names:
                 work[names[entry]] = work[names[entry]] + lost[k]
         normals = np.arange(0, 3 * len(self.element.names), 3)
-        work[names["heat", "contact impacts"]] = sum(lost[normals])
+        work[names[Entry("heat", "contact impacts")]] = sum(lost[normals])
         others = [k for k in range(first) if k not in set(normals.tolist())]
-        work[names["heat", "contact friction"]] = sum(lost[k] for k in others) if others else 0.0
+        work[names[Entry("heat", "contact friction")]] = sum(lost[k] for k in others) if others else 0.0
         return np.array(work)
 
     def _surface(self) -> np.ndarray:

@@ -69,8 +69,8 @@ def impulsive_step(
     p = np.concatenate([alone - sparse_product(felt, pushes), pushes])
 
     v1 = v + mass.backward(mass.r * (kick + sparse_product(Y, p)))
-    opened = np.array([opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[N], strict=True)])
-    out = RECOVERED * opened / np.array([maximum(x, 1.0 / ANY) for x in np.diag(between)])
+    beyond = np.array([opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[N], strict=True)])
+    out = RECOVERED * beyond / np.array([maximum(x, 1.0 / ANY) for x in np.diag(between)])
     closed = loops.solve(rigid * (0.5 * h * h * rows.bias[B] - rows.coordinate[B]))
     back = sparse_product(Y, np.concatenate([closed - sparse_product(felt, out), out]))
     d = h * v1 + mass.backward(mass.r * back)

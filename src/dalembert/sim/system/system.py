@@ -18,6 +18,7 @@ from dalembert.model import Joint, Model
 
 from ..elements.base import Action, Element, Situation
 from ..elements.contact import RigidContact
+from .accounts import Entry
 from .constraints import Constraint, Rows, joined
 from .drive import Command
 from .impulses import impulsive_step
@@ -27,13 +28,6 @@ from .multipliers import HeldRows, held_rows
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
 
 NO_FORCE = 1e-12  # relative to the forces at work: what counts as none
-
-
-class Entry(NamedTuple):
-    """One account of the ledger: "work" put in or "heat" given off, and by what."""
-
-    kind: str
-    name: str
 
 
 class Energies(NamedTuple):
@@ -156,6 +150,11 @@ class System:
         """Rows that always hold: they come first."""
         return sum(not each.constraint.admissible.switches for each in self.row_owners)
 
+    @property
+    def solved_count(self) -> int:
+        """Rows with forces that follow from a state; impulses of others are those of a step."""
+        return self.permanent_count if self.impulsive else self.row_count
+
     def constraint_rows(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Rows:
         """All rows of a state."""
         seen = self.situations(t, q, v, z, np.zeros(self.model.nv))
@@ -164,7 +163,7 @@ class System:
 
     def held_rows(self, t: Any, q: np.ndarray, e: np.ndarray) -> HeldRows | None:
         """What the rows ask for, with the modes of e; None if there are none."""
-        count = self.permanent_count if self.impulsive else self.row_count
+        count = self.solved_count
         if not count:
             return None
         layout = self.layout
