@@ -141,7 +141,7 @@ class Robot:
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
-        """Motors and servos that the robot's file states, as data; they act only where used as drives."""
+        """Motors and servos of the robot's file, in the order of `controls`, which drive them."""
         return self.model.actuators
 
     @property

@@ -51,7 +51,7 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
         f"the same gravity: torques × {mass * length:g}, forces × {mass:g}, times × {np.sqrt(length):g}"
     )
     if plan.actuators and (length, mass) != (1.0, 1.0):
-        plan.actuators = []
+        plan.actuators, plan.joint_force_limits = [], []
         action += "; actuators are left out, since the units of their commands are not known"
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
     change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length

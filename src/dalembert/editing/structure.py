@@ -135,6 +135,7 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     plan.mimics |= added.mimics
     taken = {actuator.name for actuator in plan.actuators}
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
+    plan.joint_force_limits += added.joint_force_limits
     plan.closings += added.closings
     plan.equations += added.equations
     dropped = settle_closures(plan, rigid, "attach")

@@ -4,7 +4,7 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 """
 
 from . import charts
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .builder import ModelBuilder
 from .closures import CamEquation, Closure, JointEquation
 from .disassembly import Plan, disassemble, plan
@@ -29,6 +29,7 @@ __all__ = [
     "Geometry",
     "Joint",
     "JointEquation",
+    "JointForceLimits",
     "JointState",
     "Keyframe",
     "Model",

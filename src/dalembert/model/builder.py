@@ -13,7 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
 from dalembert.spatial.vectors import cross
 
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import CamEquation, JointEquation, closure_maker, periodic_spline
 from .coupling import Mimic, coupled, stated
@@ -48,6 +48,7 @@ class ModelBuilder:
         self._equations: list[JointEquation] = []
         self._actuators: list[Actuator] = []
         self._keyframes: list[Keyframe] = []
+        self._joint_force_limits: list[JointForceLimits] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -215,20 +216,48 @@ class ModelBuilder:
                 raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nq} coordinates, expected one")
         self._equations.append(equation)
 
-    def add_actuator(self, name: str, joint: str, **values: Any) -> None:
-        """Add a motor or servo on a joint, as data; values: gear, gain, bias, limits, dynamics as in `Actuator`."""
+    def add_actuator(self, name: str, joint: str = "", **values: Any) -> None:
+        """Add a motor or servo, which acts where `controls` drive the robot.
+
+        It acts on a joint; or on `tendon`, `path` or `site`. values: these, gear, gain, bias, limits and dynamics, as
+        in `Actuator`.
+        """
         where = f"actuator {name!r}"
         valid = [field.name for field in fields_of(Actuator)[2:]]
         for value in values:
             if value not in valid:
                 raise unknown("argument", value, valid, f"{where}: add_actuator")
+        actuator = Actuator(name=name, joint=joint, **values)
+        for each in actuator.joints:
+            if each not in self._joints:
+                raise unknown("joint", each, self._joints, where)
+            nv, numbers = self._joints[each].nv, int(np.size(actuator.gear))
+            if nv != 1 and (actuator.tendon or nv != numbers):
+                needs = "of one freedom" if actuator.tendon else f"with {numbers}, as the gear has"
+                raise DalembertError(f"{where}: joint {each!r} has {nv} freedoms, expected one {needs}")
+            if nv == 1 and numbers != 1:
+                raise DalembertError(f"{where}: gear is {actuator.gear}, expected one number for joint {each!r}")
+        for frame in actuator.frames:
+            if frame not in self._frames:
+                raise unknown("frame", frame, self._frames, where)
+        if actuator.site and np.size(actuator.gear) != 6:
+            raise DalembertError(f"{where}: gear is {actuator.gear}, expected six numbers on a site: [torque, force]")
+        if name in {other.name for other in self._actuators}:
+            raise DalembertError(f"{where}: there is already an actuator of that name: names must differ")
+        self._actuators.append(actuator)
+
+    def limit_joint_force(self, joint: str, lower: float, upper: float) -> None:
+        """Bound the force [N·m or N] of all actuators together on a joint with one coordinate."""
+        where = f"limits of joint {joint!r}"
         if joint not in self._joints:
             raise unknown("joint", joint, self._joints, where)
-        if self._joints[joint].nv != 1:
-            raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nv} freedoms, expected one")
-        if name in {actuator.name for actuator in self._actuators}:
-            raise DalembertError(f"{where}: there is already an actuator of that name: names must differ")
-        self._actuators.append(Actuator(name=name, joint=joint, **values))
+        if self._joints[joint].nv != 1 or joint in {each.joint for each in self._joint_force_limits}:
+            raise DalembertError(f"{where}: it has several freedoms, or limits already: expected one of each")
+        if not lower <= upper:
+            raise DalembertError(
+                f"{where}: lower is {lower!r} and upper {upper!r}: give numbers, the smaller one first"
+            )
+        self._joint_force_limits.append(JointForceLimits(joint, float(lower), float(upper)))
 
     def add_keyframe(self, name: str, q: Mapping[str, Any], v: Mapping[str, Any] | None = None) -> None:
         """Add a named state: q (nq,) and v (nv,) by joint; joints that are not named are at neutral, and at rest."""
@@ -239,6 +268,10 @@ class ModelBuilder:
     def has_joint(self, name: str) -> bool:
         """Whether there is a moving joint of that name."""
         return name in self._joints and self._joints[name].nv > 0
+
+    def freedoms(self, joint: str) -> int:
+        """How many a joint has."""
+        return self._joints[joint].nv
 
     def has_frame(self, name: str) -> bool:
         """Whether there is a body or frame of that name."""
@@ -255,6 +288,7 @@ class ModelBuilder:
             self._equations,
             self._actuators,
             self._keyframes,
+            self._joint_force_limits,
         )
 
     def coupled(self, joint: str) -> Coupled:

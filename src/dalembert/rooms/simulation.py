@@ -13,12 +13,10 @@ from dalembert.errors import DalembertError
 from dalembert.execute import described
 
 if TYPE_CHECKING:
-    from dalembert.contact import Contact
     from dalembert.robot import Robot
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.rollout import Rollout
-    from dalembert.sim.rollout.stepper import Stepper
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
@@ -40,7 +38,7 @@ def _run(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator | None = None,
+    integrator: str | Integrator = "rk45",
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -50,16 +48,18 @@ def _run(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
-    contact: Contact | None = None,
+    controls: Any = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
     simulate(q, v, 1.0, torque), or with the torque first: simulate(q, v, law, duration=1.0).
     torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
-    a controller that runs at a rate and may keep a state. integrator: adaptive
+    a controller that runs at a rate and may keep a state. controls: the same of the robot's actuators (nu,), which turn
+    them into torques; in the place of torque. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
-    "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational"; or an
+    "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
+    "variational"; or an
     `integrators.Integrator` of one's own. record [s]: states are kept this far apart; None: every step. With events,
     stops, dry friction or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
@@ -85,7 +85,7 @@ def _run(
         events,
         progress,
         friction,
-        contact,
+        controls,
     )
     return replace(run, viewer=partial(_view, robot))
 
@@ -97,7 +97,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator | None = None,
+    integrator: str | Integrator = "rk45",
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -128,21 +128,28 @@ def _is_torque(x: Any) -> bool:
 def stepper(
     robot: Robot,
     step: float = 1e-3,
-    integrator: str | Integrator | None = None,
+    integrator: str | Integrator = "semi-implicit",
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
-    contact: Contact | None = None,
-) -> Stepper:
+    controls: bool = False,
+    torque: Any = None,
+) -> Any:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
-    without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes, with
-    its `friction`.
+    tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
+    Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
+    The same step as `rollout` takes, with its `friction`.
+    torque: a law (t, q, v) → tau, asked once per step, or `dalembert.Sampled`, compiled into the step, which is then
+    q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """
-    from dalembert.sim.rollout.stepper import Stepper
+    from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
 
-    return Stepper(robot.model, step, integrator, elements, friction, contact)
+    if torque is not None:
+        return ControlledStepper(robot.model, step, integrator, elements, friction, torque)
+
+    return Stepper(robot.model, step, integrator, elements, friction, controls)
 
 
 def rollout(
@@ -152,7 +159,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator | None = None,
+    integrator: str | Integrator = "semi-implicit",
     *,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -161,13 +168,15 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
-    contact: Contact | None = None,
+    controls: Any = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
-    be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
-    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
+    be traced, or `dalembert.Sampled` of such. controls: the same of the robot's actuators (…, nu), in the place of
+    torque. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
+    of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
@@ -196,7 +205,7 @@ def rollout(
         check,
         friction,
         events,
-        contact,
+        controls,
     )
 
 
@@ -228,7 +237,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
     from dalembert.sim.run.compiled import programs
     from dalembert.sim.run.engines import State
     from dalembert.sim.run.initial import closed_start
-    from dalembert.sim.system.laws import drive
+    from dalembert.sim.system.laws import Inputs, drive
 
     q = np.asarray(q, float)
     v = np.zeros(robot.model.nv) if v is None else np.asarray(v, float)
@@ -237,7 +246,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(robot.model, None, 1.0), INTEGRATORS["rk45"])
+    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
     state, _ = closed_start(made, State(0.0, q, v))
     return LoopState(state.q, state.e[: robot.model.nv])
 

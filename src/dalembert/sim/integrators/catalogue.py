@@ -10,8 +10,8 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 
 from ..system.contact_step import contact_step
-from .explicit import semi_implicit
-from .implicit import implicit_velocity, midpoint
+from .explicit import semi_implicit, semi_implicit_damped
+from .implicit import implicit_fast, implicit_velocity, midpoint
 from .record import Integrator, chosen
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
@@ -22,6 +22,15 @@ INTEGRATORS: dict[str, Integrator] = {
     integrator.name: integrator
     for integrator in (
         Integrator("semi-implicit", 1, step=semi_implicit, stable=(2.0, 2.0), impulsive=True),
+        Integrator(
+            "semi-implicit-damped",
+            1,
+            step=semi_implicit_damped,
+            stable=(2.0, ANY_STEP),
+            holds_control=True,
+            impulsive=True,
+        ),
+        Integrator("implicit-fast", 1, step=implicit_fast, stable=(2.0, ANY_STEP), holds_control=True),
         Integrator("implicit-velocity", 1, step=implicit_velocity, stable=(2.0, ANY_STEP), holds_control=True),
         Integrator("euler", 1, EULER, stable=(0.0, 2.0)),
         Integrator("heun", 2, HEUN, stable=(0.0, 2.0)),
