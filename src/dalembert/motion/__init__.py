@@ -5,6 +5,9 @@ move.q(t), move.v(t), move.a(t)
 """
 
 from .check import Check, Violation, check
+from .files import from_samples, load
+from .fourier import FourierMotion, Series, fourier
+from .frames import FrameMotion, follow, poses, screw, slerp
 from .motion import Motion, PolynomialMotion
 from .moves import cubic, quintic, s_curve, trapezoid
 from .polynomials import Extremes, Polynomials
@@ -13,15 +16,25 @@ from .splines import minimum_snap, spline, via
 __all__ = [
     "Check",
     "Extremes",
+    "FourierMotion",
+    "FrameMotion",
     "Motion",
     "PolynomialMotion",
     "Polynomials",
+    "Series",
     "Violation",
     "check",
     "cubic",
+    "follow",
+    "fourier",
+    "from_samples",
+    "load",
     "minimum_snap",
+    "poses",
     "quintic",
     "s_curve",
+    "screw",
+    "slerp",
     "spline",
     "trapezoid",
     "via",
