@@ -54,7 +54,9 @@ class Series:
 class FourierMotion(Motion):
     """A periodic motion over a number of periods; before and after, the ends are held."""
 
-    def __init__(self, series: Series, periods: float = 1.0, robot: Robot | None = None, title: str = "fourier") -> None:
+    def __init__(
+        self, series: Series, periods: float = 1.0, robot: Robot | None = None, title: str = "fourier"
+    ) -> None:
         self.series, self.robot, self.title = series, robot, title
         self.duration = float(series.period * periods)
 
@@ -88,7 +90,9 @@ class FourierMotion(Motion):
 
     def _extremes(self, j: int, order: int) -> tuple[float, float, float, float]:
         """Of one joint: where the next derivative, a polynomial in z = exp(i ω t), has roots on the unit circle."""
-        one = replace(self.series, center=self.series.center[j : j + 1], A=self.series.A[j : j + 1], B=self.series.B[j : j + 1])
+        one = replace(
+            self.series, center=self.series.center[j : j + 1], A=self.series.A[j : j + 1], B=self.series.B[j : j + 1]
+        )
         sines, cosines = (x[0] for x in one.amplitudes(order + 1))
         half = 0.5 * (cosines - 1j * sines)
         roots = np.roots(np.concatenate([half[::-1], [0.0], half.conj()]))
@@ -119,7 +123,9 @@ def fourier(
     """
     middle = configuration("fourier", "center", center, robot)
     if robot is not None and not robot.model.flat:
-        raise DalembertError(f"fourier: robot {robot.name!r} has quaternions, and no series of angles: lock their joints")
+        raise DalembertError(
+            f"fourier: robot {robot.name!r} has quaternions, and no series of angles: lock their joints"
+        )
     sizes = []
     for name, x in (("A", A), ("B", B)):
         values = np.atleast_2d(real_array(f"fourier: {name}", x, "expected (n, harmonics)").astype(float))
@@ -130,5 +136,5 @@ def fourier(
         sizes.append(values)
     if sizes[0].shape != sizes[1].shape:
         raise DalembertError(f"fourier: A has shape {sizes[0].shape} and B {sizes[1].shape}, expected the same")
-    series = Series(middle, *sizes, positive("fourier", "period", period, "a time [s]"))
+    series = Series(middle, sizes[0], sizes[1], positive("fourier", "period", period, "a time [s]"))
     return FourierMotion(series, positive("fourier", "periods", periods, "a number"), robot)

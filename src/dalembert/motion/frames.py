@@ -1,12 +1,13 @@
 """Motions of a frame in space, and the motions of a robot whose frame follows them.
 
-A pose that moves is the motion of a body of its own: of one that slides and turns (straight lines, shortest rotations), or
-of a free one (screws). So splines, laws in time and traced times are those of any motion.
+A pose that moves is the motion of a body of its own: of one that slides and turns (straight lines, shortest rotations),
+or of a free one (screws). So splines, laws in time and traced times are those of any motion.
 """
 
 from __future__ import annotations
 
 from functools import cache
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -83,15 +84,15 @@ class FrameMotion:
 
 
 def slerp(X0: Any, X1: Any, duration: float = 1.0) -> FrameMotion:
-    """From pose X0 to X1 (4, 4), rest to rest: the origin on a straight line, the orientation on the shortest rotation."""
-    ends = [_coordinates("slerp", name, X) for name, X in (("X0", X0), ("X1", X1))]
-    return FrameMotion(quintic(*ends, duration, robot=_carrier(False)), False, "slerp")
+    """From pose X0 to X1 (4, 4), rest to rest: the origin on a straight line, turning by the shortest rotation."""
+    start, end = (_coordinates("slerp", name, X) for name, X in (("X0", X0), ("X1", X1)))
+    return FrameMotion(quintic(start, end, duration, robot=_carrier(False)), False, "slerp")
 
 
 def screw(X0: Any, X1: Any, duration: float = 1.0) -> FrameMotion:
     """From pose X0 to X1 (4, 4), rest to rest, by turning about and sliding along one axis."""
-    ends = [_coordinates("screw", name, X) for name, X in (("X0", X0), ("X1", X1))]
-    return FrameMotion(quintic(*ends, duration, robot=_carrier(True)), True, "screw")
+    start, end = (_coordinates("screw", name, X) for name, X in (("X0", X0), ("X1", X1)))
+    return FrameMotion(quintic(start, end, duration, robot=_carrier(True)), True, "screw")
 
 
 def poses(X: Any, times: Any = None, *, duration: float | None = None) -> FrameMotion:
@@ -133,8 +134,8 @@ def follow(
             return motion
         if 2 * count > MOST:
             raise DalembertError(
-                f"follow: frame {frame!r} still leaves the path by {error:.2g} m or rad between {count} solved poses: a "
-                "path with corners is followed in parts, from stop to stop, or pass a larger tolerance"
+                f"follow: frame {frame!r} still leaves the path by {error:.2g} m or rad between {count} solved poses: "
+                "a path with corners is followed in parts, from stop to stop, or pass a larger tolerance"
             )
         count *= 2
 
@@ -151,7 +152,7 @@ def _solved(
     """Configurations (k, nq) at times (k,), each solved from the one before; those that are known are kept."""
     stored = {round(float(t), 12): q for t, q in zip(known_times, known, strict=True)}
     solved = [known[0]]
-    for before, t in zip(times, times[1:], strict=False):
+    for before, t in pairwise(times):
         q = stored.get(round(float(t), 12))
         if q is None:
             result = robot.inverse_kinematics(path.pose(t), frame, start=solved[-1], starts=1, **options)

@@ -102,7 +102,7 @@ class Polynomials:
     def extremes(self, order: int = 0) -> Extremes:
         """Least and greatest values of a derivative at any time, from the roots of the next one."""
         power = self.derivative(order)
-        control = np.einsum("ij,kjn->kin", _to_bernstein(power.shape[1] - 1), power)  # bounds of each piece
+        control = np.einsum("ij,kjn->kin", bernstein(power.shape[1] - 1), power)  # bounds of each piece
         least, least_time = self._least(control, power)
         greatest, greatest_time = self._least(-control, -power)
         return Extremes(least, least_time, -greatest, greatest_time)
@@ -143,7 +143,7 @@ def _horner(coefficients: np.ndarray, s: Any) -> Any:
 
 
 @cache
-def _to_bernstein(degree: int) -> np.ndarray:
+def bernstein(degree: int) -> np.ndarray:
     """From powers to the Bernstein polynomials of the same degree: between their least and greatest lies the curve."""
     return np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)] for i in range(degree + 1)])
 
