@@ -25,9 +25,10 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import identify, motion
+    from . import control, identify, motion
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
+    from .mechanism import Mechanism
     from .sim import elements, integrators
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -52,6 +53,7 @@ __all__ = [
     "JointInfo",
     "Log",
     "MassProperties",
+    "Mechanism",
     "Model",
     "ModelBuilder",
     "ModelEditor",
@@ -67,6 +69,7 @@ __all__ = [
     "charts",
     "compare",
     "constraints",
+    "control",
     "elements",
     "function",
     "identify",
@@ -94,11 +97,13 @@ _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
     "Log": "logs",
+    "Mechanism": "mechanism",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",
     "constraints": "sim.system.constraints",
+    "control": "control",
     "elements": "sim.elements",
     "integrators": "sim.integrators",
     "identify": "identify",
@@ -109,6 +114,8 @@ _LATER = {
     "write_trajectory": "logs",
 }
 
+_ROOMS = ("constraints", "control", "elements", "identify", "integrators", "motion")  # offered as a whole
+
 
 def __getattr__(name: str) -> Any:
     if name not in _LATER:
@@ -116,7 +123,7 @@ def __getattr__(name: str) -> Any:
     from importlib import import_module
 
     room = import_module(f".{_LATER[name]}", __name__)
-    return room if name in ("constraints", "elements", "identify", "integrators", "motion") else getattr(room, name)
+    return room if name in _ROOMS else getattr(room, name)
 
 
 def __dir__() -> list[str]:

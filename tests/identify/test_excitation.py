@@ -6,8 +6,9 @@ import pytest
 from dalembert import DalembertError, identify, load
 from dalembert.identify.base import base_of
 from dalembert.identify.columns import columns
+from dalembert.identify.moves import PointToPoint
 from dalembert.identify.optimum import Information
-from dalembert.identify.series import joint_limits, scaled
+from dalembert.identify.series import Fourier, joint_limits, scaled
 from dalembert.logs import read_trajectory
 
 
@@ -16,8 +17,9 @@ def panda():
     return load("panda")
 
 
-def test_limits_hold_at_ten_kilohertz(panda):
-    motion = identify.excitation(panda, duration=12.0, starts=1, acceleration=15.0).resampled(10_000.0)
+@pytest.mark.parametrize("kind", ["fourier", "points"])
+def test_limits_hold_at_ten_kilohertz(panda, kind):
+    motion = identify.excitation(panda, duration=12.0, starts=1, acceleration=15.0, kind=kind).resampled(10_000.0)
     joints = panda.joints
     lower, upper, fast, effort = (
         np.concatenate([getattr(j, f) for j in joints]) for f in ("lower", "upper", "velocity_limit", "effort_limit")
@@ -28,8 +30,9 @@ def test_limits_hold_at_ten_kilohertz(panda):
     assert np.all(np.abs(panda.inverse_dynamics(motion.q, motion.v, motion.a)) < effort)
 
 
-def test_velocities_and_accelerations_are_the_rates(panda):
-    motion = identify.excitation(panda, duration=12.0, starts=1).resampled(5000.0)
+@pytest.mark.parametrize("kind", ["fourier", "points"])
+def test_velocities_and_accelerations_are_the_rates(panda, kind):
+    motion = identify.excitation(panda, duration=12.0, starts=1, kind=kind).resampled(5000.0)
     np.testing.assert_allclose(np.gradient(motion.q, motion.t, axis=0)[2:-2], motion.v[2:-2], atol=1e-5)
     np.testing.assert_allclose(np.gradient(motion.v, motion.t, axis=0)[2:-2], motion.a[2:-2], atol=2e-2)
     for x in (motion.v, motion.a):
@@ -40,18 +43,20 @@ def test_better_than_random_series():
     robot = load("ur5")
     motion = identify.excitation(robot, starts=6)
     base, limits = base_of(columns(robot)), joint_limits(robot, 0.05, None, None, None, None)
-    information = Information(base, limits, 16.0, 5)
+    information = Information(base, limits, Fourier(5, 16.0))
     rng = np.random.default_rng(0)
     random = [information.condition_of(scaled(rng.normal(size=(6, 10)), limits, 16.0)[0]) for _ in range(200)]
     assert motion.condition < 0.65 * min(random)
 
 
-def test_slope_of_the_condition_number_against_differences():
+@pytest.mark.parametrize("criterion", ["condition", "D", "A"])
+@pytest.mark.parametrize("family", [Fourier(3, 10.0), PointToPoint(5, 10.0)])
+def test_slopes_against_differences(family, criterion):
     robot = load("scara")
     limits = joint_limits(robot, 0.05, 2.0, None, None, None)
-    information = Information(base_of(columns(robot, ("viscous",), True)), limits, 10.0, 3)
+    information = Information(base_of(columns(robot, ("viscous",), True)), limits, family, criterion)
     rng = np.random.default_rng(2)
-    theta, step = rng.normal(size=(robot.nv, 7)), rng.normal(size=(robot.nv, 7))
+    theta, step = rng.normal(size=(2, robot.nv, family.size + 1))
     _, slope = information.value(theta, 4)
     ahead, behind = (information.value(theta + sign * 1e-6 * step, 4)[0] for sign in (1.0, -1.0))
     assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-4, abs=1e-6)
@@ -82,6 +87,8 @@ def test_saved_motion_reads_back(tmp_path):
     [
         ({"duration": 3.0}, "two ramps"),
         ({"harmonics": 0}, "harmonics"),
+        ({"kind": "random"}, "kind"),
+        ({"kind": "points", "moves": 1}, "moves"),
         ({"margin": 1.5}, "margin"),
         ({"lower": 1.0, "upper": 0.5}, "leave nothing to move"),
         ({"allowed": lambda q: -np.ones(len(q))}, "not allowed"),
@@ -103,7 +110,7 @@ def test_each_criterion_is_best_at_what_it_measures():
     motions = [identify.excitation(robot, 8.0, rate=50.0, velocity=4.0, starts=4, criterion=c) for c in criteria]
     base = base_of(columns(robot, (), False))
     for k, criterion in enumerate(criteria):
-        problem = Information(base, joint_limits(robot, 0.05, 4.0, None, None, None), 4.0, 5, criterion)
+        problem = Information(base, joint_limits(robot, 0.05, 4.0, None, None, None), Fourier(5, 4.0), criterion)
         measures = [problem.measure(motion.series) for motion in motions]
         assert np.argmin(measures) == k
     with pytest.raises(DalembertError, match="criterion"):

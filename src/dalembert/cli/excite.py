@@ -21,6 +21,8 @@ def run(
     arg: Arguments = None,
     duration: Annotated[float, typer.Option(help="Of the motion [s].")] = 20.0,
     harmonics: Annotated[int, typer.Option(help="Of the Fourier series of each joint.")] = 5,
+    kind: Annotated[str, typer.Option(help="fourier, or points: moves from point to point.")] = "fourier",
+    criterion: Annotated[str, typer.Option(help="What is made small: condition, D or A.")] = "condition",
     rate: Annotated[float, typer.Option(help="Samples per second.")] = 500.0,
     acceleration: Annotated[float | None, typer.Option(help="Limit of every joint [rad/s² or m/s²].")] = None,
     floor: Annotated[float | None, typer.Option(help="Height [m] that no frame may go below.")] = None,
@@ -36,7 +38,17 @@ def run(
     check_target(out, "--out", tuple(FORMATS))
     subject = open_robot(robot, base, mimic=mimic, arg=arg)
     with working("optimising the motion"):
-        motion = excitation(subject, duration, harmonics, seed, rate=rate, acceleration=acceleration, floor=floor)
+        motion = excitation(
+            subject,
+            duration,
+            harmonics,
+            seed,
+            kind=kind,
+            criterion=criterion,
+            rate=rate,
+            acceleration=acceleration,
+            floor=floor,
+        )
     motion.save(out)
     tau = subject.inverse_dynamics(motion.q, motion.v, motion.a)
     rows = [

@@ -1,4 +1,6 @@
-"""Motions that show all base parameters: finite Fourier series within the limits, optimised.   Swevers et al. 1997.
+"""Motions that show all base parameters: finite Fourier series or moves from point to point, within the limits.
+
+Swevers et al. 1997:
 
 q_j(t) = c_j + s_j Σ_k [A_jk sin(k ω t) + B_jk cos(k ω t)] / (k ω). The scale s_j is the largest that keeps position,
 velocity and acceleration of joint j within its limits at every instant, so that every choice of A and B is allowed, and
@@ -21,10 +23,12 @@ from dalembert.robot import Robot
 
 from .base import base_of
 from .columns import columns
-from .optimum import Information, best_series
-from .series import FINE, Limits, Series, best_phase, edge_of, joint_limits, quintic
+from .moves import PointToPoint
+from .optimum import Information, best_motion
+from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
 
 STARTS = 12  # of the optimiser
+KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")
 RAMP = 2.0  # [s] from rest into the motion and out of it
 
@@ -33,12 +37,13 @@ RAMP = 2.0  # [s] from rest into the motion and out of it
 class Excitation(Trajectory):
     """A motion for identification, sampled: t, q, v, a as of any `Trajectory`.
 
-    It starts at rest, enters the periodic part within `ramp` seconds, and comes to rest again nearby. `condition`: of
-    the base parameters' regressor over one period, columns scaled to unit length.
+    A Fourier series starts at rest, enters the periodic part within `ramp` seconds, and comes to rest again nearby;
+    moves from point to point need no ramp. `condition`: of the base parameters' regressor over one period, columns
+    scaled to unit length.
     """
 
     robot: Robot | None = None
-    series: Series | None = None
+    series: Motion | None = None
     bounds: tuple[np.ndarray, np.ndarray] | None = None
     ramp: float = RAMP
     periods: int = 1
@@ -54,6 +59,8 @@ class Excitation(Trajectory):
         """(q, v, a), each (T, n), at times t (T,) [s]: exact, not interpolated."""
         assert self.series is not None
         t = np.atleast_1d(np.asarray(t, float))
+        if not isinstance(self.series, Series):
+            return self.series.at(t), self.series.at(t, 1), self.series.at(t, 2)
         end = self.duration - self.ramp
         inside = self.series.at(t - self.ramp), self.series.at(t - self.ramp, 1), self.series.at(t - self.ramp, 2)
         edge = edge_of(self.series, self.ramp, self.bounds)
@@ -83,6 +90,8 @@ def excitation(
     harmonics: int = 5,
     seed: int = 0,
     *,
+    kind: str = "fourier",
+    moves: int | None = None,
     friction: tuple[str, ...] = (),
     rotor: bool = False,
     rate: float = 1000.0,
@@ -99,6 +108,8 @@ def excitation(
 ) -> Excitation:
     """A motion of `duration` seconds that shows the base parameters, within the limits of the joints at every instant.
 
+    kind: "fourier", a periodic motion of so many harmonics with ramps from and to rest; or "points", quintic moves from
+    point to point with a rest in each, `moves` of them (default: one a second), for controllers that take points only.
     friction, rotor: further parameters that it must show; friction shows in every motion that turns round.
     margin: share of each limit that is left. acceleration, velocity (n,): further limits [rad/s², rad/s or m]; lower,
     upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
@@ -107,16 +118,22 @@ def excitation(
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
     columns scaled to unit length.
     """
+    if kind not in KINDS:
+        raise unknown("kind", kind, KINDS, "excitation")
     if criterion not in CRITERIA:
         raise unknown("criterion", criterion, CRITERIA, "excitation")
     parameters = columns(robot, friction, rotor)
     limits = joint_limits(robot, margin, velocity, acceleration, lower, upper)
-    _check(robot, duration, harmonics, ramp)
-    base = base_of(parameters)
+    ramp = float(ramp) if kind == "fourier" else 0.0
+    _check(robot, duration, harmonics, ramp, kind)
     period = float(duration) - 2.0 * ramp
-    rng = np.random.default_rng(seed)
-    best = best_series(base, limits, period, int(harmonics), max(1, starts), rng, criterion)
-    series = best_phase(best, ramp, limits)
+    count = max(2, round(period)) if moves is None else int(moves)
+    if count < 2:
+        raise DalembertError(f"excitation: moves is {moves!r}, expected a whole number of at least 2")
+    family: Family = Fourier(int(harmonics), period) if kind == "fourier" else PointToPoint(count, period)
+    problem = Information(base_of(parameters), limits, family, criterion)
+    best = best_motion(problem, max(1, starts), np.random.default_rng(seed))
+    series = best_phase(best, ramp, limits) if isinstance(best, Series) else best
     none = np.zeros(0)
     bounds = limits.lower, limits.upper
     motion = Excitation(
@@ -124,11 +141,11 @@ def excitation(
     )
     motion, notes = _within(robot, motion, limits, margin, floor, allowed)
     assert motion.series is not None
-    condition = Information(base, limits, period, int(harmonics)).condition_of(motion.series)
+    condition = problem.condition_of(motion.series)
     return replace(motion, condition=condition, log=tuple(notes)).resampled(rate)
 
 
-def _check(robot: Robot, duration: float, harmonics: int, ramp: float) -> None:
+def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str) -> None:
     if robot.nq != robot.nv:
         names = [b.joint.name for b in robot.model.independent if b.joint.nq != b.joint.nv]
         raise DalembertError(
@@ -139,7 +156,9 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float) -> None:
         raise DalembertError(f"excitation: robot {robot.name!r} has no joint that moves")
     if not (isinstance(harmonics, (int, np.integer)) and harmonics >= 1):
         raise DalembertError(f"excitation: harmonics is {harmonics!r}, expected a whole number of at least 1")
-    if not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
+    if kind == "points" and not duration > 1.0:
+        raise DalembertError(f"excitation: duration is {duration!r} s, expected more than 1 s")
+    if kind == "fourier" and not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
         raise DalembertError(
             f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
         )
@@ -165,7 +184,7 @@ def _within(
         if not why:
             break
         factor *= 0.93
-        motion = replace(motion, series=Series(whole.center, factor * whole.A, factor * whole.B, whole.period))
+        motion = replace(motion, series=whole.drawn_in(factor))
         notes = [f"amplitudes are {100.0 * factor:.0f} % of what the joints' own limits allow, because of {why}"]
     else:
         raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")

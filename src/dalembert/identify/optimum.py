@@ -1,4 +1,4 @@
-"""The series whose motion shows the base parameters best, by one of three measures, by L-BFGS.
+"""The motion that shows the base parameters best, by one of three measures, by L-BFGS.
 
 C = UᵀU, U the regressor over a period with columns of unit length, eigenvalues λ (Gautier, Khalil 1992; Swevers et al.
 1997): "condition" λ_max / λ_min; "D" the volume of the confidence ellipsoid, −Σ log λ; "A" the sum of the variances,
@@ -18,7 +18,7 @@ from dalembert.loading import function
 
 from .base import BaseParameters
 from .columns import INERTIAL, Columns
-from .series import Limits, Series, scaled
+from .series import Family, Limits, Motion
 
 SAMPLES = 240  # instants of a period at which information is counted
 STEPS = 300  # of the optimiser at most
@@ -27,70 +27,55 @@ FINISHED = 4  # of the starts, those that are finished
 SHARPNESS = (4, 24)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
 
 
-def best_series(
-    base: BaseParameters,
-    limits: Limits,
-    period: float,
-    harmonics: int,
-    starts: int,
-    rng: np.random.Generator,
-    criterion: str = "condition",
-) -> Series:
+def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> Motion:
     """The best of several local optima."""
-    problem = Information(base, limits, period, harmonics, criterion)
-    spread = np.append(np.ones(2 * harmonics), 0.3)
+    size = problem.family.size
+    spread = np.append(np.ones(size), 0.3)
     explore, finish = SHARPNESS
-    nv = base.columns.robot.nv
-    climbed = [problem.climb(rng.normal(size=(nv, 2 * harmonics + 1)) * spread, explore) for _ in range(starts)]
+    nv = problem.columns.robot.nv
+    climbed = [problem.climb(rng.normal(size=(nv, size + 1)) * spread, explore) for _ in range(starts)]
     promising = sorted(climbed, key=lambda each: each[1])[:FINISHED]
     best, _ = min((problem.climb(theta, finish) for theta, _ in promising), key=lambda each: each[1])
-    return problem.series(best)
+    return problem.motion(best)
 
 
 class Information:
-    """Information about the base parameters as a function of the raw coefficients."""
+    """Information about the base parameters as a function of theta, the numbers of a family of motions."""
 
-    def __init__(
-        self, base: BaseParameters, limits: Limits, period: float, harmonics: int, criterion: str = "condition"
-    ) -> None:
-        self.criterion = criterion
-        self.base, self.limits, self.period, self.harmonics = base, limits, period, harmonics
+    def __init__(self, base: BaseParameters, limits: Limits, family: Family, criterion: str = "condition") -> None:
+        self.base, self.limits, self.family, self.criterion = base, limits, family, criterion
         self.columns: Columns = base.columns
         self.chosen = list(base.independent)
-        self.t = np.arange(SAMPLES) * period / SAMPLES
+        self.t = (np.arange(SAMPLES) + 0.5) * family.period / SAMPLES
         self._slopes = _regressor_slopes(self.columns)
-        w = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
-        phase = np.multiply.outer(self.t, w)
-        s, c = np.sin(phase), np.cos(phase)
-        # dq, dv, da / d[A, B]: (T, 2 harmonics) each
-        self.maps = [np.concatenate(pair, axis=1) for pair in ((s / w, c / w), (c, -s), (-s * w, -c * w))]
+        self.maps = family.maps(self.t)
 
-    def series(self, theta: np.ndarray) -> Series:
+    def motion(self, theta: np.ndarray) -> Motion:
         """Within the limits."""
-        return scaled(theta[:, :-1], self.limits, self.period, SHIFTED * np.tanh(theta[:, -1]))[0]
+        return self.family.scaled(theta[:, :-1], self.limits, SHIFTED * np.tanh(theta[:, -1])).motion
 
-    def matrix(self, series: Series) -> np.ndarray:
+    def matrix(self, motion: Motion) -> np.ndarray:
         """(T, nv, rank): the regressor of the base parameters over a period."""
-        W = self.columns.matrix(*(series.at(self.t, order) for order in range(3)))
+        W = self.columns.matrix(*(motion.at(self.t, order) for order in range(3)))
         return W[:, :, self.chosen]
 
-    def condition_of(self, series: Series) -> float:
+    def condition_of(self, motion: Motion) -> float:
         """Condition number with columns scaled to unit length."""
-        values = self._singular_values(series)
+        values = self._singular_values(motion)
         return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
-    def measure(self, series: Series) -> float:
+    def measure(self, motion: Motion) -> float:
         """What is to be small: the condition number, −Σ log λ or Σ 1/λ."""
-        values = self._singular_values(series)
+        values = self._singular_values(motion)
         if not values[-1] > 0.0:
             return np.inf
         if self.criterion == "condition":
             return float(values[0] / values[-1])
         return float(-2.0 * np.log(values).sum()) if self.criterion == "D" else float(np.sum(values**-2.0))
 
-    def _singular_values(self, series: Series) -> np.ndarray:
+    def _singular_values(self, motion: Motion) -> np.ndarray:
         """Of the regressor with columns of unit length, largest first; zeros where a parameter does not show."""
-        W = self.matrix(series).reshape(-1, len(self.chosen))
+        W = self.matrix(motion).reshape(-1, len(self.chosen))
         size = np.linalg.norm(W, axis=0)
         if np.any(size == 0.0):
             return np.zeros(1)
@@ -99,8 +84,8 @@ class Information:
     def value(self, theta: np.ndarray, sharpness: int) -> tuple[float, np.ndarray]:
         """A smooth function that falls with the measure, and its slope in theta."""
         bend = np.tanh(theta[:, -1])
-        series, scale, slope, by_shift = scaled(theta[:, :-1], self.limits, self.period, SHIFTED * bend)
-        W = self.matrix(series)
+        motion, scale, slope, by_shift = self.family.scaled(theta[:, :-1], self.limits, SHIFTED * bend)
+        W = self.matrix(motion)
         flat = W.reshape(-1, len(self.chosen))
         size = np.linalg.norm(flat, axis=0)
         size[size == 0.0] = 1.0
@@ -112,9 +97,9 @@ class Information:
         pull -= unit * np.sum(unit * pull, axis=0)
         full = np.zeros((*W.shape[:2], self.columns.size))
         full[:, :, self.chosen] = pull.reshape(W.shape)
-        states = [series.at(self.t, order) for order in range(3)]
+        states = [motion.at(self.t, order) for order in range(3)]
         slopes = self._slopes(*states, full)
-        by_coefficients = sum(g.T @ m for g, m in zip(slopes, self.maps, strict=True))  # (n, 2 harmonics)
+        by_coefficients = sum(g.T @ m for g, m in zip(slopes, self.maps, strict=True))  # (n, size)
         along = np.sum(by_coefficients * theta[:, :-1], axis=1)
         total = scale[:, None] * (by_coefficients + along[:, None] * slope)
         half = 0.5 * (self.limits.upper - self.limits.lower)
@@ -141,7 +126,7 @@ class Information:
         theta = _normalized(theta)
         value, slope = self.value(theta, sharpness)
         pairs: list[tuple[np.ndarray, np.ndarray]] = []
-        best = theta, self.measure(self.series(theta))
+        best = theta, self.measure(self.motion(theta))
         for _ in range(STEPS):
             step = _direction(slope, pairs)
             length = 1.0 if pairs else 0.1 / max(float(np.abs(slope).max()), 1e-12)
@@ -161,7 +146,7 @@ class Information:
                 pairs = [*pairs[-9:], (s, y)]
             gained = value - trial_value
             theta, value, slope = trial, trial_value, trial_slope
-            measure = self.measure(self.series(theta))
+            measure = self.measure(self.motion(theta))
             if measure < best[1]:
                 best = theta, measure
             if gained < 1e-4:

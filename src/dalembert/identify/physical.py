@@ -10,6 +10,7 @@ function: every iterate is feasible.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -36,7 +37,7 @@ SETTLED = 1e-6  # decrease that Newton may still expect at the end, in units of 
 ROUGHLY = 1e-2  # the same before the last level, in units of the barrier
 SHORT = 0.9  # share of the way to the boundary of the cone that a step may go
 GAP = 1e-7  # distance to the minimum that the vanishing barrier may leave, relative to the cost, in units of the noise
-FASTER = 0.05  # factor by which the barrier vanishes from level to level
+FASTER = 0.02  # factor by which the barrier vanishes from level to level
 LEAST_MASS, LEAST_SIZE = 1e-4, 5e-3  # of a prior body: share of the robot's mass; radius of gyration [m]
 
 
@@ -58,6 +59,11 @@ class Problem:
     weight: float = 0.0
     scale: np.ndarray | None = None
 
+    @cached_property
+    def prior_inverse(self) -> np.ndarray:
+        """(bodies, 4, 4): the inverses of the prior's pseudo-inertias."""
+        return np.linalg.inv(pseudo_inertia(self.prior.reshape(-1, 10)))
+
 
 @dataclass(frozen=True)
 class Solution:
@@ -67,17 +73,57 @@ class Solution:
     iterations: int
 
 
+@dataclass(frozen=True)
+class Coordinates:
+    """T (n, n) with x + T y, in which every body is the unit matrix: P + dP = U (1 + Y) Uᵀ, U Uᵀ = P.
+
+    There −log det has the slope −1 and the curvature 1 (Nesterov, Nemirovskii 1994), however near P is to the boundary
+    of the cone, where its inverse would lose all digits. T is block diagonal: U (bodies, 4, 4), blocks (bodies, 10, 10)
+    of the bodies, then the scales of friction and the like on the diagonal.
+    """
+
+    U: np.ndarray
+    blocks: np.ndarray
+    scales: np.ndarray
+
+    @staticmethod
+    def at(problem: Problem, x: np.ndarray) -> Coordinates:
+        inertial = 10 * problem.bodies
+        U = np.linalg.cholesky(pseudo_inertia(x[:inertial].reshape(-1, 10)))
+        turned = U[:, None] @ SYMMETRIC @ np.swapaxes(U, 1, 2)[:, None]
+        scales = 1.0 / np.maximum(np.linalg.norm(problem.R[:, inertial:], axis=0), 1e-300)
+        return Coordinates(U, np.swapaxes(from_pseudo_inertia(turned), 1, 2), scales)
+
+    def step(self, change: np.ndarray) -> np.ndarray:
+        """T y"""
+        inertial = 10 * len(self.blocks)
+        bodies = self.blocks @ change[:inertial].reshape(-1, 10, 1)
+        return np.concatenate([bodies.ravel(), self.scales * change[inertial:]])
+
+    def columns(self, matrix: np.ndarray) -> np.ndarray:
+        """matrix @ T, of a matrix (k, n) or of its columns of bodies (k, 10 bodies)."""
+        rows, count = len(matrix), len(self.blocks)
+        bodies = matrix[:, : 10 * count].reshape(rows, count, 10).transpose(1, 0, 2) @ self.blocks
+        others = matrix[:, 10 * count :]
+        return np.concatenate([bodies.transpose(1, 0, 2).reshape(rows, -1), others * self.scales[: others.shape[1]]], 1)
+
+
 def pseudo_inertia(pi: np.ndarray) -> np.ndarray:
     """P (…, 4, 4) of inertial parameters (…, 10)."""
-    return np.einsum("...k,kij->...ij", pi, BASIS)
+    return (pi @ BASIS.reshape(10, 16)).reshape(*pi.shape[:-1], 4, 4)
 
 
 def from_pseudo_inertia(P: np.ndarray) -> np.ndarray:
     """Inertial parameters (…, 10) of P (…, 4, 4)."""
     S, h, m = P[..., :3, :3], P[..., :3, 3], P[..., 3, 3]
     trace = np.trace(S, axis1=-2, axis2=-1)
-    pairs = [-S[..., 0, 1], -S[..., 0, 2], -S[..., 1, 2]]
-    return np.stack([m, *np.moveaxis(h, -1, 0), *(trace - S[..., k, k] for k in range(3)), *pairs], axis=-1)
+    pi = np.empty((*P.shape[:-2], 10))
+    pi[..., 0], pi[..., 1:4] = m, h
+    for k in range(3):
+        pi[..., 4 + k] = trace - S[..., k, k]
+    for k, (i, j) in enumerate(((0, 1), (0, 2), (1, 2))):
+        pi[..., 7 + k] = -S[..., i, j]
+    return pi
 
 
 def possible(pi: np.ndarray) -> tuple[np.ndarray, list[int]]:
@@ -136,14 +182,14 @@ def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> t
     """Damped Newton steps until one can gain less than `enough`."""
     cost = _cost(problem, x, barrier)
     for count in range(ITERATIONS):
-        T = _coordinates(problem, x)
+        T = Coordinates.at(problem, x)
         gradient, curvature = _slopes(problem, x, T, barrier)
         change = np.linalg.solve(curvature, -gradient)
         decrease = -float(gradient @ change)
         if not decrease > max(enough, SETTLED, 1e-14 * abs(cost)):
             return x, count
         length = min(1.0, SHORT * _to_boundary(problem, x, T, change))
-        step = T @ change
+        step = T.step(change)
         while True:
             trial = _cost(problem, x + length * step, barrier)
             if trial <= cost - 0.1 * length * decrease:
@@ -157,30 +203,12 @@ def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> t
     )
 
 
-def _coordinates(problem: Problem, x: np.ndarray) -> np.ndarray:
-    """T (n, n) with x + T y, in which every body is the unit matrix: P + dP = U (1 + Y) Uᵀ, U Uᵀ = P.
-
-    There −log det has the slope −1 and the curvature 1 (Nesterov, Nemirovskii 1994), however near P is to the boundary
-    of the cone, where its inverse would lose all digits.
-    """
-    count = problem.bodies
-    T = np.zeros((len(x), len(x)))
-    U = np.linalg.cholesky(pseudo_inertia(x[: 10 * count].reshape(-1, 10)))
-    turned = np.einsum("bij,kjl,bml->bkim", U, SYMMETRIC, U)
-    for b in range(count):
-        at = slice(10 * b, 10 * b + 10)
-        T[at, at] = from_pseudo_inertia(turned[b]).T
-    others = range(10 * count, len(x))
-    T[others, others] = 1.0 / np.maximum(np.linalg.norm(problem.R[:, 10 * count :], axis=0), 1e-300)
-    return T
-
-
-def _to_boundary(problem: Problem, x: np.ndarray, T: np.ndarray, change: np.ndarray) -> float:
+def _to_boundary(problem: Problem, x: np.ndarray, T: Coordinates, change: np.ndarray) -> float:
     """How many steps lead out of the cone; from a point too near its boundary Newton takes hundreds of steps back."""
     Y = np.einsum("bk,kij->bij", change[: 10 * problem.bodies].reshape(-1, 10), SYMMETRIC)
     fastest = max(0.0, -float(np.linalg.eigvalsh(Y).min(initial=0.0)))
     if len(problem.bounds):
-        fastest = max(fastest, float(np.max(-(problem.bounds @ (T @ change)) / (problem.bounds @ x))))
+        fastest = max(fastest, float(np.max(-(problem.bounds @ T.step(change)) / (problem.bounds @ x))))
     return 1.0 / fastest if fastest > 0.0 else np.inf
 
 
@@ -198,7 +226,7 @@ def _cost(problem: Problem, x: np.ndarray, barrier: float) -> float:
     strength = max(problem.strength, barrier)
     cost -= 2.0 * strength * float(np.log(pivots).sum())
     if problem.strength:
-        cost += strength * float(np.sum(_prior_inverse(problem) * P))
+        cost += strength * float(np.sum(problem.prior_inverse * P))
     if problem.mass_strength:
         share = bodies[:, 0] / problem.prior[::10]
         cost += problem.mass_strength * float(np.sum(share - np.log(share)))
@@ -207,36 +235,34 @@ def _cost(problem: Problem, x: np.ndarray, barrier: float) -> float:
     return cost - barrier * float(np.log(slack).sum())
 
 
-def _slopes(problem: Problem, x: np.ndarray, T: np.ndarray, barrier: float) -> tuple[np.ndarray, np.ndarray]:
+def _slopes(problem: Problem, x: np.ndarray, T: Coordinates, barrier: float) -> tuple[np.ndarray, np.ndarray]:
     """Gradient (n,) and curvature (n, n) of the cost in the coordinates of T."""
     n, inertial = len(x), np.arange(10 * problem.bodies)
-    A = problem.R @ T
+    A = T.columns(problem.R)
     gradient, curvature = A.T @ (problem.R @ x - problem.z), A.T @ A
     curvature[np.diag_indices(n)] += 1e-12  # of friction that no sample shows
     strength = max(problem.strength, barrier)
-    U = np.linalg.cholesky(pseudo_inertia(x[inertial].reshape(-1, 10)))
-    pull = -np.broadcast_to(np.eye(4), U.shape)
+    pull = -np.broadcast_to(np.eye(4), T.U.shape)
     if problem.strength:
-        pull = pull + np.swapaxes(U, 1, 2) @ _prior_inverse(problem) @ U
-    gradient[inertial] += strength * np.einsum("bij,kij->bk", pull, SYMMETRIC).ravel()
+        pull = pull + np.swapaxes(T.U, 1, 2) @ problem.prior_inverse @ T.U
+    gradient[inertial] += strength * (pull.reshape(-1, 16) @ SYMMETRIC.reshape(10, 16).T).ravel()
     curvature[inertial, inertial] += strength
     if problem.mass_strength:
         masses = inertial[::10]
-        gradient += T[masses].T @ (problem.mass_strength * (1.0 / problem.prior[masses] - 1.0 / x[masses]))
-        curvature += problem.mass_strength * (T[masses].T / x[masses] ** 2) @ T[masses]
+        rows = T.columns(np.eye(n)[masses])
+        gradient += rows.T @ (problem.mass_strength * (1.0 / problem.prior[masses] - 1.0 / x[masses]))
+        curvature += problem.mass_strength * (rows.T / x[masses] ** 2) @ rows
     if problem.weight:
-        scaled = T[inertial] if problem.scale is None else T[inertial] / problem.scale[inertial, None]
+        scaled = T.columns(np.eye(n)[inertial])
+        if problem.scale is not None:
+            scaled /= problem.scale[inertial, None]
         gradient += problem.weight * scaled.T @ _difference(problem, x)
         curvature += problem.weight * scaled.T @ scaled
     if barrier and len(problem.bounds):
-        rows = problem.bounds @ T / (problem.bounds @ x)[:, None]
+        rows = T.columns(problem.bounds) / (problem.bounds @ x)[:, None]
         gradient -= barrier * rows.sum(axis=0)
         curvature += barrier * rows.T @ rows
     return gradient, curvature
-
-
-def _prior_inverse(problem: Problem) -> np.ndarray:
-    return np.linalg.inv(pseudo_inertia(problem.prior.reshape(-1, 10)))
 
 
 def _difference(problem: Problem, x: np.ndarray) -> np.ndarray:

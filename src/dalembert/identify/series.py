@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
@@ -51,14 +51,82 @@ def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, 
     return Limits(middle - half, middle + half, (1.0 - margin) * fast, (1.0 - margin) * slope)
 
 
-def scaled(
-    theta: np.ndarray, limits: Limits, period: float, shift: np.ndarray | None = None
-) -> tuple[Series, np.ndarray, np.ndarray, np.ndarray]:
-    """The series of raw coefficients theta = [A, B] (n, 2 harmonics), as large as the limits allow.
+class Motion(Protocol):
+    """A motion whose size can be changed."""
 
-    shift (n,), −1 … 1: where in its range a joint has its middle; what is left on the nearer side bounds its amplitude.
-    Also: the scale (n,), the slope of its logarithm in theta (n, 2 harmonics), and that in shift (n,).
-    """
+    @property
+    def period(self) -> float:
+        """[s]"""
+
+    def at(self, t: np.ndarray, order: int = 0) -> np.ndarray:
+        """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
+
+    def drawn_in(self, factor: float) -> Motion:
+        """The same motion, smaller."""
+
+
+class Scaled(NamedTuple):
+    """A motion as large as the limits allow; the scale (n,), the slope of its logarithm in theta, and that in shift."""
+
+    motion: Motion
+    scale: np.ndarray
+    by_theta: np.ndarray
+    by_shift: np.ndarray
+
+
+class Family(Protocol):
+    """Motions that are linear in `size` numbers theta per joint, up to a scale of each joint."""
+
+    @property
+    def period(self) -> float:
+        """[s]"""
+
+    @property
+    def size(self) -> int:
+        """Numbers per joint."""
+
+    def maps(self, t: np.ndarray) -> list[np.ndarray]:
+        """dq, dv, da / dtheta: (T, size) each."""
+
+    def scaled(self, theta: np.ndarray, limits: Limits, shift: np.ndarray | None = None) -> Scaled:
+        """The motion of theta (n, size), as large as the limits allow.
+
+        shift (n,), −1 … 1: where in its range a joint has its middle; what is left on the nearer side bounds its
+        amplitude.
+        """
+
+
+@dataclass(frozen=True)
+class Fourier:
+    """All series of so many harmonics; theta = [A, B] (n, 2 harmonics), up to its scale."""
+
+    harmonics: int
+    period: float
+
+    @property
+    def size(self) -> int:
+        """Numbers per joint."""
+        return 2 * self.harmonics
+
+    def maps(self, t: np.ndarray) -> list[np.ndarray]:
+        """dq, dv, da / dtheta: (T, size) each."""
+        w = 2.0 * np.pi / self.period * np.arange(1, self.harmonics + 1)
+        phase = np.multiply.outer(t, w)
+        s, c = np.sin(phase), np.cos(phase)
+        return [np.concatenate(pair, axis=1) for pair in ((s / w, c / w), (c, -s), (-s * w, -c * w))]
+
+    def scaled(self, theta: np.ndarray, limits: Limits, shift: np.ndarray | None = None) -> Scaled:
+        """The series of theta, as large as the limits allow; see `Family`."""
+        return scaled(theta, limits, self.period, shift)
+
+
+def shift_of_amplitude(shift: np.ndarray) -> np.ndarray:
+    """The slope of log(1 − |shift|)."""
+    return np.asarray(-np.sign(shift) / (1.0 - np.abs(shift)))
+
+
+def scaled(theta: np.ndarray, limits: Limits, period: float, shift: np.ndarray | None = None) -> Scaled:
+    """The series of raw coefficients theta = [A, B] (n, 2 harmonics), as large as the limits allow; see `Family`."""
     n, m = len(theta), theta.shape[1] // 2
     shift = np.zeros(n) if shift is None else shift
     raw = Series(np.zeros(n), theta[:, :m], theta[:, m:], period)
@@ -81,10 +149,10 @@ def scaled(
         pair = ((sine, cosine), (cosine, -sine), (-sine, -cosine))[order]
         here = -np.sign(x[at, joints])[:, None] * np.concatenate(pair, axis=1) / size[:, None]
         slope = np.where(tighter[:, None], here, slope)
-        by_shift = np.where(tighter, 0.0 if order else -np.sign(shift) / (1.0 - np.abs(shift)), by_shift)
+        by_shift = np.where(tighter, 0.0 if order else shift_of_amplitude(shift), by_shift)
         scale = np.where(tighter, most / size, scale)
     A, B = scale[:, None] * theta[:, :m], scale[:, None] * theta[:, m:]
-    return Series(limits.center + half * shift, A, B, period), scale, slope, by_shift
+    return Scaled(Series(limits.center + half * shift, A, B, period), scale, slope, by_shift)
 
 
 class Edge(NamedTuple):

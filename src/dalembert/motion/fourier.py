@@ -50,6 +50,10 @@ class Series:
         x = sin(phase) @ A.T + cos(phase) @ B.T
         return x + self.center if order == 0 else x
 
+    def drawn_in(self, factor: float) -> Series:
+        """The same motion, smaller about its centre."""
+        return replace(self, A=factor * self.A, B=factor * self.B)
+
 
 class FourierMotion(Motion):
     """A periodic motion over a number of periods; before and after, the ends are held."""

@@ -1,0 +1,107 @@
+"""Gains from a frequency and a damping ratio, or from what is usual for a class; and the ceiling that joints set.
+
+After feedback linearisation ë + kd ė + kp e = 0 with kp = ω² and kd = 2 ζ ω. A loop faster than about a fifth of the
+first resonance of a joint's structure excites it; from a third on it is refused (Brogliato et al. 2007).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.audit.classes import BANDWIDTH, CEILING, GAINS
+from dalembert.errors import DalembertError, unknown
+from dalembert.robot import Robot
+from dalembert.sizing import Sizing
+
+from .actuation import driven
+
+
+class Gains(NamedTuple):
+    """ω [rad/s] and damping ratio ζ of every freedom (nv,), and what to know about them."""
+
+    frequency: np.ndarray
+    damping: np.ndarray
+    notes: tuple[str, ...] = ()
+
+    @property
+    def kp(self) -> np.ndarray:
+        """ω² [1/s²]."""
+        return self.frequency**2
+
+    @property
+    def kd(self) -> np.ndarray:
+        """2 ζ ω [1/s]."""
+        return 2.0 * self.damping * self.frequency
+
+
+def gains(where: str, robot: Robot, frequency: Any, damping: Any, resonance: Any = None) -> Gains:
+    """Checked gains.
+
+    frequency: ω [rad/s], a number or (nv,), or the name of a class, such as "cobot", whose gains are usual and which
+    then gives the damping too. resonance [Hz]: of the joints' structure, a number, (nv,), or a `Sizing` that was given
+    a stiffness.
+    """
+    notes: tuple[str, ...] = ()
+    if isinstance(frequency, str):
+        if frequency not in GAINS:
+            raise unknown("class of gains", frequency, GAINS, where)
+        usual = GAINS[frequency]
+        frequency = float(np.sqrt(usual.kp))
+        damping = usual.kd / (2.0 * frequency)
+        notes = (f"gains of a {usual.kp:g} 1/s², {usual.kd:g} 1/s class",)
+    omega = per_freedom(where, robot, "frequency", frequency, "rad/s")
+    zeta = per_freedom(where, robot, "damping", damping, "a ratio, 1 is critical")
+    return Gains(omega, zeta, notes + check_ceiling(where, robot, omega, resonance))
+
+
+def per_freedom(where: str, robot: Robot, name: str, value: Any, unit: str, least: float = 0.0) -> np.ndarray:
+    """A number, or one for each freedom, as an array (nv,) of numbers above `least`."""
+    try:
+        array = np.broadcast_to(np.asarray(value, float), (robot.nv,))
+    except (TypeError, ValueError):
+        raise DalembertError(f"{where}: {name} is {value!r}, expected a number or ({robot.nv},) [{unit}]") from None
+    bad = ~((array > least) & np.isfinite(array))
+    if bad.any():
+        k = int(np.argmax(bad))
+        raise DalembertError(
+            f"{where}: {name} of joint {robot.model.freedom_names[k]!r} is {array[k]:g}, expected above {least:g} "
+            f"[{unit}]"
+        )
+    return array.copy()
+
+
+def check_ceiling(where: str, robot: Robot, omega: np.ndarray, resonance: Any) -> tuple[str, ...]:
+    """Refuse frequencies above a third of a joint's resonance; a note for those above a fifth."""
+    if resonance is None:
+        return ()
+    names, mask = robot.model.freedom_names, driven(robot.model)
+    hertz = omega / (2.0 * np.pi)
+    structure = _resonances(where, robot, resonance)
+    noted = []
+    for k in np.flatnonzero(mask & (hertz * BANDWIDTH > structure)):
+        said = (
+            f"joint {names[k]!r}: a bandwidth of {hertz[k]:.3g} Hz ({omega[k]:.3g} rad/s) is "
+            f"{hertz[k] / structure[k]:.2f} of its resonance, {structure[k]:.3g} Hz"
+        )
+        if hertz[k] * CEILING > structure[k]:
+            most = 2.0 * np.pi * structure[k] / BANDWIDTH
+            raise DalembertError(
+                f"{where}: {said}, which it would excite: expected at most a third, better a fifth: "
+                f"frequency={most:.3g} rad/s"
+            )
+        noted.append(said)
+    return tuple(noted)
+
+
+def _resonances(where: str, robot: Robot, resonance: Any) -> np.ndarray:
+    """[Hz] of every freedom (nv,), infinite where none is known."""
+    if not isinstance(resonance, Sizing):
+        return per_freedom(where, robot, "resonance", resonance, "Hz")
+    found = np.full(robot.nv, np.inf)
+    for row in resonance.rows:
+        if row.resonance is None:
+            raise DalembertError(f"{where}: the sizing knows no resonance: call robot.sizing(…, stiffness=…) [N·m/rad]")
+        found[robot.joint(row.joint).v] = row.resonance
+    return found

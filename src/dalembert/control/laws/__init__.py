@@ -1,0 +1,1 @@
+"""Laws of control: callables (t, q, v) → tau (nv,), of numbers or traced scalars."""

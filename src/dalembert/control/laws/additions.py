@@ -1,0 +1,118 @@
+"""What is added to a law: dither against stick-slip, buffers before joint limits, limits of the motors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.math import maximum, pi, sin
+from dalembert.robot import Robot
+
+from ..actuation import driven
+from ..gains import per_freedom
+from .law import Law, within_effort
+
+
+class _Around(Law):
+    """A law and the robot that it acts on; settings passed to the call go to the law."""
+
+    def __init__(self, robot: Robot, law: Callable[..., Any]) -> None:
+        if not callable(law):
+            raise DalembertError(f"{type(self).__name__}: law is {type(law).__name__}, expected (t, q, v) → tau")
+        self.robot, self.law = robot, law
+        self.notes = tuple(getattr(law, "notes", ()))
+
+
+class Dither(_Around):
+    """law + amplitude · sin(2π f t)."""
+
+    amplitude: np.ndarray
+    frequency = 0.0
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
+        return self.law(t, q, v, **settings) + self.amplitude * sin(2.0 * pi * self.frequency * t)
+
+
+class LimitBuffer(_Around):
+    """law + a spring and a damper that push back from `margin` before each limit on."""
+
+    margin: np.ndarray
+    stiffness: np.ndarray
+    damping: np.ndarray
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
+        tau = np.asarray(self.law(t, q, v, **settings))
+        limits = self.robot.limits
+        tau = np.array(tau, np.result_type(tau, np.asarray(q), np.asarray(v), float))
+        for k, place in _limited(self.robot):
+            into_upper = maximum(q[place] - (limits.upper[place] - self.margin[k]), 0.0)
+            into_lower = maximum(limits.lower[place] + self.margin[k] - q[place], 0.0)
+            depth = (into_upper + into_lower) / self.margin[k]  # 0 outside, 1 at the limit
+            push = self.stiffness[k] * (into_lower - into_upper) - self.damping[k] * depth * v[k]
+            tau[k] = tau[k] + push
+        return tau
+
+
+class WithinLimits(_Around):
+    """The law, cut off at the motors' limits."""
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> np.ndarray:
+        return within_effort(self.robot, np.asarray(self.law(t, q, v, **settings)))
+
+
+def dither(robot: Robot, law: Callable[..., Any], amplitude: Any, frequency: float = 50.0) -> Dither:
+    """Add a small oscillation, which keeps joints from sticking: amplitude (nv,) or a number [N·m], frequency [Hz]."""
+    added = Dither(robot, law)
+    if not 0.0 < frequency < np.inf:
+        raise DalembertError(f"dither: frequency is {frequency!r}, expected above 0 [Hz]")
+    added.amplitude = per_freedom("dither", robot, "amplitude", amplitude, "N·m or N", np.nextafter(0.0, -1.0))
+    added.amplitude[~driven(robot.model)] = 0.0
+    added.frequency = float(frequency)
+    return added
+
+
+def limit_buffer(robot: Robot, law: Callable[..., Any], margin: Any = 0.05, frequency: float = 30.0) -> LimitBuffer:
+    """Push joints back before they reach their limits: a spring that begins `margin` [rad or m] before each of them.
+
+    frequency [rad/s] of the spring with the inertia that the joint feels at rest in the middle of its range; the damper
+    is critical at the limit itself. Joints without limits or motors are left alone; a margin that leaves a joint no
+    free way is an error.
+    """
+    added = LimitBuffer(robot, law)
+    added.margin = per_freedom("limit_buffer", robot, "margin", margin, "rad or m")
+    if not 0.0 < frequency < np.inf:
+        raise DalembertError(f"limit_buffer: frequency is {frequency!r}, expected above 0 [rad/s]")
+    q, limits = robot.neutral(), robot.limits
+    for k, place in _limited(robot):
+        low, high = limits.lower[place], limits.upper[place]
+        if high - low <= 2.0 * added.margin[k]:
+            raise DalembertError(
+                f"limit_buffer: joint {robot.model.freedom_names[k]!r} moves from {low:g} to {high:g}: a margin of "
+                f"{added.margin[k]:g} at both ends leaves no free way"
+            )
+        if np.isfinite(low) and np.isfinite(high):
+            q[place] = 0.5 * (low + high)
+    inertia = np.diag(robot.mass_matrix(q))
+    added.stiffness, added.damping = frequency**2 * inertia, 2.0 * frequency * inertia
+    return added
+
+
+def within_limits(robot: Robot, law: Callable[..., Any]) -> WithinLimits:
+    """Cut a law off at the motors' limits, as the motors would."""
+    return WithinLimits(robot, law)
+
+
+def _limited(robot: Robot) -> list[tuple[int, int]]:
+    """(freedom, place in q) of driven joints with one coordinate that have limits."""
+    mask, limits = driven(robot.model), robot.limits
+    found = []
+    for body in robot.model.independent:
+        if body.joint.flat and body.joint.nq == body.joint.nv:
+            for k in range(body.joint.nv):
+                place, freedom = body.q.start + k, body.v.start + k
+                if mask[freedom] and (np.isfinite(limits.lower[place]) or np.isfinite(limits.upper[place])):
+                    found.append((freedom, place))
+    return found

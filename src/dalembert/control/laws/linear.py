@@ -1,0 +1,149 @@
+"""Linear-quadratic regulation about an equilibrium.
+
+u = −K x minimises ∫ xᵀQx + uᵀRu of ẋ = A x + B u, K = R⁻¹BᵀP, AᵀP + PA − P B R⁻¹ Bᵀ P + Q = 0.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms import difference
+from dalembert.errors import DalembertError
+from dalembert.execute import real_array
+from dalembert.math import atan2, cos, sin
+from dalembert.model import Model
+from dalembert.robot import Robot
+
+from ..actuation import driven
+from .law import Law, within_effort
+
+BALANCED = 1e-6  # of the largest gravity torque: what a passive joint may lack
+CONTROLLABLE = 1e-9  # singular value of [λ1 − A, B], relative to the largest
+
+
+class LinearQuadratic(Law):
+    """tau = tau₀ − K [q ⊖ q₀; v], within the motors' limits.
+
+    K (nv, 2nv), with rows of 0 at passive joints; P (2nv, 2nv): xᵀPx is the cost that is left; poles (2nv,) [1/s].
+    """
+
+    def __init__(self, robot: Robot, q: np.ndarray, tau: np.ndarray, K: np.ndarray, P: np.ndarray, poles: Any) -> None:
+        self.robot, self.q, self.tau, self.K, self.P, self.poles = robot, q, tau, K, P, poles
+
+    def state(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """x = [q ⊖ q₀; v] (2nv,); angles of joints that turn freely by the shorter way."""
+        return np.concatenate([wrapped_difference(self.robot.model, self.q, q), v])
+
+    def cost(self, q: np.ndarray, v: np.ndarray) -> Any:
+        """xᵀPx: what is left to pay, by the linear model."""
+        x = self.state(q, v)
+        return x @ (self.P @ x)
+
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        return within_effort(self.robot, self.tau - self.K @ self.state(q, v))
+
+
+def wrapped_difference(model: Model, q0: np.ndarray, q1: np.ndarray) -> np.ndarray:
+    """The displacement (nv,) from q0 to q1; of angles that turn freely, between −π and π."""
+    e = np.array(difference(model, q0, q1))
+    for body in model.independent:
+        if body.joint.kind == "continuous":
+            for k in range(body.v.start, body.v.stop):
+                e[k] = atan2(sin(e[k]), cos(e[k]))
+    return e
+
+
+def lqr(robot: Robot, q: Any, Q: Any = None, R: Any = None) -> LinearQuadratic:
+    """Linear-quadratic regulator about the equilibrium q (nq,).
+
+    Q (2nv, 2nv) or its diagonal (2nv,), of x = [δq; v]; R (m, m) or its diagonal (m,) or a number, of the torques of
+    the m motors; default both 1. Joints without a motor get no torque; one that gravity moves at q, and motions that no
+    motor can reach, are errors that name the joint. Friction is left out of the linear model.
+    """
+    model, mask = robot.model, driven(robot.model)
+    if model.closures:
+        raise DalembertError(f"lqr: robot {robot.name!r} has closed loops: the linear model is that of a tree")
+    if not mask.any():
+        raise DalembertError(f"lqr: robot {robot.name!r} has no motor: all effort limits are 0")
+    q = robot.normalize(real_array("lqr: q", q, f"expected ({robot.nq},)").astype(float))
+    if q.shape != (robot.nq,):
+        raise DalembertError(f"lqr: q has shape {q.shape}, expected ({robot.nq},) for robot {robot.name!r}")
+    smooth, n = robot.without("friction"), robot.nv
+    tau = smooth.gravity(q)
+    lacking = np.where(mask, 0.0, np.abs(tau))
+    if lacking.max() > BALANCED * max(1.0, float(np.abs(tau).max())):
+        k = int(np.argmax(lacking))
+        raise DalembertError(
+            f"lqr: q is no equilibrium of robot {robot.name!r}: joint {model.freedom_names[k]!r} has no motor and "
+            f"needs {tau[k]:.4g} (N·m or N): start from robot.equilibrium(q).q"
+        )
+    tau = np.where(mask, tau, 0.0)
+    A, B = smooth.linearize(q, np.zeros(n), tau)
+    B = B[:, mask]
+    _check_controllable(model, A, B)
+    m = int(mask.sum())
+    cost_x, cost_u = _weight("Q", Q, 2 * n, False), _weight("R", R, m, True)
+    P = riccati(A, B, cost_x, cost_u)
+    K = np.zeros((n, 2 * n))
+    K[mask] = np.linalg.solve(cost_u, B.T @ P)
+    return LinearQuadratic(robot, q, tau, K, P, np.linalg.eigvals(A - B @ K[mask]))
+
+
+def riccati(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """The stabilising P (n, n) of AᵀP + PA − P B R⁻¹ Bᵀ P + Q = 0.
+
+    By the stable invariant subspace of the Hamiltonian matrix, then Newton's method (Kleinman) to round-off.
+    """
+    n, S = len(A), B @ np.linalg.solve(R, B.T)
+    values, vectors = np.linalg.eig(np.block([[A, -S], [-Q, -A.T]]))
+    stable = vectors[:, np.argsort(values.real)[:n]]
+    P = np.real(np.linalg.solve(stable[:n].T, stable[n:].T).T)
+    eye = np.eye(n)
+    for _ in range(3):
+        closed = A - S @ (0.5 * (P + P.T))
+        rest = Q + P @ S @ P
+        P = np.linalg.solve(np.kron(eye, closed.T) + np.kron(closed.T, eye), -rest.ravel()).reshape(n, n)
+        P = 0.5 * (P + P.T)
+    residual = A.T @ P + P @ A - P @ S @ P + Q
+    scale = max(float(np.abs(P @ S @ P).max()), float(np.abs(Q).max()))
+    unstable = np.linalg.eigvals(A - S @ P).real.max() >= 0.0
+    if not np.isfinite(P).all() or np.abs(residual).max() > 1e-6 * scale or unstable:
+        raise DalembertError(
+            "lqr: the Riccati equation has no solution that stabilises: weigh every freedom in Q that moves by itself, "
+            "or bring the sizes of Q and R nearer to each other"
+        )
+    return P
+
+
+def _weight(name: str, given: Any, size: int, definite: bool) -> np.ndarray:
+    if given is None:
+        return np.eye(size)
+    W = real_array(f"lqr: {name}", given, f"expected ({size}, {size}), ({size},) or a number").astype(float)
+    W = W * np.eye(size) if W.ndim == 0 else np.diag(W) if W.shape == (size,) else W
+    if W.shape != (size, size):
+        raise DalembertError(f"lqr: {name} has shape {W.shape}, expected ({size}, {size}), ({size},) or a number")
+    least = np.linalg.eigvalsh(0.5 * (W + W.T)).min()
+    if not np.allclose(W, W.T) or least < -1e-12 * np.abs(W).max() or (definite and least <= 0.0):
+        kind = "positive definite" if definite else "≥ 0"
+        raise DalembertError(f"lqr: {name} is not symmetric and {kind}: its least eigenvalue is {least:.3g}")
+    return W
+
+
+def _check_controllable(model: Model, A: np.ndarray, B: np.ndarray) -> None:
+    """Raise if a motion that does not die out by itself cannot be reached; names the joint that moves most in it."""
+    n = len(A)
+    values = np.linalg.eigvals(A)
+    scale = max(np.abs(A).max(), np.abs(B).max(), 1.0)
+    for value in values[values.real > -1e-9 * scale]:
+        test = np.concatenate([value * np.eye(n) - A, B], axis=1)
+        left, sizes, _ = np.linalg.svd(test)
+        if sizes[-1] <= CONTROLLABLE * sizes[0]:
+            shape = np.abs(left[:, -1])
+            k = int(np.argmax(shape[: n // 2] + shape[n // 2 :]))
+            raise DalembertError(
+                f"lqr: no motor can reach a motion of robot {model.name!r} that does not die out by itself (eigenvalue "
+                f"{np.round(value, 4)} 1/s, mostly of joint {model.freedom_names[k]!r}): the linear model is "
+                "uncontrollable here: choose another equilibrium, or give that joint a motor"
+            )
