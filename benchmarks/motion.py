@@ -116,7 +116,7 @@ def with_torques() -> None:
         excess = np.max(np.abs(robot.inverse_dynamics(*move.at(t))) / EFFORT) - 1.0
         spent = best(lambda g=grid: motion.time_optimal(points, limits, grid=g), 5, 2)
         print(
-            f"panda with torque limits, grid {grid:5d}: {move.duration:.6f} s in {1e6 * spent:.0f} us, excess {excess:.1e}"
+            f"panda, torque limits, grid {grid:5d}: {move.duration:.6f} s in {1e6 * spent:.0f} us, excess {excess:.1e}"
         )
 
 

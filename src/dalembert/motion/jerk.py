@@ -20,7 +20,7 @@ from .motion import PolynomialMotion
 from .polynomials import Polynomials
 
 if TYPE_CHECKING:
-    from .time_optimal import Bounds, Grid
+    from .time_optimal import Bounds, Division
 
 WINDOWS = np.geomspace(0.002, 0.5, 18)  # shares of the duration of the fastest motion that are tried
 INSTANTS = 2000  # at which torques are computed
@@ -29,7 +29,7 @@ MERGED = 1e-9  # share of the duration: ends of pieces this near to each other a
 
 
 def smoothed(
-    fastest: PolynomialMotion, line: PolynomialMotion, cut: Grid, bounds: Bounds, robot: Robot | None
+    fastest: PolynomialMotion, line: PolynomialMotion, cut: Division, bounds: Bounds, robot: Robot | None
 ) -> PolynomialMotion:
     """The shortest of the averaged motions that keep to all limits."""
     law = _time_law(fastest, cut)
@@ -44,15 +44,15 @@ def smoothed(
     return best
 
 
-def _time_law(fastest: PolynomialMotion, cut: Grid) -> Polynomials:
+def _time_law(fastest: PolynomialMotion, cut: Division) -> Polynomials:
     """s(t): in each interval σ = e θ + (1 − e) θ², with e found from the speeds at its ends."""
     h = np.diff(fastest.curves.times)
-    ends = np.append(cut.starts, cut.starts[-1] + cut.lengths[-1])
+    ends = np.append(cut.starts, cut.starts[-1] + cut.grid.lengths[-1])
     speed = np.zeros(len(h) + 1)
-    for i, (length, duration) in enumerate(zip(cut.lengths, h, strict=True)):  # ṡ₁ = 2 Δ / h − ṡ₀
+    for i, (length, duration) in enumerate(zip(cut.grid.lengths, h, strict=True)):  # ṡ₁ = 2 Δ / h − ṡ₀
         speed[i + 1] = max(2.0 * length / duration - speed[i], 0.0)
     first = speed[:-1] * h
-    return Polynomials(fastest.curves.times, np.stack([ends[:-1], first, cut.lengths - first], axis=1)[:, :, None])
+    return Polynomials(fastest.curves.times, np.stack([ends[:-1], first, cut.grid.lengths - first], axis=1)[:, :, None])
 
 
 def _averaged(law: Polynomials, window: float) -> Polynomials:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -71,4 +72,9 @@ def per_freedom(where: str, name: str, x: Any, names: tuple[str, ...]) -> np.nda
 
 def freedom_names(robot: Robot | None, n: int) -> tuple[str, ...]:
     """What errors call each freedom."""
-    return tuple(f"coordinate {k}" for k in range(n)) if robot is None else robot.model.freedom_names
+    return _numbered(n) if robot is None else robot.model.freedom_names
+
+
+@cache
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(f"coordinate {k}" for k in range(n))

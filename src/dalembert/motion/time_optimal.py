@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import cache
-from math import comb
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -19,7 +17,6 @@ from .polynomials import Polynomials, bernstein
 from .splines import via
 
 GRID = 200  # intervals of a path, at least
-CORNER = 1e-9  # relative jump of the tangent that counts as a corner
 FINE = 10  # instants of each interval at which torques are checked
 SLACK = 1e-6  # relative excess of a torque that is rounding of what was interpolated
 ROUNDS = 20  # of drawing in torque limits until they hold between the points as well
@@ -50,16 +47,16 @@ class Bounds(NamedTuple):
     torque: np.ndarray
 
 
-class Grid(NamedTuple):
-    """A path in intervals: coefficients (N, d + 1, n) in the share of each, lengths (N,), starts s (N,), corners (N,).
+class Division(NamedTuple):
+    """A path in intervals: its grid, and whether its direction jumps at the start of each (N,)."""
 
-    corners: whether the direction of the path changes at the start of an interval, so that it must be passed at rest.
-    """
-
-    coefficients: np.ndarray
-    lengths: np.ndarray
-    starts: np.ndarray
+    grid: reachable.Grid
     corners: np.ndarray
+
+    @property
+    def starts(self) -> np.ndarray:
+        """s (N,) at the start of each interval."""
+        return np.cumsum(self.grid.lengths) - self.grid.lengths
 
 
 def path(points: Any, *, corners: bool = False, robot: Robot | None = None) -> PolynomialMotion:
@@ -130,58 +127,25 @@ def _bounds(limits: Limits, line: PolynomialMotion) -> Bounds:
     return bounds
 
 
-def divided(curves: Polynomials, grid: int) -> Grid:
+def divided(curves: Polynomials, grid: int) -> Division:
     """A path in at least `grid` intervals, at least two in each of its pieces; knots are ends of intervals."""
     if not isinstance(grid, (int, np.integer)) or grid < 1:
         raise DalembertError(f"time_optimal: grid is {grid!r}, expected a number of intervals above 0")
     lengths = np.diff(curves.times)
-    counts = np.maximum(2, np.ceil(grid * lengths / lengths.sum() * (1.0 - 1e-9))).astype(int)
+    counts = np.maximum(2, np.ceil(grid / (curves.times[-1] * (1.0 + 1e-9)) * lengths)).astype(int)
     piece = np.repeat(np.arange(len(counts)), counts)
-    width = 1.0 / counts[piece]
-    first = np.concatenate([[0], np.cumsum(counts)])[:-1]
-    share = (np.arange(len(piece)) - first[piece]) * width
-    shift = _shifts(curves.coefficients.shape[1] - 1)  # of Taylor: c'_k = Σ_p comb(p, k) share^(p − k) width^k c_p
-    factors = _powers(share, len(shift.binomials))[:, shift.powers] * shift.binomials
-    factors *= _powers(width, len(shift.binomials))[:, :, None]
-    coefficients = factors @ curves.coefficients[piece]
-    starts = curves.times[piece] + share * lengths[piece]
+    first = np.cumsum(counts)
+    place = np.empty((len(piece), 3))
+    place[:, 1] = (1.0 / counts)[piece]
+    place[:, 0] = (np.arange(len(piece)) - (first - counts)[piece]) * place[:, 1]
+    place[:, 2] = (lengths / counts)[piece]
     corners = np.zeros(len(piece), bool)
-    corners[first[1:]] = _corners(curves)
-    return Grid(coefficients, width * lengths[piece], starts, corners)
-
-
-class Shifts(NamedTuple):
-    """Powers p − k and factors comb(p, k) (d + 1, d + 1) of Taylor's shift of a polynomial."""
-
-    powers: np.ndarray
-    binomials: np.ndarray
-
-
-@cache
-def _shifts(d: int) -> Shifts:
-    k, p = np.indices((d + 1, d + 1))
-    factors = np.array([[comb(j, i) if j >= i else 0 for j in range(d + 1)] for i in range(d + 1)], float)
-    return Shifts(np.maximum(p - k, 0), factors)
-
-
-def _powers(x: np.ndarray, count: int) -> np.ndarray:
-    """x^0, x^1 … (N, count) of x (N,)."""
-    powers = np.ones((len(x), count))
-    for k in range(1, count):
-        np.multiply(powers[:, k - 1], x, out=powers[:, k])
-    return powers
-
-
-def _corners(curves: Polynomials) -> np.ndarray:
-    """At the knots between pieces: whether the tangent jumps (K − 1,)."""
-    first = curves.derivative(1)
-    before, after = first[:-1].sum(axis=1), first[1:, 0]
-    jump, size = np.abs(before - after).max(axis=1, initial=0.0), np.abs(before).max(axis=1, initial=1e-12)
-    return jump > CORNER * np.maximum(size, np.abs(after).max(axis=1, initial=0.0))
+    corners[first[:-1]] = curves.corners
+    return Division(reachable.Grid(curves.coefficients[piece], place), corners)
 
 
 def _fastest(
-    line: PolynomialMotion, cut: Grid, bounds: Bounds, robot: Robot | None, names: tuple[str, ...]
+    line: PolynomialMotion, cut: Division, bounds: Bounds, robot: Robot | None, names: tuple[str, ...]
 ) -> PolynomialMotion:
     """The fastest motion within limits of velocity, acceleration and torque."""
     caps = np.where(cut.corners, 0.0, reachable.FREE)
@@ -189,12 +153,12 @@ def _fastest(
     speed, force = (np.minimum(x * HOLDS, reachable.FREE) for x in (bounds.velocity, bounds.acceleration))
     limited = np.flatnonzero(np.isfinite(bounds.torque)) if robot is not None else np.zeros(0, int)
     if robot is None or not len(limited):
-        profile = reachable.solve(cut.coefficients, cut.lengths, speed, force, _no_rows(len(cut.lengths)), caps)
+        profile = reachable.solve(cut.grid, speed, force, None, caps)
         _refuse(profile, cut, None, names)
         return _moving(profile, robot)
     torques = Torques.along(robot, line, cut, limited, bounds.torque[limited])
     for number in range(ROUNDS):
-        profile = reachable.solve(cut.coefficients, cut.lengths, speed, force, torques.rows(), caps)
+        profile = reachable.solve(cut.grid, speed, force, torques.rows(), caps)
         _refuse(profile, cut, torques, names)
         motion = _moving(profile, robot)
         excess = torques.excess(motion)
@@ -211,24 +175,20 @@ def _fastest(
     )
 
 
-@cache
-def _no_rows(count: int) -> np.ndarray:
-    return np.zeros((count, 4, 0))
-
-
 def _moving(profile: reachable.Profile, robot: Robot | None) -> PolynomialMotion:
     times = np.zeros(len(profile.durations) + 1)
     np.cumsum(profile.durations, out=times[1:])
     return PolynomialMotion(Polynomials(times, profile.coefficients), robot, title="time_optimal")
 
 
-def _refuse(profile: reachable.Profile, cut: Grid, torques: Torques | None, names: tuple[str, ...]) -> None:
+def _refuse(profile: reachable.Profile, cut: Division, torques: Torques | None, names: tuple[str, ...]) -> None:
     """Raise where no speed is allowed, and say which joint cannot even rest there."""
-    if profile.durations.max() < 0.5 * reachable.FREE and profile.greatest.min() >= 0.0 and profile.least[0] <= 0.0:
+    least, greatest = profile.reachable.T
+    if greatest.min() >= 0.0 and least[0] <= 0.0 and profile.durations.max() < 0.5 * reachable.FREE:
         return
-    stuck = np.flatnonzero(profile.greatest[:-1] < 0.0)
+    stuck = np.flatnonzero(greatest[:-1] < 0.0)
     i = int(stuck[-1]) if len(stuck) else 0
-    total = cut.starts[-1] + cut.lengths[-1]
+    total = cut.starts[-1] + cut.grid.lengths[-1]
     where = f"{100.0 * cut.starts[i] / total:.3g} % of the way along the path"
     if torques is not None:
         share = np.abs(torques.static).max(axis=1) / torques.limit
@@ -264,20 +224,17 @@ class Torques:
     x: np.ndarray | None = None
 
     @staticmethod
-    def along(robot: Robot, line: PolynomialMotion, cut: Grid, joints: np.ndarray, limit: np.ndarray) -> Torques:
+    def along(robot: Robot, line: PolynomialMotion, cut: Division, joints: np.ndarray, limit: np.ndarray) -> Torques:
         """By inverse dynamics at the ends and in the middle of every interval, in one batch."""
-        shares = np.array([0.0, 0.5, 1.0])
-        c = cut.coefficients
-        degree = np.arange(c.shape[1])
-        powers = shares[:, None] ** degree
-        slopes = degree * shares[:, None] ** np.maximum(degree - 1, 0)
-        bends = degree * (degree - 1) * shares[:, None] ** np.maximum(degree - 2, 0)
-        length = cut.lengths[:, None, None]
-        q, first, second = powers @ c, slopes @ c / length, bends @ c / length**2
-        bare, none = robot.without("friction", "damping"), np.zeros_like(q)
-        weight = bare.gravity(q)
-        inertia = bare.inverse_dynamics(q, none, first) - weight
-        turning = bare.inverse_dynamics(q, first, second) - weight
+        length = cut.grid.lengths[:, None]
+        s = cut.starts[:, None] + length * np.array([0.0, 0.5, 1.0])
+        inner = np.clip(s, s[:, :1] + 1e-9 * length, s[:, 2:] - 1e-9 * length)  # on this side of corners
+        q, first, second = (line.curves(inner, order) for order in range(3))
+        none = np.zeros_like(q)
+        weight = robot.inverse_dynamics(q, none, none)
+        inertia = robot.inverse_dynamics(q, none, first) - weight
+        # friction is odd in the velocity, centrifugal and Coriolis forces are even
+        turning = 0.5 * (robot.inverse_dynamics(q, first, second) + robot.inverse_dynamics(q, -first, second)) - weight
         joints_of = [body.joint for body in robot.model.independent]
         dry = np.concatenate([joint.friction for joint in joints_of])
         damping = np.concatenate([joint.damping for joint in joints_of])
@@ -285,8 +242,8 @@ class Torques:
         viscous = damping * first
         inertia, turning, static = (x[..., joints] for x in (inertia, turning, static))
         slow = viscous[..., joints] if damping[joints].any() else None
-        share = np.full((len(c), len(joints)), HOLDS)
-        return Torques(robot, joints, limit, cut.lengths, inertia, turning, static, slow, share)
+        share = np.full((len(q), len(joints)), HOLDS)
+        return Torques(robot, joints, limit, cut.grid.lengths, inertia, turning, static, slow, share)
 
     def rows(self) -> np.ndarray:
         """Rows α, β, mid, half (N, 4, 4 k): Bernstein coefficients of τ, a cubic in σ, in x at both ends."""
