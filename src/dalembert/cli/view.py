@@ -22,7 +22,7 @@ def run(
     run_file: Annotated[Path | None, typer.Option("--run", help="A saved run of the first robot, to play.")] = None,
     motion_file: Annotated[
         Path | None,
-        typer.Option("--motion", help="A motion of the first robot, to play: .csv .npz .parquet .h5 .mcap."),
+        typer.Option("--motion", help="A motion of the first robot, to play: .csv .npz .mcap …"),
     ] = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0: any free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to serve at; the default is reachable from this machine only.")] = (

@@ -33,9 +33,9 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
         move = min(MOVE if joint.units[0] == "rad" else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
         middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
         step[body.v], start[body.q] = move, middle - move / 2
-    move = quintic(start, robot.integrate(start, step), DURATION, robot)
+    motion = quintic(start, robot.integrate(start, step), DURATION, robot)
     title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
-    return replace(move.sample(DURATION / (samples - 1)), title=title)
+    return replace(motion.sample(DURATION / (samples - 1)), title=title)
 
 
 class Efforts(NamedTuple):
