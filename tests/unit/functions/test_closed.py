@@ -150,7 +150,7 @@ def test_mistakes_are_told() -> None:
     q = crossed(0.9)
     with pytest.raises(DalembertError, match=r"loops of robot 'four-bar' are open by 0\.39"):
         robot.linearize(q + 0.1, np.zeros(3), np.zeros(3))
-    with pytest.raises(DalembertError, match=r"are open by .* and open at 4"):
+    with pytest.raises(DalembertError, match=r"are open by .* and open at [1-9]"):
         robot.linearize(q, [1.0, 0.0, 0.0], np.zeros(3))
     with pytest.raises(DalembertError, match="2 freedoms, and robot 'four-bar' has 1"):
         robot.linearize(q, np.zeros(3), np.zeros(3), coordinates=["joint_A", "joint_B"])
