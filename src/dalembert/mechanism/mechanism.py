@@ -7,14 +7,14 @@ from collections.abc import Callable, Mapping
 from typing import Any, Self
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.sim.elements import Element
+from dalembert.sim.elements import Element, IndependentJoints
 
 from .build import Parts, built_free, built_tree
 from .bushings import bushing
 from .drawing import Drawing
 from .elements import AxisForce, LineForce, NamedSpring, PointLoad
 from .kinds import numbers
-from .mobility import Mobility, mobility
+from .mobility import Mobility, mobility, stays_independent
 from .parts import JointPart
 from .robot import MechanismRobot
 from .sensors import SENSORS, Sensor
@@ -181,6 +181,8 @@ class Mechanism(Drawing):
         model, q, v = built_tree(parts) if coordinates == "tree" else built_free(parts)
         held = [joint for joint in self._joints.values() if joint.springs is not None]
         elements = [*self._elements.values(), *(bushing(parts, model, q, joint, step) for joint in held)]
+        if coordinates == "free" and stays_independent(model, q):
+            elements.append(IndependentJoints())
         return MechanismRobot(model, (), self, coordinates, elements, (q, v))
 
     def simulate(self, duration: float, *, coordinates: str = "tree", **options: Any) -> Any:

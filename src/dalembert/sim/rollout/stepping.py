@@ -1,7 +1,8 @@
 """The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
 
-A step takes q, e = [v, z, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and live groups. marks:
-for each event the time of the end of the step in which it first happened, or NEVER.
+A step takes q, e = [v, z, memory, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and live groups.
+memory: what an integrator carries from step to step; marks: for each event the time of the end of the step in which it
+first happened, or NEVER.
 """
 
 from __future__ import annotations
@@ -48,10 +49,11 @@ class Stepping:
         events: tuple[Event, ...] = (),
     ) -> None:
         self.model, self.elements, self.varying, self.events = model, elements, varying, events
-        self.name, self._take = f"rollout {integrator.name}", integrator.fixed_step
+        self.name, self._take, self.carried = f"rollout {integrator.name}", integrator.fixed_step, integrator.carried
         self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
+        self.memory = 0 if self.carried is None else self.carried.size(self.system)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
-        ne = self.system.ne + len(events)
+        ne = self.system.ne + self.memory + len(events)
         self.given = {"q": model.nq, "e": ne, **({"u": self.system.input_count} if driven else {}), **self.constants}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
         known = content(model, elements, integrator, live, driven) if law is None and not events else None
@@ -70,8 +72,13 @@ class Stepping:
                 system = replace(system, model=GROUPS[name].put(system.model, named[name]))
             (t0, h), (number,) = named["timing"], named["number"]
             u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
-            t, q, e, marks = t0 + number * h, named["q"], named["e"][: system.ne], named["e"][system.ne :]
-            q1, e1 = self._take(system, t, h, q, e, u)
+            t, q = t0 + number * h, named["q"]
+            e, memory, marks = np.split(named["e"], [system.ne, system.ne + self.memory])
+            if self.carried is None:
+                q1, e1 = self._take(system, t, h, q, e, u)
+            else:
+                q1, e1, memory1 = self.carried.step(system, t, h, q, e, u, memory)
+                e, e1 = np.concatenate([e, memory]), np.concatenate([e1, memory1])
             if self.events:
                 q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
             return {"q_next": q1, "e_next": e1, "number_next": named["number"] + 1.0}
@@ -106,11 +113,12 @@ class Stepping:
 
         return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
 
-    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False) -> Program:
+    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False, alone: bool = False) -> Program:
         """Step after step.
 
         guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
-        every step. states: those from which each step set out are kept, as rows q_start and e_start.
+        every step. states: those from which each step set out are kept, as rows q_start and e_start. alone: code for
+        one motion, not for one on each lane of a vector.
         """
         guarded = guarded and bool(self.model.quaternions)
 
@@ -125,7 +133,8 @@ class Stepping:
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:
             results |= {"q_start": self.sizes["q"], "e_start": self.sizes["e"]}
-        return self._loop(("onwards", guarded, each, states, self.varying), self.sizes, results, build, repetition)
+        kind = ("onwards", guarded, each, states, self.varying, *(["alone"] if alone else []))
+        return self._loop(kind, self.sizes, results, build, repetition, 1 if alone else None)
 
     def backwards(self, each: bool) -> Program:
         """From the last step to the first, the states q, e from which they set out given as rows.
@@ -156,10 +165,11 @@ class Stepping:
         results: Mapping[str, int],
         build: Callable[[], Function],
         repetition: Repetition,
+        lanes: int | None = None,
     ) -> Program:
         if kind not in self._loops:
             shapes = {name: (size,) for name, size in results.items()}
-            self._loops[kind] = Program(self.name, f"{self.identity} {kind}", sizes, shapes, build, repetition)
+            self._loops[kind] = Program(self.name, f"{self.identity} {kind}", sizes, shapes, build, repetition, lanes)
         return self._loops[kind]
 
 
