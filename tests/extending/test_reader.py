@@ -82,7 +82,7 @@ def test_mistakes_are_named(file, tmp_path):
     with pytest.raises(da.DalembertError, match="ending is 'json'"):
         da.register_reader("json", read_links)
     da.register_reader(".links.json", lambda path, log: 3)
-    with pytest.raises(da.DalembertError, match="gave int, expected a ModelBuilder"):
+    with pytest.raises(da.DalembertError, match="returned int, expected a ModelBuilder"):
         da.load(file)
     with pytest.raises(da.DalembertError, match=r"no reader for files that end in '.abc'; .*\.links\.json"):
         da.load("arm.abc")

@@ -98,8 +98,8 @@ def _prune(folder: Path) -> None:
     """Drop the oldest files once there are more than ENTRIES; a kernel that is dropped is compiled again when due."""
     if len(os.listdir(folder)) <= ENTRIES:  # several times faster than to look at each
         return
-    with os.scandir(folder) as found:
-        files = [f for f in found if f.is_file(follow_symlinks=False)]
+    with os.scandir(folder) as entries:
+        files = [f for f in entries if f.is_file(follow_symlinks=False)]
     if len(files) > ENTRIES:
         for file in sorted(files, key=lambda f: f.stat().st_mtime)[: len(files) - ENTRIES * 3 // 4]:
             with suppress(OSError):  # another process was faster

@@ -51,39 +51,39 @@ def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n
     missing = [i.name for i in step.inputs if i.name not in inputs]
     if missing:
         raise DalembertError(f"{step.name}: input {missing[0]!r} is missing")
-    given = {i.name: library.asarray(inputs[i.name]) for i in step.inputs}
-    own = {name: 2 if name in sequence else 1 for name in given}
-    batch = np.broadcast_shapes(*[tuple(x.shape[: x.ndim - own[name]]) for name, x in given.items()])
+    arrays = {i.name: library.asarray(inputs[i.name]) for i in step.inputs}
+    trailing = {name: 2 if name in sequence else 1 for name in arrays}
+    batch = np.broadcast_shapes(*[tuple(x.shape[: x.ndim - trailing[name]]) for name, x in arrays.items()])
     if not isinstance(program, Loop):
-        return _outputs(library, step, given, batch)
-    rows = {name: library.moveaxis(given[name], -2, 0) for name in sequence}
+        return _outputs(library, step, arrays, batch)
+    rows = {name: library.moveaxis(arrays[name], -2, 0) for name in sequence}
     rows = {name: library.flip(x) if name in program.backwards else x for name, x in rows.items()}
     n = len(next(iter(rows.values()))) if n is None and rows else n
     if n is None:
         raise DalembertError(f"loop over '{step.name}': how many passes? pass n")
-    fixed = {name: x for name, x in given.items() if name not in sequence}
+    fixed = {name: x for name, x in arrays.items() if name not in sequence}
     shapes = {output.name: output.shape for output in step.outputs}
-    state = {taken: library.broadcast(given[taken], (*batch, given[taken].shape[-1])) for _, taken in program.carry}
+    state = {taken: library.broadcast(arrays[taken], (*batch, arrays[taken].shape[-1])) for _, taken in program.carry}
 
     def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        made = _outputs(library, step, {**fixed, **state, **row}, batch)
-        following = {taken: made[name].reshape(state[taken].shape) for name, taken in program.carry}
-        return following, {name: made[name] for name in program.record}
+        outputs = _outputs(library, step, {**fixed, **state, **row}, batch)
+        following = {taken: outputs[name].reshape(state[taken].shape) for name, taken in program.carry}
+        return following, {name: outputs[name] for name in program.record}
 
     if n:
         state, records = library.scan(one, state, rows, n)
         records = {name: library.flip(x) if name in program.backwards else x for name, x in records.items()}
     else:
-        like = next(iter(given.values()))
+        like = next(iter(arrays.values()))
         records = {name: library.empty((0, *batch, *shapes[name]), like) for name in program.record}
-    ends = {made: state[taken].reshape((*batch, *shapes[made])) for made, taken in program.carry}
+    ends = {produced: state[taken].reshape((*batch, *shapes[produced])) for produced, taken in program.carry}
     ends |= {name: library.moveaxis(rows, 0, len(batch)) for name, rows in records.items()}
     return {output.name: ends[output.name] for output, _ in program.results()}
 
 
-def _outputs(library: Library, function: Function, given: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, Any]:
-    like = next(iter(given.values()))
-    numbers = {i.name: [given[i.name][..., k] for k in range(i.size)] for i in function.inputs}
+def _outputs(library: Library, function: Function, arrays: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, Any]:
+    like = next(iter(arrays.values()))
+    numbers = {i.name: [arrays[i.name][..., k] for k in range(i.size)] for i in function.inputs}
     values = _values(library, function, numbers, like)
     results = {}
     for output in function.outputs:
@@ -93,14 +93,14 @@ def _outputs(library: Library, function: Function, given: Mapping[str, Any], bat
     return results
 
 
-def _values(library: Library, function: Function, given: Mapping[str, Sequence[Any]], like: Any) -> dict[int, Any]:
+def _values(library: Library, function: Function, arrays: Mapping[str, Sequence[Any]], like: Any) -> dict[int, Any]:
     """The value of every node by its id (of a compound, the list of its results), given the numbers of its inputs."""
     values: dict[int, Any] = {}
     for node in function.schedule():
         if node.op == "const":
             values[node.id] = library.constant(node.value, like)
         elif node.op == "input":
-            values[node.id] = given[node.value[0]][node.value[1]]
+            values[node.id] = arrays[node.value[0]][node.value[1]]
         elif node.op == "compound":
             arguments = [values[argument.id] for argument in node.args]
             values[node.id] = COMPOUNDS[type(node.value)](library, node.value, arguments, like)
@@ -129,8 +129,8 @@ def _called(library: Library, called: Called, arguments: Sequence[Any], like: An
 def _evaluated(library: Library, function: Function, arguments: Sequence[Any], like: Any) -> list[Any]:
     """All outputs of a function, number by number, given its inputs number by number."""
     ends = np.cumsum([i.size for i in function.inputs])
-    given = {i.name: arguments[end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
-    values = _values(library, function, given, like)
+    inputs = {i.name: arguments[end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
+    values = _values(library, function, inputs, like)
     return [values[node.id] for output in function.outputs for node in output.nodes]
 
 
@@ -161,9 +161,9 @@ def _scanned(library: Library, scanned: Scanned, arguments: Sequence[Any], like:
 
     def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
         item = [row[str(k)] for k in range(len(rows))]
-        made = _evaluated(library, scanned.step, [*state.values(), *item, *common], like)
-        made = [library.broadcast(x, batch) for x in made]
-        return dict(zip(state, made, strict=False)), {str(k): x for k, x in enumerate(made)}
+        outputs = _evaluated(library, scanned.step, [*state.values(), *item, *common], like)
+        outputs = [library.broadcast(x, batch) for x in outputs]
+        return dict(zip(state, outputs, strict=False)), {str(k): x for k, x in enumerate(outputs)}
 
     begin = {str(k): x for k, x in enumerate(carry)}
     stacked = {str(k): library.moveaxis(library.stack(list(row)[order]), -1, 0) for k, row in enumerate(rows)}

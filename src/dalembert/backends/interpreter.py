@@ -32,8 +32,8 @@ def run(
     """
     if isinstance(function, Loop):
         return _run_loop(function, inputs, n, dtype)[0]
-    given, batch = _prepare(function, inputs, dtype)
-    return _outputs(function, _values(function.schedule(), given, dtype), batch, dtype)
+    arrays, batch = _prepare(function, inputs, dtype)
+    return _outputs(function, _values(function.schedule(), arrays, dtype), batch, dtype)
 
 
 def guards_hold(
@@ -42,27 +42,27 @@ def guards_hold(
     """Whether every guard holds (in every pass of a loop): booleans of the batch shape."""
     if isinstance(function, Loop):
         return _run_loop(function, inputs, n, dtype)[1]
-    given, batch = _prepare(function, inputs, dtype)
-    return _guards(function, _values(depth_first(function.guards), given, dtype), batch)
+    arrays, batch = _prepare(function, inputs, dtype)
+    return _guards(function, _values(depth_first(function.guards), arrays, dtype), batch)
 
 
 def _run_loop(loop: Loop, inputs: Mapping[str, Any], n: int | None, dtype: Any) -> tuple[Arrays, np.ndarray]:
     """Results of a loop, and whether the guards held in every pass."""
     step, order = loop.step, loop.step.schedule()
-    given, batch = _prepare(step, inputs, dtype, loop.sequence)
-    state, valid = dict(given), np.ones(batch, bool)
+    arrays, batch = _prepare(step, inputs, dtype, loop.sequence)
+    state, valid = dict(arrays), np.ones(batch, bool)
     shapes = {output.name: output.shape for output in step.outputs}
-    last = {made: given[taken].reshape((*batch, *shapes[made])) for made, taken in loop.carry}
-    n = _passes(loop, given, n)
+    last = {produced: arrays[taken].reshape((*batch, *shapes[produced])) for produced, taken in loop.carry}
+    n = _passes(loop, arrays, n)
     records = {name: np.empty((n, *batch, *shapes[name]), dtype) for name in loop.record}
     for k in range(n):
-        asked = {name: state[index].astype(int)[..., None] for name, index in loop.rows_by.items()}
+        chosen_rows = {name: state[index].astype(int)[..., None] for name, index in loop.rows_by.items()}
         at = {name: n - 1 - k if name in loop.backwards else k for name in (*loop.sequence, *loop.record)}
-        state.update({name: _row(given[name], asked.get(name, at[name])) for name in loop.sequence})
+        state.update({name: _row(arrays[name], chosen_rows.get(name, at[name])) for name in loop.sequence})
         values = _values(order, state, dtype)
         valid &= _guards(step, values, batch)
         last = _outputs(step, values, batch, dtype)
-        state.update({taken: last[made].reshape(given[taken].shape) for made, taken in loop.carry})
+        state.update({taken: last[produced].reshape(arrays[taken].shape) for produced, taken in loop.carry})
         for name in loop.record:
             records[name][at[name]] = last[name]
     ends = {name: np.moveaxis(rows, 0, len(batch)) for name, rows in records.items()}
@@ -74,7 +74,7 @@ def _row(rows: np.ndarray, at: Any) -> np.ndarray:
     return rows[..., at, :] if isinstance(at, int) else np.take_along_axis(rows, at, -2)[..., 0, :]
 
 
-def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any) -> dict[int, Any]:
+def _values(order: Sequence[Scalar], arrays: Mapping[str, np.ndarray], dtype: Any) -> dict[int, Any]:
     """Value of every node, by its id."""
     values: dict[int, Any] = {}  # of a compound, the list of its results
     with np.errstate(all="ignore"):
@@ -83,7 +83,7 @@ def _values(order: Sequence[Scalar], given: Mapping[str, np.ndarray], dtype: Any
                 values[node.id] = np.dtype(dtype).type(node.value)
             elif node.op == "input":
                 name, index = node.value
-                values[node.id] = given[name][..., index]
+                values[node.id] = arrays[name][..., index]
             elif node.op == "compound":
                 arguments = [values[a.id] for a in node.args]
                 values[node.id] = COMPOUNDS[type(node.value)](node.value, arguments, dtype)
@@ -107,8 +107,8 @@ def _evaluated(function: Function, arguments: list[Any], dtype: Any) -> list[Any
     """All outputs of a function, number by number, given its inputs number by number."""
     flat = np.stack(np.broadcast_arrays(*arguments), axis=-1) if arguments else np.empty(0, dtype)
     ends = np.cumsum([i.size for i in function.inputs])
-    given = {i.name: flat[..., end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
-    values = _values(function.schedule(), given, dtype)
+    inputs = {i.name: flat[..., end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
+    values = _values(function.schedule(), inputs, dtype)
     return [values[node.id] for output in function.outputs for node in output.nodes]
 
 
@@ -133,13 +133,13 @@ def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
     every = np.broadcast_arrays(*arguments)
     carry, rows, common = scanned.split(list(every))
     n, width = scanned.sizes.items, scanned.sizes.carry + scanned.sizes.record
-    found: list[list[Any]] = [[None] * n for _ in range(width)]
+    columns: list[list[Any]] = [[None] * n for _ in range(width)]
     for i in reversed(range(n)) if scanned.reversed else range(n):
         outputs = _evaluated(scanned.step, [*carry, *(row[i] for row in rows), *common], dtype)
         carry = outputs[: scanned.sizes.carry]
-        for row, x in zip(found, outputs, strict=True):
+        for row, x in zip(columns, outputs, strict=True):
             row[i] = x
-    return [x for row in found for x in row]
+    return [x for row in columns for x in row]
 
 
 COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}
@@ -175,8 +175,8 @@ def _prepare(
         if name not in inputs:
             raise DalembertError(f"{function.name}: input '{name}' (…, {size}) is missing")
         arrays[name] = np.asarray(inputs[name], dtype)
-        own = 2 if name in sequence else 1
-        if arrays[name].ndim < own or arrays[name].shape[-1] != size:
+        trailing = 2 if name in sequence else 1
+        if arrays[name].ndim < trailing or arrays[name].shape[-1] != size:
             wanted = f"(…, n, {size})" if name in sequence else f"(…, {size})"
             raise DalembertError(f"{function.name}: {name} has shape {arrays[name].shape}, expected {wanted}")
     tails = {name: x.shape[-2:] if name in sequence else x.shape[-1:] for name, x in arrays.items()}
@@ -188,11 +188,11 @@ def _prepare(
     return {name: np.broadcast_to(x, (*batch, *tails[name])) for name, x in arrays.items()}, batch
 
 
-def _passes(loop: Loop, given: Arrays, n: int | None) -> int:
+def _passes(loop: Loop, arrays: Arrays, n: int | None) -> int:
     """The number of passes, which every sequence must agree with."""
-    lengths = {name: given[name].shape[-2] for name in loop.sequence if name not in loop.rows_by}
+    lengths = {name: arrays[name].shape[-2] for name in loop.sequence if name not in loop.rows_by}
     counts = {*lengths.values(), *([] if n is None else [n])}
     if len(counts) != 1 or min(counts) < 0:
-        found = ", ".join([f"n = {n}", *(f"{name} has {length} rows" for name, length in lengths.items())])
-        raise DalembertError(f"loop over '{loop.step.name}': the number of passes is not clear: {found}")
+        stated = ", ".join([f"n = {n}", *(f"{name} has {length} rows" for name, length in lengths.items())])
+        raise DalembertError(f"loop over '{loop.step.name}': the number of passes is not clear: {stated}")
     return counts.pop()

@@ -80,8 +80,8 @@ def run(function: Function | Loop, inputs: Values | None = None, n: int | None =
         if inputs is None or n is None:
             raise DalembertError(f"loop over '{function.step.name}': give its inputs and the number of passes n")
         return _run_loop(function, inputs, n)
-    given = symbols(function) if inputs is None else inputs
-    values = _values(function.straight("SymPy").schedule(), given)
+    numbers = symbols(function) if inputs is None else inputs
+    values = _values(function.straight("SymPy").schedule(), numbers)
     return {o.name: _shaped([values[node.id] for node in o.nodes], o.shape) for o in function.outputs}
 
 
@@ -94,13 +94,13 @@ def symbols(function: Function) -> dict[str, list[Any]]:
 def _run_loop(loop: Loop, inputs: Values, n: int) -> dict[str, np.ndarray]:
     state: dict[str, Sequence[Any]] = dict(inputs)
     shapes = {o.name: o.shape for o in loop.in_order("SymPy").step.outputs}
-    last = {made: _shaped(inputs[taken], shapes[made]) for made, taken in loop.carry}
+    last = {produced: _shaped(inputs[taken], shapes[produced]) for produced, taken in loop.carry}
     records: dict[str, list[Any]] = {name: [] for name in loop.record}
     for k in range(n):
         row = {name: n - 1 - k if name in loop.backwards else k for name in loop.sequence}
         state.update({name: inputs[name][row[name]] for name in loop.sequence})
         last = run(loop.step, state)
-        state.update({taken: list(last[made].ravel()) for made, taken in loop.carry})
+        state.update({taken: list(last[produced].ravel()) for produced, taken in loop.carry})
         for name in loop.record:
             records[name].extend(last[name].ravel())
     ends = {name: _shaped(rows, (n, *shapes[name])) for name, rows in records.items()}
@@ -108,7 +108,7 @@ def _run_loop(loop: Loop, inputs: Values, n: int) -> dict[str, np.ndarray]:
     return {o.name: ends[o.name] if recorded else last[o.name] for o, recorded in loop.results()}
 
 
-def _values(order: Sequence[Scalar], given: Values) -> dict[int, Any]:
+def _values(order: Sequence[Scalar], inputs: Values) -> dict[int, Any]:
     """The expression of every node, by its id."""
     table = meaning()
     values: dict[int, Any] = {}
@@ -117,7 +117,7 @@ def _values(order: Sequence[Scalar], given: Values) -> dict[int, Any]:
             values[node.id] = number(node.value)
         elif node.op == "input":
             name, index = node.value
-            values[node.id] = given[name][index]
+            values[node.id] = inputs[name][index]
         else:
             values[node.id] = table[node.op](*[values[argument.id] for argument in node.args])
     return values

@@ -33,9 +33,9 @@ def _library() -> Library:
     def scan(step: Any, state: Any, rows: Any, n: int) -> tuple[Any, Any]:
         records = []
         for k in range(n):
-            state, made = step(state, {name: x[k] for name, x in rows.items()})
-            records.append(made)
-        return state, {name: torch.stack([made[name] for made in records]) for name in records[0]}
+            state, record = step(state, {name: x[k] for name, x in rows.items()})
+            records.append(record)
+        return state, {name: torch.stack([record[name] for record in records]) for name in records[0]}
 
     def repeat(step: Any, state: Any, n: int, going: Any) -> Any:
         for _ in range(n):

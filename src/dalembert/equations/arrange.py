@@ -32,7 +32,7 @@ class Piece(NamedTuple):
     coefficient: float
     functions: Functions
     rates: Monomial
-    rest: Monomial
+    constants: Monomial
 
 
 @dataclass
@@ -57,7 +57,7 @@ class Arranger:
         """The shortest of: multiple angles, products with powers of cosines, products with powers of sines."""
         forms = [multiple_angles(self.ring, polynomial)]
         if any(len(wave[1]) > 1 or wave[1][0][1] > 1 for term in forms[0] for wave, _ in term.waves):
-            forms += [found for kept in ("cos", "sin") if (found := products(self.ring, polynomial, kept)) is not None]
+            forms += [form for kept in ("cos", "sin") if (form := products(self.ring, polynomial, kept)) is not None]
         return _shortest([self._form(terms) for terms in forms])
 
     def _form(self, terms: Sequence[Term]) -> Any:
@@ -72,12 +72,12 @@ class Arranger:
         return self._sum([*self._by_rate(leading), _shortest(ways), *self._by_function(resting)])
 
     def _piece(self, term: Term) -> Piece:
-        kinds: dict[str, list[tuple[int, int]]] = {"atom": [], "rate": [], "rest": []}
+        kinds: dict[str, list[tuple[int, int]]] = {"atom": [], "rate": [], "constant": []}
         for p, n in sorted(term.monomial, key=lambda pair: self._rank_of(pair[0])):
             atom = self.ring.generators[p].kind == "atom"
-            kinds["atom" if atom else "rate" if self._name(p) in RATES else "rest"].append((p, n))
+            kinds["atom" if atom else "rate" if self._name(p) in RATES else "constant"].append((p, n))
         functions = Functions(term.waves, tuple(kinds["atom"]))
-        return Piece(term.coefficient, functions, tuple(kinds["rate"]), tuple(kinds["rest"]))
+        return Piece(term.coefficient, functions, tuple(kinds["rate"]), tuple(kinds["constant"]))
 
     def _by_rate(self, pieces: Iterable[Piece]) -> list[Any]:
         """Σ rate · (Σ function · (coefficients))."""
@@ -99,15 +99,20 @@ class Arranger:
         """Σ number · rates · constants as factors, (Σ rates) · (Σ constants) where it can be."""
         groups: dict[Monomial, dict[Monomial, float]] = {}
         for piece in pieces:
-            groups.setdefault(piece.rates, {})[piece.rest] = piece.coefficient
+            groups.setdefault(piece.rates, {})[piece.constants] = piece.coefficient
         (lead, first), *others = sorted(groups.items(), key=lambda item: self._rank(item[0]))
         ratios = {rate: x for rate, other in others if (x := _ratio(first, other)) is not None}
         if others and len(ratios) == len(others):
             ratios[lead] = 1.0
             least = min(ratios.values(), key=abs)
             rates = {rate: x / least for rate, x in ratios.items()}
-            return [*self._factored({rest: c * least for rest, c in first.items()}), *self._factored(rates)]
-        return self._factored({(*rate, *rest): c for rate, found in groups.items() for rest, c in found.items()})
+            return [
+                *self._factored({constants: c * least for constants, c in first.items()}),
+                *self._factored(rates),
+            ]
+        return self._factored(
+            {(*rate, *constants): c for rate, sums in groups.items() for constants, c in sums.items()}
+        )
 
     def _factored(self, sums: Mapping[Monomial, float]) -> list[Any]:
         """Σ number · monomial as factors: what all terms share, and the sum of what is left."""
@@ -149,8 +154,8 @@ class Arranger:
         return -common if all(x < 0 for x in numbers) else common
 
     def _name(self, position: int) -> str:
-        made = self.ring.generators[position]
-        return made.value[0] if made.kind == "input" else ""
+        variable = self.ring.generators[position]
+        return variable.value[0] if variable.kind == "input" else ""
 
     # ---- canonical order: by the names of variables, never by the order in which a trace met them
 
@@ -160,9 +165,9 @@ class Arranger:
 
     def _rank_of(self, position: int) -> Any:
         if position not in self._ranks:
-            made = self.ring.generators[position]
-            name, index = made.value if made.kind == "input" else (str(self.variable(position)), 0)
-            place = (*LEADING, "v", name).index(name) if made.kind == "input" else 9
+            variable = self.ring.generators[position]
+            name, index = variable.value if variable.kind == "input" else (str(self.variable(position)), 0)
+            place = (*LEADING, "v", name).index(name) if variable.kind == "input" else 9
             self._ranks[position] = (place, name, index)
         return self._ranks[position]
 
@@ -184,15 +189,15 @@ class Arranger:
 
     def variable(self, position: int) -> Any:
         """A variable of the ring as an expression."""
-        made = self.ring.generators[position]
-        if made.kind == "input":
-            return self.symbols[made.value]
+        variable = self.ring.generators[position]
+        if variable.kind == "input":
+            return self.symbols[variable.value]
         if position not in self._atoms:
-            self._atoms[position] = self._atom(made)
+            self._atoms[position] = self._atom(variable)
         return self._atoms[position]
 
-    def _atom(self, made: Generator) -> Any:
-        op, arguments = made.value
+    def _atom(self, variable: Generator) -> Any:
+        op, arguments = variable.value
         inner = [self._argument(a) for a in arguments]
         return 1 / inner[0] if op == "reciprocal" else meaning()[op](*inner)
 

@@ -39,8 +39,8 @@ def derive(
     named = names(model, groups) if groups else {}
     sizes = quantity.sizes(model, variant)
     _check(rename, [*named.values(), *_coordinates(model, sizes).values()])
-    found = parameters(named, rename)
-    constants = {p.name: p for p in found.values()}
+    by_entry = parameters(named, rename)
+    constants = {p.name: p for p in by_entry.values()}
     place = {p: k for k, p in enumerate(constants)}
 
     solving = simplify and cramer.applies(name, model)
@@ -49,7 +49,7 @@ def derive(
     def compute(*inputs: np.ndarray) -> Any:
         if not constants:
             return evaluate(robot, variant, *inputs)
-        symbolic_model = rebuilt(model, groups, lambda entry: inputs[-1][place[found[entry].name]])
+        symbolic_model = rebuilt(model, groups, lambda entry: inputs[-1][place[by_entry[entry].name]])
         return evaluate(Robot(symbolic_model), variant, *inputs[:-1])
 
     function = trace(compute, sizes | ({INPUT: len(constants)} if constants else {}), name)
@@ -68,37 +68,37 @@ def _check(rename: Mapping[str, str], known: list[str]) -> None:
 
 def _coordinates(model: Model, sizes: Mapping[str, int]) -> dict[tuple[str, int], str]:
     """Input (name, index) → the usual name of its symbol; those of motion always, others as the quantity has them."""
-    flat, made = model.flat, {}
+    flat, symbol_names = model.flat, {}
     for name, size in ({"q": model.nq, "v": model.nv, "a": model.nv} | dict(sizes)).items():
         for k in range(size):
             if name in RATES and flat:
-                made[name, k] = _derivative(f"q_{k + 1}", RATES[name])
+                symbol_names[name, k] = _derivative(f"q_{k + 1}", RATES[name])
             elif name.startswith("external["):
-                made[name, k] = _wrench(name, k, several="external[1].force" in sizes)
+                symbol_names[name, k] = _wrench(name, k, several="external[1].force" in sizes)
             else:
-                made[name, k] = f"{name}_{k + 1}"
-    return made
+                symbol_names[name, k] = f"{name}_{k + 1}"
+    return symbol_names
 
 
 def _variables(
     coordinates: Mapping[tuple[str, int], str], constants: list[str], rename: Mapping[str, str]
 ) -> dict[tuple[str, int], Any]:
     """Input (name, index) → symbol, each with a name of its own; rates are called after their coordinate."""
-    s, made = sympy(), {}
+    s, symbols = sympy(), {}
     for (name, k), usual in coordinates.items():
         dots = RATES.get(name, "")
         if dots and usual == _derivative(f"q_{k + 1}", dots) and usual not in rename:
             text = _derivative(rename.get(f"q_{k + 1}", f"q_{k + 1}"), dots)
         else:
             text = rename.get(usual, usual)
-        made[name, k] = s.Symbol(text)
-    made |= {(INPUT, k): s.Symbol(text) for k, text in enumerate(constants)}
+        symbols[name, k] = s.Symbol(text)
+    symbols |= {(INPUT, k): s.Symbol(text) for k, text in enumerate(constants)}
     seen: set[str] = set()
-    for symbol in made.values():
+    for symbol in symbols.values():
         if symbol.name in seen:
             raise DalembertError(f"equations: two things are called {symbol.name!r}: rename one of them otherwise")
         seen.add(symbol.name)
-    return made
+    return symbols
 
 
 def _wrench(name: str, k: int, several: bool) -> str:
@@ -135,8 +135,8 @@ def _simplified(function: Function, variables: Mapping[tuple[str, int], Any], ex
 
 
 def _plain(function: Function, variables: Mapping[tuple[str, int], Any]) -> Any:
-    given: dict[str, list[Any]] = {i.name: [variables[i.name, k] for k in range(i.size)] for i in function.inputs}
-    s, elements = sympy(), list(symbolic.run(function, given)[function.outputs[0].name].ravel())
+    inputs: dict[str, list[Any]] = {i.name: [variables[i.name, k] for k in range(i.size)] for i in function.inputs}
+    s, elements = sympy(), list(symbolic.run(function, inputs)[function.outputs[0].name].ravel())
 
     def write(digits: int | None = None, **how: Any) -> Sequence[Any]:
         if digits is None:

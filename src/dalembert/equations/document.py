@@ -177,9 +177,9 @@ def _mathml(x: Any) -> str:
     return re.sub(r"<mi>(\w+?)(d?)dot</mi>", _dotted, shown)
 
 
-def _dotted(found: re.Match[str]) -> str:
-    letter = found[1] if len(found[1]) == 1 else f"&{found[1]};"
-    return f"<mover><mi>{letter}</mi><mo>{'¨' if found[2] else '˙'}</mo></mover>"
+def _dotted(match: re.Match[str]) -> str:
+    letter = match[1] if len(match[1]) == 1 else f"&{match[1]};"
+    return f"<mover><mi>{letter}</mi><mo>{'¨' if match[2] else '˙'}</mo></mover>"
 
 
 def _python(equations: Sequence[Equation], digits: int, short: bool) -> str:

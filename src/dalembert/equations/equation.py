@@ -123,13 +123,13 @@ class Equation:
         if len(inputs) != len(names):
             raise TypeError(f"{self.name} takes {len(names)} arguments ({', '.join(names)}), got {len(inputs)}")
         arrays = dict(zip(names, (np.atleast_1d(x) for x in inputs), strict=True))
-        given = {symbol: float(arrays[n][k]) for (n, k), symbol in self.variables.items() if n != INPUT}
-        given |= self.values | {s.Symbol(name): value for name, value in values.items()}
+        numbers = {symbol: float(arrays[n][k]) for (n, k), symbol in self.variables.items() if n != INPUT}
+        numbers |= self.values | {s.Symbol(name): value for name, value in values.items()}
         try:
-            function = s.lambdify(list(given), self._flat(), modules="numpy")
+            function = s.lambdify(list(numbers), self._flat(), modules="numpy")
         except RecursionError:
             raise DalembertError(f"{self.name} is too long to be evaluated as it is written") from None
-        return np.array(function(*given.values()), float).reshape(self.shape)
+        return np.array(function(*numbers.values()), float).reshape(self.shape)
 
     def __str__(self) -> str:
         return self.text()

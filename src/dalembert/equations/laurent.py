@@ -80,20 +80,20 @@ class Ring:
 
     def count(self, polynomials: Iterable[Polynomial]) -> int:
         """How many terms have to be written, those inside other functions included."""
-        atoms = [a for made in self.generators if made.kind == "atom" for a in made.value[1]]
+        atoms = [a for variable in self.generators if variable.kind == "atom" for a in variable.value[1]]
         return sum(map(len, (*polynomials, *atoms)))
 
     def exponents(self, monomial: int) -> list[tuple[int, int]]:
         """(position of a variable, its exponent) for all that are not 0."""
-        found, position = [], 0
+        exponents, position = [], 0
         while monomial:
             exponent = monomial & ((1 << BITS) - 1)
             if exponent >> (BITS - 1):
                 exponent -= 1 << BITS
             if exponent:
-                found.append((position, exponent))
+                exponents.append((position, exponent))
             monomial, position = (monomial - exponent) >> BITS, position + 1
-        return found
+        return exponents
 
     def add(self, a: Polynomial, b: Polynomial) -> Polynomial:
         """a + b."""

@@ -75,13 +75,15 @@ def rebuilt(model: Model, groups: tuple[str, ...], make: Make) -> Model:
         values = {field: _field(make, body, field) for field in FIELDS if field in groups and body.joint.nv}
         if values:
             bodies[i] = replace(bodies[i], joint=bodies[i].joint.with_values(**values))
-    made = replace(model, bodies=tuple(bodies))
+    new = replace(model, bodies=tuple(bodies))
     if "placement" in groups:
-        own, extra = model.frames[: len(bodies)], model.frames[len(bodies) :]
-        made = replace(made, frames=(*own, *[_frame(make, frame, model.bodies[frame.body].name) for frame in extra]))
+        body_frames, extra = model.frames[: len(bodies)], model.frames[len(bodies) :]
+        new = replace(
+            new, frames=(*body_frames, *[_frame(make, frame, model.bodies[frame.body].name) for frame in extra])
+        )
     if "gravity" in groups:
-        made = replace(made, gravity=_vector(make, model.gravity, "g", "gravity", "m/s²"))
-    return made
+        new = replace(new, gravity=_vector(make, model.gravity, "g", "gravity", "m/s²"))
+    return new
 
 
 def _vector(make: Make, x: np.ndarray, family: str, meaning: str, unit: str = "m") -> np.ndarray:
@@ -132,31 +134,31 @@ def _frame(make: Make, frame: Frame, body: str) -> Frame:
 
 def entries(model: Model, groups: tuple[str, ...]) -> list[Entry]:
     """Every constant of the groups that is not 0, in order."""
-    found: list[Entry] = []
+    listed: list[Entry] = []
 
     def make(entry: Entry) -> float:
-        found.append(entry)
+        listed.append(entry)
         return entry.value
 
     rebuilt(model, groups, make)
-    return found
+    return listed
 
 
 def names(model: Model, groups: tuple[str, ...]) -> dict[Entry, str]:
     """Entry → the name of its symbol, without its axis where the others of its family do not matter."""
-    found = entries(model, groups)
-    matter = _matter(model, groups, found)
-    made = {}
-    for entry in found:
-        family = [e for e in found if e.family == entry.family]
+    every = entries(model, groups)
+    matter = _matter(model, groups, every)
+    by_entry = {}
+    for entry in every:
+        family = [e for e in every if e.family == entry.family]
         rivals = [e for e in family if e in matter] or family
-        made[entry] = entry.family if rivals == [entry] else entry.full
-    return made
+        by_entry[entry] = entry.family if rivals == [entry] else entry.full
+    return by_entry
 
 
 def parameters(named: Mapping[Entry, str], rename: Mapping[str, str]) -> dict[Entry, Parameter]:
     """Entry → its parameter. Entries that are renamed alike become one parameter if their values agree."""
-    made: dict[Entry, Parameter] = {}
+    by_entry: dict[Entry, Parameter] = {}
     values: dict[str, float] = {}
     for entry, plain in named.items():
         name = rename.get(plain, plain)
@@ -165,27 +167,27 @@ def parameters(named: Mapping[Entry, str], rename: Mapping[str, str]) -> dict[En
                 f"equations: {plain} is {entry.value:g} and another parameter called {name!r} is {values[name]:g}: "
                 "only equal numbers can share a symbol"
             )
-        made[entry] = Parameter(name, values[name], entry.unit, entry.meaning)
-    return made
+        by_entry[entry] = Parameter(name, values[name], entry.unit, entry.meaning)
+    return by_entry
 
 
-def _matter(model: Model, groups: tuple[str, ...], found: list[Entry]) -> set[Entry]:
+def _matter(model: Model, groups: tuple[str, ...], every: list[Entry]) -> set[Entry]:
     """The entries that change the torques of inverse dynamics at some states."""
-    quantity, place = CATALOGUE["inverse_dynamics"], {entry: k for k, entry in enumerate(found)}
+    quantity, place = CATALOGUE["inverse_dynamics"], {entry: k for k, entry in enumerate(every)}
 
     def compute(q: np.ndarray, v: np.ndarray, a: np.ndarray, x: np.ndarray) -> Any:
         symbolic = Robot(rebuilt(model, groups, lambda entry: x[place[entry]]))
         return quantity.outputs(symbolic, quantity.variant(model), q, v, a)
 
-    function = trace(compute, {"q": model.nq, "v": model.nv, "a": model.nv, INPUT: len(found)}, "torque")
+    function = trace(compute, {"q": model.nq, "v": model.nv, "a": model.nv, INPUT: len(every)}, "torque")
     rng = np.random.default_rng(0)
     q, v, a = (rng.uniform(-1, 1, (8, 1, n)) for n in (model.nq, model.nv, model.nv))
-    values = np.array([entry.value for entry in found])
+    values = np.array([entry.value for entry in every])
     table = np.vstack([values, values * (1.0 + 0.5 * np.eye(len(values)))])
     tau = interpreter.run(function, {"q": q, "v": v, "a": a, INPUT: table})["torque"]
     change = np.max(np.abs(tau[:, 1:] - tau[:, :1]), axis=(0, 2), initial=0.0)
     least = MATTERS * np.max(np.abs(tau), initial=0.0)
-    return {entry for entry, x in zip(found, change, strict=True) if x > least}
+    return {entry for entry, x in zip(every, change, strict=True) if x > least}
 
 
 def checked_groups(symbols: Any) -> tuple[str, ...]:

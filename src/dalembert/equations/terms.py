@@ -29,21 +29,21 @@ def split(ring: Ring, monomial: int) -> tuple[Angle, Monomial]:
     parts = ring.exponents(monomial)
     kinds = {position: ring.generators[position] for position, _ in parts}
     angle = [(kinds[p].value, Fraction(e, PART)) for p, e in parts if kinds[p].kind == "turn"]
-    rest = [(p, e) for p, e in parts if kinds[p].kind != "turn"]
-    return tuple(sorted(angle, key=lambda pair: ring.generators[pair[0]].value)), tuple(rest)
+    others = [(p, e) for p, e in parts if kinds[p].kind != "turn"]
+    return tuple(sorted(angle, key=lambda pair: ring.generators[pair[0]].value)), tuple(others)
 
 
 def multiple_angles(ring: Ring, polynomial: Polynomial) -> list[Term]:
     """Sines and cosines of sums of angles, each once: c e^{iα} and its conjugate are 2 Re c cos α − 2 Im c sin α."""
     terms = []
     for key, c in polynomial.items():
-        angle, rest = split(ring, key)
+        angle, others = split(ring, key)
         if not angle:
-            terms.append(Term(c.real, (), rest))
+            terms.append(Term(c.real, (), others))
         elif angle[0][1] > 0:  # the other half is its mirror
             for wave, x in (("cos", 2 * c.real), ("sin", -2 * c.imag)):
                 if abs(x) > REAL * abs(c):
-                    terms.append(Term(x, (((wave, angle), 1),), rest))
+                    terms.append(Term(x, (((wave, angle), 1),), others))
     return terms
 
 
@@ -57,27 +57,27 @@ def products(ring: Ring, polynomial: Polynomial, kept: str) -> list[Term] | None
     sums: dict[tuple[tuple[tuple[Wave, int], ...], Monomial], complex] = {}
     sizes: dict[object, float] = {}
     for key, c in polynomial.items():
-        angle, rest = split(ring, key)
+        angle, others = split(ring, key)
         if any(multiple.denominator != 1 for _, multiple in angle):
             return None
         for waves, x in _expanded(angle, kept):
-            sums[waves, rest] = sums.get((waves, rest), 0.0) + c * x
-            sizes[waves, rest] = sizes.get((waves, rest), 0.0) + abs(c * x)
+            sums[waves, others] = sums.get((waves, others), 0.0) + c * x
+            sizes[waves, others] = sizes.get((waves, others), 0.0) + abs(c * x)
     return [Term(x.real, *key) for key, x in sums.items() if abs(x.real) > REAL * sizes[key]]
 
 
 def _expanded(angle: Angle, kept: str) -> Iterable[tuple[tuple[tuple[Wave, int], ...], complex]]:
     """exp(i·angle) as products of powers of sines and cosines."""
-    found: list[tuple[tuple[tuple[Wave, int], ...], complex]] = [((), 1.0 + 0j)]
+    terms: list[tuple[tuple[tuple[Wave, int], ...], complex]] = [((), 1.0 + 0j)]
     for position, multiple in angle:
         single: Angle = ((position, Fraction(1)),)
         powers = _turned(int(multiple), kept)
-        found = [
+        terms = [
             ((*waves, *[((name, single), n) for name, n in (("cos", c), ("sin", s)) if n]), x * y)
-            for waves, x in found
+            for waves, x in terms
             for (c, s), y in powers.items()
         ]
-    return found
+    return terms
 
 
 def _turned(n: int, kept: str) -> dict[tuple[int, int], complex]:

@@ -32,7 +32,7 @@ ROOTS: dict[str, Reader] = {"robot": read_urdf, "mujoco": read_mjcf, "sdf": read
 
 
 def _read_xml(source: Any, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-    """A file of whichever format: the root element tells; a strange one is for MJCF to refuse."""
+    """An XML file in the format that its root element names; an unknown root is left to MJCF to refuse."""
     return ROOTS.get(tag_of(parse(source, max_depth=MAX_DEPTH).root), read_mjcf)(source, **options)
 
 
@@ -47,7 +47,7 @@ READERS: dict[str, Reader] = {  # ending of the file's name → its reader
 
 
 def register(ending: str, reader: Callable[..., Any]) -> None:
-    """Let `read` use a function for files whose names end so, instead of any reader that they had before."""
+    """Let `read` use a function for files with this ending, replacing any previous reader."""
     if not isinstance(ending, str) or not ending.startswith(".") or len(ending) < 2:
         raise DalembertError(f"register_reader: ending is {ending!r}, expected one such as '.robot'")
     if not callable(reader):

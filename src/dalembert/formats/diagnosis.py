@@ -1,7 +1,7 @@
 """Numbers that no robot can have, or that look like a slip, with the likely cause: shared by all readers.
 
 `report_inertia` and `report_angles` while links are read, `diagnose` once the model is complete. Thresholds are far
-from what sound robots have, so that a finding means something: see docs/formats.md.
+from the values of sound robots, so that a finding means something: see docs/formats.md.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ KEPT = "kept as given"
 DENSEST = 22_600.0  # osmium [kg/m³]; no link is denser on the whole
 # volume of a ball over the cube of its radius of gyration: no body has more
 BALL = 4 / 3 * math.pi * (5 / 3) ** 1.5
-TOY = 10.0  # models made for play are some times denser than that; more is a slip
+TOY = 10.0  # toy models are a few times denser than that; more is a slip
 POINT = 1e-5  # a radius of gyration below this [m] stands for a point mass
 FAR = 10.0  # lengths inside a robot above this [m] come from millimetres, if it weighs less than HEAVY
 HEAVY = 1000.0  # [kg]
@@ -42,15 +42,15 @@ UNLIKE = 100.0  # inertia of a link over that of its shapes
 SPREAD = 2.0  # radius of gyration of a link over the longest distance inside the robot
 # unit → power of ten by which (radius of gyration / longest distance)² is above 1: 9 or 6, less what sound links have
 UNITS = {"g·mm²": 6.5, "kg·mm²": 3.5}
-MATTERS = 1e-3  # part of the robot's own moment of inertia below which a link's is a placeholder without effect
+MATTERS = 1e-3  # part of the robot's moment of inertia below which a link's is a placeholder without effect
 TURN = 7.0  # an angle of a pose above this [rad] is more than one turn: degrees
 TURNS = 6 * math.pi  # limits beyond three turns [rad] that are round in degrees are degrees
 
 
 def report_inertia(ledger: Ledger, where: str, link: str, at_com: Inertia) -> None:
-    """Log what is impossible in a link's inertia, given about its centre of mass before it is moved anywhere.
+    """Log what is impossible in a link's inertia about its centre of mass.
 
-    Round-off of the parallel axis must not count.
+    To be called before it is moved elsewhere: round-off of the parallel axes must not count.
     """
     for problem in at_com.problems():
         cause = next((text for words, text in CAUSES.items() if words in problem), "a slip in the file")
@@ -79,7 +79,7 @@ def report_slips(ledger: Ledger, model: Model, where: Places) -> None:
 
 
 def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
-    """Lengths, masses and inertias that are far from what belongs together in one robot."""
+    """Lengths, masses and inertias that do not fit together in one robot."""
     parts = [part for body in model.bodies for part in body.parts]
     offsets = np.linalg.norm([body.placement.p for body in model.bodies], axis=1)
     offsets[0] = 0.0  # where the robot stands in the world
@@ -111,7 +111,7 @@ def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
 def report_massless(ledger: Ledger, model: Model, where: Places) -> None:
     """Log joints that move nothing that has inertia: the mass matrix is singular."""
     heavy = [bool(body.inertia.parameters().any()) for body in model.bodies]
-    geared = [bool(_own(body).armature.any()) for body in model.bodies]
+    geared = [bool(_uncoupled_joint(body).armature.any()) for body in model.bodies]
     for body in reversed(model.bodies[1:]):
         heavy[body.parent] |= heavy[body.index] or geared[body.index]
     if not model.closures and not any(body.inertia.problems() for body in model.bodies):
@@ -133,8 +133,8 @@ def report_massless(ledger: Ledger, model: Model, where: Places) -> None:
             )
 
 
-def _own(body: Body) -> Joint:
-    """The body's joint in its own coordinate, whether or not it follows another one."""
+def _uncoupled_joint(body: Body) -> Joint:
+    """The body's joint with a coordinate, whether or not it follows another one."""
     return body.joint.uncoupled
 
 
@@ -143,14 +143,14 @@ def _report_lengths(
 ) -> None:
     """Lengths of many metres in a robot that weighs little: one finding, at the first of them."""
     joints = [body.joint.name for body in model.bodies]
-    found = [(joints[i], f"joint '{joints[i]}' lies {offsets[i]:g} m from the one before") for i in _above(offsets)]
-    found += [
+    lengths = [(joints[i], f"joint '{joints[i]}' lies {offsets[i]:g} m from the one before") for i in _above(offsets)]
+    lengths += [
         (parts[i].name, f"the centre of mass of link '{parts[i].name}' lies {centres[i]:g} m from the link's frame")
         for i in _above(centres)
     ]
-    more = f", and {len(found) - 1} more lengths like it" if len(found) > 1 else ""
+    more = f", and {len(lengths) - 1} more lengths like it" if len(lengths) > 1 else ""
     ledger.warning(
-        where(found[0][0]), f"{found[0][1]}{more}; likely cause: lengths in millimetres, expected metres", KEPT
+        where(lengths[0][0]), f"{lengths[0][1]}{more}; likely cause: lengths in millimetres, expected metres", KEPT
     )
 
 
@@ -159,8 +159,8 @@ def _above(lengths: np.ndarray) -> list[int]:
 
 
 def _report_limits(ledger: Ledger, body: Body, where: Places) -> None:
-    """±180 is no range of an angle in radians."""
-    joint = _own(body)
+    """±180 is not a range in radians."""
+    joint = _uncoupled_joint(body)
     for place in joint.turns:
         bounds = [float(joint.lower[place]), float(joint.upper[place])]
         largest = max(abs(bound) for bound in bounds)

@@ -20,7 +20,7 @@ class Finding:
 
     severity: "info" (nothing physical was lost) or "warning" (physics dropped, repaired, assumed, or not physical).
     where: file and line with the element, as in "arm.urdf:12 <joint name='elbow'>".
-    what: what the file says. action: what was made of it.
+    what: what the file says. action: how it was handled.
     """
 
     severity: Severity
@@ -49,13 +49,13 @@ class Ledger:
         self.findings.append(Finding("warning", where, what, action))
 
     def count(self, where: str, what: str, action: str) -> None:
-        """Log one of many alike: they become one info line with their number and the first place."""
+        """Log one of many equal findings: they become one info line with their number and the first place."""
         key = (what, action)
         self._groups.setdefault(key, where)
         self._counts[key] += 1
 
     def take(self, other: Ledger) -> None:
-        """Add what another ledger has collected."""
+        """Add the findings of another ledger."""
         if other is not self:
             self.findings += other.findings
             self._groups = {**other._groups, **self._groups}

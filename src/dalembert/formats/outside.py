@@ -1,4 +1,4 @@
-"""Readers from outside the package: what they are called with, and what becomes of their result."""
+"""Readers from outside the package: their arguments, and the check of their result."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class OutsideReader:
     function: Callable[..., Any]
 
     def __call__(self, source: Any, *, strict: bool = False, **options: Any) -> tuple[Model, tuple[Finding, ...]]:
-        """The model, and what the reader and the usual checks of masses, lengths and limits have to say about it."""
+        """The model, and the findings of the reader and of the usual checks of masses, lengths and limits."""
         path, ledger = Path(source), Ledger()
         if not path.is_file():
             raise DalembertError(f"{path}: no such file")
@@ -34,14 +34,14 @@ class OutsideReader:
         return model, ledger.close(strict=strict)
 
     def _accepted(self, path: Path, options: dict[str, Any]) -> dict[str, Any]:
-        """Those of the options that the function takes; others must be as they are by default."""
+        """The options that the function takes; all others must have their default values."""
         parameters = inspect.signature(self.function).parameters
         several = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
         accepted = {name: value for name, value in options.items() if several or name in parameters}
         for name, value in options.items():
             if name not in accepted and value != DEFAULTS.get(name):
                 raise DalembertError(
-                    f"{path}: {name}={value!r}, but the reader of '{self.ending}' files takes no {name}: leave it out"
+                    f"{path}: {name}={value!r}, but the reader of '{self.ending}' files takes no {name}: omit it"
                 )
         return accepted
 
@@ -51,7 +51,7 @@ class OutsideReader:
         model = getattr(result, "model", result)  # of a Robot
         if not isinstance(model, Model):
             raise DalembertError(
-                f"the reader of '{self.ending}' files gave {type(result).__name__}, "
+                f"the reader of '{self.ending}' files returned {type(result).__name__}, "
                 "expected a ModelBuilder, Model or Robot"
             )
         return model

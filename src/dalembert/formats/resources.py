@@ -19,7 +19,7 @@ PACKAGES = ("package", "model")  # schemes whose first word is the name of a fol
 
 
 class Resources:
-    """Finds files for one robot description, which lies in `folder` (None: text without a place)."""
+    """Finds files for one robot description, which lies in `folder` (None: text without a file)."""
 
     def __init__(self, folder: Path | None) -> None:
         self._folder = folder.absolute() if folder is not None else None
@@ -33,20 +33,20 @@ class Resources:
         A package is the folder of that name among the folders above the description, or beside one of them, or
         in ROS_PACKAGE_PATH, AMENT_PREFIX_PATH (share), GZ_SIM_RESOURCE_PATH, GAZEBO_MODEL_PATH, SDF_PATH.
         """
-        scheme, parted, rest = uri.partition("://")
+        scheme, parted, path = uri.partition("://")
         if not parted:
             return self._file(uri)
         if scheme == "file":
-            return self._file(rest) or self._file(unquote(rest))
+            return self._file(path) or self._file(unquote(path))
         if scheme not in PACKAGES:
             return None  # http and the like: never fetched
-        if rest.startswith("/") and (found := self._file(rest)):
-            return found
-        name, _, inside = rest.lstrip("/").partition("/")
+        if path.startswith("/") and (file := self._file(path)):
+            return file
+        name, _, inside = path.lstrip("/").partition("/")
         return self._packaged(name, inside)
 
     def package(self, name: str) -> str | None:
-        """The folder of a package, where there is one."""
+        """The folder of a package, if it exists."""
         return next(iter(self._folders(name)), None) if name else None
 
     def _file(self, path: str) -> str | None:

@@ -59,13 +59,13 @@ def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None =
     resources = Resources(path.parent)
     finder = packages.PackageFinder()
     finder.walk_up_from(path)
-    finder.finder_funcs.append((lambda name: _found(resources, name), LookupError))
-    given = _Asked(_texts(arguments, path))
+    finder.finder_funcs.append((lambda name: _package_folder(resources, name), LookupError))
+    recorded = _Arguments(_texts(arguments, path))
     with _LOCK:
         before, packages._finder = packages._finder, finder  # so that no package found for another file is used
         try:
-            text = str(xacro.process_file(str(path), mappings=given).toprettyxml(indent="  "))
-        except Exception as error:  # whatever the file's own expressions raise
+            text = str(xacro.process_file(str(path), mappings=recorded).toprettyxml(indent="  "))
+        except Exception as error:  # any exception that the file's expressions raise
             missing = _MISSING.search(f"{error}")
             if missing:
                 cure = "put it beside the file or above it, or into ROS_PACKAGE_PATH"
@@ -77,28 +77,28 @@ def expand(source: str | os.PathLike[str], arguments: Mapping[str, Any] | None =
         finally:
             packages._finder = before
     for name in arguments or {}:
-        if name not in given.asked:
-            raise unknown("argument", name, sorted(given.asked), f"{source}")
+        if name not in recorded.requested:
+            raise unknown("argument", name, sorted(recorded.requested), f"{source}")
     return text
 
 
-class _Asked(dict[str, str]):
-    """Arguments, and the names that the file has asked for: those it declares, and those it uses."""
+class _Arguments(dict[str, str]):
+    """Arguments, and the names that the file has requested: those that it declares, and those that it uses."""
 
-    def __init__(self, given: Mapping[str, str]) -> None:
-        super().__init__(given)
-        self.asked: set[str] = set()
+    def __init__(self, values: Mapping[str, str]) -> None:
+        super().__init__(values)
+        self.requested: set[str] = set()
 
     def __contains__(self, name: object) -> bool:
-        self.asked.add(str(name))
+        self.requested.add(str(name))
         return super().__contains__(name)
 
     def __getitem__(self, name: str) -> str:
-        self.asked.add(name)
+        self.requested.add(name)
         return super().__getitem__(name)
 
 
-def _found(resources: Resources, name: str) -> str:
+def _package_folder(resources: Resources, name: str) -> str:
     folder = resources.package(name)
     if folder is None:
         raise LookupError(name)
@@ -107,9 +107,9 @@ def _found(resources: Resources, name: str) -> str:
 
 def _texts(arguments: Mapping[str, Any] | None, path: Path) -> dict[str, str]:
     """The arguments as xacro takes them."""
-    made = {}
+    texts = {}
     for name, value in (arguments or {}).items():
         if not isinstance(name, str) or not isinstance(value, str | int | float):
             raise DalembertError(f"{path}: argument {name!r} is {value!r}, expected text or a number")
-        made[name] = str(value).lower() if isinstance(value, bool) else str(value)
-    return made
+        texts[name] = str(value).lower() if isinstance(value, bool) else str(value)
+    return texts

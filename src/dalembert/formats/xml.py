@@ -26,10 +26,10 @@ LARGEST = 1e30
 """Largest number that can be a length, mass, inertia or coefficient in SI; more would only overflow later."""
 
 STRING, BYTES = "<string>", "<bytes>"
-"""Labels of what did not come from a file."""
+"""Labels of text that did not come from a file."""
 
 LIKE = 0.65
-"""Of difflib: "xzy" is like "xyz", "limits" like "limit"; vendors' own words are like none."""
+"""Of difflib: "xzy" is like "xyz", "limits" like "limit"; vendors' extensions are like none."""
 
 # Python's float() also takes "nan", "1_000" and blanks; a robot file must not.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
@@ -72,7 +72,7 @@ class Document:
         return self._float(element, attribute, self.text(element, attribute).strip(), largest)
 
     def triple(self, element: etree._Element, attribute: str) -> tuple[float, float, float]:
-        """Three finite numbers parted by white space; (0, 0, 0) when the attribute is absent."""
+        """Three finite numbers separated by white space; (0, 0, 0) when the attribute is absent."""
         if element.get(attribute) is None:
             return 0.0, 0.0, 0.0
         x, y, z = self.numbers(element, attribute, 3)
@@ -81,7 +81,7 @@ class Document:
     def numbers(
         self, element: etree._Element, attribute: str, count: int | None = None, *, largest: float = LARGEST
     ) -> tuple[float, ...]:
-        """So many finite numbers parted by white space; one or more if no count is given."""
+        """`count` finite numbers separated by white space; one or more if count is None."""
         value = self.text(element, attribute) if count is None else element.get(attribute, "")
         words = value.split()
         if count is not None and len(words) != count:
@@ -156,8 +156,8 @@ def root_tag(text: str) -> str:
         at = text.find(closing, at + 2)
         if at < 0:
             break
-    found = re.match(r"<([\w.-]+)", text[at : at + 100]) if at >= 0 else None
-    return found.group(1) if found else ""
+    match = re.match(r"<([\w.-]+)", text[at : at + 100]) if at >= 0 else None
+    return match.group(1) if match else ""
 
 
 def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
@@ -174,7 +174,7 @@ def _bytes_of(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[
 
 
 def read_bytes(source: str | bytes | os.PathLike[str], size_limit: int) -> tuple[str, bytes]:
-    """Label and content of a file, or of bytes given as they are."""
+    """Label and content of a file, or of bytes."""
     if isinstance(source, bytes):
         label, data = BYTES, source
     elif isinstance(source, str | os.PathLike):
@@ -205,7 +205,7 @@ def _read(path: Path, size_limit: int) -> bytes:
 
 def _size_error(label: str, size: int, limit: int) -> DalembertError:
     return DalembertError(
-        f"{label}: {size} bytes is more than the {limit} that are accepted; keep meshes and data in files of their own"
+        f"{label}: {size} bytes is more than the {limit} that are accepted; keep meshes and data in separate files"
     )
 
 
@@ -272,6 +272,6 @@ def _clip(text: str, length: int = 60) -> str:
 
 
 def meant_by(word: str, known: Iterable[str]) -> str:
-    """The known word that a misspelt one stands for; "" where none is like it."""
-    found = get_close_matches(word.lower(), sorted(known), n=1, cutoff=LIKE)
-    return found[0] if found else ""
+    """The known word that a misspelt one is meant to be; "" where none is similar."""
+    matches = get_close_matches(word.lower(), sorted(known), n=1, cutoff=LIKE)
+    return matches[0] if matches else ""

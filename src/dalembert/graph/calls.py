@@ -37,11 +37,11 @@ class Called(Compound):
         """Derivatives of calls are written out: they differ from call to call by what does not change."""
         inputs = self._inputs()
         inner, seeds = seeded(inputs, rates)
-        made = forward_rates(self.nodes, seeds)
+        rows = forward_rates(self.nodes, seeds)
         values = dict(zip(inputs, node.args, strict=True)) | inner
         return [
             dict(zip(row, inlined(list(row.values()), values, node.graph), strict=True))
-            for row in (made[x.id] for x in self.nodes)
+            for row in (rows[x.id] for x in self.nodes)
         ]
 
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:

@@ -38,8 +38,8 @@ def captured(
     """The function from placeholders to nodes, each by name, and the numbers outside that it takes as "captured"."""
     copy = Graph()
     places: dict[int, Scalar] = {}
-    for each, given in inputs:
-        places |= {x.id: y for x, y in zip(given, copy.input(each, len(given)), strict=True)}
+    for each, placeholders in inputs:
+        places |= {x.id: y for x, y in zip(placeholders, copy.input(each, len(placeholders)), strict=True)}
     roots = [node for _, nodes in outputs for node in nodes]
     order = depth_first(roots)
     inside = set(places)
@@ -51,9 +51,9 @@ def captured(
     for x, y in zip(outside, copy.input("captured", len(outside)), strict=True):
         places[x.id] = y != 0.0 if x.boolean else y
     body = [node for node in order if node.id in inside or node.op == "const"]
-    made = Copy(copy, places).take(body).places
-    results = [Output(each, (len(nodes),), tuple(made[x.id] for x in nodes)) for each, nodes in outputs]
-    sizes = [*(Input(each, len(given)) for each, given in inputs), Input("captured", len(outside))]
+    copied = Copy(copy, places).take(body).places
+    results = [Output(each, (len(nodes),), tuple(copied[x.id] for x in nodes)) for each, nodes in outputs]
+    sizes = [*(Input(each, len(placeholders)) for each, placeholders in inputs), Input("captured", len(outside))]
     return Function(name, tuple(sizes), tuple(results)), [as_number(x, graph) for x in outside]
 
 

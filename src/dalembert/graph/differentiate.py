@@ -132,8 +132,10 @@ def forward_rates(outputs: Iterable[Any], seeds: Mapping[Scalar, Mapping[int, An
             continue
         rate: dict[int, Any] = {}
         if node.op == "compound":
-            given = [rates[a.id] for a in node.args]
-            of_results[node.id] = node.value.forward(node, given) if any(given) else [{}] * node.value.size
+            argument_rates = [rates[a.id] for a in node.args]
+            of_results[node.id] = (
+                node.value.forward(node, argument_rates) if any(argument_rates) else [{}] * node.value.size
+            )
         elif node.op == "result":
             rate = of_results[node.args[0].id][node.value]
         elif node.op in CHOICES:

@@ -116,11 +116,11 @@ class Loop:
         where = f"loop over '{self.step.name}'"
         inputs = {i.name: i.size for i in self.step.inputs}
         outputs = {o.name: len(o.nodes) for o in self.step.outputs}
-        for made, taken in self.carry:
-            if made not in outputs or taken not in inputs or outputs[made] != inputs[taken]:
+        for source, taken in self.carry:
+            if source not in outputs or taken not in inputs or outputs[source] != inputs[taken]:
                 raise DalembertError(
-                    f"{where}: output '{made}' ({outputs.get(made, 'missing')} numbers) cannot become input '{taken}' "
-                    f"({inputs.get(taken, 'missing')} numbers): name an output and an input of one size"
+                    f"{where}: output '{source}' ({outputs.get(source, 'missing')} numbers) cannot become input "
+                    f"'{taken}' ({inputs.get(taken, 'missing')} numbers): name an output and an input of one size"
                 )
         numbers = [self.index] if isinstance(self.index, str) else self.rows_by.values()
         for name in (*self.sequence, *numbers):
@@ -139,7 +139,7 @@ class Loop:
                 raise unknown("output", name, outputs, where)
         for role, names in (
             ("fed (carried or in a sequence)", [*(taken for _, taken in self.carry), *self.sequence]),
-            ("carried", [made for made, _ in self.carry]),
+            ("carried", [source for source, _ in self.carry]),
             ("recorded", list(self.record)),
         ):
             if twice := [name for name, times in Counter(names).items() if times > 1]:
@@ -171,7 +171,7 @@ class Loop:
 
     def results(self) -> tuple[tuple[Output, bool], ...]:
         """The outputs of the step that come back, in its order, each with whether it is a record (n, *shape)."""
-        carried = {made for made, _ in self.carry}
+        carried = {source for source, _ in self.carry}
         kept = (o for o in self.step.outputs if o.name in carried or o.name in self.record)
         return tuple((o, o.name in self.record) for o in kept)
 

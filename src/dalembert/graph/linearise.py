@@ -58,8 +58,8 @@ def gauss_newton(residuals: Callable[[np.ndarray], Any], at: Any) -> Quadratic:
     weights: list[Any] = []
 
     def stacked(z: np.ndarray) -> np.ndarray:
-        found = residuals(z)
-        pairs = found if isinstance(found, list) and all(isinstance(x, tuple) for x in found) else [(1.0, found)]
+        result = residuals(z)
+        pairs = result if isinstance(result, list) and all(isinstance(x, tuple) for x in result) else [(1.0, result)]
         rows = [np.atleast_1d(np.asarray(r, object)) for _, r in pairs]
         for (weight, _), r in zip(pairs, rows, strict=True):
             if r.ndim != 1 or np.shape(weight) not in ((), r.shape):

@@ -33,8 +33,8 @@ def _registers(order: Iterable[Scalar]) -> dict[int, int]:
     """How many registers each value would need if nothing were shared (Sethi and Ullman 1970)."""
     needs: dict[int, int] = {}
     for node in order:
-        own = sorted((needs[a.id] for a in node.args if a.op not in LEAVES), reverse=True)
-        needs[node.id] = max([1, *(k + need for k, need in enumerate(own))])
+        needed = sorted((needs[a.id] for a in node.args if a.op not in LEAVES), reverse=True)
+        needs[node.id] = max([1, *(k + need for k, need in enumerate(needed))])
     return needs
 
 
@@ -62,8 +62,8 @@ def peak(order: Iterable[Scalar]) -> int:
     """The largest number of values alive at one time; inputs and constants are not counted."""
     order = [node for node in order if node.op not in LEAVES]
     ends = {argument.id: k for k, node in enumerate(order) for argument in node.args}
-    made = {node.id for node in order}
-    last = Counter(end for i, end in ends.items() if i in made)
+    computed = {node.id for node in order}
+    last = Counter(end for i, end in ends.items() if i in computed)
     alive = most = 0
     for k, node in enumerate(order):
         alive += node.id in ends

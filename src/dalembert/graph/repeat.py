@@ -160,7 +160,7 @@ class _Adjoint:
             places = grown
         self.places = listed
         self.pulled = [pulled[k] for k in listed], list(pulled[repeated.width :])
-        self.given = [weights.get(k, 0.0) for k in listed]
+        self.start_weights = [weights.get(k, 0.0) for k in listed]
 
     def pull(self, state: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Any], list[Any]]:
         """The weights of the state before a pass, given those after it, and what they give to the values outside."""
@@ -173,14 +173,14 @@ class _Adjoint:
 
         def step(numbers: list[Scalar]) -> list[Any]:
             left = numbers[0] - 1.0
-            before, given = self.pull(self._state(left), numbers[1 : n + 1])
-            sums = [a + b for a, b in zip(numbers[n + 1 : -1], given, strict=True)]
+            before, on_outside = self.pull(self._state(left), numbers[1 : n + 1])
+            sums = [a + b for a, b in zip(numbers[n + 1 : -1], on_outside, strict=True)]
             return [left, *before, *sums, left <= 0.0]
 
-        begin = [passes, *self.given, *([0.0] * len(self.taken)), passes <= 0.0]
+        begin = [passes, *self.start_weights, *([0.0] * len(self.taken)), passes <= 0.0]
         ends = _repeated(self.node.graph, step, self.repeated.times, begin, len(begin) - 1)
-        found = dict(zip(self.places, ends[1 : n + 1], strict=True))
-        return found | self._outside(ends[n + 1 : n + 1 + len(self.taken)])
+        on_state = dict(zip(self.places, ends[1 : n + 1], strict=True))
+        return on_state | self._outside(ends[n + 1 : n + 1 + len(self.taken)])
 
     def _state(self, passes: Scalar) -> list[Scalar]:
         """The state after some passes, fewer than were made."""
@@ -198,9 +198,9 @@ class _Adjoint:
         state = results(self.node.graph, self.repeated, self.node.args)[:-1]
 
         def step(weights: list[Scalar]) -> list[Any]:
-            return [a + b for a, b in zip(self.given, self.pull(state, weights)[0], strict=True)]
+            return [a + b for a, b in zip(self.start_weights, self.pull(state, weights)[0], strict=True)]
 
-        ends = _solved(self.node.graph, step, self.given, accuracy)
+        ends = _solved(self.node.graph, step, self.start_weights, accuracy)
         return self._outside(self.pull(state, ends)[1])
 
     def _outside(self, amounts: Sequence[Any]) -> dict[int, Any]:

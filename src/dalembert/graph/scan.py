@@ -82,14 +82,14 @@ class Scanned(Compound):
         while True:
             known = [*(dict.fromkeys(sorted(x)) for x in moving), *(dict.fromkeys(x) for x in in_items), *common]
             standing, seeds = seeded([*carry, *item, *outside], known)
-            made = forward_rates([*self.following, *self.recorded], seeds)
-            grown = [x | set(made[y.id]) for x, y in zip(moving, self.following, strict=True)]
+            node_rates = forward_rates([*self.following, *self.recorded], seeds)
+            grown = [x | set(node_rates[y.id]) for x, y in zip(moving, self.following, strict=True)]
             if grown == moving:
                 break
             moving = grown
         carried = [(k, d) for k, x in enumerate(moving) for d in sorted(x)]
-        given = [(k, d) for k, x in enumerate(in_items) for d in x]
-        recorded = [(k, d) for k, x in enumerate(self.recorded) for d in made[x.id]]
+        item_directions = [(k, d) for k, x in enumerate(in_items) for d in x]
+        recorded = [(k, d) for k, x in enumerate(self.recorded) for d in node_rates[x.id]]
         begin, items, fixed = self.split(node.args)
         n, m, graph = self.sizes.carry, self.sizes.item, node.graph
         constants = dict(zip(outside, fixed, strict=True)) | {x: r for x, r in standing.items() if r is not None}
@@ -97,23 +97,23 @@ class Scanned(Compound):
         def step(state: list[Scalar], one: list[Scalar]) -> tuple[list[Any], list[Any]]:
             values = constants | dict(zip([*carry, *item], [*state[:n], *one[:m]], strict=True))
             values |= {seeds[carry[k]][d]: x for (k, d), x in zip(carried, state[n:], strict=True)}
-            values |= {seeds[item[k]][d]: x for (k, d), x in zip(given, one[m:], strict=True)}
-            wanted = [*self.following, *(made[self.following[k].id].get(d, 0.0) for k, d in carried)]
-            nodes = inlined([*wanted, *(made[self.recorded[k].id][d] for k, d in recorded)], values, graph)
+            values |= {seeds[item[k]][d]: x for (k, d), x in zip(item_directions, one[m:], strict=True)}
+            wanted = [*self.following, *(node_rates[self.following[k].id].get(d, 0.0) for k, d in carried)]
+            nodes = inlined([*wanted, *(node_rates[self.recorded[k].id][d] for k, d in recorded)], values, graph)
             return nodes[: len(wanted)], nodes[len(wanted) :]
 
         start_rates = [start[k].get(d, 0.0) for k, d in carried]
-        item_rates = [[x.get(d, 0.0) for x in rows[k]] for k, d in given]
+        item_rates = [[x.get(d, 0.0) for x in rows[k]] for k, d in item_directions]
         every = [*begin, *start_rates], [*items, *item_rates]
         after, records = scanned(graph, step, *every, self.reversed, self.sizes.items)
-        found: list[list[dict[int, Any]]] = [
+        by_item: list[list[dict[int, Any]]] = [
             [{} for _ in range(self.sizes.items)] for _ in range(self.sizes.carry + self.sizes.record)
         ]
         places = [*carried, *((n + k, d) for k, d in recorded)]
         for (k, d), row in zip(places, [*after[n:], *records], strict=True):
             for i, x in enumerate(row):
-                found[k][i][d] = x
-        return [x for row in found for x in row]
+                by_item[k][i][d] = x
+        return [x for row in by_item for x in row]
 
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
         return _Adjoint(self, node, weights, active).amounts()
@@ -165,19 +165,19 @@ class _Adjoint:
             values = constants | dict(zip([*carry, *item], [*before, *this], strict=True))
             values |= dict(zip(self.names, [*weights, *on_record], strict=True))
             nodes = inlined(self.pulled, values, graph)
-            given = nodes[m + len(self.items) :]
-            totals = [a + b for a, b in zip(state[m:], given, strict=False)]
-            return [*nodes[:m], *totals], [*nodes[m : m + len(self.items)], *(given if not sums else [])]
+            on_common = nodes[m + len(self.items) :]
+            totals = [a + b for a, b in zip(state[m:], on_common, strict=False)]
+            return [*nodes[:m], *totals], [*nodes[m : m + len(self.items)], *(on_common if not sums else [])]
 
         rows = [*self._before(begin), *items, *self.after.values(), *self.on_record.values()]
         after, records = scanned(graph, step, [0.0] * (m + sums), rows, not scan.reversed, sizes.items)
         last = [row[-1 if scan.reversed else 0] for row in after]
-        found = dict(zip(self.places, last[:m], strict=True))
+        amounts = dict(zip(self.places, last[:m], strict=True))
         for k, row in zip(self.items, records, strict=False):
-            found |= {sizes.carry + k * sizes.items + i: x for i, x in enumerate(row)}
+            amounts |= {sizes.carry + k * sizes.items + i: x for i, x in enumerate(row)}
         totals = last[m:] if sums else [reduce(add, row) for row in records[len(self.items) :]]
         first = sizes.carry + sizes.item * sizes.items
-        return found | {first + k: x for k, x in zip(self.common, totals, strict=True)}
+        return amounts | {first + k: x for k, x in zip(self.common, totals, strict=True)}
 
     def _before(self, begin: Sequence[Any]) -> list[Row]:
         """The rows of the carry before each item."""
@@ -206,8 +206,8 @@ def scanned(
     following, record = ([as_number(x, graph) for x in part] for part in step(list(inside[0]), item))
     names = [("carry", inside[0]), ("item", inside[1])]
     function, outside = captured("step", names, [("carry", following), ("record", record)], graph)
-    given = [x for row, alike in zip(numbers, same, strict=True) if not alike for x in row]
-    every = rows_of(results(graph, Scanned(function, n, reverse), [*begin, *given, *outside]), n)
+    varying = [x for row, alike in zip(numbers, same, strict=True) if not alike for x in row]
+    every = rows_of(results(graph, Scanned(function, n, reverse), [*begin, *varying, *outside]), n)
     return list(every[: len(begin)]), list(every[len(begin) :])
 
 
@@ -229,11 +229,11 @@ def scan(
             *_shaped(state, [x.shape for x in start.values()]),
             *_shaped(item, [x.shape[1:] for x in arrays.values()]),
         ]
-        given = {name: np.asarray(x, object) for name, x in step(*parts).items()}
-        shapes.update({name: x.shape for name, x in given.items() if name not in start})
+        results = {name: np.asarray(x, object) for name, x in step(*parts).items()}
+        shapes.update({name: x.shape for name, x in results.items() if name not in start})
         return (
-            [x for name in start for x in given[name].ravel()],
-            [x for name in shapes for x in given[name].ravel()],
+            [x for name in start for x in results[name].ravel()],
+            [x for name in shapes for x in results[name].ravel()],
         )
 
     rows = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]

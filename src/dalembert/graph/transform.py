@@ -29,8 +29,8 @@ def pullback(function: Function) -> Function:
     slopes = vjp(nodes, np.concatenate([none, *weights]), np.concatenate([none, *inputs]))
     outputs, start = [], 0
     for each in function.inputs:
-        own = [x if isinstance(x, Scalar) else graph.constant(x) for x in slopes[start : start + each.size]]
-        outputs.append(Output(f"{each.name} gradient", (each.size,), tuple(own)))
+        gradient_nodes = [x if isinstance(x, Scalar) else graph.constant(x) for x in slopes[start : start + each.size]]
+        outputs.append(Output(f"{each.name} gradient", (each.size,), tuple(gradient_nodes)))
         start += each.size
     return Function(f"{function.name} vjp", (*function.inputs, *cotangents), tuple(outputs), function.guards)
 

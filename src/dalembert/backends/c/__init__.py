@@ -97,15 +97,15 @@ def _loop(
     code = body.definitions(declaration(f"static void {body.name}", declared))
 
     words = {p.identifier for p in [*inputs.values(), *outputs.values()]}
-    carried = [(made, taken) for made, taken in loop.carry if taken in inputs]
+    carried = [(source_name, taken) for source_name, taken in loop.carry if taken in inputs]
     now = {taken: identifier(f"{inputs[taken].identifier}_now", words) for _, taken in carried}
     start, follow = [], []
-    for made, taken in carried:
-        source, target, size = inputs[taken].identifier, outputs[made], inputs[taken].size
+    for source_name, taken in carried:
+        source, target, size = inputs[taken].identifier, outputs[source_name], inputs[taken].size
         start.append(f"{real} {now[taken]}[{size}];")
         start.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {source}[i];")
         if target.rows:
-            row = f"{target.identifier}[{size} * {_pass(made, loop)} + i]"
+            row = f"{target.identifier}[{size} * {_pass(source_name, loop)} + i]"
             follow.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {row};")
         else:
             follow.append(f"for (size_t i = 0; i < {size}; ++i) {now[taken]}[i] = {target.identifier}[i];")
@@ -190,7 +190,7 @@ def _header(
 
 def _feeds(loop: Loop, inputs: Mapping[str, Parameter], outputs: Mapping[str, Parameter]) -> str:
     pairs = [
-        f"{outputs[made].identifier} -> {inputs[taken].identifier}" for made, taken in loop.carry if taken in inputs
+        f"{outputs[source].identifier} -> {inputs[taken].identifier}" for source, taken in loop.carry if taken in inputs
     ]
     return ", ".join(pairs) or "nothing"
 

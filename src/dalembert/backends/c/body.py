@@ -106,8 +106,8 @@ class Body:
 
     def counts(self) -> Counter[str]:
         """How many operations of each kind there are, those of compounds once each."""
-        own = Counter(node.op for node in self.order if node.op not in ("compound", "result"))
-        return sum((body.counts() for body in self.called.values()), own)
+        direct = Counter(node.op for node in self.order if node.op not in ("compound", "result"))
+        return sum((body.counts() for body in self.called.values()), direct)
 
     @property
     def part(self) -> int:
@@ -121,8 +121,8 @@ class Body:
     def helpers(self) -> list[str]:
         """Definitions of the functions that C lacks, as far as they are used."""
         used = {node.op for node in self.order}
-        own = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
-        return [*self.shared(), *own]
+        functions = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
+        return [*self.shared(), *functions]
 
     def shared(self) -> list[str]:
         """Tables, and what the functions that are called define."""
@@ -222,10 +222,10 @@ class Body:
         if isinstance(compound, Scanned):
             return self.scanned(node, operand)
         body = self.called[id(called_function(compound))]
-        given = [operand(argument) for argument in node.args]
+        operands = [operand(argument) for argument in node.args]
         lines = []
         for word, p in body.inputs.items():
-            numbers, given = given[: p.size], given[p.size :]
+            numbers, operands = operands[: p.size], operands[p.size :]
             changes = isinstance(compound, Repeated) and word == "state"
             kind = f"{'' if changes else 'const '}{self.real}"
             lines.append(f"{kind} {name}{p.identifier}[{p.size}] = {{{', '.join(numbers)}}};")

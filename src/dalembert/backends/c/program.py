@@ -57,12 +57,12 @@ def check_program(
 ) -> str:
     """Source of a program that returns 0 if the emitted function gives what the interpreter gave."""
     inputs, outputs = parameters
-    given = _sample(function, sample, np.dtype(np.float32 if real == "float" else np.float64))
+    values = _sample(function, sample, np.dtype(np.float32 if real == "float" else np.float64))
     passes = None
     if isinstance(function, Loop):
-        passes = given[function.sequence[0]].shape[0] if function.sequence else PASSES
-    expected = interpreter.run(function, given, passes)
-    data = [_array(f"in_{p.identifier}", given[key], real) for key, p in inputs.items()]
+        passes = values[function.sequence[0]].shape[0] if function.sequence else PASSES
+    expected = interpreter.run(function, values, passes)
+    data = [_array(f"in_{p.identifier}", values[key], real) for key, p in inputs.items()]
     data += [_array(f"want_{p.identifier}", expected[key], real) for key, p in outputs.items()]
     sizes = {f"{p.identifier}": max(expected[key].size, 1) for key, p in outputs.items()}
     results = [f"static {real} got_{word}[{size}];" for word, size in sizes.items()]

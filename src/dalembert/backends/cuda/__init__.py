@@ -77,11 +77,11 @@ Parameters = Mapping[str, Parameter]
 Parts = tuple[CudaBody, list[str], list[str]]  # the body, the kernel's arguments and its lines
 
 
-def _renamed(given: Parameters) -> Parameters:
+def _renamed(parameters: Parameters) -> Parameters:
     """The parameters under names that the kernel does not use itself."""
     return {
         key: replace(p, identifier=f"{p.identifier}_") if TAKEN.fullmatch(p.identifier) else p
-        for key, p in given.items()
+        for key, p in parameters.items()
     }
 
 
@@ -124,7 +124,7 @@ def _straight(function: Function, name: str, real: str, inputs: Parameters, outp
     body = CudaBody(function, f"{name}_body", real, ins, outs)
     every = _every(body)
     lines = [*STATE, *(_open(p, name) for p in every)]
-    given = [p.identifier for p in ins.values()]
+    call_arguments = [p.identifier for p in ins.values()]
     if body.whole and body.words(sum(p.size for p in ins.values())) <= EARLY:
         body.inputs = {key: Held(p.identifier, p.shape, True) for key, p in ins.items()}
         for p in ins.values():
@@ -132,8 +132,8 @@ def _straight(function: Function, name: str, real: str, inputs: Parameters, outp
                 f"{real} {p.identifier}_now[{p.size}];",
                 *_each(p.size, f"{p.identifier}_now[j] = {p.identifier}[j];"),
             ]
-        given = [f"{word}_now" for word in given]
-    lines.append(f"{body.name}({', '.join([*given, *(p.identifier for p in outs.values())])});")
+        call_arguments = [f"{word}_now" for word in call_arguments]
+    lines.append(f"{body.name}({', '.join([*call_arguments, *(p.identifier for p in outs.values())])});")
     return body, ["long long count", *_arguments(every, real)], lines
 
 
@@ -145,7 +145,7 @@ def _each(size: int, statement: str) -> list[str]:
 def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
     """The step is inlined into the loop; what is carried stays in registers."""
     kept = tuple(output for output, _ in loop.results())
-    fed = {taken: made for made, taken in loop.carry if taken in inputs}
+    fed = {taken: produced for produced, taken in loop.carry if taken in inputs}
     carried = set(fed.values())
     ins = {k: Held(p.identifier, p.shape, True) if k in fed else _view(p, name) for k, p in inputs.items()}
     outs = {k: Held(p.identifier, p.shape, False) if k in carried else _view(p, name) for k, p in outputs.items()}
@@ -156,21 +156,21 @@ def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Paramet
     end = {key: identifier(f"{outputs[key].identifier}_end", words) for key in carried}
 
     lines = [*STATE, *(_open(p, name) for p in every if not p.rows)]
-    for key, made in fed.items():
-        lines.append(f"{real} {now[key]}[{inputs[key].size}], {end[made]}[{inputs[key].size}];")
+    for key, produced in fed.items():
+        lines.append(f"{real} {now[key]}[{inputs[key].size}], {end[produced]}[{inputs[key].size}];")
         lines += _each(inputs[key].size, f"{now[key]}[j] = {inputs[key].identifier}[j];")
     named = [*inputs.items(), *outputs.items()]
     inner = [_open(p, name, "(n - 1 - k)" if key in loop.backwards else "k") for key, p in named if p.rows]
-    given = [now.get(key) or p.identifier for key, p in inputs.items()]
-    given += [end.get(key) or p.identifier for key, p in outputs.items()]
-    inner.append(f"{body.name}({', '.join(given)});")
-    for made in sorted(carried & {k for k, p in outputs.items() if p.rows}):
-        inner += _each(outputs[made].size, f"{outputs[made].identifier}[j] = {end[made]}[j];")
-    for key, made in fed.items():
-        inner += _each(inputs[key].size, f"{now[key]}[j] = {end[made]}[j];")
+    call_arguments = [now.get(key) or p.identifier for key, p in inputs.items()]
+    call_arguments += [end.get(key) or p.identifier for key, p in outputs.items()]
+    inner.append(f"{body.name}({', '.join(call_arguments)});")
+    for produced in sorted(carried & {k for k, p in outputs.items() if p.rows}):
+        inner += _each(outputs[produced].size, f"{outputs[produced].identifier}[j] = {end[produced]}[j];")
+    for key, produced in fed.items():
+        inner += _each(inputs[key].size, f"{now[key]}[j] = {end[produced]}[j];")
     lines += ["for (long long k = 0; k < n; ++k) {", *(f"    {line}" for line in inner), "}"]
-    for key, made in fed.items():
-        if not outputs[made].rows:
-            lines += _each(inputs[key].size, f"{outputs[made].identifier}[j] = {now[key]}[j];")
+    for key, produced in fed.items():
+        if not outputs[produced].rows:
+            lines += _each(inputs[key].size, f"{outputs[produced].identifier}[j] = {now[key]}[j];")
     arguments = ["long long count", "long long n", *_arguments(every, real)]
     return body, arguments, lines

@@ -79,8 +79,8 @@ class CudaBody(Body):
                 name = self.function.name
                 raise DalembertError(f"{name}: a table has numbers that are not finite, which CUDA cannot have")
         used = {"sincos" if node.op in ("sin", "cos") else node.op for node in self.order}
-        own = [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
-        return [*self.shared(), *own]
+        functions = [text(self.name, self.real) for op, text in HELPERS.items() if op in used]
+        return [*self.shared(), *functions]
 
     def statements(
         self, nodes: Sequence[Scalar], operand: Callable[[Scalar], str], stores: Sequence[tuple[int, str]]

@@ -17,16 +17,16 @@ class Constants:
 
     def __init__(self, numbers: Sequence[float]) -> None:
         self.numbers = list(numbers)
-        self._made: dict[tuple[str, int], Any] = {}
+        self._on_devices: dict[tuple[str, int], Any] = {}
 
     def placed(self, element: str) -> Callable[[int], Array]:
         """Where number k lies on the current device; a vector of two begins at the first of them."""
         key = element, current_device()
-        if key not in self._made:
-            made = cupy().asarray(np.array(self.numbers, DTYPES[element]))
+        if key not in self._on_devices:
+            on_device = cupy().asarray(np.array(self.numbers, DTYPES[element]))
             cupy().cuda.get_current_stream().synchronize()  # whichever stream reads them
-            self._made[key] = made
-        base, size = self._made[key].data.ptr, DTYPES[element].itemsize
+            self._on_devices[key] = on_device
+        base, size = self._on_devices[key].data.ptr, DTYPES[element].itemsize
         return lambda k: Array(base + k * size, 0, 1)
 
 

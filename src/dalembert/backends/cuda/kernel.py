@@ -50,7 +50,7 @@ class Kernel:
 
     def __init__(self, name: str, identity: str, build: Callable[[], Function | Loop]) -> None:
         self.name, self.identity, self._build = name, identity, build
-        self._made: dict[tuple[str, int], Loaded] = {}
+        self._modules: dict[tuple[str, int], Loaded] = {}
         self._lock = threading.RLock()
 
     def launch(
@@ -80,13 +80,13 @@ class Kernel:
 
     def _loaded(self, element: str) -> Loaded:
         device = current_device()
-        made = self._made.get((element, device))
-        if made is None:
+        loaded = self._modules.get((element, device))
+        if loaded is None:
             with self._lock:
-                made = self._made.get((element, device))
-                if made is None:
-                    made = self._made[element, device] = self._load(element)
-        return made
+                loaded = self._modules.get((element, device))
+                if loaded is None:
+                    loaded = self._modules[element, device] = self._load(element)
+        return loaded
 
     def _load(self, element: str) -> Loaded:
         entry = self.code(element, cupy().cuda.Device().compute_capability)
@@ -94,8 +94,8 @@ class Kernel:
 
         module = function.Module()
         module.load(entry.code)
-        made = module.get_function(NAME)
-        return Loaded(made, made.ptr, entry.facts["threads"])
+        function_handle = module.get_function(NAME)
+        return Loaded(function_handle, function_handle.ptr, entry.facts["threads"])
 
     def code(self, element: str, capability: str) -> cache.Entry:
         """Machine code for processors of a compute capability such as "90": from the disk, or compiled now."""

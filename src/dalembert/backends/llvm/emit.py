@@ -108,11 +108,11 @@ class _Group:
 
         def one_pass(index: str, carried: list[str]) -> list[str]:
             (check,) = carried
-            asked = {name: self.rows_asked(name) for name in set(program.rows_by.values())}
+            chosen_rows = {name: self.row_numbers(name) for name in set(program.rows_by.values())}
             from_end = b.op(f"sub i64 {b.op('sub i64 %passes, 1')}, {index}")
             for name in program.sequence:
                 row = from_end if name in program.backwards else index
-                at = asked[program.rows_by[name]] if name in program.rows_by else [row] * b.width
+                at = chosen_rows[program.rows_by[name]] if name in program.rows_by else [row] * b.width
                 check = b.add(check, self.read(names.index(name), at))
             call_parts(b, plan, self.parts, self.memory)
             for guard in plan.function.guards:  # a failure is remembered like a number that is not finite
@@ -140,7 +140,7 @@ class _Group:
     def slots(self, output: Output) -> list[int]:
         return [self.plan.slots[n.id] for n in output.nodes]
 
-    def rows_asked(self, name: str) -> list[str]:
+    def row_numbers(self, name: str) -> list[str]:
         """i64 for each lane: the number that an input holds."""
         b = self.b
         x = b.load(self.memory, self.plan.input_base[name])
@@ -177,11 +177,11 @@ class _Group:
     def carry(self, loop: Loop) -> None:
         """Copy the carried outputs into the inputs they become, all read before any is written."""
         b, plan = self.b, self.plan
-        made = {o.name: o for o in loop.step.outputs}
+        outputs = {o.name: o for o in loop.step.outputs}
         moves = [
             (plan.slots[node.id], plan.input_base[taken] + j)
             for name, taken in loop.carry
-            for j, node in enumerate(made[name].nodes)
+            for j, node in enumerate(outputs[name].nodes)
         ]
         copy_state(b, moves, self.memory, plan.group, "carry")
 
@@ -224,7 +224,7 @@ def _release(b: Builder, block: str | None) -> None:
 
 def _copy_inputs(b: Builder, plan: Plan, memory: str) -> str:
     """Copy the inputs of one state into memory; returns i1: some number is not finite."""
-    found = "false"
+    bad = "false"
     for k, i in enumerate(plan.function.inputs):
         pointer = b.op(f"load ptr, ptr {b.address('%inputs', 8 * k)}")
         target = b.address(memory, plan.input_base[i.name] * b.size)
@@ -236,8 +236,8 @@ def _copy_inputs(b: Builder, plan: Plan, memory: str) -> str:
             return wide.mul(x, wide.const(0.0))
 
         checks = each_block(wide, i.size, copy, f"input{k}")
-        found = b.op(f"or i1 {found}, {_not_finite(wide, checks)}")
-    return found
+        bad = b.op(f"or i1 {bad}, {_not_finite(wide, checks)}")
+    return bad
 
 
 def _not_finite(b: Builder, zeros: list[str]) -> str:

@@ -103,8 +103,8 @@ _methods: dict[tuple[str, str, int], _MethodDef] = {}
 
 
 def _method(name: str, doc: str, address: int) -> _MethodDef:
-    made = _MethodDef(name.encode(), address, 0x82, f"{name}{doc}".encode())
-    return _methods.setdefault((name, doc, address), made)  # atomic: all threads get the one that is kept
+    definition = _MethodDef(name.encode(), address, 0x82, f"{name}{doc}".encode())
+    return _methods.setdefault((name, doc, address), definition)  # atomic: all threads get the one that is kept
 
 
 def make(

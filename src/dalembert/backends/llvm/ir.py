@@ -213,9 +213,9 @@ class Builder:
 
     def horner(self, x: str, coefficients: Iterable[float]) -> str:
         """Polynomial in x, highest power first."""
-        first, *rest = coefficients
+        first, *lower = coefficients
         y = self.const(first)
-        for c in rest:
+        for c in lower:
             y = self.fma(y, x, self.const(c))
         return y
 

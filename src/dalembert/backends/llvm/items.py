@@ -16,37 +16,37 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
     """The loop, in the caller: what the step needs in its memory, the step, what it left there."""
     step, n, lanes = items.subroutine, items.scanned.sizes.items, items.subroutine.lanes
     plan, wide, unit = step.plan, b.wide(lanes) if lanes > 1 else b, b.stride
-    own = b.address(memory, step.base * unit)
+    step_memory = b.address(memory, step.base * unit)
     if lanes > 1:
         copy_runs(b, items.moved, memory, memory, lanes, f"{step.name}.moved")
     else:
         copy_state(b, items.moved, memory, plan.group, f"{step.name}.moved")
     for id, slot in plan.common.items():
         if id in plan.slots:
-            wide.store(load_common(b, wide, own, slot), own, plan.slots[id])
+            wide.store(load_common(b, wide, step_memory, slot), step_memory, plan.slots[id])
     tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(items.gathered)]
 
     def one(index: str, carried: list[str]) -> list[str]:
         first = _first(b, index, n, lanes, items.scanned.reversed)
         here = b.address(memory, b.op(f"mul i64 {first}, {unit}"))
         for table, (_, place) in zip(tables, items.gathered, strict=True):
-            wide.store(_gathered(b, wide, table, first, memory), own, place)
+            wide.store(_gathered(b, wide, table, first, memory), step_memory, place)
         for id, slot in plan.moving.items():
             if id in plan.slots:
-                wide.store(load_moving(wide, here, slot * unit), own, plan.slots[id])
-        b.call(step.name, "void", ("ptr", own), ("ptr", here))
+                wide.store(load_moving(wide, here, slot * unit), step_memory, plan.slots[id])
+        b.call(step.name, "void", ("ptr", step_memory), ("ptr", here))
         computed = {s.node.id for part in plan.parts if isinstance(part, list) for s in part}
         for id, targets in plan.records.items():
             for target in targets if id not in computed else ():
-                store_moving(wide, wide.load(own, plan.slots[id]), here, target * unit)
+                store_moving(wide, wide.load(step_memory, plan.slots[id]), here, target * unit)
         return carried
 
     b.repeat(f"{step.name}.items", str(-(-n // lanes)), one)
 
 
-def load_common(b: Builder, wide: Builder, own: str, slot: int) -> str:
+def load_common(b: Builder, wide: Builder, step_memory: str, slot: int) -> str:
     """A value of the caller, the same for all lanes that are items."""
-    return b.load(own, slot) if wide.width == b.width else wide.splat(b.load(own, slot))
+    return b.load(step_memory, slot) if wide.width == b.width else wide.splat(b.load(step_memory, slot))
 
 
 def load_moving(b: Builder, here: str, byte: int) -> str:

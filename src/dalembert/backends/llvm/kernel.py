@@ -60,7 +60,7 @@ class Kernel:
             list(shapes),
             build,
         )
-        self._made: dict[tuple[str, str], Executable] = {}
+        self._executables: dict[tuple[str, str], Executable] = {}
         self._tables: list[fastcall.Table] = []
         self._lock = threading.RLock()
         self._function: Function | Loop | None = None
@@ -74,15 +74,15 @@ class Kernel:
 
     def executable(self, kind: str, element: str) -> Executable:
         """The code of a kind and element type: from memory, from the disk, or compiled now."""
-        made = self._made.get((kind, element))
-        if made is None:
+        executable = self._executables.get((kind, element))
+        if executable is None:
             with self._lock:
-                made = self._made.get((kind, element))
-                if made is None:
-                    made = self._made[kind, element] = self._make(kind, element)
+                executable = self._executables.get((kind, element))
+                if executable is None:
+                    executable = self._executables[kind, element] = self._make(kind, element)
                     for table in self._tables:
-                        fastcall.enter(table, element, kind, made.address, made.operations, made)
-        return made
+                        fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
+        return executable
 
     def _make(self, kind: str, element: str) -> Executable:
         vector = target.lanes(element)
@@ -117,8 +117,8 @@ class Kernel:
         function, table = fastcall.make(name, doc, self.sizes, self.shapes[0], slow, address, owner)
         with self._lock:
             self._tables.append(table)
-            for (kind, element), made in self._made.items():
-                fastcall.enter(table, element, kind, made.address, made.operations, made)
+            for (kind, element), executable in self._executables.items():
+                fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
         return function
 
     def named(

@@ -177,18 +177,18 @@ def call_parts(
 def _call(b: Builder, calling: Calling, memory: str) -> None:
     """Arguments to the subroutine's memory, the call, and its results back."""
     subroutine = calling.subroutine
-    own = b.address(memory, subroutine.base * b.stride)
+    inner = b.address(memory, subroutine.base * b.stride)
     for slot, place in zip(calling.arguments, subroutine.inputs, strict=True):
-        b.store(b.load(memory, slot), own, place)
-    b.call(subroutine.name, "void", ("ptr", own), ("ptr", "null"))
+        b.store(b.load(memory, slot), inner, place)
+    b.call(subroutine.name, "void", ("ptr", inner), ("ptr", "null"))
     for k, place in enumerate(subroutine.results):
-        b.store(b.load(own, place), memory, calling.slot(k))
+        b.store(b.load(inner, place), memory, calling.slot(k))
 
 
 def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
     """Passes until every lane has settled; a lane that has keeps its state."""
     repeated, step = repeating.repeated, repeating.subroutine
-    own = b.address(memory, step.base * b.stride)
+    inner = b.address(memory, step.base * b.stride)
     start = [(slot, step.base + place) for slot, place in zip(repeating.start, step.inputs, strict=True)]
     copy_state(b, start, memory, step.plan.group, f"{step.name}.start")
     b.store(b.const(0.0), memory, repeating.passes)
@@ -196,19 +196,21 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
 
     def going() -> str:
         assert repeated.settled is not None
-        return b.compare("oeq", b.load(own, step.inputs[repeated.settled]), b.const(0.0))
+        return b.compare("oeq", b.load(inner, step.inputs[repeated.settled]), b.const(0.0))
 
     def one_pass(index: str, carried: list[str]) -> list[str]:
-        b.call(step.name, "void", ("ptr", own), ("ptr", "null"))
+        b.call(step.name, "void", ("ptr", inner), ("ptr", "null"))
         more = b.const(1.0)
         if repeated.settled is None or b.width == 1:
-            copy_state(b, moves, own, step.plan.group, f"{step.name}.state")
+            copy_state(b, moves, inner, step.plan.group, f"{step.name}.state")
         else:
             moving = going()
             more = b.select(moving, more, b.const(0.0))
-            following = [(b.select(moving, b.load(own, result), b.load(own, place)), place) for result, place in moves]
+            following = [
+                (b.select(moving, b.load(inner, result), b.load(inner, place)), place) for result, place in moves
+            ]
             for x, place in following:
-                b.store(x, own, place)
+                b.store(x, inner, place)
         b.store(b.add(b.load(memory, repeating.passes), more), memory, repeating.passes)
         return carried
 

@@ -247,9 +247,9 @@ class Plan:
             if step.op in ("dot", "compound") and self._key(step) not in self._wholes:
                 self._finish(current)
                 current = []
-                made = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
-                self._wholes[self._key(step)] = made
-                self.parts.append(made)
+                unit = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
+                self._wholes[self._key(step)] = unit
+                self.parts.append(unit)
             if step.op in ("dot", "result"):
                 place = step.node.value[1:] if step.op == "dot" else [step.node.value]
                 self.slots[step.node.id] = self._wholes[self._key(step)].slot(*place)
@@ -277,10 +277,10 @@ class Plan:
                 self.slots[node.id] = self._take(1)
 
     def _product(self, block: Block) -> Product:
-        made = Product(block, self.group)
+        product = Product(block, self.group)
         self._in_memory(block.nodes)
-        made.base = self._take(made.size, align=self.group)
-        return made
+        product.base = self._take(product.size, align=self.group)
+        return product
 
     def _compound(self, node: Scalar) -> Calling | Repeating | Items:
         self._in_memory(node.args)
@@ -345,10 +345,10 @@ class Plan:
         group = (
             1 if view and view.lanes > 1 else self.group
         )  # lanes of a scan are items, as those of a batch are states
-        made = Subroutine(function, group, f"{self.name}sub{len(self.subroutines)}", base, outside, view)
-        self.subroutines[id(function)] = made
-        self._take(made.plan.size * made.lanes)
-        return made
+        subroutine = Subroutine(function, group, f"{self.name}sub{len(self.subroutines)}", base, outside, view)
+        self.subroutines[id(function)] = subroutine
+        self._take(subroutine.plan.size * subroutine.lanes)
+        return subroutine
 
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""

@@ -36,7 +36,7 @@ def pose(table: Table, unit: float, end: str = "") -> Pose:
 
 
 def link_inertia(table: Table, link: str, X_link_dh: Pose, ledger: Ledger) -> Inertia:
-    """mass, com in the DH frame, inertia about the com along the DH frame's axes; given in the link's frame."""
+    """mass, com in the DH frame, inertia about the com along the DH frame's axes; returned in the link's frame."""
     if "mass" not in table:
         for key in ("com", "inertia"):
             if key in table:

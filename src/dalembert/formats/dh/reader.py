@@ -5,7 +5,7 @@ Joint i of a standard table turns about z of DH frame i-1, and frame i lies at t
 Joint i of a modified table turns about z of DH frame i, which lies at the near end of link i; a and α are those of the
 link before:
     X_(i-1)(i) = Rx(α) Tx(a) Rz(θ) Tz(d).
-Revolute joints have θ = q + theta, prismatic ones d = q + d. The body's own frame is on its joint's axis, as everywhere
+Revolute joints have θ = q + theta, prismatic ones d = q + d. The body's frame is on its joint's axis, as everywhere
 in the model: (Rz Tz) after the first part. DH frame i is the model's frame "<link>_dh".
 """
 
@@ -56,7 +56,7 @@ def read_dh(
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read a DH table, given by path or as bytes, into a model and its import log.
 
-    base: "fixed" or "free"; None: as the file says (fixed, unless [base] has kind = "free").
+    base: "fixed" or "free"; None: as in the file (fixed, unless [base] has kind = "free").
     strict: any finding that concerns physics raises.
     mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
     """
@@ -72,13 +72,13 @@ def read_dh(
 
 
 class _Reader:
-    """One file on its way into a builder."""
+    """Reads one file into a builder."""
 
     def __init__(self, table: Table, folder: Path | None, mimic: str) -> None:
         table.check_keys(FILE_KEYS)
         self.table, self.mimic = table, mimic
         self.ledger, self.resources = Ledger(), Resources(folder)
-        self.places: dict[str, Table] = {}  # what an error or finding may speak of → its table
+        self.places: dict[str, Table] = {}  # name in an error or finding → its table
         self.standard = table.text("convention", among=CONVENTIONS) == "standard"
         self.unit = UNITS[table.text("angles", among=UNITS)]
         gravity = table.vector("gravity", (0.0, 0.0, -9.81))
@@ -112,7 +112,7 @@ class _Reader:
         return link
 
     def _joint(self, table: Table, number: int, parent: str, X_before: Pose) -> tuple[str, Pose]:
-        """Add one row; gives its link, and the DH frame of the link in it."""
+        """Add one row; returns its link, and the DH frame in the link's frame."""
         table.check_keys(JOINT_KEYS)
         kind = table.text("type", among=TYPES)
         name, link = table.text("name", f"joint{number}"), table.text("link", f"link{number}")
@@ -131,7 +131,7 @@ class _Reader:
         return link, X_link_dh
 
     def _check_angles(self, table: Table, alpha: float, theta: float) -> None:
-        """Log angles that can hardly be in the unit that the file names."""
+        """Log angles that are unlikely in the unit that the file names."""
         if self.unit == 1.0:
             report_angles(self.ledger, table.where("alpha"), (alpha, theta))
             return
@@ -158,7 +158,7 @@ class _Reader:
         law.check_keys({"joint", "ratio", "offset"})
         leader, ratio, offset = law.text("joint"), law.number("ratio", 1.0), law.number("offset", 0.0)
         if self.mimic == "free":
-            self.ledger.info(law.where(), f"joint '{name}' mimics '{leader}'", 'independent, as mimic="free" asks')
+            self.ledger.info(law.where(), f"joint '{name}' mimics '{leader}'", 'independent, because of mimic="free"')
             return {}
         return {"mimic": (leader, ratio, offset * (self.unit if kind == "revolute" else 1.0))}
 
@@ -206,5 +206,5 @@ class _Reader:
             raise table.error(str(error)) from None
 
     def _place_of(self, message: str) -> Table:
-        """The table of the joint or loop that an error of the finished model speaks of."""
+        """The table of the joint or loop named in an error of the finished model."""
         return next((table for name, table in self.places.items() if message.startswith(name)), self.table)

@@ -28,7 +28,7 @@ _SYNTAX = re.compile(r"^(.*?) \(at (?:line (\d+), column \d+|end of document)\)$
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a file: its content, and what is needed to say where it stands."""
+    """One table of a file: its content, and its place in the file for messages."""
 
     label: str  # the file
     title: str  # as in "joint 'elbow' (entry 3)"; empty for the file itself
@@ -37,7 +37,7 @@ class Table:
     start: int = 0  # line of its header, from 1; 0: the file itself, or unknown
 
     def where(self, key: str = "") -> str:
-        """File, line and entry, as in "arm.dh.toml:12 joint 'elbow' (entry 3)"; the line of `key` where it is found."""
+        """File, line and entry, as in "arm.dh.toml:12 joint 'elbow' (entry 3)"; the line of `key` if known."""
         line = self._line(key) or self.start
         return f"{self.label}:{line} {self.title}".rstrip() if line else f"{self.label} {self.title}".rstrip()
 
@@ -65,7 +65,7 @@ class Table:
                 raise unknown("key", key, names, self.where(key))
 
     def text(self, key: str, default: str | None = None, *, among: Iterable[str] = ()) -> str:
-        """Text that is not empty, one of `among` if that is given."""
+        """Text that is not empty, one of `among` if any."""
         names = list(among)
         value = self._value(key, default, " or ".join(f'"{name}"' for name in names) or "…")
         if not isinstance(value, str) or not value.strip():
@@ -91,10 +91,10 @@ class Table:
         rows = self._list(key, rows, 3)
         if not any(isinstance(row, list) for row in rows):
             return np.diag([self._number(key, x) for x in rows])
-        made = np.array([[self._number(key, x) for x in self._list(key, row, 3)] for row in rows])
-        if np.max(np.abs(made - made.T)) > 1e-9 * np.max(np.abs(made)):
-            raise self.error(f"{key} = {made.tolist()} is not symmetric: make it so", key)
-        return 0.5 * (made + made.T)
+        matrix = np.array([[self._number(key, x) for x in self._list(key, row, 3)] for row in rows])
+        if np.max(np.abs(matrix - matrix.T)) > 1e-9 * np.max(np.abs(matrix)):
+            raise self.error(f"{key} = {matrix.tolist()} is not symmetric: make it symmetric", key)
+        return 0.5 * (matrix + matrix.T)
 
     def table(self, key: str) -> Table | None:
         """The table [key] inside this one, or None."""
@@ -104,10 +104,10 @@ class Table:
 
     def tables(self, key: str) -> Iterator[Table]:
         """The tables [[key]] inside this one."""
-        found = self.content.get(key, [])
-        if not isinstance(found, list):
-            raise self.error(f"{key} is {_shown(found)}, expected a list of tables: write [[{key}]]", key)
-        for number, content in enumerate(found, 1):
+        tables = self.content.get(key, [])
+        if not isinstance(tables, list):
+            raise self.error(f"{key} is {_shown(tables)}, expected a list of tables: write [[{key}]]", key)
+        for number, content in enumerate(tables, 1):
             name = content.get("name") if isinstance(content, dict) else None
             entry = f"{key} {name!r} (entry {number})" if isinstance(name, str) else f"{key} (entry {number})"
             yield self._inner(key, content, entry, self._header(key, number))
@@ -119,7 +119,7 @@ class Table:
         return Table(self.label, inside, content, self.lines, start or self.start)
 
     def _header(self, key: str, number: int) -> int:
-        """The line of the number-th header of that name after this table's own; 0 if it is written otherwise."""
+        """The line of the number-th header of that name after this table's; 0 if it is written in another form."""
         header = re.compile(rf"\s*\[+\s*(?:\w+\s*\.\s*)*{re.escape(key)}\s*\]")
         rows = [row for row, line in enumerate(self.lines[self.start :], self.start + 1) if header.match(line)]
         return rows[number - 1] if len(rows) >= number else 0
@@ -140,7 +140,7 @@ class Table:
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise self.error(f"{key} has {_shown(value)}, expected a number like 0.25", key)
         if isinstance(value, float) and not math.isfinite(value):
-            raise self.error(f"{key} has {value}, expected a finite number (for no limit leave it out)", key)
+            raise self.error(f"{key} has {value}, expected a finite number (for no limit omit it)", key)
         if abs(value) > LARGEST:
             raise self.error(f"{key} has {_shown(value)}, expected at most {LARGEST:g}", key)
         if value < least:

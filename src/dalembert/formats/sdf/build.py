@@ -1,7 +1,7 @@
 """From links and joints of an SDF model to the model: bodies at their joints, loops as closures.
 
 A link whose origin lies on the axis of its joint is a body of that name. Where the axis passes elsewhere, the body is
-named like the joint and lies at SDF's joint frame, and the link is a part fixed to it, with a frame of its own name.
+named after the joint and placed at SDF's joint frame, and the link is a part fixed to it, with a frame of its name.
 """
 
 from __future__ import annotations
@@ -159,7 +159,7 @@ class Assembly:
             raise DalembertError(f"{joint.where}: {what}, which a {joint.kind} joint cannot; {cure}")
         shape = {key: joint.X.R.T @ axis for key, axis in zip(("axis", "axis2"), joint.axes, strict=False)}
         if joint.kind == "universal" and abs(joint.axes[0] @ joint.axes[1]) > PERPENDICULAR:
-            raise DalembertError(f"{joint.where}: {what}, and its axes are not perpendicular; make them so")
+            raise DalembertError(f"{joint.where}: {what}, and its axes are not perpendicular; make them perpendicular")
         X_parent = Pose.identity() if joint.parent == WORLD else self.links[joint.parent].X
         self.builder.add_closure(
             joint.name,
@@ -170,7 +170,7 @@ class Assembly:
             placement_b=relative(self.links[joint.child].X, joint.X),
             **shape,
         )
-        ledger.info(joint.where, what, f"kept as a {CLOSURES[joint.kind]} closure, without a coordinate of its own")
+        ledger.info(joint.where, what, f"kept as a {CLOSURES[joint.kind]} closure, without a coordinate")
         if joint.effects:
             what = f"damping, friction or spring of joint '{joint.name}', which closes a loop"
             ledger.warning(joint.where, what, "not used: a closure has no coordinate")
@@ -199,7 +199,7 @@ def _apart(joint: Joint, X: Pose) -> bool:
 
 
 def _free(name: str, taken: set[str], ending: str) -> str:
-    """The name, with the ending added until nothing else has it."""
+    """The name, with the ending added until it is unique."""
     while name in taken:
         name += ending
     return name

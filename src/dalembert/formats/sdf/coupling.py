@@ -22,7 +22,7 @@ PARALLEL = 1e-3  # sine of the angle by which the axis of a gearbox may miss tha
 def settle(
     steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], option: str, ledger: Ledger
 ) -> list[Step]:
-    """The steps with those mimics that hold, gearboxes among them; none if option is "free"."""
+    """The steps with their valid mimics, gearboxes included; none if option is "free"."""
     steps = _geared(steps, gears, groups, ledger)
     kinds = {step.joint.name: step.joint.kind for step in steps}
     settled = []
@@ -33,7 +33,7 @@ def settle(
             law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
             what = f"joint '{step.joint.name}' follows '{mimic.leader}': {law}"
             if option == "free":
-                ledger.info(mimic.where, what + trouble, 'independent, as mimic="free" asks')
+                ledger.info(mimic.where, what + trouble, 'independent, because of mimic="free"')
             elif trouble:
                 ledger.warning(mimic.where, what + trouble, "independent")
             if option == "free" or trouble:
@@ -43,9 +43,9 @@ def settle(
 
 
 def _trouble(mimic: Mimic, kinds: Mapping[str, str]) -> str:
-    """Why a mimic cannot hold, or nothing. Rings of joints that follow each other are found later."""
+    """Why a mimic is invalid, or "". Rings of joints that follow each other are detected later."""
     if mimic.leader not in kinds:
-        return ", which is no joint of the tree"
+        return ", which is not a joint of the tree"
     if kinds[mimic.leader] not in LEADERS:
         return f", which is a {kinds[mimic.leader]} joint"
     return ", which never moves" if mimic.multiplier == 0.0 else ""

@@ -31,10 +31,10 @@ def included(source: Source, element: Element, includes: Includes) -> tuple[Sour
     uri = source.word(element, "uri")
     if uri is None:
         raise source.error(element, "has no <uri>; add <uri>model://name</uri> or the path of a file")
-    found = locate(source, uri)
-    if found is None:
+    place = locate(source, uri)
+    if place is None:
         raise source.error(element, _not_found(source, uri))
-    path = _model_file(source, element, found)
+    path = _model_file(source, element, place)
     if path in source.chain:
         raise source.error(element, f"'{uri}' includes itself; remove the ring")
     includes.count += 1
@@ -44,12 +44,12 @@ def included(source: Source, element: Element, includes: Includes) -> tuple[Sour
     if tag_of(document.root) != "sdf":
         raise document.error(document.root, f"the included file holds <{tag_of(document.root)}>, expected <sdf>")
     version = version_of(document, source.ledger)
-    made = replace(source, document=document, version=version, folder=path.parent, chain=(*source.chain, path))
+    inner = replace(source, document=document, version=version, folder=path.parent, chain=(*source.chain, path))
     models = [child for child in children(document.root) if tag_of(child) == "model"]
     if len(models) != 1:
         raise document.error(document.root, f"the included file has {len(models)} models, expected one")
     source.ledger.info(source.where(element), f"included '{uri}'", f"read from {path}")
-    return made, models[0]
+    return inner, models[0]
 
 
 def locate(source: Source, uri: str) -> Path | None:
@@ -82,11 +82,11 @@ def _folders(source: Source) -> Iterator[Path]:
 
 def _not_found(source: Source, uri: str) -> str:
     if "://" in uri and not uri.startswith(("file://", *SCHEMES)):
-        return f"'{uri}' is in a network, where nothing is fetched from; download the model and give its path"
+        return f"'{uri}' is on the network, and nothing is downloaded; download the model and give its path"
     if source.folder is None and not uri.startswith(SCHEMES):
         return f"'{uri}' is relative to a file, and this is text; load it from a file"
     known = f"beside the file, in the three folders above it, or in {', '.join(FOLDERS)}"
-    return f"'{uri}' is not there; put it {known}" if uri.startswith(SCHEMES) else f"'{uri}' is not there; check it"
+    return f"'{uri}' does not exist; put it {known}" if uri.startswith(SCHEMES) else f"'{uri}' does not exist; check it"
 
 
 def _model_file(source: Source, element: Element, path: Path) -> Path:

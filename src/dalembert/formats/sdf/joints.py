@@ -13,7 +13,7 @@ from dalembert.model.assembly import WORLD
 from dalembert.spatial import Pose
 
 from ..xml import children, tag_of
-from .scope import OWN, Scope, end
+from .scope import MODEL_FRAME, Scope, end
 from .source import Element, Source
 
 # SDF type -> joint kind of the model, and how many axes it has.
@@ -69,7 +69,7 @@ class Joint:
     where: str
     mimic: Mimic | None = None
     pitch: float = 0.0
-    loop: bool = False  # stated to be what closes a loop
+    loop: bool = False  # the file says that it closes a loop
     gear: tuple[str, float] | None = None  # reference link and ratio
 
     @property
@@ -78,10 +78,10 @@ class Joint:
         return any(np.any(self.fields.get(effect, 0.0)) for effect in EFFECTS)
 
 
-def read_joint(scope: Scope, own_name: str, X_WS: Pose) -> Joint:
+def read_joint(scope: Scope, short_name: str, X_WS: Pose) -> Joint:
     """Read one <joint> of a scope that lies at X_WS in the world."""
-    source, element = scope.source, scope.joints[own_name].element
-    name, stated = scope.prefix + own_name, source.document.text(element, "type").strip()
+    source, element = scope.source, scope.joints[short_name].element
+    name, stated = scope.prefix + short_name, source.document.text(element, "type").strip()
     if stated not in KINDS:
         raise unknown("joint type", stated, KINDS, source.where(element))
     kind, count = KINDS[stated]
@@ -92,15 +92,17 @@ def read_joint(scope: Scope, own_name: str, X_WS: Pose) -> Joint:
         raise source.error(element, f"joins '{child}' to itself; parent and child must be two links")
     if child == WORLD:
         raise source.error(element, "the child of a joint cannot be the world; swap <parent> and <child>")
-    X = X_WS @ scope.joint_pose(own_name, where)
-    found = [source.child(element, tag) for tag in AXES]
-    axes = [_axis(scope, element, X_WS, X, axis, tag) for axis, tag in list(zip(found, AXES, strict=True))[:count]]
-    _report_idle(source, found, stated, count)
+    X = X_WS @ scope.joint_pose(short_name, where)
+    stated_axes = [source.child(element, tag) for tag in AXES]
+    axes = [
+        _axis(scope, element, X_WS, X, axis, tag) for axis, tag in list(zip(stated_axes, AXES, strict=True))[:count]
+    ]
+    _report_idle(source, stated_axes, stated, count)
     for tag, owner in OWNED.items():
         if kind != owner and (idle := source.child(element, tag)) is not None:
             source.ledger.count(source.where(idle), f"<{tag}> of {stated} joints", "without effect")
-    fields = _fields(source, kind, found[:count])
-    mimic = _mimic(scope, found[0]) if kind in ("revolute", "continuous", "prismatic", "screw") else None
+    fields = _fields(source, kind, stated_axes[:count])
+    mimic = _mimic(scope, stated_axes[0]) if kind in ("revolute", "continuous", "prismatic", "screw") else None
     pitch = _pitch(source, element) if kind == "screw" else 0.0
     gear = _gear(scope, element) if kind == "gearbox" else None
     loop = _loop(source, element)
@@ -136,11 +138,11 @@ def _expressed_in(scope: Scope, X_WS: Pose, X_WJ: Pose, axis: Element, xyz: Elem
     source = scope.source
     stated = (xyz.get("expressed_in") or "").strip() if xyz is not None else ""
     if stated:
-        return X_WS if stated == OWN else X_WS @ scope.pose(stated, source.where(axis))
+        return X_WS if stated == MODEL_FRAME else X_WS @ scope.pose(stated, source.where(axis))
     if source.version >= (1, 7):
         if source.child(axis, "use_parent_model_frame") is not None and source.flag(axis, "use_parent_model_frame"):
             what = "<use_parent_model_frame>, which SDF 1.7 and later do not have"
-            source.ledger.warning(source.where(axis), what, f'not used: write <xyz expressed_in="{OWN}">')
+            source.ledger.warning(source.where(axis), what, f'not used: write <xyz expressed_in="{MODEL_FRAME}">')
         return X_WJ
     return X_WS if source.version == (1, 4) or source.flag(axis, "use_parent_model_frame") else X_WJ
 
@@ -182,7 +184,7 @@ def _effects(source: Source, kind: str, axis: Element) -> dict[str, float]:
         row |= _range(source, limit, kind)
         for word in ("effort", "velocity"):
             value = source.limit(limit, word)
-            row[f"{word}_limit"] = math.inf if value is None or value < 0.0 else value  # negative: none, says SDF
+            row[f"{word}_limit"] = math.inf if value is None or value < 0.0 else value  # negative means none in SDF
     return row
 
 
@@ -197,7 +199,7 @@ def _range(source: Source, limit: Element, kind: str) -> dict[str, float]:
 
 
 def _report_idle(source: Source, axes: list[Element | None], stated: str, count: int) -> None:
-    """Axes where the type of the joint gives them no meaning."""
+    """Axes that the type of the joint does not use."""
     for axis in axes[count:]:
         if axis is None:
             continue
@@ -222,7 +224,7 @@ def _pitch(source: Source, joint: Element) -> float:
     lead = source.child(joint, "screw_thread_pitch")
     if lead is not None:
         if source.child(joint, "thread_pitch") is not None:
-            source.ledger.info(source.where(lead), "<thread_pitch> beside <screw_thread_pitch>", "the latter holds")
+            source.ledger.info(source.where(lead), "<thread_pitch> beside <screw_thread_pitch>", "the latter is used")
         return source.number(joint, "screw_thread_pitch", 1.0) / (2.0 * math.pi)
     element = source.child(joint, "thread_pitch")
     if element is None:
@@ -234,7 +236,7 @@ def _pitch(source: Source, joint: Element) -> float:
     source.ledger.info(
         source.where(joint if element is None else element),
         f"<thread_pitch> {turns:g}, which means rad/m with a left-handed thread",
-        f"advances {-2.0 * math.pi / turns:.6g} m per turn; <screw_thread_pitch> says so without doubt",
+        f"advances {-2.0 * math.pi / turns:.6g} m per turn; <screw_thread_pitch> is unambiguous",
     )
     return -1.0 / turns
 
@@ -268,7 +270,7 @@ def _mimic(scope: Scope, axis: Element | None) -> Mimic | None:
 
 
 def _loop(source: Source, joint: Element) -> bool:
-    """Whether <physics> asks that this joint closes a loop; all else in it is for physics engines."""
+    """Whether <physics> says that this joint closes a loop; all else in it is for physics engines."""
     physics = source.child(joint, "physics")
     if physics is None:
         return False

@@ -84,13 +84,13 @@ def _inertia(source: Source, link: Element, name: str, inertial: Element, shapes
     if added is not None and any(source.number(added, tag, 0.0) for tag in map(tag_of, children(added))):
         source.ledger.warning(source.where(added), "mass of the fluid that moves along", "not used")
     if source.truth(inertial, inertial.get("auto", "false")):
-        made = inertia_of(source, inertial, shapes)
-        action = f"computed from the collision shapes: {made.mass:g} kg"
+        computed = inertia_of(source, inertial, shapes)
+        action = f"computed from the collision shapes: {computed.mass:g} kg"
         source.ledger.info(source.where(inertial), 'inertial auto="true"', action)
         for child in children(inertial):
             if tag_of(child) in ("inertia", "pose"):
                 source.ledger.info(source.where(child), f'<{tag_of(child)}> beside auto="true"', "computed instead")
-        return made
+        return computed
     X, base = source.pose(inertial)
     if base:
         raise source.error(inertial, "the <pose> of <inertial> is always in the link; remove relative_to")

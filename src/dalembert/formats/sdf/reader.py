@@ -49,11 +49,11 @@ def read_sdf(
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read an SDF file, or SDF text (a string that starts with "<"), into a model and its import log.
 
-    base: "fixed" or "free"; None: as the file says (free, unless a joint to the world or <static> holds the model).
+    base: "fixed" or "free"; None: as in the file (free, unless a joint to the world or <static> holds the model).
     strict: any finding that concerns physics raises.
     mimic: "couple" lets mimic joints and gearboxes share their leader's coordinate; "free" makes them independent.
     model: which model of a world; also written behind the path, as in "world.sdf#arm". None: the only one that is not
-    static. Numbers are taken as given, also inertias no body can have; those are logged as warnings.
+    static. Numbers are kept as stated, even inertias that no body can have; those are logged as warnings.
     """
     if base is not None and base not in BASES:
         raise unknown("base", base, BASES, "read_sdf")
@@ -67,9 +67,9 @@ def read_sdf(
     chain = () if folder is None else (Path(document.label).resolve(),)
     file = Source(document, version_of(document, ledger), folder, ledger, chain)
     scope, X, gravity, name = _chosen(file, model)
-    made = _model(name, scope, X, gravity, base, mimic)
+    result = _model(name, scope, X, gravity, base, mimic)
     ledger.take(scope.source.ledger)
-    return made, ledger.close(strict=strict)
+    return result, ledger.close(strict=strict)
 
 
 def _fragment(source: Any, model: str | None) -> tuple[Any, str | None]:
@@ -141,7 +141,7 @@ def _gravity(file: Source, world: Element) -> Any:
 
 
 def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mimic: str) -> Model:
-    """Build what the scopes of the chosen model hold."""
+    """Build the chosen model from its scopes."""
     ledger = scope.source.ledger
     links: dict[str, Link] = {}
     joints: list[Joint] = []
@@ -195,7 +195,7 @@ def _tree(scope: Scope, links: Mapping[str, Link], joints: list[Joint], base: st
     if len(tree.roots) > 1:
         listed = ", ".join(f"'{root}'" for root in tree.roots[:LISTED])
         floats = "each is held" if base == "fixed" else "each floats by itself"
-        ledger.info(where, f"the model falls into {len(tree.roots)} pieces that nothing joins: {listed}", floats)
+        ledger.info(where, f"the model falls into {len(tree.roots)} unconnected pieces: {listed}", floats)
     return tree
 
 
@@ -210,7 +210,7 @@ def _unheld(joints: list[Joint], ledger: Ledger) -> list[Joint]:
         else:
             raise DalembertError(
                 f"{joint.where}: base='free', but the {joint.kind} joint '{joint.name}' moves the robot in the world; "
-                "remove it from the file, or load as the file says"
+                "remove it from the file, or omit base"
             )
     return kept
 

@@ -1,4 +1,4 @@
-"""The scopes of an SDF file: worlds and models within models, and what has a name and a place in each of them."""
+"""The scopes of an SDF file: worlds and models within models, and the named entities in each of them."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from ..xml import children, tag_of
 from .include import Includes, included
 from .source import Element, Source
 
-OWN = "__model__"  # a model's own frame, as SDF writes it
+MODEL_FRAME = "__model__"  # SDF's name for the frame of a model
 SEPARATOR = "::"
 DEEPEST = 30  # models within models
 IDLE_IN_MODEL = {
@@ -27,7 +27,8 @@ IN_MODEL = {"link", "joint", "frame", "model", "include", "pose", "static"}
 class Entity:
     """A link, joint, frame or model of a scope: its pose in the frame `base`, and what it is fixed to (`attached`).
 
-    Of a model, `scope` is its inside. What was merged in from an included model stands for `alias` in that `scope`.
+    Of a model, `scope` is the scope inside it. An entity merged in from an included model refers to `alias` in that
+    `scope`.
     """
 
     kind: str
@@ -42,7 +43,7 @@ class Entity:
 
 @dataclass(eq=False)
 class Scope:
-    """A <world> or <model>; `prefix` comes before the names in it, seen from the robot."""
+    """A <world> or <model>; `prefix` precedes its names in the robot."""
 
     source: Source
     element: Element
@@ -50,27 +51,29 @@ class Scope:
     static: bool = False
     canonical: str = ""
     placement_frame: str = ""
-    frames: dict[str, Entity] = field(default_factory=dict)  # everything that has a place
+    frames: dict[str, Entity] = field(default_factory=dict)  # everything that has a pose
     links: dict[str, Element] = field(default_factory=dict)
     joints: dict[str, Entity] = field(default_factory=dict)  # apart: before SDF 1.7 a link may have the same name
     models: dict[str, Scope] = field(default_factory=dict)
-    poses: dict[str, Pose] = field(default_factory=dict)  # those found so far, in this scope's frame
+    poses: dict[str, Pose] = field(default_factory=dict)  # those computed already, in this scope's frame
     carriers: dict[str, str] = field(default_factory=dict)  # frame → the link it moves with, as far as known
     followed: set[str] = field(default_factory=set)  # frames on the way to their link
     is_world: bool = False
 
     def pose(self, name: str, where: str) -> Pose:
-        """The pose of a named frame in this scope's own frame, in the layout of the file."""
+        """The pose of a named frame in this scope's frame, as the file lays it out."""
         chain: list[Entity] = []
         passed: set[str] = set()
         X = Pose.identity()
-        while name not in ("", OWN) and not (self.is_world and name == WORLD):
+        while name not in ("", MODEL_FRAME) and not (self.is_world and name == WORLD):
             if name in self.poses:
                 X = self.poses[name]
                 break
             if name in passed:
                 ring = " → ".join([entity.name for entity in chain][:8])
-                raise DalembertError(f"{where}: the poses of {ring} are relative to each other; base one on {OWN}")
+                raise DalembertError(
+                    f"{where}: the poses of {ring} are relative to each other; base one on {MODEL_FRAME}"
+                )
             passed.add(name)
             entity = self.find(name, where)
             chain.append(entity)
@@ -81,7 +84,7 @@ class Scope:
         return X
 
     def joint_pose(self, name: str, where: str) -> Pose:
-        """The pose of a joint's frame in this scope's own frame."""
+        """The pose of a joint's frame in this scope's frame."""
         return self.pose(self.joints[name].base, where) @ self.joints[name].pose
 
     def _own(self, entity: Entity) -> Pose:
@@ -94,51 +97,51 @@ class Scope:
         return entity.pose @ inside.pose(inside.placement_frame, inside.source.where(inside.element)).inverse()
 
     def find(self, name: str, where: str) -> Entity:
-        """What has that name here, or inside models as in "arm::hand"."""
+        """The entity of that name here, or inside models as in "arm::hand"."""
         if name in self.frames:
             return self.frames[name]
         inside = self._inside(name)
         if inside is not None:
-            model, scope, rest = inside
+            model, scope, inner_name = inside
             base = model.base if model.alias else model.name
-            entity = self.frames[name] = Entity("frame", name, self.element, scope.pose(rest, where), base, "")
+            entity = self.frames[name] = Entity("frame", name, self.element, scope.pose(inner_name, where), base, "")
             return entity
         raise DalembertError(f"{unknown('frame', name, self.names(), where)}; expected a link, joint, frame or model")
 
     def _inside(self, name: str) -> tuple[Entity, Scope, str] | None:
         """Of a name like "arm::hand": the model here, the scope to look in, and the name there."""
-        head, separator, rest = name.partition(SEPARATOR)
+        head, separator, inner_name = name.partition(SEPARATOR)
         model = self.frames.get(head) if separator else None
         if model is None or model.scope is None:
             return None
-        return model, model.scope, f"{model.alias}{SEPARATOR}{rest}" if model.alias else rest
+        return model, model.scope, f"{model.alias}{SEPARATOR}{inner_name}" if model.alias else inner_name
 
     def names(self) -> list[str]:
-        """The names that can be referred to, those inside models left out."""
+        """The names that can be referred to, except those inside models."""
         return [name for name in self.frames if SEPARATOR not in name]
 
     def link(self, name: str, where: str) -> str:
         """The link, as named from the robot, that a named frame moves with; or "world"."""
         scope: Scope = self
         passed: list[tuple[Scope, str]] = []
-        while not isinstance(found := scope._step(name, where), str):
+        while not isinstance(carrier := scope._step(name, where), str):
             if name in scope.followed:
                 raise DalembertError(f"{where}: '{name}' is attached to itself, through other frames; name a link")
             scope.followed.add(name)
             passed.append((scope, name))
-            scope, name = found
+            scope, name = carrier
         for each, step in passed:
             each.followed.discard(step)
-            each.carriers[step] = found
-        return found
+            each.carriers[step] = carrier
+        return carrier
 
     def _step(self, name: str, where: str) -> str | tuple[Scope, str]:
-        """The link that carries a frame if that is known here, else the scope and name to ask next."""
+        """The link that carries a frame if it is known here, else the scope and name to look up next."""
         if name == WORLD:
             return WORLD
         if name in self.carriers:
             return self.carriers[name]
-        if name in ("", OWN):
+        if name in ("", MODEL_FRAME):
             return self, self.canonical_link()
         inside = self._inside(name)
         if inside is not None:
@@ -151,7 +154,7 @@ class Scope:
         return self, entity.attached or (WORLD if self.is_world else "")
 
     def canonical_link(self) -> str:
-        """The link that carries the model's own frame: the one stated, else the first."""
+        """The link that carries the model's frame: the one stated, else the first."""
         if self.canonical:
             return self.canonical
         if self.links:
@@ -200,10 +203,10 @@ def _entity(scope: Scope, element: Element, tag: str) -> Entity:
         attached = end(source, element, "child")
         if attached == WORLD:
             raise source.error(element, "the child of a joint cannot be the world; swap <parent> and <child>")
-        made = Entity(tag, name, element, pose, base or attached, attached)
+        entity = Entity(tag, name, element, pose, base or attached, attached)
         if name in scope.joints:
-            raise _taken(source, scope.joints[name], made)
-        scope.joints[name] = made
+            raise _taken(source, scope.joints[name], entity)
+        scope.joints[name] = entity
     elif tag == "frame":
         source.report(element, tags={"pose"}, attributes={"name", "attached_to"})
         attached = (element.get("attached_to") or "").strip()
@@ -226,7 +229,7 @@ def _add(scope: Scope, entity: Entity) -> None:
         cure = "remove it or give it another one" if name == WORLD else "give it another one"
         raise source.error(entity.element, f"the name '{name}' is reserved by SDF; {cure}")
     if SEPARATOR in name:
-        raise source.error(entity.element, f"'{SEPARATOR}' in a name is for what is inside models; rename it")
+        raise source.error(entity.element, f"'{SEPARATOR}' in a name refers to entities inside models; rename it")
     old = scope.frames.get(name)
     if old is not None and ({old.kind, entity.kind} != {"link", "joint"} or source.version >= (1, 7)):
         raise _taken(source, old, entity)
@@ -236,16 +239,16 @@ def _add(scope: Scope, entity: Entity) -> None:
 
 def _taken(source: Source, old: Entity, new: Entity) -> DalembertError:
     line = old.element.sourceline
-    return source.error(new.element, f"there is already a {old.kind} of that name in line {line}; rename one")
+    return source.error(new.element, f"line {line} has a {old.kind} of the same name; rename one")
 
 
 def _add_model(scope: Scope, source: Source, element: Element, include: Element | None, includes: Includes) -> None:
     """A model inside this scope; an <include> may rename, place and hold it, or merge it with the model around it."""
-    if scope.is_world:  # only one of a world's models is read in the end
+    if scope.is_world:  # only one of a world's models will be read
         source = replace(source, ledger=Ledger())
     at, stated = (element, source) if include is None else (include, scope.source)
-    given = None if include is None else stated.word(include, "name")
-    name = given or source.document.text(element, "name")
+    new_name = None if include is None else stated.word(include, "name")
+    name = new_name or source.document.text(element, "name")
     held = None if include is None or stated.child(include, "static") is None else stated.flag(include, "static")
     if include is not None and stated.child(include, "pose") is not None:
         pose, base = stated.pose(include)

@@ -1,4 +1,4 @@
-"""Shapes of SDF links: what is drawn and touched, and inertia from it where a file says inertial auto="true"."""
+"""Shapes of SDF links, for drawing and contact, and inertia computed from them for inertial auto="true"."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Placed:
 
 def read_shapes(scope: Scope, link: Element) -> list[Placed]:
     """The <visual> and <collision> shapes of a link, in its frame."""
-    found = []
+    shapes = []
     for element in children(link):
         role: Role = "visual" if tag_of(element) == "visual" else "collision"
         if tag_of(element) != role:
@@ -54,8 +54,8 @@ def read_shapes(scope: Scope, link: Element) -> list[Placed]:
         density = None if source.child(element, "density") is None else source.number(element, "density", WATER)
         color = _color(source, element) if role == "visual" else None
         placement = _placement(scope, link, element)
-        found.append(Placed(shape, placement, role, color, element.get("name") or "", density, element))
-    return found
+        shapes.append(Placed(shape, placement, role, color, element.get("name") or "", density, element))
+    return shapes
 
 
 def _placement(scope: Scope, link: Element, element: Element) -> Pose:
@@ -84,7 +84,7 @@ def _shape(source: Source, geometry: Element) -> Shape | None:
                 source.where(element), f"a <{kind}> whose size is not positive", "passed over: not drawn"
             )
             return None
-        return _made(kind, sizes)
+        return _primitive(kind, sizes)
     return None
 
 
@@ -99,13 +99,13 @@ SIZES = {
 
 
 def _size(source: Source, element: Element, tag: str, count: int) -> np.ndarray:
-    found = source.child(element, tag)
-    if found is None:
+    child = source.child(element, tag)
+    if child is None:
         raise source.error(element, f"has no <{tag}>; add it, in m")
-    return source.vector(found, count)
+    return source.vector(child, count)
 
 
-def _made(kind: str, sizes: list[np.ndarray]) -> Shape:
+def _primitive(kind: str, sizes: list[np.ndarray]) -> Shape:
     if kind == "box":
         return Box(sizes[0])
     if kind == "ellipsoid":
@@ -125,7 +125,7 @@ def _mesh(source: Source, element: Element) -> Mesh:
     scale = source.child(element, "scale")
     path = locate(source, uri)
     if path is None:
-        source.ledger.count(source.where(element), "mesh whose file is not there", "kept by name: it cannot be drawn")
+        source.ledger.count(source.where(element), "mesh whose file does not exist", "kept by name: it cannot be drawn")
     return Mesh(uri if path is None else str(path), np.ones(3) if scale is None else source.vector(scale, 3))
 
 
@@ -165,5 +165,5 @@ def inertia_of(source: Source, inertial: Element, shapes: list[Placed]) -> Inert
 
 
 def scaled(body: Inertia, factor: float) -> Inertia:
-    """A body of the same shape, so many times as heavy."""
+    """A body of the same shape with `factor` times the mass."""
     return Inertia(factor * body.mass, factor * body.moment, factor * body.I)

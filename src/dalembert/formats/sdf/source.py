@@ -1,4 +1,4 @@
-"""What every SDF element has in common: values as text of child elements, poses, and tags nobody asked for."""
+"""What every SDF element has in common: values as text of child elements, poses, and unknown tags."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Version: TypeAlias = tuple[int, int]
 OLDEST, NEWEST = (1, 4), (1, 11)
 UNIT = 1e-6  # a quaternion may miss unit length by this much before that is worth a line in the log
 TRUE, FALSE = {"1", "true"}, {"0", "false"}
-# Parts of words that name forces or masses: what holds one of them and is not understood may carry physics.
+# Parts of words that name forces or masses: an unknown element with one of them may carry physics.
 FORCES = (
     "mass", "inertia", "damp", "friction", "stiff", "spring", "gravity", "gear", "armature", "joint", "constraint",
     "bushing", "thrust", "buoy",
@@ -52,12 +52,12 @@ class Source:
         return self.document.error(element, message)
 
     def child(self, parent: Element, tag: str) -> Element | None:
-        """The first child with this tag, or None; further ones are logged, since only one can hold."""
-        found = [child for child in children(parent) if tag_of(child) == tag]
-        for extra in found[1:]:
+        """The first child with this tag, or None; further ones are logged, since only one can apply."""
+        matches = [child for child in children(parent) if tag_of(child) == tag]
+        for extra in matches[1:]:
             what = f"a second <{tag}> in <{tag_of(parent)}>"
             self.ledger.warning(self.where(extra), what, "the first one is used")
-        return found[0] if found else None
+        return matches[0] if matches else None
 
     def text(self, element: Element) -> str:
         """The text inside an element, which must not be blank."""
@@ -77,7 +77,7 @@ class Source:
         return default if element is None else self.document.real(element, "value", self.text(element))
 
     def limit(self, parent: Element, tag: str) -> float | None:
-        """A limit in a child element; None where there is none, also written as 1e16, inf or the largest double."""
+        """A limit in a child element; None if absent, or written as 1e16, inf or the largest double."""
         element = self.child(parent, tag)
         if element is None:
             return None
@@ -96,7 +96,7 @@ class Source:
         """A truth value: true, false, 1 or 0."""
         word = text.strip().lower()
         if word not in TRUE | FALSE:
-            raise self.error(element, f"'{text}' is no truth value; write true or false")
+            raise self.error(element, f"'{text}' is not a truth value; write true or false")
         return word in TRUE
 
     def vector(self, element: Element, size: int, text: str | None = None) -> np.ndarray:
@@ -165,7 +165,7 @@ class Source:
                 self._strange(element, f"attribute '{name}' of <{here}>", name, attributes - {*names})
 
     def _strange(self, element: Element, what: str, name: str, missing: Set[str]) -> None:
-        """What is not known: a warning where it may be physics, or a misspelt word for what the element lacks."""
+        """Log an unknown name: as a warning where it may be physics or misspells a name that the element lacks."""
         meant = meant_by(name, missing - HARMLESS)
         inside = hidden_physics(element) if element.tag and tag_of(element) == name else []
         if meant or inside or any(force in name.lower() for force in FORCES):
@@ -188,7 +188,7 @@ def version_of(document: Document, ledger: Ledger) -> Version:
     try:
         major, minor = (int(part) for part in stated.split("."))
     except ValueError:
-        raise document.error(root, f'version="{stated}" is no version; write one from 1.4 to 1.11') from None
+        raise document.error(root, f'version="{stated}" is not a version; write one from 1.4 to 1.11') from None
     if (major, minor) < OLDEST:
         raise document.error(root, f"SDF {stated} is older than 1.4; convert it first: gz sdf -p old.sdf > new.sdf")
     if (major, minor) > NEWEST:

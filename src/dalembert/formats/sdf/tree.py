@@ -22,7 +22,7 @@ class Step:
 
 @dataclass
 class Tree:
-    """Roots float (or are held by the caller); steps have parents before children; `loops` close what is left."""
+    """Roots float (or are held by the caller); steps have parents before children; `loops` are the remaining joints."""
 
     roots: list[str] = field(default_factory=list)
     steps: list[Step] = field(default_factory=list)
@@ -30,7 +30,7 @@ class Tree:
 
 
 def arrange(links: Iterable[str], joints: Iterable[Joint]) -> Tree:
-    """A spanning tree of links and joints: along the joints' own direction as far as that goes.
+    """A spanning tree of links and joints: along the joints' direction wherever possible.
 
     Of several joints with one child the first carries it, but screws come before all others, since no closure holds a
     screw, and joints with springs, damping or friction before those without, since a closure has none. Links that only
@@ -49,20 +49,20 @@ def arrange(links: Iterable[str], joints: Iterable[Joint]) -> Tree:
 
 
 class _Cursor:
-    """How far a growing list has been searched: what led nowhere once never will, since fewer links are left."""
+    """How far a growing list has been searched: a dead end stays one, since ever fewer links are left."""
 
     def __init__(self) -> None:
         self.at = 0
 
-    def rest(self, piece: list[str]) -> Iterator[str]:
-        """What is not done with; the last one given stays, since it may lead somewhere again."""
+    def unsearched(self, piece: list[str]) -> Iterator[str]:
+        """The links not yet searched; the last one yielded stays, since it may lead somewhere again."""
         while self.at < len(piece):
             yield piece[self.at]
             self.at += 1
 
 
 class _Growth:
-    """What is reached so far."""
+    """The links reached so far."""
 
     def __init__(self, links: list[str], joints: list[Joint]) -> None:
         self.tree = Tree()
@@ -103,8 +103,8 @@ class _Growth:
         return [joint for joint in self.at[name] if joint.parent == name and self.above.get(joint.child) is joint]
 
     def _forth(self, piece: list[str], cursor: _Cursor) -> Step | None:
-        """The first joint out of this piece in its own direction."""
-        for name in cursor.rest(piece):
+        """The first joint out of this piece in its direction."""
+        for name in cursor.unsearched(piece):
             for joint in self.at[name]:
                 if joint.parent == name and joint.child in self.left:
                     return Step(joint, name, joint.child, False)
@@ -112,7 +112,7 @@ class _Growth:
 
     def _back(self, piece: list[str], cursor: _Cursor) -> Step | None:
         """The first joint out of this piece against its direction."""
-        for name in cursor.rest(piece):
+        for name in cursor.unsearched(piece):
             for joint in self.at[name]:
                 if joint.child == name and joint.parent in self.left:
                     return Step(joint, name, joint.parent, True)
@@ -128,7 +128,7 @@ def _rank(joint: Joint) -> tuple[bool, bool]:
 
 
 def welded(links: Iterable[str], steps: Iterable[Step]) -> Mapping[str, str]:
-    """For each link (and the world) the link that stands for all that fixed joints of the tree make one body."""
+    """For each link (and the world) the representative of the links that the tree's fixed joints join into a body."""
     groups = {name: name for name in [WORLD, *links]}
     for step in steps:  # parents come first
         if step.joint.kind == "fixed":

@@ -1,4 +1,4 @@
-"""What every URDF element has in common: single children, <origin>, and tags or attributes nobody asked for."""
+"""What every URDF element has in common: single children, <origin>, and unknown tags or attributes."""
 
 from __future__ import annotations
 
@@ -30,11 +30,11 @@ HARMLESS = {"name", "visual", "collision", "material", "calibration", "safety_co
 
 
 def single(document: Document, parent: Element, tag: str, ledger: Ledger) -> Element | None:
-    """The first child with this tag, or None; further ones are logged, since only one can hold."""
-    found = [child for child in children(parent) if tag_of(child) == tag]
-    for extra in found[1:]:
+    """The first child with this tag, or None; further ones are logged, since only one can apply."""
+    matches = [child for child in children(parent) if tag_of(child) == tag]
+    for extra in matches[1:]:
         ledger.warning(document.where(extra), f"a second <{tag}> in <{tag_of(parent)}>", "the first one is used")
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def origin(document: Document, parent: Element, ledger: Ledger) -> Pose:
@@ -61,8 +61,7 @@ def report_unknown(
 ) -> None:
     """Log children and attributes outside URDF; a warning where that may change the dynamics.
 
-    Those are the ones named in `physical`, with the `cure`, and misspelt names of what the element does not have
-    otherwise.
+    Those are the ones named in `physical`, with the `cure`, and misspellings of names that the element lacks.
     """
     here = tag_of(element)
 
@@ -90,21 +89,21 @@ def extension(
     document: Document, parent: Element, attributes: Set[str], tags: Set[str] = frozenset()
 ) -> Element | None:
     """The <dalembert> element of a joint or robot. It is ours, so anything unexpected in it is an error."""
-    found = [child for child in children(parent) if tag_of(child) == "dalembert"]
-    if len(found) > 1:
-        raise document.error(found[1], f"a second <dalembert> in <{tag_of(parent)}>; put all attributes in one")
-    for element in found:
+    matches = [child for child in children(parent) if tag_of(child) == "dalembert"]
+    if len(matches) > 1:
+        raise document.error(matches[1], f"a second <dalembert> in <{tag_of(parent)}>; put all attributes in one")
+    for element in matches:
         for child in children(element):
             if not tags:
-                raise document.error(child, "<dalembert> has attributes only; remove what is inside")
+                raise document.error(child, "<dalembert> has attributes only; remove its children")
             if tag_of(child) not in tags:
                 raise unknown("element", tag_of(child), sorted(tags), document.where(child))
         refuse_unknown(document, element, attributes)
-    return found[0] if found else None
+    return matches[0] if matches else None
 
 
 def refuse_unknown(document: Document, element: Element, attributes: Set[str]) -> None:
-    """Raise at the first attribute of our own extension that has no meaning."""
+    """Raise at the first attribute of <dalembert> that has no meaning."""
     for key in element.attrib:
         if key not in attributes:
             raise unknown("attribute", str(key), sorted(attributes), document.where(element))

@@ -1,4 +1,4 @@
-"""The <dalembert> elements of a URDF file: what the robot as a whole and its joints have beyond the words of URDF."""
+"""The <dalembert> elements of a URDF file: properties of the robot and its joints that URDF cannot express."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Stated:
 
 
 def read_stated(document: Document, element: Element | None) -> Stated:
-    """What the <dalembert> of <robot> says of the robot as a whole."""
+    """The attributes of <dalembert> in <robot>, which concern the whole robot."""
     if element is None:
         return Stated()
     base = str(element.get("base", "fixed"))
@@ -60,7 +60,7 @@ def read_stated(document: Document, element: Element | None) -> Stated:
 
 
 def read_effects(document: Document, joint: Element, kind: str) -> dict[str, Any]:
-    """<dalembert armature slip_speed stiffness rest …/>: joint physics that plain URDF has no words for."""
+    """<dalembert armature slip_speed stiffness rest …/>: joint physics that plain URDF cannot express."""
     element = extension(document, joint, set(SCALAR if KINDS[kind].nv == 1 else MANY))
     if element is None:
         return {}

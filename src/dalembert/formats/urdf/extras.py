@@ -73,7 +73,7 @@ def refuse_xacro(document: Document) -> None:
 
 
 def _gazebo(document: Document, element: Element, ledger: Ledger) -> None:
-    """<gazebo>: springs, damping and gravity set here would change the motion; the rest is contact, colour, plugins."""
+    """<gazebo>: springs, damping and gravity set here would change the motion; all else is contact, colour, plugins."""
     target = element.get("reference")
     forces = [child for child in children(element) if _is_force(child)]
     for child in forces:
@@ -95,12 +95,12 @@ def _gazebo(document: Document, element: Element, ledger: Ledger) -> None:
 
 
 def _words(element: Element) -> list[str]:
-    """Words for forces and masses in a section of <gazebo>; friction of contact (mu) is none of them."""
+    """Words for forces and masses in a section of <gazebo>; friction of contact (mu) does not count."""
     return [] if tag_of(element) in IDLE or not len(element) else hidden_physics(element)
 
 
 def _mujoco(document: Document, element: Element, ledger: Ledger) -> None:
-    """<mujoco>: options that change gravity or masses, and whatever else MuJoCo would add to the robot."""
+    """<mujoco>: options that change gravity or masses, and other elements that MuJoCo would add to the robot."""
     for child in children(element):
         tag, where = tag_of(child), document.where(child)
         set_here = [

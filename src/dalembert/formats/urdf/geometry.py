@@ -33,7 +33,7 @@ class GeometryReader:
     def read(self, link: Element) -> tuple[Geometry, ...]:
         """The shapes of a link, in file order."""
         elements = [child for child in children(link) if tag_of(child) in ROLES]
-        return tuple(made for element in elements if (made := self._geometry(element)) is not None)
+        return tuple(geometry for element in elements if (geometry := self._geometry(element)) is not None)
 
     def _geometry(self, element: Element) -> Geometry | None:
         document, ledger, role = self._document, self._ledger, tag_of(element)
@@ -48,20 +48,20 @@ class GeometryReader:
         return Geometry(shape, placement, "visual" if role == "visual" else "collision", color, element.get("name", ""))
 
     def _shape(self, element: Element, holder: Element | None) -> Shape | None:
-        """The one shape inside <geometry>; None where there is none that can be kept."""
+        """The shape inside <geometry>; None if it cannot be kept."""
         document, ledger = self._document, self._ledger
-        found = list(children(holder)) if holder is not None else []
-        if not found:
+        shapes = list(children(holder)) if holder is not None else []
+        if not shapes:
             ledger.count(document.where(element), f"<{tag_of(element)}> without a shape", LEFT_OUT)
             return None
-        for extra in found[1:]:
+        for extra in shapes[1:]:
             ledger.info(document.where(extra), "a second shape in one <geometry>", "the first one is used")
-        shape = found[0]
+        shape = shapes[0]
         tag = tag_of(shape)
         if tag == "mesh":
             return self._mesh(shape)
         if tag not in SHAPES:
-            ledger.count(document.where(shape), f"<{tag}> is no shape of URDF", LEFT_OUT)
+            ledger.count(document.where(shape), f"<{tag}> is not a shape of URDF", LEFT_OUT)
             return None
         report_unknown(document, shape, ledger, tags=set(), attributes=SHAPES[tag], physical=set())
         sizes: dict[str, float] = {}
@@ -101,21 +101,21 @@ class GeometryReader:
 
 
 def report_materials(document: Document, ledger: Ledger) -> None:
-    """Log colours that are none, and textures, wherever they stand."""
+    """Log invalid colours, and textures, anywhere in the file."""
     for material in document.root.iter("material"):
         for child in children(material):
             if tag_of(child) == "texture":
                 ledger.count(document.where(material), "<texture> of a material", "not used: colours alone are kept")
             elif tag_of(child) == "color" and _color(material) is None:
-                what = f'rgba="{child.get("rgba")}" is no colour, expected four numbers from 0 to 1'
+                what = f'rgba="{child.get("rgba")}" is not a colour, expected four numbers from 0 to 1'
                 ledger.info(document.where(material), what, "no colour")
 
 
 def _colors(document: Document) -> Iterator[tuple[str, Color]]:
     """Colours by material name; those stated in <robot> come last, so that they win."""
-    own = [child for child in children(document.root) if tag_of(child) == "material"]
+    top_level = [child for child in children(document.root) if tag_of(child) == "material"]
     inside = [material for material in document.root.iter("material") if material.getparent() is not document.root]
-    for material in (*reversed(inside), *reversed(own)):
+    for material in (*reversed(inside), *reversed(top_level)):
         if (color := _color(material)) is not None:
             yield material.get("name", ""), color
 

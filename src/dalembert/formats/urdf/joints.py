@@ -109,7 +109,7 @@ def _end(document: Document, joint: Element, tag: str, ledger: Ledger) -> str:
 
 
 def _axis(document: Document, joint: Element, ledger: Ledger) -> tuple[float, float, float]:
-    """The axis as a unit vector in the joint frame; (1, 0, 0) when absent, as URDF says."""
+    """The axis as a unit vector in the joint frame; (1, 0, 0) when absent, URDF's default."""
     element = single(document, joint, "axis", ledger)
     if element is None:
         ledger.info(document.where(joint), "no <axis>", "taken as (1, 0, 0), the default of URDF")
@@ -133,7 +133,7 @@ def _axis(document: Document, joint: Element, ledger: Ledger) -> tuple[float, fl
 
 
 def _limits(document: Document, joint: Element, kind: str, ledger: Ledger) -> dict[str, Any]:
-    """<limit>: position range, effort and velocity; what is absent is unlimited, and logged."""
+    """<limit>: position range, effort and velocity; absent ones are unlimited, and logged."""
     element = single(document, joint, "limit", ledger)
     if element is None:
         if kind != "continuous":
@@ -151,23 +151,23 @@ def _limits(document: Document, joint: Element, kind: str, ledger: Ledger) -> di
             ledger.info(where, f"no {attribute} limit", "unlimited")
         else:
             limits[field] = value
-    given = [attribute for attribute in ("lower", "upper") if element.get(attribute) is not None]
+    stated = [attribute for attribute in ("lower", "upper") if element.get(attribute) is not None]
     if kind == "continuous":
-        if given:
-            ledger.info(where, f"a continuous joint with {' and '.join(given)} limits", "position limits not used")
+        if stated:
+            ledger.info(where, f"a continuous joint with {' and '.join(stated)} limits", "position limits not used")
         return limits
-    return limits | _range(document, joint, element, given, ledger)
+    return limits | _range(document, joint, element, stated, ledger)
 
 
 def _range(
-    document: Document, joint: Element, element: Element, given: list[str], ledger: Ledger
+    document: Document, joint: Element, element: Element, stated: list[str], ledger: Ledger
 ) -> dict[str, float | None]:
     """Lower and upper position limits; URDF's default for a missing one is 0."""
     where = f"{document.where(element)} of joint '{joint.get('name')}'"
-    if not given:
+    if not stated:
         ledger.info(where, "no lower and upper limit; URDF's defaults 0 and 0 would lock the joint", "unlimited")
         return {}
-    for missing in {"lower", "upper"} - set(given):
+    for missing in {"lower", "upper"} - set(stated):
         ledger.info(where, f"no {missing} limit", "taken as 0, the default of URDF")
     lower, upper = (_limit(document, element, attribute, 0.0) for attribute in ("lower", "upper"))
     if lower is not None and upper is not None and lower > upper:
@@ -202,7 +202,7 @@ def _dynamics(document: Document, joint: Element, ledger: Ledger) -> dict[str, f
 
 
 def _report_idle(document: Document, joint: Element, kind: str, ledger: Ledger) -> None:
-    """Limits and dynamics where URDF gives them no meaning."""
+    """Limits and dynamics of joints for which URDF does not define them."""
     for child in children(joint):
         tag = tag_of(child)
         if tag == "dynamics" and kind != "fixed":

@@ -45,13 +45,16 @@ class Loop:
     element: Element
 
 
-def add_loops(document: Document, own: Element | None, builder: ModelBuilder, ledger: Ledger, aka: Mapping) -> None:
-    """Hand every loop and equation of the file to the builder; `own` is the <dalembert> of <robot>.
+def add_loops(
+    document: Document, extension: Element | None, builder: ModelBuilder, ledger: Ledger, aka: Mapping
+) -> None:
+    """Hand every loop and equation of the file to the builder; `extension` is the <dalembert> of <robot>.
 
     aka: links that have another name in the model.
     """
-    loops = [_loop(document, child) for child in children(own) if tag_of(child) == "loop"] if own is not None else []
-    loops += [made for child in _dialects(document) if (made := _foreign(document, child, ledger)) is not None]
+    stated = list(children(extension)) if extension is not None else []
+    loops = [_loop(document, child) for child in stated if tag_of(child) == "loop"]
+    loops += [closure for child in _dialects(document) if (closure := _foreign(document, child, ledger)) is not None]
     for loop in loops:
         try:
             builder.add_closure(
@@ -67,7 +70,7 @@ def add_loops(document: Document, own: Element | None, builder: ModelBuilder, le
             raise document.error(loop.element, str(error)) from None
         what = f"a {loop.kind} closure holds '{loop.b}' to '{loop.a}'"
         ledger.info(document.where(loop.element), what, "kept: model.closures")
-    for child in children(own) if own is not None else ():
+    for child in stated:
         if tag_of(child) == "equation":
             _equation(document, child, builder, ledger)
 
@@ -113,7 +116,7 @@ def _dialects(document: Document) -> list[Element]:
 
 
 def _foreign(document: Document, element: Element, ledger: Ledger) -> Loop | None:
-    """A loop in a dialect of URDF, where it is plain what is meant; else a warning and None."""
+    """A loop in a dialect of URDF, if its meaning is clear; else a warning and None."""
     where, tag = document.where(element), tag_of(element)
     stated, name = element.get("type", "revolute"), document.text(element, "name")
     if tag == "loop_joint":

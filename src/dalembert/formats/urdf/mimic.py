@@ -16,7 +16,7 @@ LEADERS = ("revolute", "continuous", "prismatic")
 
 
 def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: Ledger) -> list[Joint]:
-    """The joints with those <mimic> that hold: none if option is "free", none that names what cannot lead."""
+    """The joints with their valid <mimic>: none if option is "free", none whose leader cannot lead."""
     kinds = {joint.name: joint.kind for joint in joints}
     settled = []
     for joint in joints:
@@ -26,7 +26,7 @@ def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: 
             law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
             what = f"joint '{joint.name}' mimics '{mimic.leader}': {law}"
             if option == "free":
-                ledger.info(where, what + trouble, 'independent, as mimic="free" asks')
+                ledger.info(where, what + trouble, 'independent, because of mimic="free"')
             elif trouble:
                 ledger.warning(where, what + trouble, "independent")
             if option == "free" or trouble:
@@ -36,16 +36,16 @@ def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: 
 
 
 def _trouble(mimic: Mimic, kinds: Mapping[str, str]) -> str:
-    """Why a <mimic> cannot hold, or nothing. Rings of joints that follow each other are found later."""
+    """Why a <mimic> is invalid, or "". Rings of joints that follow each other are detected later."""
     if mimic.leader not in kinds:
-        return ", which is no joint of the robot"
+        return ", which is not a joint of the robot"
     if kinds[mimic.leader] not in LEADERS:
         return f", which is a {kinds[mimic.leader]} joint"
     return ", which never moves" if mimic.multiplier == 0.0 else ""
 
 
 def check_coupling(document: Document, builder: ModelBuilder, joints: Iterable[Joint], ledger: Ledger) -> None:
-    """Raise at the first <mimic> that cannot be; log limits of follower and leader that have nothing in common."""
+    """Raise at the first impossible <mimic>; log limits of follower and leader that exclude each other."""
     by_name = {joint.name: joint for joint in joints}
     for joint in by_name.values():
         if joint.mimic is None:

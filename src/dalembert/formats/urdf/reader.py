@@ -33,7 +33,7 @@ from .mimic import check_coupling, settle_mimics
 from .tree import Tree, arrange
 
 MIMICS = ("couple", "free")
-EXPANDED = " (expanded)"  # behind the file's name in messages: lines are those of what xacro made of it
+EXPANDED = " (expanded)"  # suffix of the file's name in messages: line numbers are those of xacro's output
 FOREIGN = {"mujoco": " (this is MJCF: name it .xml)", "sdf": " (this is SDF)", "html": " (this is a web page)"}
 
 
@@ -46,10 +46,10 @@ def read_urdf(
 ) -> tuple[Model, tuple[Finding, ...]]:
     """Read a URDF file, or URDF text (a string that starts with "<"), into a model and its import log.
 
-    base: "fixed" or "free"; None: as the file says (fixed, unless it holds `<dalembert base="free"/>`).
+    base: "fixed" or "free"; None: as in the file (fixed, unless it has `<dalembert base="free"/>`).
     strict: any finding that concerns physics raises.
     mimic: "couple" lets mimic joints share their leader's coordinate; "free" makes them independent and logs it.
-    Numbers are taken as given, also inertias no body can have; those are logged as warnings.
+    Numbers are kept as stated, even inertias that no body can have; those are logged as warnings.
     """
     return read_document(parse(source), base=base, strict=strict, mimic=mimic)
 
@@ -75,12 +75,12 @@ def read_document(
     for joint in tree.joints:
         if joint.kind != "fixed" and not links[joint.child].stated:
             ledger.count(document.where(links[joint.child].element), "moving link without <inertial>", "massless")
-    own = extension(document, document.root, ROBOT, {"loop", "equation"})
-    stated = read_stated(document, own)
+    robot_extension = extension(document, document.root, ROBOT, {"loop", "equation"})
+    stated = read_stated(document, robot_extension)
     base = base or stated.base
     if base != "free" and stated.fields:
         where = document.where(document.root)
-        ledger.info(where, "<dalembert> states forces of the free base, and base='fixed' was asked for", "not used")
+        ledger.info(where, "<dalembert> states forces of the free base, but base='fixed'", "not used")
     aka = {}
     if base == "free":
         tree = _afloat(document, tree, links, ledger)
@@ -88,7 +88,7 @@ def read_document(
             aka[WORLD] = tree.root.name
     builder = _build(document, tree, links, base, stated)
     check_coupling(document, builder, tree.joints, ledger)
-    add_loops(document, own, builder, ledger, aka)
+    add_loops(document, robot_extension, builder, ledger, aka)
     report_materials(document, ledger)
     try:
         model = builder.model()
@@ -109,17 +109,18 @@ def _check_root(document: Document) -> None:
 
 def _named(document: Document, tag: str) -> dict[str, Element]:
     """The robot's elements of one tag by name, in file order."""
-    found: dict[str, Element] = {}
+    elements: dict[str, Element] = {}
     for element in children(document.root):
         if tag_of(element) != tag:
             continue
         name = document.text(element, "name")
-        if name in found:
+        if name in elements:
             raise document.error(
-                element, f"there is already a {tag} of that name in line {found[name].sourceline}; rename or remove one"
+                element,
+                f"line {elements[name].sourceline} has a {tag} of the same name; rename or remove one",
             )
-        found[name] = element
-    return found
+        elements[name] = element
+    return elements
 
 
 def _afloat(document: Document, tree: Tree, links: dict[str, Link], ledger: Ledger) -> Tree:

@@ -1,4 +1,4 @@
-"""The tree of a URDF file: which link carries which, and one clear error when it is no tree."""
+"""The tree of a URDF file: which link carries which, and one clear error when it is not a tree."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`Model` → robot files. One writer per format; what a format cannot say is an error or a finding, never silent."""
+"""`Model` → robot files. One writer per format; what a format cannot express is an error or a finding, never silent."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def write(
     generator: str = "dalembert",
     notes: Sequence[str] = (),
 ) -> tuple[Finding, ...]:
-    """Write a model to a file in the format that its ending names; returns what the file says otherwise, or not at all.
+    """Write a model to a file in the format that its ending names; returns what the file changes or omits.
 
-    approximate: let the file differ in physics or coordinates where the format has no exact words; otherwise an error
+    approximate: let the file differ in physics or coordinates where the format has no exact terms; otherwise an error
     lists all such places. geometry: whether to write the shapes of links. package: a folder whose meshes are named
     package://folder/… (SDF: model://folder/…); other meshes keep their paths. notes: lines for the
     file's first comment. An existing file is replaced as a whole.

@@ -24,7 +24,7 @@ from .losses import Losses
 from .text import number, tidied
 
 EXACT = 1e-12  # of the robot's size: how well the table must give the frames back
-FARTHEST = 1e3  # of the robot's size: an origin farther off costs the digits that EXACT asks for
+FARTHEST = 1e3  # of the robot's size: an origin farther off costs the digits that EXACT requires
 SHAPES = {Box: ("size",), Sphere: ("radius",), Cylinder: ("radius", "length"), Capsule: ("radius", "length")}
 LIMITS = {"lower": "lower", "upper": "upper", "velocity": "velocity_limit", "effort": "effort_limit"}
 FORMAT = "dh"  # among the keywords of joints
@@ -32,7 +32,7 @@ FRAME = "_dh"  # behind a link's name: the frame that a reader adds for the tabl
 
 
 def to_dh(model: Model, losses: Losses, geometry: bool = True) -> list[str]:
-    """The lines of the table; none if the model is no such chain, which `losses` then knows."""
+    """The lines of the table; empty if the model is not such a chain, which `losses` then says."""
     if not _is_chain(model, losses):
         return []
     return _Table(model, losses, geometry).lines()
@@ -73,22 +73,22 @@ class _Table:
 
     def lines(self) -> list[str]:
         self._check()
-        made = [f"name = {_text(self.model.name)}", 'convention = "modified"', 'angles = "rad"']
-        made += [f"gravity = {_list(self.model.gravity)}", "", "[base]", f"link = {_text(self.names[0])}"]
+        lines = [f"name = {_text(self.model.name)}", 'convention = "modified"', 'angles = "rad"']
+        lines += [f"gravity = {_list(self.model.gravity)}", "", "[base]", f"link = {_text(self.names[0])}"]
         base = self.model.bodies[0]
-        made += ['kind = "free"'] if self.model.floating else []
-        made += _pose(self.frames[0]) + self._carried(base, "base")
+        lines += ['kind = "free"'] if self.model.floating else []
+        lines += _pose(self.frames[0]) + self._carried(base, "base")
         for body, values in zip(self.model.bodies[1:], self.rows, strict=True):
-            made += ["", "[[joint]]", *self._joint(body, values.a, values.alpha, values.d, values.theta)]
+            lines += ["", "[[joint]]", *self._joint(body, values.a, values.alpha, values.d, values.theta)]
         if self.tool is not None:
             last = self.model.bodies[-1]
             X = self.frames[-1].inverse() @ self.zero[-1] @ self.tool.placement
-            made += ["", "[tool]", f"name = {_text(self.tool.name)}", *_pose(X)]
+            lines += ["", "[tool]", f"name = {_text(self.tool.name)}", *_pose(X)]
             if isinstance(self.tool, Part):
-                made += _mass(self.tool.inertia) + self._shapes([(Pose.identity(), self.tool)], "tool", last.name)
+                lines += _mass(self.tool.inertia) + self._shapes([(Pose.identity(), self.tool)], "tool", last.name)
         for closure in self.model.closures:
-            made += self._loop(closure)
-        return made
+            lines += self._loop(closure)
+        return lines
 
     def _check(self) -> None:
         """Losses of the whole: frames, a free base that would be measured elsewhere, axes that are nearly parallel."""
@@ -130,20 +130,20 @@ class _Table:
         joint = step.joint
         if not joint.limited:
             self.losses.note("joint", joint.name, "a DH table has no continuous joints", "revolute without limits")
-        made = [f"name = {_text(joint.name)}", f'type = "{joint.keywords[FORMAT]}"', f"link = {_text(body.name)}"]
+        lines = [f"name = {_text(joint.name)}", f'type = "{joint.keywords[FORMAT]}"', f"link = {_text(body.name)}"]
         lengths, angles = tidied([a, d], self.size), tidied([alpha, theta], 1.0)
         values = {"a": lengths[0], "alpha": angles[0], "d": lengths[1], "theta": angles[1]}
-        made += [f"{key} = {number(value)}" for key, value in values.items()]
+        lines += [f"{key} = {number(value)}" for key, value in values.items()]
         limits = {key: getattr(joint, field)[0] for key, field in LIMITS.items()}
-        made += [f"{key} = {number(value)}" for key, value in limits.items() if np.isfinite(value)]
+        lines += [f"{key} = {number(value)}" for key, value in limits.items() if np.isfinite(value)]
         effects = {key: getattr(joint, key)[0] for key in ("armature", "damping", "friction", "stiffness")}
-        made += [f"{key} = {number(value)}" for key, value in effects.items() if value]
-        made += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] else []
-        made += [f"rest = {number(joint.rest[0])}"] if joint.stiffness[0] and joint.rest[0] else []
+        lines += [f"{key} = {number(value)}" for key, value in effects.items() if value]
+        lines += [f"slip_speed = {number(joint.slip_speed)}"] if joint.friction[0] else []
+        lines += [f"rest = {number(joint.rest[0])}"] if joint.stiffness[0] and joint.rest[0] else []
         if step.mimic is not None:
             leader, ratio, offset = step.mimic
-            made += [f"mimic = {{ joint = {_text(leader)}, ratio = {number(ratio)}, offset = {number(offset)} }}"]
-        return made + self._carried(body, "joint")
+            lines += [f"mimic = {{ joint = {_text(leader)}, ratio = {number(ratio)}, offset = {number(offset)} }}"]
+        return lines + self._carried(body, "joint")
 
     def _carried(self, body: Body, table: str) -> list[str]:
         """Mass and shapes of a body, in the frame of the table."""
@@ -154,32 +154,32 @@ class _Table:
         return _mass(total.transform(X_FB)) + self._shapes(shaped, table, body.name)
 
     def _shapes(self, parts: list[tuple[Pose, Part]], table: str, link: str) -> list[str]:
-        made: list[str] = []
+        lines: list[str] = []
         for X, part in parts:
             if part.geometry and not self.geometry:
-                self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+                self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
             for geometry in part.geometry if self.geometry else ():
                 described = _shape(geometry)
                 if described is None:
                     what = f"a DH table has no {type(geometry.shape).__name__.lower()} among its shapes"
-                    self.losses.note("link", part.name, what, "left out: it moves nothing")
+                    self.losses.note("link", part.name, what, "left out: it does not affect the motion")
                     continue
-                made += ["", f"[[{table}.geometry]]", *described, f'role = "{geometry.role}"']
-                made += [f"name = {_text(geometry.name)}"] if geometry.name else []
-                made += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
-                made += _pose(X @ geometry.placement)
-        return made
+                lines += ["", f"[[{table}.geometry]]", *described, f'role = "{geometry.role}"']
+                lines += [f"name = {_text(geometry.name)}"] if geometry.name else []
+                lines += [f"color = {_list(geometry.color)}"] if geometry.color is not None else []
+                lines += _pose(X @ geometry.placement)
+        return lines
 
     def _loop(self, closure: Any) -> list[str]:
-        made = ["", "[[loop]]", f"name = {_text(closure.name)}", f'kind = "{closure.kind}"']
+        lines = ["", "[[loop]]", f"name = {_text(closure.name)}", f'kind = "{closure.kind}"']
         for end, frame in (("a", closure.a), ("b", closure.b)):
             if frame.body == WORLD_BODY:
-                made += [f"{end} = {_text(WORLD)}", *_pose(frame.placement, f"_{end}")]
+                lines += [f"{end} = {_text(WORLD)}", *_pose(frame.placement, f"_{end}")]
             else:
                 X = self.frames[frame.body].inverse() @ self.zero[frame.body] @ frame.placement
-                made += [f"{end} = {_text(self.names[frame.body])}", *_pose(X, f"_{end}")]
-        made += [f"{key} = {_list(getattr(closure, key))}" for key in ("axis", "axis2") if hasattr(closure, key)]
-        return made + ([f"length = {number(closure.length)}"] if hasattr(closure, "length") else [])
+                lines += [f"{end} = {_text(self.names[frame.body])}", *_pose(X, f"_{end}")]
+        lines += [f"{key} = {_list(getattr(closure, key))}" for key in ("axis", "axis2") if hasattr(closure, key)]
+        return lines + ([f"length = {number(closure.length)}"] if hasattr(closure, "length") else [])
 
 
 def comment(lines: list[str]) -> list[str]:

@@ -1,7 +1,7 @@
 """Denavit-Hartenberg frames of a chain: from the lines of the axes to a, α, d, θ, in the modified convention.
 
-Frame i has z along axis i and x along the common normal of axes i and i + 1 (Craig 1989, §3.4). What that leaves open
-(the sense of x; the origin, where axes are parallel) is taken from the link's own frame, so that a robot whose frames
+Frame i has z along axis i and x along the common normal of axes i and i + 1 (Craig 1989, §3.4). The remaining freedom
+(the sense of x; the origin, where axes are parallel) is taken from the link's frame, so that a robot whose frames
 are those of a table keeps them.
 """
 
@@ -49,14 +49,14 @@ class Row:
 
 def frames(base: Pose, lines: list[Line], size: float) -> list[Pose]:
     """X_WF of frame 0 and of one frame on each axis. Frame 0 is `base` if axis 1 can be reached from it."""
-    made = [base if reaches(base, lines[0], size) else _on(lines[0], lines[0].x, lines[0].point)]
+    poses = [base if reaches(base, lines[0], size) else _on(lines[0], lines[0].x, lines[0].point)]
     for line, after in zip(lines, [*lines[1:], None], strict=True):
-        made.append(_on(line, line.x, line.point) if after is None else _towards(line, after, size))
-    return made
+        poses.append(_on(line, line.x, line.point) if after is None else _towards(line, after, size))
+    return poses
 
 
 def reaches(frame: Pose, line: Line, size: float) -> bool:
-    """Whether x of the frame is perpendicular to the line and meets it: what Rx(α) Tx(a) can reach."""
+    """Whether x of the frame is perpendicular to the line and meets it, so that Rx(α) Tx(a) can reach it."""
     x, apart = frame.R[:, 0], line.point - frame.p
     normal = apart - (apart @ x) * x
     miss = normal - (normal @ line.direction) * line.direction
@@ -87,7 +87,7 @@ def _towards(line: Line, after: Line, size: float) -> Pose:
 
 
 def _on(line: Line, x: np.ndarray, origin: np.ndarray) -> Pose:
-    """A frame with z along the line and x as near as can be to the one given."""
+    """A frame with z along the line and x as close as possible to `x`."""
     z = line.direction
     x = x - (x @ z) * z
     if np.linalg.norm(x) < 1e-6:

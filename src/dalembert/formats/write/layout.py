@@ -1,4 +1,4 @@
-"""What every writer walks over: the links of each body and what hangs on them, in the order of the model's frames."""
+"""The walk of every writer: the links of each body and what they carry, in the order of the model's frames."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .text import tidied
 
 @dataclass(frozen=True)
 class Item:
-    """A moving body, a fixed link or a frame, and where it sits: X_ML, its own (or its joint's) frame in that link."""
+    """A moving body, a fixed link or a frame, and X_ML, the pose of its (or its joint's) frame in the carrying link."""
 
     what: Body | Part | Frame
     placement: Pose
@@ -27,9 +27,9 @@ Carried = Body | Part | Frame
 
 
 def contents(model: Model) -> dict[str, list[Item]]:
-    """What sits on each link, such that a reader that goes depth first meets the bodies in the model's order.
+    """The items that each link carries, ordered so that a depth-first reader meets the bodies in the model's order.
 
-    It also meets the frames in the model's order, if the model was read that way itself.
+    It also meets the frames in the model's order, if the model was itself read that way.
     """
     seats = _seats(model, mounted=True)
     names = [body.name for body in model.bodies]
@@ -43,7 +43,7 @@ def contents(model: Model) -> dict[str, list[Item]]:
 
 
 def _seats(model: Model, mounted: bool) -> dict[str, list[Carried]]:
-    """What sits on each link, in order. mounted: also on fixed links; otherwise all on the body's own link."""
+    """The items on each link, in order. mounted: also on fixed links; otherwise all on the body's main link."""
     links = {part.name: part for body in model.bodies for part in body.parts}
     home = {part.name: body.index for body in model.bodies for part in body.parts}
     seats: dict[str, list[Carried]] = {name: [] for name in links}
@@ -87,7 +87,7 @@ def _sorted(items: list[Carried], place: dict[str, tuple[float, float]]) -> list
 
 
 def _relative(X_BM: Pose, X_BL: Pose) -> Pose:
-    """X_ML; as it is where the link is the body's own."""
+    """X_ML; unchanged for the body's main link."""
     if not np.any(X_BM.matrix() - np.eye(4)):
         return X_BL
     X = X_BM.inverse() @ X_BL
@@ -95,13 +95,13 @@ def _relative(X_BM: Pose, X_BL: Pose) -> Pose:
 
 
 class Names:
-    """Names that are taken; `new` gives one that is not."""
+    """Names in use; `new` returns an unused one."""
 
     def __init__(self, taken: Iterable[str]) -> None:
         self.taken = set(taken)
 
     def new(self, wanted: str) -> str:
-        """`wanted`, with underscores behind it as long as that is taken."""
+        """`wanted`, with underscores appended until it is unused."""
         while wanted in self.taken:
             wanted += "_"
         self.taken.add(wanted)
@@ -109,14 +109,14 @@ class Names:
 
 
 def single(joint: Joint) -> Step:
-    """A joint of the model as it is."""
+    """A joint of the model, unchanged."""
     return Step(joint.uncoupled, joint.mimic)
 
 
 def in_row(joint: Joint, names: Names) -> list[Step]:
-    """Hinges and slides that stand for a joint, with the same coordinates and names that are not taken.
+    """Hinges and slides equivalent to a joint, with the same coordinates and with unused names.
 
-    The first one follows what the joint follows. None where the joint's type has no such row.
+    The first one follows the leader of the joint. Empty where the joint's type has no such row.
     """
     steps = []
     for step in joint.uncoupled.row():

@@ -1,4 +1,4 @@
-"""What a format cannot say about a robot: collected while writing, then an error that lists it all, or findings."""
+"""What a format cannot express about a robot: collected while writing, then raised as one error or returned."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ Weight = Literal["note", "change", "refusal"]
 class Losses:
     """Three weights of loss.
 
-    note: nothing that moves the robot is lost. change: the physics or the coordinates of the file differ, which the
-    caller must ask for with approximate=True. refusal: the format has no words for it and none that come near.
+    note: nothing that affects the motion is lost. change: the physics or the coordinates of the file differ, which the
+    caller must allow with approximate=True. refusal: the format has nothing equal or similar.
     """
 
     language: str  # name of the target format
@@ -34,19 +34,19 @@ class Losses:
         self._add("note", kind, name, what, action)
 
     def change(self, kind: str, name: str, what: str, action: str) -> None:
-        """Log what is written otherwise than the model has it; an error unless approximate=True."""
+        """Log a difference between file and model; an error unless approximate=True."""
         self._add("change", kind, name, what, action)
 
     def refuse(self, kind: str, name: str, what: str, cure: str) -> None:
-        """Log what cannot be written at all."""
+        """Log something that cannot be written."""
         self._add("refusal", kind, name, what, cure)
 
     def refuse_joint(self, joint: Joint, format: str) -> None:
-        """Log a joint of a type that the format has no word for, nor a row of joints that would do."""
+        """Log a joint of a type that the format lacks, and that no row of its joints can replace."""
         others = [ending for word, ending in ENDINGS.items() if word in joint.keywords and word != format]
         cure = f"save as {' or '.join(others)}"
         if not others:
-            cure = f"give class {type(joint).__name__} a `row` of hinges and slides that move alike, or `keywords`"
+            cure = f"give class {type(joint).__name__} a `row` of equivalent hinges and slides, or `keywords`"
         self.refuse("joint", joint.name, f"{self.language} has no {joint.kind} joint", cure)
 
     def _add(self, weight: Weight, kind: str, name: str, what: str, action: str) -> None:
@@ -54,11 +54,11 @@ class Losses:
 
     @property
     def refused(self) -> bool:
-        """Whether something cannot be written at all."""
+        """Whether something cannot be written."""
         return any(weight == "refusal" for weight, *_ in self._groups)
 
     def close(self) -> tuple[Finding, ...]:
-        """All findings, alike ones in one; or a `DalembertError` that lists everything in the way of writing."""
+        """All findings, equal ones merged; or a `DalembertError` that lists everything that prevents writing."""
         fatal = [key for key in self._groups if key[0] == "refusal" or (key[0] == "change" and not self.approximate)]
         if fatal:
             lines = [
@@ -74,7 +74,7 @@ class Losses:
 
 
 def _where(key: tuple[Weight, str, str, str], names: list[str]) -> str:
-    """The things concerned, as in "joints 'a', 'b', … (12 in all)"."""
+    """The items concerned, as in "joints 'a', 'b', … (12 in all)"."""
     shown = ", ".join(f"'{name}'" for name in names[:LISTED])
     more = f", … ({len(names)} in all)" if len(names) > LISTED else ""
     return f"{key[1]}{'s' if len(names) > 1 else ''} {shown}{more}"

@@ -115,7 +115,7 @@ class _Mjcf:
     # ---- joints
 
     def _joints(self, element: Element, body: Body, X: Pose) -> None:
-        """The joint of a body, as MJCF's joints of an element whose frame lies at X in that body."""
+        """The joint of a body, as MJCF joints of an element whose frame is at X in that body."""
         joint = body.joint.uncoupled
         if FORMAT in joint.keywords:
             self._joint(element, single(body.joint), X)
@@ -134,17 +134,17 @@ class _Mjcf:
 
     def _joint(self, body: Element, step: Step, X: Pose) -> None:
         joint = step.joint
-        made = add(body, "joint", name=joint.name, type=joint.keywords[FORMAT])
+        element = add(body, "joint", name=joint.name, type=joint.keywords[FORMAT])
         if np.any(X.p):
-            made.set("pos", numbers(X.inverse().p))
+            element.set("pos", numbers(X.inverse().p))
         if joint.nv == 1:
-            made.set("axis", numbers(X.R.T @ joint.axis))  # type: ignore[attr-defined]
-            self._limits(made, joint)
+            element.set("axis", numbers(X.R.T @ joint.axis))  # type: ignore[attr-defined]
+            self._limits(element, joint)
         for attribute, field in {"armature": "armature", "damping": "damping", "frictionloss": "friction"}.items():
             if value := self._equal(joint, field):
-                made.set(attribute, number(value))
+                element.set(attribute, number(value))
         if np.any(joint.stiffness):
-            self._spring(made, joint)
+            self._spring(element, joint)
         if np.any(joint.friction):
             self._friction(joint)
         if np.any(np.isfinite(joint.velocity_limit)):
@@ -155,21 +155,21 @@ class _Mjcf:
             law = numbers([offset, ratio, 0, 0, 0])
             add(self.equality, "joint", joint1=joint.name, joint2=leader, polycoef=law)
 
-    def _limits(self, made: Element, joint: Joint) -> None:
+    def _limits(self, element: Element, joint: Joint) -> None:
         lower, upper, effort = joint.lower[0], joint.upper[0], joint.effort_limit[0]
         if np.isfinite(lower) or np.isfinite(upper):
-            made.set("range", numbers(np.clip([lower, upper], -FAR, FAR)))
+            element.set("range", numbers(np.clip([lower, upper], -FAR, FAR)))
         stated = [limits[1:] for limits in self.model.joint_force_limits if limits.joint == joint.name]
         if stated:
-            made.set("actuatorfrcrange", numbers(stated[0]))
+            element.set("actuatorfrcrange", numbers(stated[0]))
         elif np.isfinite(effort):
-            made.set("actuatorfrcrange", numbers([-effort, effort]))
+            element.set("actuatorfrcrange", numbers([-effort, effort]))
 
     def _equal(self, joint: Joint, field: str) -> float:
         """The one number that MJCF has for all freedoms of a joint."""
         values = getattr(joint, field)
         if isinstance(joint, Free) and field != "damping" and np.any(values):
-            what = f"{field} of a free joint, which MuJoCo would feel along world axes"
+            what = f"{field} of a free joint, which MuJoCo would apply along world axes"
             self.losses.change("joint", joint.name, what, "left out")
             return 0.0
         if np.ptp(values):
@@ -177,15 +177,15 @@ class _Mjcf:
             self.losses.change("joint", joint.name, what, "their mean")
         return float(values.mean())
 
-    def _spring(self, made: Element, joint: Joint) -> None:
+    def _spring(self, element: Element, joint: Joint) -> None:
         if joint.nv == 1:
-            made.set("stiffness", number(joint.stiffness[0]))
-            made.set("springref", number(joint.rest[0]))
+            element.set("stiffness", number(joint.stiffness[0]))
+            element.set("springref", number(joint.rest[0]))
         elif isinstance(joint, Free) or np.any(joint.rest != joint.neutral()):
-            what = "MJCF has no such spring: of a free joint it also holds the position, of a ball it rests at neutral"
+            what = "MJCF has no such spring: a free joint's also acts on its position, a ball's is relaxed at neutral"
             self.losses.change("joint", joint.name, what, "left out")
         else:
-            made.set("stiffness", number(joint.stiffness[0]))
+            element.set("stiffness", number(joint.stiffness[0]))
 
     def _friction(self, joint: Joint) -> None:
         if joint.slip_speed == SLIP:
@@ -208,8 +208,8 @@ class _Mjcf:
                 self.losses.refuse("closure", name, "MJCF has polynomials up to the fourth power", "use a lower power")
                 return
             law = numbers(np.pad(closure.coefficients, (0, 5 - len(closure.coefficients))))
-            made = add(self.equality, "joint", name=name, joint1=closure.follower, joint2=closure.leader or None)
-            made.set("polycoef", law)
+            element = add(self.equality, "joint", name=name, joint1=closure.follower, joint2=closure.leader or None)
+            element.set("polycoef", law)
         elif kind in ("weld", "point"):
             self._tie("weld" if kind == "weld" else "connect", name, closure, np.zeros(3))
         elif kind == "revolute":

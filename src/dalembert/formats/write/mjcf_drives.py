@@ -12,7 +12,7 @@ from dalembert.model.joints import Free, Screw
 from .losses import Losses
 from .text import Element, add, number, numbers
 
-FAR = 1e30  # a limit that nothing reaches, where one side has one
+FAR = 1e30  # the missing limit, where only one side is limited
 
 
 def add_actuators(root: Element, model: Model, losses: Losses) -> None:

@@ -14,18 +14,18 @@ from .losses import Losses
 from .text import Element, add, number, numbers, tidied
 
 LEAST = 1e-15  # mass and moments of a moving body that MuJoCo takes for none
-NARROW = 1e-12  # fullinertia must have moments clearly above zero; below this they are given by principal axes
+NARROW = 1e-12  # fullinertia must have moments clearly above zero; below this they are written in principal axes
 ROUND_OFF = 1e-14  # the triangle inequality may be missed by this much of the largest moment
 
 
 def carried_inertias(model: Model, losses: Losses, bare: Container[int]) -> dict[str, Inertia]:
-    """The inertia of every link; the body's own link has that of all, where MuJoCo would refuse them one by one.
+    """The inertia of every link. Where MuJoCo would refuse a link's alone, the body's main link gets the sum.
 
     bare: indices of bodies that become joints of others.
     """
-    made: dict[str, Inertia] = {}
+    by_link: dict[str, Inertia] = {}
     for body in model.bodies:
-        made |= {part.name: part.inertia for part in body.parts}
+        by_link |= {part.name: part.inertia for part in body.parts}
         if body.index in bare:
             continue
         moves = body.index > 0 or body.joint.nv > 0
@@ -33,14 +33,14 @@ def carried_inertias(model: Model, losses: Losses, bare: Container[int]) -> dict
         if all(map(is_possible, inertias)) and (not moves or any(map(is_heavy, inertias))):
             continue
         if len(inertias) > 1 and is_possible(body.inertia) and (not moves or is_heavy(body.inertia)):
-            made |= {part.name: Inertia.zero() for part in body.parts}
-            made[body.name] = _total(body)
-            what = "MuJoCo refuses the inertias of its fixed links one by one, not their sum"
-            losses.note("link", body.name, what, "it has the inertia of all of them")
+            by_link |= {part.name: Inertia.zero() for part in body.parts}
+            by_link[body.name] = _total(body)
+            what = "MuJoCo refuses the inertia of some of its fixed links, not their sum"
+            losses.note("link", body.name, what, "it gets the sum")
         elif moves and not is_heavy(body.inertia):
             what = "it moves and has no mass or no inertia about some axis, which MuJoCo refuses"
             losses.refuse("link", body.name, what, "give it an inertia, or fix its joint")
-    return made
+    return by_link
 
 
 def _total(body: Body) -> Inertia:
@@ -53,7 +53,7 @@ def is_heavy(inertia: Inertia) -> bool:
 
 
 def is_possible(inertia: Inertia) -> bool:
-    """Whether MuJoCo takes it at all."""
+    """Whether MuJoCo accepts it."""
     least, middle, most = np.linalg.eigvalsh(inertia.about_com())
     slack = ROUND_OFF * np.max(np.abs(inertia.I))
     return bool(inertia.mass >= 0.0 and least >= -slack and most - least - middle <= slack)
@@ -68,7 +68,7 @@ def add_inertial(element: Element, name: str, inertia: Inertia, losses: Losses) 
         return
     I = tidied(inertia.about_com(), float(np.max(np.abs(inertia.I))))
     com = numbers(tidied(inertia.com, float(np.max(np.abs(inertia.com)))))
-    made = add(element, "inertial", pos=com, mass=number(inertia.mass))
+    inertial = add(element, "inertial", pos=com, mass=number(inertia.mass))
     moments, axes = np.linalg.eigh(I)
     least, middle, most = moments
     excess = most - least - middle
@@ -78,9 +78,9 @@ def add_inertial(element: Element, name: str, inertia: Inertia, losses: Losses) 
         what = "its principal moments break the triangle inequality, which MuJoCo refuses"
         losses.change("link", name, what, "the largest moment is lowered to the sum of the others")
     if least > NARROW and excess <= 0.0:
-        made.set("fullinertia", numbers(I[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]))
+        inertial.set("fullinertia", numbers(I[[0, 1, 2, 0, 0, 1], [0, 1, 2, 1, 2, 2]]))
         return
     least, middle = max(least, 0.0), max(middle, 0.0)
-    made.set("diaginertia", numbers([least, middle, min(most, least + middle)]))
+    inertial.set("diaginertia", numbers([least, middle, min(most, least + middle)]))
     axes[:, 2] *= np.sign(np.linalg.det(axes))
-    made.set("quat", numbers(so3.to_quaternion(axes)))
+    inertial.set("quat", numbers(so3.to_quaternion(axes)))

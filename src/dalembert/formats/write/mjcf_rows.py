@@ -17,30 +17,30 @@ from .mjcf_inertia import is_heavy, is_possible
 
 @dataclass(frozen=True)
 class Row:
-    """Bare links on the way to a body: where the frame reached lies in the link before them, and in each of them."""
+    """Bare links on the way to a body: the pose of the current frame in the link before them, and in each of them."""
 
     placement: Pose = field(default_factory=Pose.identity)
     bodies: tuple[tuple[Body, Pose], ...] = ()
 
     def beyond(self, X: Pose) -> Row:
-        """The row to a frame that lies at X in the one reached."""
+        """The row to a frame at X in the current one."""
         return Row(self.placement @ X, tuple((body, X_BC @ X) for body, X_BC in self.bodies))
 
     def then(self, body: Body) -> Row:
-        """The row with one more bare link, whose joint frame is the one reached."""
+        """The row with one more bare link, whose joint frame is the current frame."""
         return Row(self.placement, (*self.bodies, (body, Pose.identity())))
 
 
 def bare_links(model: Model, carried: Mapping[str, Sequence[Item]]) -> dict[int, Item]:
-    """Bodies whose own link has neither mass nor shape nor frames: index → the one link that it carries."""
+    """Bodies whose main link has neither mass nor shape nor frames: index → the only link that it carries."""
     tied = {end.body for closure in model.closures if isinstance(closure, Closure) for end in (closure.a, closure.b)}
-    found = {}
+    carried_links = {}
     for body in model.bodies[1:]:
         part, items = body.parts[0], carried[body.name]
         plain = not part.geometry and not np.any(part.inertia.parameters()) and body.index not in tied
         if plain and _hinges_or_slides(body) and len(items) == 1 and _can_end(body, items[0].what):
-            found[body.index] = items[0]
-    return found
+            carried_links[body.index] = items[0]
+    return carried_links
 
 
 def _can_end(body: Body, carried: Body | Part | Frame) -> bool:

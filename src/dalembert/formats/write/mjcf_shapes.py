@@ -34,11 +34,11 @@ class Shapes:
     def add(self, body: Element, part: Part, fixed: bool) -> None:
         """The geoms of a link; fixed: whether it belongs to the fixed base, where alone planes may be."""
         if not self.geometry and part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
         for geometry in part.geometry if self.geometry else ():
             described = self._shape(geometry, part.name, fixed)
             if isinstance(described, str):
-                self.losses.note("link", part.name, described, "left out: it moves nothing")
+                self.losses.note("link", part.name, described, "left out: it does not affect the motion")
                 continue
             name = self.geoms.new(geometry.name) if geometry.name else None
             color = None if geometry.color is None else numbers(geometry.color)
@@ -46,7 +46,7 @@ class Shapes:
             add(body, "geom", name=name, **attributes, rgba=color)
 
     def _shape(self, geometry: Geometry, link: str, fixed: bool) -> dict[str, str] | str:
-        """Attributes of the geom, or why there is none."""
+        """Attributes of the geom, or the reason why there is none."""
         shape = geometry.shape
         if isinstance(shape, Box):
             return {"type": "box", "size": numbers(0.5 * shape.size)}
@@ -70,8 +70,8 @@ class Shapes:
     def _mesh(self, mesh: Mesh) -> dict[str, str] | str:
         if trouble := _unreadable(mesh.file):
             return trouble
-        given = stated_scale(mesh)
-        scale = None if given is None else numbers(given)
+        factors = stated_scale(mesh)
+        scale = None if factors is None else numbers(factors)
         key = mesh.file, scale or ""
         if key not in self.known:
             self.known[key] = self.meshes.new(Path(mesh.file).stem)
@@ -84,7 +84,7 @@ class Shapes:
             return f"a polyhedron of {len(shape.vertices)} vertices, which readers of XML refuse as one attribute"
         corners = np.unique(shape.vertices, axis=0)
         if np.linalg.matrix_rank(corners - corners.mean(axis=0), tol=1e-9) < 3:
-            return "MuJoCo asks meshes to have a volume, and this polyhedron is flat"
+            return "MuJoCo needs meshes with a volume, and this polyhedron is flat"
         name = self.meshes.new(f"{link}_mesh")
         faces = " ".join(str(int(k)) for k in shape.triangles.ravel())
         add(self.assets, "mesh", name=name, vertex=numbers(shape.vertices), face=faces, inertia="shell")
@@ -92,9 +92,9 @@ class Shapes:
 
 
 def place(X: Pose) -> dict[str, str]:
-    """pos and quat, each only if it says something."""
-    made = {"pos": numbers(X.p)} if np.any(X.p) else {}
-    return made | ({"quat": numbers(tidied(so3.to_quaternion(X.R), 1.0))} if np.any(np.eye(3) != X.R) else {})
+    """pos and quat, each only if it is not the default."""
+    attributes = {"pos": numbers(X.p)} if np.any(X.p) else {}
+    return attributes | ({"quat": numbers(tidied(so3.to_quaternion(X.R), 1.0))} if np.any(np.eye(3) != X.R) else {})
 
 
 def _turned_to(normal: np.ndarray) -> np.ndarray:

@@ -40,7 +40,7 @@ def to_sdf(model: Model, losses: Losses, package: Package, geometry: bool = True
 
 class _Sdf:
     def __init__(self, model: Model, losses: Losses, package: Package, geometry: bool) -> None:
-        self.given, self.losses, self.package, self.geometry = model, losses, package, geometry
+        self.robot, self.losses, self.package, self.geometry = model, losses, package, geometry
         self.names = Names(frame.name for frame in model.frames)  # links, frames and joints share one space
         self.joint_names: dict[str, str] = {}
         for body in model.bodies:
@@ -58,13 +58,13 @@ class _Sdf:
     def _name_joint(self, name: str) -> None:
         self.joint_names[name] = self.names.new(name if name not in self.names.taken else f"{name}_joint")
         if self.joint_names[name] != name:
-            what = "SDF lets no joint be called as a link is"
-            self.losses.note("joint", name, what, "called as before with _joint behind it")
+            what = "in SDF a joint cannot share its name with a link"
+            self.losses.note("joint", name, what, "renamed with the suffix _joint")
 
     def sdf(self) -> Element:
         self._check_names()
-        carried = contents(self.given)
-        stack: list[tuple[str, Item]] = [(WORLD, Item(self.given.bodies[0], self.given.bodies[0].placement))]
+        carried = contents(self.robot)
+        stack: list[tuple[str, Item]] = [(WORLD, Item(self.robot.bodies[0], self.robot.bodies[0].placement))]
         while stack:
             parent, item = stack.pop()
             what, name = item.what, item.what.name
@@ -76,40 +76,40 @@ class _Sdf:
                 self._link(what, parent, item.placement)
                 self._joint(self.names.new(f"{name}_fixed"), "fixed", parent, name)
             stack += [(name, child) for child in reversed(carried.get(name, []))]
-        for closure in self.given.closures:
+        for closure in self.robot.closures:
             self._closure(closure)
         return self.root
 
     def _check_names(self) -> None:
-        for name in {*self.names.taken, *self.joint_names, self.given.name} - {WORLD}:
+        for name in {*self.names.taken, *self.joint_names, self.robot.name} - {WORLD}:
             if "::" in name or name != name.strip() or (name.startswith("__") and name.endswith("__")):
-                what = "SDF reserves names with :: or __ about them, and strips blanks"
+                what = "SDF reserves names with :: or between __, and strips blanks"
                 self.losses.refuse("name", name, what, "rename it")
-        if any(frame.name == WORLD for frame in self.given.frames[1:]):
+        if any(frame.name == WORLD for frame in self.robot.frames[1:]):
             self.losses.refuse("frame", WORLD, "SDF reserves that name", "rename it")
 
     # ---- bodies and frames
 
     def _body(self, parent: str, body: Body, placement: Pose) -> None:
-        own_part, joint = body.parts[0], body.joint.uncoupled
+        main_part, joint = body.parts[0], body.joint.uncoupled
         if body.index == 0 and body.name == WORLD:
-            if np.any(own_part.inertia.parameters()) or own_part.geometry:
-                what = "mass and shapes of the world move nothing, and SDF has none"
+            if np.any(main_part.inertia.parameters()) or main_part.geometry:
+                what = "mass and shapes of the world do not affect the motion, and SDF has none"
                 self.losses.note("link", WORLD, what, "left out")
         elif body.index == 0:
-            self._link(own_part, parent, placement)
+            self._link(main_part, parent, placement)
             if not joint.nv:
                 self._joint(self.names.new(f"{body.name}_fixed"), "fixed", WORLD, body.name)
             else:
                 self._floating(body.joint, body.name, placement)
         elif isinstance(joint, Free) and self.afloat:
-            self._link(own_part, parent, placement)
+            self._link(main_part, parent, placement)
             self._floating(body.joint, body.name, placement)
         elif isinstance(joint, Free):
-            what = "only what nothing holds to the world floats in SDF"
+            what = "in SDF only a model without joints to the world floats"
             self.losses.refuse("joint", body.joint.name, what, "write one file for each robot that floats")
         elif FORMAT in joint.keywords:
-            self._link(own_part, parent, placement)
+            self._link(main_part, parent, placement)
             self._moving(parent, body.name, single(body.joint))
         elif not (row := in_row(body.joint, self.names)):
             self.losses.refuse_joint(joint, FORMAT)
@@ -120,7 +120,7 @@ class _Sdf:
                 self.joint_names[step.joint.name] = step.joint.name
                 last = step is row[-1]
                 name = body.name if last else self.names.new(f"{step.joint.name}_link")
-                self._link(own_part if last else Part(name, placement, Inertia.zero()), parent, placement)
+                self._link(main_part if last else Part(name, placement, Inertia.zero()), parent, placement)
                 self._moving(parent, name, step)
                 parent, placement = name, Pose.identity()
 
@@ -153,7 +153,7 @@ class _Sdf:
         if self.geometry:
             add_shapes(link, part, self.losses, self.package)
         elif part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
 
     def _frame(self, parent: str, name: str, placement: Pose) -> None:
         """<frame>, also for fixed links that have neither mass nor shape; a massless link if it is on the world."""
@@ -161,11 +161,11 @@ class _Sdf:
             self._link(Part(name, placement, Inertia.zero()), parent, placement)
             self._joint(self.names.new(f"{name}_fixed"), "fixed", WORLD, name)
         else:
-            made = add(self.model, "frame", name=name, attached_to=parent)
-            self._pose(made, placement, "")
+            element = add(self.model, "frame", name=name, attached_to=parent)
+            self._pose(element, placement, "")
 
     def _pose(self, element: Element, X: Pose, base: str) -> None:
-        """<pose relative_to>; the world's is the model's own frame, the default."""
+        """<pose relative_to>; for the world it is the model's frame, the default."""
         rpy = tidied(so3.to_rpy(X.R), 1.0) if np.any(np.eye(3) != X.R) else np.zeros(3)
         relative = base if base not in ("", WORLD) else None
         if relative or np.any(X.p) or np.any(rpy):
@@ -206,7 +206,7 @@ class _Sdf:
             self.losses.change("joint", joint.name, what, f"reads back with {SLIP:g}")
         elif np.any(joint.friction):
             what = f"friction, without the slip speed {SLIP:g}, which SDF does not state"
-            self.losses.note("joint", joint.name, what, "<friction>: simulators have laws of their own for it")
+            self.losses.note("joint", joint.name, what, "<friction>: simulators differ in its law")
 
     def _axis(self, element: Element, tag: str, joint: Joint, k: int, mimic: Mimic | None) -> None:
         axis = add(element, tag)
@@ -235,14 +235,14 @@ class _Sdf:
         name, kind = closure.name, closure.kind
         if isinstance(closure, JointEquation) or kind not in CLOSURES:
             cure = "save as .urdf, whose <dalembert> has all closures"
-            self.losses.refuse("closure", name, f"SDF has no {kind} among what closes loops", cure)
+            self.losses.refuse("closure", name, f"SDF has no {kind} joint to close a loop", cure)
             return
         X_WK, X_WL = (self._zero(frame.body) @ frame.placement for frame in (closure.a, closure.b))
         if closure.b.body == WORLD_BODY or _gap(closure, X_WK.inverse() @ X_WL) > CLOSED:
             what = "the loop is not closed in the robot's zero position, or ends in the world, as SDF would need it"
             self.losses.refuse("closure", name, what, "save as .urdf, or change the joints' zero positions")
             return
-        ends = [WORLD if f.body == WORLD_BODY else self.given.bodies[f.body].name for f in (closure.a, closure.b)]
+        ends = [WORLD if f.body == WORLD_BODY else self.robot.bodies[f.body].name for f in (closure.a, closure.b)]
         element = self._joint(self.names.new(name), CLOSURES[kind], *ends)
         self._pose(element, closure.b.placement, "")
         for tag in ("axis", "axis2"):
@@ -254,8 +254,8 @@ class _Sdf:
         """X_WB of a body when all its joints are at zero."""
         X = Pose.identity()
         while index != WORLD_BODY:
-            X = self.given.bodies[index].placement @ X
-            index = self.given.bodies[index].parent
+            X = self.robot.bodies[index].placement @ X
+            index = self.robot.bodies[index].parent
         return X
 
 

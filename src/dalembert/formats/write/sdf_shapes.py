@@ -16,19 +16,19 @@ from .text import Element, add, number, numbers, tidied
 
 
 def add_shapes(link: Element, part: Part, losses: Losses, package: Package) -> None:
-    """<visual> and <collision> of a link; SDF asks for a name of each."""
+    """<visual> and <collision> of a link; SDF requires a name for each."""
     names = Names(())
     for geometry in part.geometry:
-        made = _shape(geometry, package)
-        if made is None:
+        drawn = _shape(geometry, package)
+        if drawn is None:
             what = f"SDF has no {type(geometry.shape).__name__.lower()} among its shapes"
-            losses.note("link", part.name, what, "left out: it moves nothing")
+            losses.note("link", part.name, what, "left out: it does not affect the motion")
             continue
         element = add(link, geometry.role, name=names.new(geometry.name or f"{part.name}_{geometry.role}"))
         X = geometry.placement
         if np.any(X.matrix() != np.eye(4)):
             add(element, "pose", numbers([*X.p, *tidied(so3.to_rpy(X.R), 1.0)]))
-        element.append(made)
+        element.append(drawn)
         if geometry.color is not None and geometry.role == "visual":
             material = add(element, "material")
             add(material, "ambient", numbers(geometry.color))
@@ -45,18 +45,18 @@ def _shape(geometry: Geometry, package: Package) -> Element | None:
     elif isinstance(shape, Ellipsoid):
         add(add(holder, "ellipsoid"), "radii", numbers(shape.radii))
     elif isinstance(shape, Cylinder | Capsule | Cone):
-        made = add(holder, type(shape).__name__.lower())
-        add(made, "radius", number(shape.radius))
-        add(made, "length", number(shape.length))
+        element = add(holder, type(shape).__name__.lower())
+        add(element, "radius", number(shape.radius))
+        add(element, "length", number(shape.length))
     elif isinstance(shape, Plane):
-        made = add(holder, "plane")
-        add(made, "normal", numbers(shape.normal))
-        add(made, "size", "1 1")
+        element = add(holder, "plane")
+        add(element, "normal", numbers(shape.normal))
+        add(element, "size", "1 1")
     elif isinstance(shape, Mesh):
-        made = add(holder, "mesh")
-        add(made, "uri", package.uri(shape.file, "model"))
+        element = add(holder, "mesh")
+        add(element, "uri", package.uri(shape.file, "model"))
         if (scale := stated_scale(shape)) is not None:
-            add(made, "scale", numbers(scale))
+            add(element, "scale", numbers(scale))
     else:
         return None
     return holder

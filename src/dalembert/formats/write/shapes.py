@@ -20,7 +20,7 @@ class Package:
     folder: str | os.PathLike[str] | None = None
 
     def uri(self, file: str, scheme: str) -> str:
-        """How a mesh file is named: by its package if it lies there, else as it is (also one that was not found)."""
+        """The URI of a mesh file: by its package if it lies there, else unchanged (also if it was not found)."""
         if self.folder is None or not os.path.isfile(file):
             return file
         folder = Path(self.folder).resolve()
@@ -32,17 +32,17 @@ class Package:
 
 def without_capsules(shapes: tuple[Geometry, ...]) -> list[Geometry]:
     """Capsules as a cylinder and two balls, which fill the same space."""
-    made: list[Geometry] = []
+    simple: list[Geometry] = []
     for geometry in shapes:
         shape = geometry.shape
         if not isinstance(shape, Capsule):
-            made.append(geometry)
+            simple.append(geometry)
             continue
-        made.append(replace(geometry, shape=Cylinder(shape.radius, shape.length)))
+        simple.append(replace(geometry, shape=Cylinder(shape.radius, shape.length)))
         for end in (-0.5, 0.5):
             shift = Pose(np.eye(3), np.array([0.0, 0.0, end * shape.length]))
-            made.append(replace(geometry, shape=Sphere(shape.radius), placement=geometry.placement @ shift, name=""))
-    return made
+            simple.append(replace(geometry, shape=Sphere(shape.radius), placement=geometry.placement @ shift, name=""))
+    return simple
 
 
 def stated_scale(mesh: Mesh) -> np.ndarray | None:

@@ -14,7 +14,7 @@ from dalembert.errors import DalembertError
 Element: TypeAlias = etree._Element
 
 ROUND_OFF = 8 * np.finfo(float).eps
-HUGE = np.finfo(float).max  # a limit that is none, where a format demands a number
+HUGE = np.finfo(float).max  # stands for "no limit" where a format demands a number
 WIDTH = 118
 
 
@@ -30,7 +30,7 @@ def numbers(x: Iterable[Any]) -> str:
 
 
 def tidied(x: Any, scale: float) -> np.ndarray:
-    """Computed numbers, those which round-off of quantities of that size keeps from twelve digits made so."""
+    """Computed numbers, rounded to twelve digits where that changes them by no more than round-off at this scale."""
     x = np.asarray(x, float)
     short = np.array([float(f"{value:.12g}") for value in x.ravel()]).reshape(x.shape)
     short = np.where(np.abs(x) <= ROUND_OFF * scale, 0.0, short)
@@ -39,14 +39,14 @@ def tidied(x: Any, scale: float) -> np.ndarray:
 
 def add(parent: Element, tag: str, text: str | None = None, **attributes: str | None) -> Element:
     """A new child element; attributes that are None are left out, a trailing _ of their names too."""
-    given = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
+    stated = {key.rstrip("_"): value for key, value in attributes.items() if value is not None}
     try:
-        made = etree.SubElement(parent, tag, given)
-        made.text = text
+        element = etree.SubElement(parent, tag, stated)
+        element.text = text
     except ValueError:
-        values = ", ".join(repr(value) for value in (*given.values(), text) if value)
-        raise DalembertError(f"<{tag}>: {values} holds characters that XML cannot: rename it") from None
-    return made
+        values = ", ".join(repr(value) for value in (*stated.values(), text) if value)
+        raise DalembertError(f"<{tag}>: {values} has characters that XML does not allow: rename it") from None
+    return element
 
 
 def document(root: Element, comment: list[str]) -> str:

@@ -1,4 +1,4 @@
-"""Model → URDF. What URDF has no words for goes to <dalembert> elements, which other readers pass over."""
+"""Model → URDF. What URDF cannot express goes into <dalembert> elements, which other readers pass over."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class _Urdf:
         return self.root
 
     def _base(self, base: Body) -> None:
-        """<dalembert base gravity xyz rpy …>, where any of them is not what URDF means."""
+        """<dalembert base gravity xyz rpy …>, where any of them differs from URDF's default."""
         stated: dict[str, str] = {}
         if self.model.floating:
             stated = {"base": "free"} | _differing(base.joint, MANY)
@@ -85,15 +85,15 @@ class _Urdf:
             ends: dict[str, str | None] = {"follower": closure.follower, "leader": closure.leader or None}
             add(self.extension, "equation", name=closure.name, coefficients=numbers(closure.coefficients), **ends)
             return
-        made = add(self.extension, "loop", name=closure.name, kind=closure.kind)
+        loop = add(self.extension, "loop", name=closure.name, kind=closure.kind)
         for end, frame in (("a", closure.a), ("b", closure.b)):
-            made.set(end, WORLD if frame.body == WORLD_BODY else self.model.bodies[frame.body].name)
+            loop.set(end, WORLD if frame.body == WORLD_BODY else self.model.bodies[frame.body].name)
         for end, frame in (("a", closure.a), ("b", closure.b)):
             for key, value in _origin(frame.placement).items():
-                made.set(f"{key}_{end}", value)
+                loop.set(f"{key}_{end}", value)
         for key in ("axis", "axis2", "pitch", "length"):
             if hasattr(closure, key):
-                made.set(key, numbers([getattr(closure, key)]))
+                loop.set(key, numbers([getattr(closure, key)]))
 
     # ---- joints
 
@@ -124,7 +124,7 @@ class _Urdf:
         return element
 
     def _law(self, element: Element, step: Step) -> None:
-        """Axis, limits, dynamics, mimic, and what goes to <dalembert>."""
+        """Axis, limits, dynamics, mimic, and the attributes that go into <dalembert>."""
         joint = step.joint
         if isinstance(joint, AxisJoint):
             add(element, "axis", xyz=numbers(joint.axis))
@@ -144,7 +144,7 @@ class _Urdf:
             add(element, "dalembert", **stated)
 
     def _limits(self, element: Element, joint: Joint) -> None:
-        """<limit>, which URDF demands of revolute and prismatic joints: the largest double stands for none."""
+        """<limit>, which URDF demands of revolute and prismatic joints: the largest double means none."""
         effort, velocity = number(joint.effort_limit[0]), number(joint.velocity_limit[0])
         if joint.limited:
             limits = {"lower": number(joint.lower[0]), "upper": number(joint.upper[0])}
@@ -169,29 +169,29 @@ class _Urdf:
         if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
             self.losses.note("link", part.name, "URDF has no capsule", "a cylinder and two balls, of the same outline")
         if not self.geometry and part.geometry:
-            self.losses.note("link", part.name, "shapes", "left out, as geometry=False asks")
+            self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
 
     def _shape(self, link: Element, name: str, geometry: Geometry) -> None:
-        made = etree.Element("geometry")
+        holder = etree.Element("geometry")
         shape = geometry.shape
         if isinstance(shape, Box):
-            add(made, "box", size=numbers(shape.size))
+            add(holder, "box", size=numbers(shape.size))
         elif isinstance(shape, Sphere):
-            add(made, "sphere", radius=number(shape.radius))
+            add(holder, "sphere", radius=number(shape.radius))
         elif isinstance(shape, Cylinder):
-            add(made, "cylinder", radius=number(shape.radius), length=number(shape.length))
+            add(holder, "cylinder", radius=number(shape.radius), length=number(shape.length))
         elif isinstance(shape, Mesh):
             scale = stated_scale(shape)
             uri = self.package.uri(shape.file, "package")
-            add(made, "mesh", filename=uri, scale=None if scale is None else numbers(scale))
+            add(holder, "mesh", filename=uri, scale=None if scale is None else numbers(scale))
         else:
             what = f"URDF has no {type(shape).__name__.lower()} among its shapes"
-            self.losses.note("link", name, what, "left out: it moves nothing")
+            self.losses.note("link", name, what, "left out: it does not affect the motion")
             return
         element = add(link, geometry.role, name=geometry.name or None)
         if origin := _origin(geometry.placement):
             add(element, "origin", **origin)
-        element.append(made)
+        element.append(holder)
         if geometry.color is not None and geometry.role == "visual":
             rgba = numbers(geometry.color)
             add(add(element, "material", name=f"rgba {rgba}"), "color", rgba=rgba)
@@ -221,7 +221,7 @@ def _origin(X: Pose) -> dict[str, str]:
 
 
 def _differing(joint: Joint, fields: tuple[str, ...]) -> dict[str, str]:
-    """Those fields of the joint that are not what a new one has."""
+    """The fields of the joint that differ from their defaults."""
     plain: Any = type(joint)(name=joint.name)
     return {
         field: numbers(np.atleast_1d(getattr(joint, field)))

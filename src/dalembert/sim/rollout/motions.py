@@ -105,7 +105,7 @@ class Motions:
     ) -> np.ndarray:
         """e with the memory with which an integrator that has one begins, found by single steps."""
         stepping, shape = self.stepping, batch or (1,)
-        ne, end = stepping.system.ne, stepping.system.ne + stepping.memory
+        ne, end = stepping.system.ne, stepping.system.ne + stepping.carried_size
         q0, e0 = (np.broadcast_to(given[name], (*shape, stepping.sizes[name])) for name in ("q", "e"))
         marks = e0[..., end:]
         number = np.empty((*shape, 1), dtype)

@@ -221,14 +221,14 @@ def test_an_included_model_inside_a_model(library: Path) -> None:
 
 
 BAD_URIS = {
-    "https://fuel.gazebosim.org/1.0/x/models/y": "is in a network, where nothing is fetched from; download",
-    "model://nothing": "'model://nothing' is not there; put it beside the file",
-    "none.sdf": "'none.sdf' is not there",
+    "https://fuel.gazebosim.org/1.0/x/models/y": "is on the network, and nothing is downloaded; download",
+    "model://nothing": "'model://nothing' does not exist; put it beside the file",
+    "none.sdf": "'none.sdf' does not exist",
     "robot.sdf": "includes itself; remove the ring",
     "../models": "the folder 'models' has no model.sdf",
     "two.sdf": "the included file has 2 models, expected one",
     "arm.urdf": "the included file holds <robot>, expected <sdf>",
-    "a\tb": "is not there",
+    "a\tb": "does not exist",
 }
 
 

@@ -100,7 +100,7 @@ INFOS = {
     ),
     "two pitches": (
         {"kind": "screw", "joint": AXIS + "<thread_pitch>5</thread_pitch><screw_thread_pitch>1</screw_thread_pitch>"},
-        "7 <screw_thread_pitch>", "the latter holds",
+        "7 <screw_thread_pitch>", "the latter is used",
     ),
     "pitch of a hinge": ({"joint": AXIS + "<thread_pitch>5</thread_pitch>"}, "7 <thread_pitch>", "without effect"),
     "stops": ({"joint": f"<axis><xyz>0 0 1</xyz>{LIMIT}</axis>"}, "7 <stiffness>", "stops of joints"),

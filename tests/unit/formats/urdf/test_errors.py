@@ -55,10 +55,10 @@ CASES = {
     "xacro expression": (two('<origin xyz="0 0 ${h}"/>'), "xyz: '\\${h}' is an unexpanded xacro expression"),
     "no name": ("<robot><link/></robot>", "1 <link>: attribute 'name' is missing"),
     "blank name": (robot(links(" ")), "attribute 'name' is empty"),
-    "same link twice": (robot(links("a", "b", "a")), "already a link of that name in line 1"),
+    "same link twice": (robot(links("a", "b", "a")), "line 1 has a link of the same name"),
     "same joint twice": (
         robot(links("a", "b", "c") + joint("j", "a", "b") + joint("j", "b", "c")),
-        "3 <joint name='j'>: there is already a joint of that name in line 2; rename",
+        "3 <joint name='j'>: line 2 has a joint of the same name; rename",
     ),
     "no such parent": (
         robot(links("a", "elbow") + joint("j", "elbw", "a")),

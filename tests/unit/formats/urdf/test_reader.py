@@ -170,7 +170,7 @@ def mimicking(mimic: str, leader: str = "revolute", inside: str = LIMIT) -> str:
 @pytest.mark.parametrize(
     ("text", "what"),
     [
-        (mimicking('<mimic joint="x"/>'), "which is no joint of the robot"),
+        (mimicking('<mimic joint="x"/>'), "which is not a joint of the robot"),
         (mimicking('<mimic joint="j"/>', "fixed"), "which is a fixed joint"),
         (mimicking('<mimic joint="j"/>', "planar"), "which is a planar joint"),
         (mimicking('<mimic joint="j" multiplier="0"/>'), "which never moves"),

@@ -29,7 +29,7 @@ def test_point_masses_that_make_a_body_together(tmp_path):
     for k, xyz in enumerate(np.eye(3)):
         builder.add_body(f"ball{k}", parent="rod", xyz=xyz, mass=0.5)
     findings = write(builder.model(), tmp_path / "p.xml")
-    assert any("it has the inertia of all of them" in finding.action for finding in findings)
+    assert any("it gets the sum" in finding.action for finding in findings)
     back = read(tmp_path / "p.xml")[0]
     assert {"ball0", "ball1", "ball2"} <= {frame.name for frame in back.frames}
     assert_same_dynamics(builder.model(), back)

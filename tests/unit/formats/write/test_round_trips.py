@@ -260,7 +260,7 @@ def test_loops_through_sdf(tmp_path, kind, shape):
         with pytest.raises(DalembertError, match="not closed in the robot's zero position"):
             write(looped(kind, shape, closed=False), tmp_path / "loop.sdf")
     else:
-        with pytest.raises(DalembertError, match=f"SDF has no {kind} among what closes loops"):
+        with pytest.raises(DalembertError, match=f"SDF has no {kind} joint to close a loop"):
             write(model, tmp_path / "loop.sdf")
 
 

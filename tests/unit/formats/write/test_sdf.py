@@ -18,7 +18,7 @@ def test_joints_called_as_links_are(tmp_path):
     builder.add_body("upper", parent="base", joint="revolute", **HEAVY)
     builder.add_body("fore", parent="upper", joint="revolute", mimic=("upper", 0.5, 0.1), **HEAVY)
     findings = write(builder.model(), tmp_path / "arm.sdf")
-    assert any("SDF lets no joint be called as a link is" in finding.what for finding in findings)
+    assert any("in SDF a joint cannot share its name with a link" in finding.what for finding in findings)
     back = read(tmp_path / "arm.sdf")[0]
     assert joint_names(back) == ["upper_joint", "fore_joint"]
     assert_same_dynamics(builder.model(), back)
@@ -57,7 +57,7 @@ def test_a_floating_base(tmp_path):
     assert [finding.where for finding in findings] == ["joint 'loose'"]
     assert_same_dynamics(builder.model(), read(tmp_path / "box.sdf")[0])
     builder.add_body("ball", parent="box", joint="free", joint_name="fly", **HEAVY)
-    with pytest.raises(DalembertError, match="joint 'fly': only what nothing holds to the world floats in SDF"):
+    with pytest.raises(DalembertError, match="joint 'fly': in SDF only a model without joints to the world floats"):
         write(builder.model(), tmp_path / "box.sdf")
     builder = ModelBuilder("box")
     builder.add_body("box", parent="world", joint="free", xyz=(0, 0, 1), damping=0.1, **HEAVY)
@@ -88,5 +88,5 @@ def test_robots_that_float_beside_held_ones_are_refused(tmp_path):
     builder.add_body("world", parent="world", joint_name="ground")
     builder.add_body("arm", parent="world", joint="revolute", mass=1.0, inertia=np.eye(3))
     builder.add_body("part", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
-    with pytest.raises(DalembertError, match="joint 'part': only what nothing holds to the world floats"):
+    with pytest.raises(DalembertError, match="joint 'part': in SDF only a model without joints to the world floats"):
         write(builder.model(), tmp_path / "cell.sdf")

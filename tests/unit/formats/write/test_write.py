@@ -136,7 +136,7 @@ def test_names_that_need_care(tmp_path):
         assert [body.name for body in read(tmp_path / f"odd{ending}")[0].bodies][1:] == names
     builder = ModelBuilder("bad")
     builder.add_body("nul\0", parent="world", joint="revolute", **HEAVY)
-    with pytest.raises(DalembertError, match="holds characters that XML cannot: rename it"):
+    with pytest.raises(DalembertError, match="has characters that XML does not allow: rename it"):
         write(builder.model(), tmp_path / "bad.urdf")
     builder = ModelBuilder("bad")
     builder.add_body("a::b", parent="world", joint="revolute", **HEAVY)
@@ -251,6 +251,6 @@ def test_meshes_keep_their_path_or_take_that_of_a_package(tmp_path):
 def test_bundled_robots_are_written_in_every_format_that_can_say_them(tmp_path):
     for name in robots():
         load(name).save(tmp_path / f"{name}.urdf")
-        if name != "delta":  # SDF has no distance among what closes loops
+        if name != "delta":  # SDF has no distance joint to close a loop
             load(name).without("armature", "friction").save(tmp_path / f"{name}.sdf")
     assert len(list(tmp_path.iterdir())) == 2 * len(robots()) - 1
