@@ -1,8 +1,8 @@
 """The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
 
-A step takes q, e = [v, z, memory, carried, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and live
-groups. memory: of controllers; carried: what an integrator takes from step to step; marks: for each event the time of
-the end of the step in which it first happened, or NEVER.
+A step takes q, e = [v, z, memory, carried, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and
+live groups. memory: of controllers; carried: what an integrator takes from step to step; marks: for each event the time
+of the end of the step in which it first happened, or NEVER.
 """
 
 from __future__ import annotations
