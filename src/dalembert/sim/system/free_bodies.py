@@ -17,7 +17,6 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.linear import factor_entries, is_zero
-from dalembert.math import maximum, where
 from dalembert.model import Closure, Frame, JointEquation, Model
 from dalembert.spatial import Pose, cross, so3
 
@@ -26,7 +25,7 @@ from ..elements.bushing import Bushing, IndependentJoints
 
 PARALLEL = ("weld", "prismatic")  # closures that keep the axes of their frames parallel
 AXIAL = (*PARALLEL, "revolute", "cylindrical", "planar")  # closures that keep one axis of each along the other's
-INDEPENDENT = 1e-8  # share of its diagonal entry that a pivot must keep for its row to count
+SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,7 +155,8 @@ class FreeBodies:
     def impulses(self, rows: list[ClosureRows], wanted: np.ndarray, softness: np.ndarray | None) -> np.ndarray:
         """p (count,) with (J M⁻¹ Jᵀ + softness) p = wanted; softness (count,) or None.
 
-        Where rows can depend on each other, those that others imply get 0.
+        Where rows can depend on each other, every diagonal entry grows by the share SHARED: of all forces that do the
+        same, those are found that are least in the metric of the diagonal.
         """
         starts = np.concatenate([[0], np.cumsum([len(each.phi) for each in rows])]).astype(int)
         diagonal: list[Any] = [0.0] * starts[-1]
@@ -170,14 +170,9 @@ class FreeBodies:
         if softness is not None:
             diagonal = [a + c for a, c in zip(diagonal, softness, strict=True)]
         order = [int(row) for k in self.order for row in range(starts[k], starts[k + 1])]
-        if self.independent:
-            return factor_entries(diagonal, below, order).solve(wanted)
-        least = [INDEPENDENT * x for x in diagonal]
-
-        def pivot(k: int, left: Any) -> Any:
-            return where(left > least[k], 1.0 / maximum(left, least[k]), 0.0)
-
-        return factor_entries(diagonal, below, order, pivot).solve(wanted)
+        if not self.independent:
+            diagonal = [(1.0 + SHARED) * x for x in diagonal]
+        return factor_entries(diagonal, below, order).solve(wanted)
 
     def kicks(self, rows: list[ClosureRows], impulses: np.ndarray) -> dict[int, np.ndarray]:
         """Body → change of its twist [W; Rᵀ V] (6,) by impulses (count,) along all rows."""
