@@ -25,7 +25,7 @@ MAGIC = b"dalembert object 2\n"
 
 @dataclass(frozen=True)
 class Entry:
-    """Object code and what must be known of it: inputs, outputs, operation counts."""
+    """Object code and its description: inputs, outputs, operation counts."""
 
     code: bytes
     facts: dict[str, Any]
@@ -56,7 +56,7 @@ def key(*content: str) -> str:
 
 
 def read(name: str) -> Entry | None:
-    """The entry, or None when there is none that can be trusted."""
+    """The entry, or None if it is missing or cannot be trusted."""
     folder = directory()
     if folder is None:
         return None
@@ -95,7 +95,7 @@ def write(name: str, entry: Entry) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Drop the oldest files once there are more than ENTRIES; a kernel that is dropped is compiled again when due."""
+    """Drop the oldest files once there are more than ENTRIES; a dropped kernel is recompiled when needed."""
     if len(os.listdir(folder)) <= ENTRIES:  # several times faster than to look at each
         return
     with os.scandir(folder) as entries:
@@ -107,7 +107,7 @@ def _prune(folder: Path) -> None:
 
 
 def directory() -> Path | None:
-    """The cache folder, made if needed; None when switched off or not to be trusted."""
+    """The cache folder, created if needed; None when switched off or not to be trusted."""
     return _directory(os.environ.get("DALEMBERT_CACHE", ""))
 
 
@@ -120,7 +120,7 @@ def _directory(setting: str) -> Path | None:
     else:
         variable, within = ("LOCALAPPDATA", "dalembert/cache") if os.name == "nt" else ("XDG_CACHE_HOME", "dalembert")
         base = os.environ.get(variable) or os.path.expanduser("~/.cache")
-        if not os.path.isabs(base):  # nobody's home: "~" was left as it is
+        if not os.path.isabs(base):  # a user without a home: "~" was not expanded
             return None
         folder = Path(base, within)
     try:

@@ -1,6 +1,6 @@
-"""A traced function as operations of an array library, one by one, so that the library can trace or differentiate it.
+"""A traced function as operations of an array library, so that the library can trace or differentiate it.
 
-`jax` and `torch` have the tables from operations to what the library calls them. The straight-line code is long: for
+`jax` and `torch` hold the tables from operations to the library's functions. The straight-line code is long: for
 numbers alone the compiled backends are faster by orders of magnitude.
 """
 
@@ -94,7 +94,7 @@ def _outputs(library: Library, function: Function, arrays: Mapping[str, Any], ba
 
 
 def _values(library: Library, function: Function, arrays: Mapping[str, Sequence[Any]], like: Any) -> dict[int, Any]:
-    """The value of every node by its id (of a compound, the list of its results), given the numbers of its inputs."""
+    """The value of every node by its id (of a compound, the list of its results), from the arrays of the inputs."""
     values: dict[int, Any] = {}
     for node in function.schedule():
         if node.op == "const":
@@ -127,7 +127,7 @@ def _called(library: Library, called: Called, arguments: Sequence[Any], like: An
 
 
 def _evaluated(library: Library, function: Function, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """All outputs of a function, number by number, given its inputs number by number."""
+    """All outputs of a function as a flat list of numbers, from such a list of its inputs."""
     ends = np.cumsum([i.size for i in function.inputs])
     inputs = {i.name: arguments[end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
     values = _values(library, function, inputs, like)
@@ -135,7 +135,7 @@ def _evaluated(library: Library, function: Function, arguments: Sequence[Any], l
 
 
 def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """As the interpreter's: a lane that has settled stays as it is."""
+    """As in the interpreter: a lane that has settled no longer changes."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
     begin = [library.broadcast(x, batch) for x in arguments[: repeated.width]]
     where, equal = library.table["where"], library.table["eq"]
@@ -153,7 +153,7 @@ def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], li
 
 
 def _scanned(library: Library, scanned: Scanned, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """Rows of the carry after each item, then rows of what is recorded of it."""
+    """Rows of the carry after each item, then rows of its records."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
     n, width = scanned.sizes.items, scanned.sizes.carry
     carry, rows, common = scanned.split([library.broadcast(x, batch) for x in arguments])

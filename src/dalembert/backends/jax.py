@@ -1,4 +1,4 @@
-"""A traced function as jax.numpy operations: jit, vmap, grad and the rest of JAX see through it.
+"""A traced function as jax.numpy operations: jit, vmap, grad and all of JAX see through it.
 
 A repetition is a jax.lax.while_loop, which JAX differentiates forwards only (jvp, jacfwd); in reverse, trace the
 function with `graph.vjp` instead.

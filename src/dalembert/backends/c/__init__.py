@@ -1,6 +1,6 @@
-"""C source: a traced function or loop as self-contained C99 that needs nothing but <math.h>.
+"""C source: a traced function or loop as self-contained C99 that needs only <math.h>.
 
-`emit` gives a header, a source file and a test program that reproduces a stored result; `write` puts them in a folder.
+`emit` returns a header, a source file and a test program that reproduces a stored result; `write` saves them.
 """
 
 from __future__ import annotations

@@ -61,9 +61,9 @@ static {real} {name}_lookup(const {real} *table, {real} last, int columns, {real
 
 @dataclass
 class Body:
-    """Prints one straight-line function called `name`, over the given parameters, in the real type `real`.
+    """Prints one straight-line function called `name`, over its parameters, in the real type `real`.
 
-    A dialect of C overrides what it writes otherwise: the order of the nodes, the kind of its functions, statements.
+    A dialect of C overrides the order of the nodes, the kind of its functions, and the statements that differ.
     """
 
     function: Function
@@ -105,7 +105,7 @@ class Body:
         return type(self)(function, name, self.real, inputs, outputs)
 
     def counts(self) -> Counter[str]:
-        """How many operations of each kind there are, those of compounds once each."""
+        """The number of operations of each kind, those of compounds once each."""
         direct = Counter(node.op for node in self.order if node.op not in ("compound", "result"))
         return sum((body.counts() for body in self.called.values()), direct)
 
@@ -119,13 +119,13 @@ class Body:
         return [node for node in depth_first(roots) if node.op not in ("const", "input")]
 
     def helpers(self) -> list[str]:
-        """Definitions of the functions that C lacks, as far as they are used."""
+        """Definitions of the functions in use that C lacks."""
         used = {node.op for node in self.order}
         functions = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
         return [*self.shared(), *functions]
 
     def shared(self) -> list[str]:
-        """Tables, and what the functions that are called define."""
+        """Tables, and the definitions of the called functions."""
         tables = {node.value[0].digest: node.value[0].numbers for node in self.order if node.op == "lookup"}
         listed = []
         for digest, numbers in tables.items():
@@ -165,7 +165,7 @@ class Body:
         return [*definitions, block(head, lines)]
 
     def _part(self, nodes: Sequence[Scalar], slots: Mapping[int, int], last: bool) -> tuple[list[str], set[str]]:
-        """Statements that compute the nodes and store what is due, and the parameters they use."""
+        """Statements that compute the nodes and store the outputs among them, and the parameters they use."""
         here, used, lines = {node.id for node in nodes}, set(), []
 
         def operand(node: Scalar) -> str:
@@ -245,7 +245,7 @@ class Body:
         ]
 
     def scanned(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
-        """A loop over items: rows of all items, the numbers of one, and what becomes of them."""
+        """A loop over items: rows of all items, the numbers of one, and its results."""
         scanned, name, real = node.value, self.temporary[node.id], self.real
         body, sizes, n = self.called[id(scanned.step)], node.value.sizes, node.value.sizes.items
         begin, rows, common = scanned.split([operand(argument) for argument in node.args])

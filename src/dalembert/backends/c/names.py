@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dalembert.graph import Function, Loop
 
-# keywords of C and C++, and what the emitted functions use themselves
+# keywords of C and C++, and names that the emitted functions use
 RESERVED = """
     alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const constexpr
     const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
@@ -63,7 +63,7 @@ def function_identifier(name: str) -> str:
 
 
 def identifier(name: str, taken: Iterable[str] = (), suffix: str = "_", function: str = "") -> str:
-    """`name` as a free C identifier: other characters become _, and the suffix is added until nothing clashes.
+    """`name` as a free C identifier: other characters become _, and the suffix is added until it is unique.
 
     Temporaries (t0, t1, …) and the helpers of `function` (its parts, step, min, …) are never free.
     """

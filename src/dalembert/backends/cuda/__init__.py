@@ -118,7 +118,7 @@ def _open(p: Parameter, name: str, pass_: str = "") -> str:
 
 
 def _straight(function: Function, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
-    """Inputs are read first, all loads under way at once, unless there are too many values to hold them."""
+    """Inputs are read first, with all loads in flight at once, unless they are too many for the registers."""
     ins = {key: _view(p, name) for key, p in inputs.items()}
     outs = {key: _view(p, name) for key, p in outputs.items()}
     body = CudaBody(function, f"{name}_body", real, ins, outs)
@@ -143,7 +143,7 @@ def _each(size: int, statement: str) -> list[str]:
 
 
 def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Parameters) -> Parts:
-    """The step is inlined into the loop; what is carried stays in registers."""
+    """The step is inlined into the loop; the carried state stays in registers."""
     kept = tuple(output for output, _ in loop.results())
     fed = {taken: produced for produced, taken in loop.carry if taken in inputs}
     carried = set(fed.values())

@@ -32,7 +32,7 @@ class View(Parameter):
 
 @dataclass(frozen=True)
 class Held(Parameter):
-    """A parameter that the thread holds itself: in registers once the function is inlined."""
+    """A parameter local to the thread: in registers once the function is inlined."""
 
     def declare(self, real: str) -> str:
         return f"{'const ' if self.constant else ''}{real} (&{self.identifier})[{self.size}]"

@@ -86,7 +86,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
 
 
 class _Group:
-    """Writes what a batch kernel does for one group of rows."""
+    """Writes the code of a batch kernel for one group of rows."""
 
     def __init__(self, b: Builder, plan: Plan, parts: list[str], memory: str, rows: list[str]) -> None:
         self.b, self.plan, self.parts, self.memory, self.rows = b, plan, parts, memory, rows
@@ -141,7 +141,7 @@ class _Group:
         return [self.plan.slots[n.id] for n in output.nodes]
 
     def row_numbers(self, name: str) -> list[str]:
-        """i64 for each lane: the number that an input holds."""
+        """The number in an input, as i64 for each lane."""
         b = self.b
         x = b.load(self.memory, self.plan.input_base[name])
         each = [x] if b.width == 1 else [b.op(f"extractelement {b.type} {x}, i32 {k}") for k in range(b.width)]
@@ -187,7 +187,7 @@ class _Group:
 
 
 def _far(b: Builder, row: str, row_bytes: str) -> str:
-    """i1: whether a row lies far into an output."""
+    """i1: whether a row is far into an output."""
     return b.op(f"icmp ugt i64 {b.op(f'mul i64 {row}, {row_bytes}')}, {CACHED}")
 
 
@@ -199,7 +199,7 @@ def _minimum(b: Builder, x: str, y: str) -> str:
 
 
 def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
-    """Address of an aligned array of values, and the block to free (None when it lies on the stack)."""
+    """Address of an aligned array of values, and the block to free (None if it is on the stack)."""
     size = values * b.stride + 64
     if size <= STACK_LIMIT:
         return b.op(f"alloca i8, i64 {size}, align 64"), None

@@ -91,7 +91,7 @@ class Kernel:
         entry = cache.read(name)
         if entry is None:
             with announced(f"compiling {self.name}"), uncollected():
-                from . import emit  # not needed for what comes from the disk
+                from . import emit  # not needed for kernels from the disk cache
 
                 function = self.function()
                 if kind == "one":
@@ -126,7 +126,7 @@ class Kernel:
     ) -> Callable[..., Any] | None:
         """The fast call of a function that takes a name after this kernel's inputs; None where none can be built.
 
-        names: from name to the `__self__` of the fast call that is meant, of which there may be more later.
+        names: from name to the `__self__` of its fast call; entries may be added later.
         """
         address = fast_address("named")
         if address is None:
@@ -139,7 +139,7 @@ _fast_lock = threading.Lock()
 
 def fast_address(name: str = "call") -> int | None:
     """Address of a builtin's code; None where it is switched off or the interpreter's layout is another one."""
-    with _fast_lock:  # of two engines made at once one would be dropped, though its address was given away
+    with _fast_lock:  # of two engines created at once one would be dropped while its address is in use
         engine = _fast_engine()
     return None if engine is None else engine.get_function_address(name)
 

@@ -44,7 +44,7 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
-    """void @sub(ptr memory, ptr items): its parts, on a memory of its own. items: the moving pointer of a scan."""
+    """void @sub(ptr memory, ptr items): its parts, on separate memory. items: the moving pointer of a scan."""
     width *= subroutine.lanes
     names = write_parts(module, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
     b = Builder(module, element, width)
@@ -60,9 +60,9 @@ def _write_part(
     targets: dict[int, list[tuple[int, int]]],
     constants: dict[float, int],
 ) -> None:
-    """constants: gets the numbers that the part reads from its table, each with its place there.
+    """constants: collects the numbers that the part reads from its table, each with its place in it.
 
-    A number in the code itself would need an instruction of its own for its address.
+    A number in the code would need an extra instruction for its address.
     """
     values: dict[int, str] = {}
     pointers: dict[int, str] = {}
@@ -144,7 +144,7 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
 
 
 def lookup(b: Builder, table: Table, column: int, index: str) -> str:
-    """Number `column` of row floor(index) of a table, each lane its own row."""
+    """Number `column` of row floor(index) of a table; each lane has its own row."""
     rows, columns = table.numbers.shape
     name = f"table.{table.digest[:16]}"
     if name not in b.module.parts:

@@ -12,7 +12,7 @@ from .tiles import table_entry
 
 
 def write_product(b: Builder, plan: Plan, product: Product, name: str) -> None:
-    """The body of a function that reads the entries of A and B from their slots and leaves C in its own."""
+    """The body of a function that reads the entries of A and B from their slots and writes C to its slots."""
     moves = [(plan.slots[node.id], slot) for node, slot in product.moves()]
     source = b.module.table(f"{name}.from", [s for s, _ in moves])
     target = b.module.table(f"{name}.to", [t for _, t in moves])
