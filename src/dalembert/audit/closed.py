@@ -65,8 +65,8 @@ class ClosedManifold:
         for _ in range(ROUNDS if len(q) else 0):
             step = self.tangent(q, ahead)
             step *= STRIDE / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-12)
-            there, able = self.step(q, step)
-            q = np.where(able[:, None], there, q)
+            moved, able = self.step(q, step)
+            q = np.where(able[:, None], moved, q)
             ahead = np.where(able[:, None], step, rng.normal(size=step.shape))
             visited.append(q[able])
         return np.concatenate(visited)
@@ -83,9 +83,9 @@ class ClosedManifold:
 
     def step(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows moved along the tangent v and closed again; and which of them are closed, within limits and near."""
-        there, able = self.project(self.robot.integrate(q, v))
-        moved = np.linalg.norm(self.robot.difference(q, there), axis=1)
-        return there, able & (moved <= 2.0 * np.linalg.norm(v, axis=1))
+        closed, able = self.project(self.robot.integrate(q, v))
+        moved = np.linalg.norm(self.robot.difference(q, closed), axis=1)
+        return closed, able & (moved <= 2.0 * np.linalg.norm(v, axis=1))
 
     def project(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Newton's method, each step the smallest; and which rows ended closed and within the joint limits."""
@@ -134,20 +134,20 @@ class ClosedManifold:
         for sample in q:
             here = self._closed_near(sample, here, driven)
             path.append(here)
-        there = np.array(path)
-        _, J, _ = self._motion(there, v)
+        q_closed = np.array(path)
+        _, J, _ = self._motion(q_closed, v)
         passive = np.linalg.pinv(J[:, :, ~driven])
         v_closed = np.where(driven, v, 0.0)
         v_closed[:, ~driven] = -np.einsum("bij,bj->bi", passive, np.einsum("bij,bj->bi", J, v_closed))
-        bias = self._motion(there, v_closed)[2]
+        bias = self._motion(q_closed, v_closed)[2]
         a_closed = np.where(driven, a, 0.0)
         a_closed[:, ~driven] = -np.einsum("bij,bj->bi", passive, np.einsum("bij,bj->bi", J, a_closed) + bias)
         self._check_rates(J, v_closed)
-        return there, v_closed, a_closed
+        return q_closed, v_closed, a_closed
 
-    def _closed_near(self, asked: np.ndarray, near: np.ndarray, driven: np.ndarray) -> np.ndarray:
+    def _closed_near(self, target: np.ndarray, near: np.ndarray, driven: np.ndarray) -> np.ndarray:
         """The closed configuration with the driven joints as asked, passive ones sought from those of `near`."""
-        q = self.robot.integrate(near, self.robot.difference(near, asked) * driven)
+        q = self.robot.integrate(near, self.robot.difference(near, target) * driven)
         for _ in range(ITERATIONS):
             residual, J = (x[0] for x in self._closing(q[None]))
             if np.max(np.abs(residual)) <= 1e-2 * CLOSED:

@@ -39,8 +39,8 @@ class Suspect(NamedTuple):
             evidence.append(
                 f"the {self.cause.term} term explains {100 * self.explained:.0f} % of what the model misses"
             )
-        found = "".join(f"\n      found: {text}" for text in evidence)
-        return f"{self.cause.text}{found}\n      check: {self.cause.check}\n      cure: {self.cause.fix}"
+        listed = "".join(f"\n      found: {text}" for text in evidence)
+        return f"{self.cause.text}{listed}\n      check: {self.cause.check}\n      cure: {self.cause.fix}"
 
 
 class Diagnosis(NamedTuple):
@@ -104,18 +104,18 @@ def _is_finite(motion: Motion) -> bool:
 def _suspects(symptom: Symptom, findings: Sequence[AuditFinding], shares: Mapping[str, float]) -> tuple[Suspect, ...]:
     suspects = []
     for cause in symptom.causes:
-        found = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
+        matches = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
         explained = float(shares.get(cause.term, 0.0))
-        evidence = max((WEIGHT[f.severity] for f in found), default=0.0)
+        evidence = max((WEIGHT[f.severity] for f in matches), default=0.0)
         weight = evidence + (TELLING * explained if explained > EXPLAINED else 0.0)
-        suspects.append(Suspect(cause, found, explained, weight))
+        suspects.append(Suspect(cause, matches, explained, weight))
     return tuple(sorted(suspects, key=lambda suspect: -suspect.weight))
 
 
 def matching(text: str) -> list[Symptom]:
     """The symptoms that share most words with a text; an error that lists all of them when none does."""
-    asked = {word for word in words(text.lower()) if len(word) > 2 and word not in COMMON}
-    scores = [_overlap(asked, symptom) for symptom in SYMPTOMS]
+    vocabulary = {word for word in words(text.lower()) if len(word) > 2 and word not in COMMON}
+    scores = [_overlap(vocabulary, symptom) for symptom in SYMPTOMS]
     best = max(scores)
     if best <= 0.0:
         listed = "; ".join(symptom.text for symptom in SYMPTOMS)
@@ -123,14 +123,14 @@ def matching(text: str) -> list[Symptom]:
     return [symptom for score, symptom in zip(scores, SYMPTOMS, strict=True) if score == best]
 
 
-def _overlap(asked: set[str], symptom: Symptom) -> float:
+def _overlap(query: set[str], symptom: Symptom) -> float:
     """Words in common; those of the symptom's own text count twice."""
-    own, others = set(words(symptom.text.lower())), set(symptom.words.split())
+    in_text, others = set(words(symptom.text.lower())), set(symptom.words.split())
 
     def among(word: str, vocabulary: set[str]) -> bool:
         return any(word[:STEM] == other[:STEM] and min(len(word), len(other)) > 2 for other in vocabulary)
 
-    return float(sum(2.0 if among(word, own) else 1.0 if among(word, others) else 0.0 for word in asked))
+    return float(sum(2.0 if among(word, in_text) else 1.0 if among(word, others) else 0.0 for word in query))
 
 
 def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float]]:

@@ -192,9 +192,9 @@ def limits(model: Model, body: Body) -> tuple[np.ndarray, np.ndarray]:
 def _moved(robot: Robot, axis: Axis, q: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Rows of q moved by `step` (rows,) along an axis."""
     if axis.coordinate is not None:
-        there = q.copy()
-        there[:, axis.coordinate] += step
-        return there
+        moved = q.copy()
+        moved[:, axis.coordinate] += step
+        return moved
     v = np.zeros((len(q), robot.nv))
     v[:, axis.freedom] = step
     return robot.integrate(q, v)
@@ -229,10 +229,10 @@ def worst_closed_loads(manifold: ClosedManifold) -> list[Peak]:
         rows, reached, width = q[best], size[best, k], 0.3
         while width > 1e-7:
             noise = rng.normal(size=(len(rows), manifold.nv)) * width
-            there, closed = manifold.step(rows, manifold.tangent(rows, noise))
-            tried = np.where(closed, np.abs(manifold.holding(there)[:, k]), 0.0)
+            moved, closed = manifold.step(rows, manifold.tangent(rows, noise))
+            tried = np.where(closed, np.abs(manifold.holding(moved)[:, k]), 0.0)
             better = tried > reached
-            rows, reached = np.where(better[:, None], there, rows), np.where(better, tried, reached)
+            rows, reached = np.where(better[:, None], moved, rows), np.where(better, tried, reached)
             width *= 1.0 if np.mean(better) > 0.2 else 0.75
         peaks.append(Peak(float(np.max(reached)), rows[np.argmax(reached)]))
     return peaks

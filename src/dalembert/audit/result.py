@@ -105,13 +105,13 @@ class Audit:
 
     def _verdict(self, name: str) -> Verdict:
         number, title, _ = STEPS[name]
-        asked = [rule for rule in self.rules.values() if rule.step == name]
+        rules = [rule for rule in self.rules.values() if rule.step == name]
         severe = {f.rule for f in self.findings if f.severity != "info" and not f.accepted}
         stopped = {item.rule for item in self.skipped}
-        failed = tuple(rule.name for rule in asked if rule.name in severe)
-        passed = tuple(rule.name for rule in asked if rule.name not in severe | stopped)
-        why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in asked})
-        because = tuple(why) if asked else ("none of its rules was asked for",)
+        failed = tuple(rule.name for rule in rules if rule.name in severe)
+        passed = tuple(rule.name for rule in rules if rule.name not in severe | stopped)
+        why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in rules})
+        because = tuple(why) if rules else ("none of its rules was asked for",)
         status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if passed else "not run"
         return Verdict(number, title, status, failed, passed, because)
 

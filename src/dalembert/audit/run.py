@@ -96,12 +96,12 @@ def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
     return [entered for name, entered in RULES.items() if before.get(name) is not entered]
 
 
-def _rule(asked: str | Rule) -> Rule:
-    if isinstance(asked, Rule):
-        return asked
-    if asked not in RULES:
-        raise unknown("rule", asked, RULES, "audit")
-    return RULES[asked]
+def _rule(wanted: str | Rule) -> Rule:
+    if isinstance(wanted, Rule):
+        return wanted
+    if wanted not in RULES:
+        raise unknown("rule", wanted, RULES, "audit")
+    return RULES[wanted]
 
 
 def _finding(rule: Rule, found: Found, accept: Sequence[Suppression]) -> AuditFinding:

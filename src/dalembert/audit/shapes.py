@@ -86,16 +86,16 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
     from dalembert.formats import Finding  # its room reads files, which needs an XML library
 
     links, notes, bare = measure(model)
-    found = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
-    found += [
+    log = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
+    log += [
         Finding("warning", f"link {link.part.name!r}", *complaint)
         for link in links
         for complaint in complaints(link, tolerance)
     ]
     if bare:
         names = ", ".join(bare[:8]) + (", …" if len(bare) > 8 else "")
-        found.append(Finding("info", "robot", f"{len(bare)} link(s) with mass have no shapes: {names}", "not checked"))
-    return tuple(found)
+        log.append(Finding("info", "robot", f"{len(bare)} link(s) with mass have no shapes: {names}", "not checked"))
+    return tuple(log)
 
 
 def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
@@ -190,12 +190,15 @@ def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
     """In words, the exchange of two or three of the shape's axes, and the factor, that explain an inertia; else ""."""
     moments, axes = np.linalg.eigh(shape)
     along = axes.T @ stated @ axes
-    own = np.diag(along)
-    if np.max(np.abs(along - np.diag(own))) > CLOSE * np.max(np.abs(own)) or _scaled_to(own, moments) is not None:
+    stated_moments = np.diag(along)
+    if (
+        np.max(np.abs(along - np.diag(stated_moments))) > CLOSE * np.max(np.abs(stated_moments))
+        or _scaled_to(stated_moments, moments) is not None
+    ):
         return ""
     orders = sorted(permutations(range(3)), key=lambda order: sum(order[k] != k for k in range(3)))
     for order in orders:  # two axes before three
-        factor = _scaled_to(own, moments[list(order)])
+        factor = _scaled_to(stated_moments, moments[list(order)])
         if factor is not None:
             names = ["xyz"[int(np.argmax(np.abs(axes[:, k])))] for k in range(3) if order[k] != k]
             size = "" if abs(factor - 1.0) <= CLOSE else f", and all of them are {factor:.3g} times too large"
@@ -233,10 +236,10 @@ def _reach(shapes: list[Geometry], d: np.ndarray) -> np.ndarray:
     for geometry in shapes:
         X, shape = geometry.placement, geometry.shape
         if isinstance(shape, Mesh | Polyhedron):
-            own = np.max((d @ X.R) @ surface(shape)[0].T, axis=1)
+            extent = np.max((d @ X.R) @ surface(shape)[0].T, axis=1)
         else:
-            own = reach(shape, d @ X.R)
-        reached.append(own + d @ X.p)
+            extent = reach(shape, d @ X.R)
+        reached.append(extent + d @ X.p)
     return np.max(reached, axis=0)
 
 

@@ -28,12 +28,12 @@ def shape(subject: Subject) -> Iterator[Found | NotRun]:
     """A warning where the shapes explain the other links of the robot; info where they are rough for most of them."""
     links, notes, bare = subject.measured
     _demand_shapes(links)
-    told = [complaints(link) for link in links]
+    complaints_by_link = [complaints(link) for link in links]
     for k, link in enumerate(links):
-        others = [not told[i] for i in _others(links, k)]
+        others = [not complaints_by_link[i] for i in _others(links, k)]
         trusted = len(others) >= OTHERS and np.mean(others) >= TRUSTED
         severity: Severity | None = None if trusted and not _held(subject, link) else "info"
-        for what, cause in told[k]:
+        for what, cause in complaints_by_link[k]:
             yield Found(f"link '{link.part.name}'", f"{what} ({cause})", severity)
     unread = [name for name, _, action in notes if action == "not checked"]
     if unread or bare:

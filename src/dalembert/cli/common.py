@@ -63,8 +63,8 @@ def open_robot(
 def open_robots(sources: Sequence[str], base: str | None, *, mimic: str, arg: Sequence[str] | None) -> list[Robot]:
     """Several robots; the arguments are those of the xacro files among them."""
     macros = [source.lower().endswith(".xacro") for source in sources]
-    given = [arg if macro or not any(macros) else None for macro in macros]
-    return [open_robot(source, base, mimic=mimic, arg=own) for source, own in zip(sources, given, strict=True)]
+    args = [arg if macro or not any(macros) else None for macro in macros]
+    return [open_robot(source, base, mimic=mimic, arg=value) for source, value in zip(sources, args, strict=True)]
 
 
 def with_payload(robot: Robot, payload: float, frame: str | None) -> tuple[Robot, str | None]:
@@ -126,8 +126,8 @@ def check_target(path: Path | None, option: str, endings: Sequence[str] = ()) ->
 
 def console() -> Console:
     """Plain where output is not a terminal; at most 80 columns wide."""
-    made = Console(highlight=False)
-    return made if made.width <= WIDTH else Console(highlight=False, width=WIDTH)
+    terminal = Console(highlight=False)
+    return terminal if terminal.width <= WIDTH else Console(highlight=False, width=WIDTH)
 
 
 def working(text: str) -> Status:
@@ -137,12 +137,12 @@ def working(text: str) -> Status:
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Group:
     """A table under its title; the last `numeric` columns are aligned to the right."""
-    made = Table(box=None, header_style="bold", pad_edge=False)
+    grid = Table(box=None, header_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
-        made.add_column(escape(column), justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
+        grid.add_column(escape(column), justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(escape(cell) if isinstance(cell, str) else number(cell) for cell in row))
-    return Group(Text(title, style="italic"), made)
+        grid.add_row(*(escape(cell) if isinstance(cell, str) else number(cell) for cell in row))
+    return Group(Text(title, style="italic"), grid)
 
 
 def number(x: float) -> str:

@@ -30,13 +30,13 @@ def run(
 
     Example: `dalembert convert ur5 ur5.xml`
     """
-    made = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
-    written = made.save(out, approximate=approximate, geometry=geometry, package=package)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
+    written = loaded.save(out, approximate=approximate, geometry=geometry, package=package)
     if as_json:
-        logs = {"read": [vars(f) for f in made.import_log], "written": [vars(f) for f in written]}
-        print_json({"robot": made.name, "out": str(out), **logs})
+        logs = {"read": [vars(f) for f in loaded.import_log], "written": [vars(f) for f in written]}
+        print_json({"robot": loaded.name, "out": str(out), **logs})
         return 0
-    for finding in (*made.import_log, *written):
+    for finding in (*loaded.import_log, *written):
         print(finding)
-    print(f"{made.name} written to {out}")
+    print(f"{loaded.name} written to {out}")
     return 0

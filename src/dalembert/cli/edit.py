@@ -41,8 +41,8 @@ def run(
 
     Example: `dalembert edit panda held.urdf --lock panda_joint7=0.3 --payload 2`
     """
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
-    editor = made.edit()
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    editor = loaded.edit()
     if lock:
         editor.lock(dict(map(_held, lock)))
     for link in remove or ():
@@ -61,7 +61,7 @@ def run(
             editor.payload(payload, frame=seat)
     if gravity is not None:
         editor.gravity(_numbers(gravity, "--gravity"))
-    return _write(made, editor.done(), out, approximate, as_json)
+    return _write(loaded, editor.done(), out, approximate, as_json)
 
 
 def _write(before: Robot, changed: Robot, out: Path, approximate: bool, as_json: bool) -> int:

@@ -13,7 +13,7 @@ def run(as_json: Json = False) -> int:
 
     Example: `dalembert robots`
     """
-    found = [load(name) for name in bundled()]
+    loaded = [load(name) for name in bundled()]
     rows = [
         {
             "name": name,
@@ -22,7 +22,7 @@ def run(as_json: Json = False) -> int:
             "loop equations": sum(closure.count for closure in robot.model.closures),
             "mass": sum(body.mass for body in robot.bodies),
         }
-        for name, robot in zip(bundled(), found, strict=True)
+        for name, robot in zip(bundled(), loaded, strict=True)
     ]
     if as_json:
         print_json(rows)

@@ -42,13 +42,13 @@ def run(
     """
     check_target(out, "--out", tuple(FORMATS))
     check_target(plot, "--plot", FIGURES)
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
-    start = _numbers(q, made.nq, "--q") if q else made.neutral()
-    speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv)
-    tau = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    start = _numbers(q, loaded.nq, "--q") if q else loaded.neutral()
+    speed = _numbers(v, loaded.nv, "--v") if v else np.zeros(loaded.nv)
+    tau = _numbers(torque, loaded.nv, "--torque") if torque else np.zeros(loaded.nv)
     if hold:
-        tau = tau + made.gravity(start)
-    result = made.simulate(start, speed, duration, torque=tau, integrator=integrator, step=step, record=record)
+        tau = tau + loaded.gravity(start)
+    result = loaded.simulate(start, speed, duration, torque=tau, integrator=integrator, step=step, record=record)
     if out is not None:
         result.save(out)
     if plot is not None:
@@ -59,7 +59,7 @@ def run(
         return 0
     screen = console()
     screen.print(
-        f"{made.name}: {counted(result.steps, 'step')} of {integrator} over {result.t[-1]:.4g} s", markup=False
+        f"{loaded.name}: {counted(result.steps, 'step')} of {integrator} over {result.t[-1]:.4g} s", markup=False
     )
     screen.print(str(result.audit()), markup=False)
     for name, path in (("run", out), ("figure", plot)):

@@ -31,14 +31,14 @@ def run(
     """
     from dalembert.view import Viewer
 
-    made = open_robots(robots, base, mimic=mimic, arg=arg)
+    loaded = open_robots(robots, base, mimic=mimic, arg=arg)
     motion = None
     if run_file is not None:
         from dalembert import load_run
 
         motion = load_run(run_file)
-    viewer = Viewer(made, run=motion, host=host, port=port)
-    names = [robot.name for robot in made]
+    viewer = Viewer(loaded, run=motion, host=host, port=port)
+    names = [robot.name for robot in loaded]
     if as_json:
         print_json({"robots": names, "url": viewer.url, "not drawn": viewer.notes})
         sys.stdout.flush()

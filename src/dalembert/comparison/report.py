@@ -120,10 +120,10 @@ class Comparison:
             if names:
                 lines.append(f"  joints only in {owner}: {', '.join(names)}")
         for subject, several in SUBJECTS.items():
-            found = self.of(subject)
-            lines += [f"  {difference}" for difference in found[:SHOWN]]
-            if len(found) > SHOWN:
-                lines.append(f"  … and {len(found) - SHOWN} more about {several}")
+            differences = self.of(subject)
+            lines += [f"  {difference}" for difference in differences[:SHOWN]]
+            if len(differences) > SHOWN:
+                lines.append(f"  … and {len(differences) - SHOWN} more about {several}")
         for quantity, agreement in self.dynamics.items():
             mark = "" if agreement.relative <= self.tolerance else "  ←"
             lines.append(f"  {quantity:28} up to {agreement.size:10.4g}, differs by {agreement.error:8.2g}{mark}")

@@ -31,16 +31,16 @@ def shared_states(
     held, names = held or {}, names or {}
     q1, v1 = _random(after, rng)
     q0, v0 = np.array(neutral(before)), np.zeros(before.nv)
-    there = {body.joint.name: body for body in after.independent if body.joint.nv}
+    remaining = {body.joint.name: body for body in after.independent if body.joint.nv}
     for body in before.independent:
         if not body.joint.nv:
             continue
-        same = there.pop(names.get(body.joint.name, body.joint.name), None)
+        same = remaining.pop(names.get(body.joint.name, body.joint.name), None)
         if same is not None:
             q0[body.q], v0[body.v] = q1[same.q], v1[same.v]
         else:
             q0[body.q] = held.get(body.joint.name, body.joint.neutral())
-    if after.bodies[0].joint.name in there:
+    if after.bodies[0].joint.name in remaining:
         base = after.bodies[0]
         q1[base.q], v1[base.v] = base.joint.neutral(), 0.0
     return (q0, v0), (q1, v1)

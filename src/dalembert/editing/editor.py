@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from dalembert.formats import Finding
 
 ORIGIN = (0.0, 0.0, 0.0)
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class HasModel(Protocol):
@@ -31,7 +31,7 @@ class HasModel(Protocol):
     model: Model
 
 
-class ModelEditor(Generic[Made]):
+class ModelEditor(Generic[Result]):
     """Changes to a robot, in order; `done()` gives the new one, and the old one stays as it is.
 
     Links are what edits speak of: those that move, and those fixed to others. After every edit a random state is drawn,
@@ -40,7 +40,7 @@ class ModelEditor(Generic[Made]):
     """
 
     def __init__(
-        self, model: Model, log: Iterable[Finding], finish: Callable[[Model, tuple[Finding, ...]], Made]
+        self, model: Model, log: Iterable[Finding], finish: Callable[[Model, tuple[Finding, ...]], Result]
     ) -> None:
         self.model = model  # as edited so far
         self.log = list(log)
@@ -50,7 +50,7 @@ class ModelEditor(Generic[Made]):
         edits = [f.what for f in self.log if f.where.startswith("edit of ")]
         return f"<ModelEditor of {self.model.name!r}: {'; '.join(edits) or 'no edits yet'}>"
 
-    def done(self) -> Made:
+    def done(self) -> Result:
         """The robot with all edits made."""
         return self._finish(self.model, tuple(self.log))
 
@@ -124,11 +124,11 @@ class ModelEditor(Generic[Made]):
         at: the configuration its joint is locked at, default neutral; nothing to give for a fixed link.
         """
         model = self.model
-        there = plan(model).link(link, "merge")
+        target = plan(model).link(link, "merge")
         if link == plan(model).base.name:
             raise DalembertError(f"merge: {link!r} is the base, it sits on no other link")
-        if there.joint.nv:
-            self.lock({there.joint.name: there.joint.neutral() if at is None else at})
+        if target.joint.nv:
+            self.lock({target.joint.name: target.joint.neutral() if at is None else at})
         elif at is not None:
             raise DalembertError(f"merge: {link!r} is a fixed link: it has no configuration to give")
         return self._edit(structure.melt, link)
@@ -147,10 +147,10 @@ class ModelEditor(Generic[Made]):
         places; ball, planar and free joints get those of the inverse motion. A joint whose effects no such joint has is
         an error.
         """
-        given = None if q is None else vector(q, "reroot: q", (self.model.nq,))
-        if given is not None and np.max(np.abs(normalize(self.model, given) - given), initial=0.0) > 1e-6:
+        numbers = None if q is None else vector(q, "reroot: q", (self.model.nq,))
+        if numbers is not None and np.max(np.abs(normalize(self.model, numbers) - numbers), initial=0.0) > 1e-6:
             raise DalembertError("reroot: q has a quaternion that is not of unit length: use robot.normalize(q)")
-        return self._edit(rerooting.reroot, self.model, link, given)
+        return self._edit(rerooting.reroot, self.model, link, numbers)
 
     # ---- numbers
 
@@ -185,11 +185,11 @@ class ModelEditor(Generic[Made]):
         """
         if mass is not None and density is not None:
             raise DalembertError("scale: both mass and density are given: give one of them")
-        given = {"length": length, "mass": mass, "density": 1.0 if density is None else density}
-        for what, value in given.items():
+        factors = {"length": length, "mass": mass, "density": 1.0 if density is None else density}
+        for what, value in factors.items():
             if value is not None and not (isinstance(value, Real) and 0.0 < value < np.inf):
                 raise DalembertError(f"scale: {what} is {value!r}, expected a factor above 0")
-        factor = float(given["density"] * length**3) if mass is None else float(mass)  # type: ignore[operator]
+        factor = float(factors["density"] * length**3) if mass is None else float(mass)  # type: ignore[operator]
         return self._edit(scaling.scale, float(length), factor)
 
     def _edit(self, edit: Callable[..., Change], *arguments: Any) -> Self:

@@ -31,14 +31,14 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
         raise DalembertError("lock: no joint is given: lock(elbow=0.3), or lock({'joint 2': 0.3})")
     _hold_followers(plan, held)
     rigid = rigid_closures(plan)
-    told, energy, outside = [], 0.0, []
+    listed, energy, outside = [], 0.0, []
     for name, q in held.items():
         link = joints[name]
         pull = link.joint.difference(link.joint.rest, q)
         energy += 0.5 * float(link.joint.stiffness @ pull**2)
         if np.any(q < link.joint.lower) or np.any(q > link.joint.upper):
             outside.append(name)
-        told.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
+        listed.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
         plan.links[link.name] = held_link(link, q)
         plan.mimics.pop(name, None)
     dropped = [*_settle_equations(plan, held), *settle_closures(plan, rigid, "lock")]
@@ -51,7 +51,7 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
         action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if outside:
         action += f"; outside its limits: {', '.join(outside)}"
-    change = Change(plan, f"joints locked: {', '.join(told)}", action, warning=bool(outside), energy=1.0)
+    change = Change(plan, f"joints locked: {', '.join(listed)}", action, warning=bool(outside), energy=1.0)
     return change.holding(held)
 
 

@@ -15,8 +15,8 @@ from .change import WORLD, Change, shared_states
 
 def rename(plan: Plan, names: Mapping[str, str], joints: Mapping[str, str], name: str | None, prefix: str) -> Change:
     """Other names of links and frames, of joints, and of the robot; a prefix goes to all that are not named."""
-    for kind, given, valid in (("link or frame", names, plan.places), ("joint", joints, plan.joints)):
-        for old in given:
+    for kind, listed, valid in (("link or frame", names, plan.places), ("joint", joints, plan.joints)):
+        for old in listed:
             if old not in valid and old not in (plan.links if kind != "joint" else ()):
                 raise unknown(kind, old, valid, "rename")
     known = {*plan.places, *plan.links}

@@ -69,8 +69,8 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
         placement = links_at(before, neutral(before) if q is None else q, np.zeros(before.nv))[name].X
     links = {name: replace(link, parent=WORLD, placement=_tidy(placement), joint=root_joint, mount="")}
     for child, parent in pairwise(path):
-        for made in _hung(plan, parent, child, in_mount[child.name]):
-            links[made.name] = made
+        for hung in _hung(plan, parent, child, in_mount[child.name]):
+            links[hung.name] = hung
     links |= {one: plan.links[one] for one in plan.links if one not in links}
     plan.links = links
     plan.keyframes = [_reversed_keyframe(one, path, root_joint.name) for one in plan.keyframes]
@@ -155,10 +155,10 @@ def _pairing(turned: list[Joint], root: str) -> Callable[[Model, Model, np.rando
                 q1[new.q], v1[new.v] = joint.reversed_state(q0[old.q], v0[old.v])
         base = after.bodies[0]
         if base.joint.nv:
-            there = links_at(before, q0, v0)[root]
-            X = base.placement.inverse() @ there.X
+            root_link = links_at(before, q0, v0)[root]
+            X = base.placement.inverse() @ root_link.X
             q1[base.q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
-            v1[base.v] = there.V
+            v1[base.v] = root_link.V
         return (q0, v0), (q1, v1)
 
     return pairing

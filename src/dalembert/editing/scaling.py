@@ -40,8 +40,8 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
         for name, place in plan.places.items()
     }
     for name, mimic in plan.mimics.items():
-        own, leading = _length(joints[name]), _length(joints[mimic.leader])
-        ratio, offset = mimic.ratio * length ** (own - leading), mimic.offset * length**own
+        power, leading = _length(joints[name]), _length(joints[mimic.leader])
+        ratio, offset = mimic.ratio * length ** (power - leading), mimic.offset * length**power
         plan.mimics[name] = mimic._replace(ratio=ratio, offset=offset)
     plan.closings = [_scaled_closing(closing, length) for closing in plan.closings]
     plan.equations = [_scaled_equation(equation, joints, length) for equation in plan.equations]
@@ -127,9 +127,9 @@ def _scaled_closing(closing: Closing, length: float) -> Closing:
 
 
 def _scaled_equation(equation: JointEquation, joints: dict[str, Joint], length: float) -> JointEquation:
-    own = _length(joints[equation.follower])
+    power = _length(joints[equation.follower])
     leading = _length(joints[equation.leader]) if equation.leader else 0.0
-    powers = own - leading * np.arange(equation.coefficients.size)
+    powers = power - leading * np.arange(equation.coefficients.size)
     return replace(equation, coefficients=equation.coefficients * length**powers)
 
 

@@ -25,13 +25,13 @@ def add_payload(plan: Plan, frame: str, name: str, mass: Any, com: Any, inertia:
     place = plan.place(frame, "payload")
     if name in plan.places or name in plan.links:
         raise DalembertError(f"payload: there is already a link or frame {name!r}: give another name=…")
-    made = inertia_from(mass, com, inertia, f"payload {name!r}")
+    load = inertia_from(mass, com, inertia, f"payload {name!r}")
     joint = Fixed(name=plan.new_joint_name(name))
     mount = place.mount or place.link
-    plan.links[name] = Link(name, place.link, place.placement, joint, made, (), mount if mount != place.link else "")
+    plan.links[name] = Link(name, place.link, place.placement, joint, load, (), mount if mount != place.link else "")
     plan.places[name] = None
-    what = f"payload {name!r} of {made.mass:g} kg at frame {frame!r}"
-    return Change(plan, what, f"a fixed link on {mount!r}; the total mass grows by as much", float(made.mass))
+    what = f"payload {name!r} of {load.mass:g} kg at frame {frame!r}"
+    return Change(plan, what, f"a fixed link on {mount!r}; the total mass grows by as much", float(load.mass))
 
 
 def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
@@ -51,27 +51,27 @@ def remove(plan: Plan, name: str) -> Change:
         return Change(plan, f"frame {name!r} removed", "nothing moves otherwise")
     if name == plan.base.name:
         raise DalembertError(f"remove: {name!r} is the base, all of the robot sits on it: reroot it first")
-    gone = set(plan.subtree(name))
-    joints = {plan.links[link].joint.name for link in gone}
+    removed = set(plan.subtree(name))
+    joints = {plan.links[link].joint.name for link in removed}
     for follower, mimic in plan.mimics.items():
         if mimic.leader in joints and follower not in joints:
             raise DalembertError(
                 f"remove: joint {follower!r} follows {mimic.leader!r}, which would go: lock {follower!r} first, remove "
                 f"{plan.joints[follower].name!r} as well, or free it with set_joint({follower!r}, mimic=None)"
             )
-    mass = sum(float(plan.links[link].inertia.mass) for link in gone)
-    opened = [c for c in plan.closings if {c.mount_a or c.a, c.mount_b or c.b} & gone]
+    mass = sum(float(plan.links[link].inertia.mass) for link in removed)
+    opened = [c for c in plan.closings if {c.mount_a or c.a, c.mount_b or c.b} & removed]
     plan.closings = [c for c in plan.closings if c not in opened]
     unsaid = [e for e in plan.equations if {e.follower, e.leader} & joints]
     plan.equations = [e for e in plan.equations if e not in unsaid]
-    plan.links = {key: link for key, link in plan.links.items() if key not in gone}
+    plan.links = {key: link for key, link in plan.links.items() if key not in removed}
     plan.mimics = {joint: mimic for joint, mimic in plan.mimics.items() if joint not in joints}
     plan.places = {
         key: place
         for key, place in plan.places.items()
-        if (key in plan.links if place is None else (place.mount or place.link) not in gone)
+        if (key in plan.links if place is None else (place.mount or place.link) not in removed)
     }
-    action = f"{len(gone)} link(s) of {mass:g} kg are gone: {', '.join(sorted(gone))}"
+    action = f"{len(removed)} link(s) of {mass:g} kg are gone: {', '.join(sorted(removed))}"
     if opened or unsaid:
         action += f"; with them the closures {', '.join([c.name for c in opened] + [e.name for e in unsaid])}"
     return Change(plan, f"link {name!r} removed", action, -mass)

@@ -61,24 +61,24 @@ class Plan:
         rooms = [Target((size, self.count), 1, self.count) for size in call.scratch]
         self.memories = [*self.targets, *rooms]
         self.used = [bool(x.shape[-1]) for x in arrays]  # empty arrays get no kernel argument
-        self.made = [bool(prod(shape)) for shape in call.shapes] + [True] * len(rooms)
+        self.written = [bool(prod(shape)) for shape in call.shapes] + [True] * len(rooms)
 
     def run(self, arrays: Sequence[Any]) -> tuple[Any, ...]:
         """The results, queued on the caller's stream. States that fail a check give NaN."""
         kind = self.kind
         with on_device(kind.place):
-            given, places = [], []
+            alive, places = [], []
             for x, source, used in zip(arrays, self.sources, self.used, strict=True):
                 if source.copied:
                     x = kind.dense(x, self.batch)
-                given.append(x)  # alive until the launch is queued
+                alive.append(x)  # alive until the launch is queued
                 if used:
                     places.append(Array(kind.address(x), source.state, source.item))
             memories = [kind.empty(t.shape, self.dtype) for t in self.memories]
-            for memory, t, made in zip(memories, self.memories, self.made, strict=True):
-                if made:
+            for memory, t, written in zip(memories, self.memories, self.written, strict=True):
+                if written:
                     places.append(Array(kind.address(memory), t.state, t.item))
-            if any(self.made):
+            if any(self.written):
                 self.kernel.launch(self.element, self.count, places, kind.stream())
             return tuple(_finished(kind, x, t) for x, t in zip(memories, self.targets, strict=False))
 
@@ -110,17 +110,17 @@ def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool)
 
 def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> Source:
     """How an input lies, or will lie once it is copied."""
-    own, strides = tuple(x.shape[:-1]), kind.strides(x)
-    if prod(own) == 1 and own != batch and strides[-1] >= 0:
+    shape, strides = tuple(x.shape[:-1]), kind.strides(x)
+    if prod(shape) == 1 and shape != batch and strides[-1] >= 0:
         return Source(False, 0, strides[-1])
-    if own != batch or not _even(own, strides):
+    if shape != batch or not _even(shape, strides):
         return Source(True, x.shape[-1], 1)
-    return Source(False, strides[-2] if own else 0, strides[-1])
+    return Source(False, strides[-2] if shape else 0, strides[-1])
 
 
-def _even(own: tuple[int, ...], strides: Sequence[int]) -> bool:
+def _even(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
     """Whether the states of a batch with several axes follow each other at one distance, and nothing runs backwards."""
-    return min(strides) >= 0 and all(strides[k] == strides[k + 1] * own[k + 1] for k in range(len(own) - 1))
+    return min(strides) >= 0 and all(strides[k] == strides[k + 1] * shape[k + 1] for k in range(len(shape) - 1))
 
 
 def _target(shape: tuple[int, ...], batch: tuple[int, ...], columns: bool) -> Target:
@@ -138,13 +138,13 @@ def _finished(kind: Library, memory: Any, target: Target) -> Any:
 
 def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results copied into the arrays of the caller."""
-    given = tuple(out) if isinstance(out, (tuple, list)) else (out,)
+    targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     shapes = [tuple(x.shape) for x in results]
-    if len(given) != len(results) or [tuple(getattr(x, "shape", ())) for x in given] != shapes:
+    if len(targets) != len(results) or [tuple(getattr(x, "shape", ())) for x in targets] != shapes:
         raise DalembertError(f"{call.name}: out does not fit, expected arrays of shapes {shapes} on the same device")
-    for target, result in zip(given, results, strict=True):
+    for target, result in zip(targets, results, strict=True):
         target[...] = result
-    return given
+    return targets
 
 
 class DeviceProgram:
@@ -178,17 +178,17 @@ class DeviceProgram:
         places, targets, kept = [], [], []
         for (name, size), a in zip(self.program.sizes.items(), arrays, strict=True):
             rows = np.broadcast_to(a, (*shape, a.shape[-1]))
-            there = memory.asarray(np.ascontiguousarray(rows, dtype))
-            kept.append(there)
+            on_device = memory.asarray(np.ascontiguousarray(rows, dtype))
+            kept.append(on_device)
             if size:
-                places.append(Array(there.data.ptr, a.shape[-1], 1, size if name in sequence else None))
+                places.append(Array(on_device.data.ptr, a.shape[-1], 1, size if name in sequence else None))
         for (name, form), result in zip(self.program.shapes.items(), results, strict=True):
-            there, size = memory.empty(result.shape, dtype), prod(form)
-            targets.append(there)
+            on_device, size = memory.empty(result.shape, dtype), prod(form)
+            targets.append(on_device)
             if size:
                 row = size * (passes if name in record else 1)
-                places.append(Array(there.data.ptr, row, 1, size if name in record else None))
+                places.append(Array(on_device.data.ptr, row, 1, size if name in record else None))
         self.launch(ELEMENT[dtype], prod(shape), places, None, None if repetition is None else passes)
-        for there, result in zip(targets, results, strict=True):
-            result[...] = there.get()
+        for on_device, result in zip(targets, results, strict=True):
+            result[...] = on_device.get()
         return status_of(self.program.function(), with_rows(self.program, arrays, dtype), passes, dtype)

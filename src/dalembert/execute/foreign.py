@@ -77,14 +77,14 @@ def compute(
         return run(call, kind, arrays, out, check)
     if out is not None and isinstance(kind, Jax):
         raise DalembertError(f"{call.name}: JAX arrays cannot be written to: leave out= away")
-    given = [kind.numpy(x) for x in arrays]
+    as_numpy = [kind.numpy(x) for x in arrays]
     if out is not None:
         several = isinstance(out, (tuple, list))
         outs = [kind.numpy(x) if is_foreign(x) else x for x in (out if several else [out])]
-        call(*given, out=outs if several else outs[0], threads=threads, check=check)
+        call(*as_numpy, out=outs if several else outs[0], threads=threads, check=check)
         return tuple(out) if several else (out,)
-    answer = call(*given, threads=threads, check=check)
-    results = answer if len(call.shapes) > 1 else (answer,)
+    result = call(*as_numpy, threads=threads, check=check)
+    results = result if len(call.shapes) > 1 else (result,)
     return tuple(kind.from_numpy(np.asarray(x)) for x in results)
 
 
@@ -97,12 +97,12 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     single = True
     for name, x in zip(call.sizes, arguments, strict=True):
         if is_foreign(x):
-            own = kind.dtype(x)
-            if own.kind == "f" and own not in FLOATS:
+            dtype_of_x = kind.dtype(x)
+            if dtype_of_x.kind == "f" and dtype_of_x not in FLOATS:
                 raise DalembertError(
                     f"{call.name}: {name} is of type {x.dtype}, expected float64 or float32: convert it"
                 )
-            single &= own == FLOATS[1]
+            single &= dtype_of_x == FLOATS[1]
         elif isinstance(x, np.ndarray):
             single &= x.dtype == FLOATS[1]
     dtype = FLOATS[1] if single else FLOATS[0]
@@ -128,7 +128,7 @@ def aligned(arrays: Sequence[Any]) -> list[Any]:
     return [x.reshape((1,) * (rank - x.ndim) + tuple(x.shape)) for x in arrays]
 
 
-def own_shape(gradient: Any, like: Any) -> Any:
+def summed_to_shape(gradient: Any, like: Any) -> Any:
     """The gradient summed over the axes along which `like` was broadcast."""
     extra = gradient.ndim - like.ndim
     axes = tuple(range(extra)) + tuple(

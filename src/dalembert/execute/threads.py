@@ -24,9 +24,9 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit(asked: int | None) -> int:
+def limit(threads: int | None) -> int:
     """Threads to use: what the caller asked for, else DALEMBERT_THREADS, else every processor."""
-    if asked is None:
+    if threads is None:
         setting = os.environ.get("DALEMBERT_THREADS", "")
         if not setting:
             return available()
@@ -34,11 +34,11 @@ def limit(asked: int | None) -> int:
             raise DalembertError(f"environment variable DALEMBERT_THREADS is {setting!r}: expected a whole number ≥ 1")
         return min(int(setting), _most())
     try:
-        number = 0 if isinstance(asked, bool) else operator.index(asked)
+        number = 0 if isinstance(threads, bool) else operator.index(threads)
     except TypeError:
         number = 0
     if number < 1:
-        raise DalembertError(f"threads={asked!r}: expected a whole number ≥ 1, or None for all processors")
+        raise DalembertError(f"threads={threads!r}: expected a whole number ≥ 1, or None for all processors")
     return min(number, _most())
 
 

@@ -9,7 +9,7 @@ import torch
 
 from dalembert.interop.kinds import Library, library
 
-from .foreign import Call, aligned, compute, own_shape
+from .foreign import Call, aligned, compute, summed_to_shape
 
 
 class Operator(torch.autograd.Function):
@@ -30,7 +30,7 @@ class Operator(torch.autograd.Function):
         ranks = [len(shape) for shape in ctx.call.shapes]
         flat = [c.flatten(c.ndim - rank) if rank else c[..., None] for c, rank in zip(cotangents, ranks, strict=True)]
         gradients = apply(ctx.call.pullback(), False, [*tensors, *flat])
-        return (None, None, *(own_shape(g, x) for g, x in zip(gradients, tensors, strict=True)))
+        return (None, None, *(summed_to_shape(g, x) for g, x in zip(gradients, tensors, strict=True)))
 
     @staticmethod
     def vmap(info: Any, in_dims: Sequence[int | None], call: Call, check: bool, *tensors: torch.Tensor) -> Any:

@@ -141,8 +141,8 @@ class ModelBuilder:
         if body not in self._links:
             raise unknown("body", body, self._links, where)
         check_geometry(shape, role, color, where)
-        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
-        self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
+        geometry = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
+        self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, geometry))
 
     def add_closure(
         self,
@@ -328,8 +328,8 @@ def inertia_from(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:
     if np.max(np.abs(I_com - I_com.T)) > 1e-9 * np.max(np.abs(I_com)):
         raise DalembertError(f"{where}: inertia {I_com.tolist()} is not symmetric: make it so")
     mass = float(vector(mass, f"{where}: mass", ()))
-    made = Inertia.from_com(mass, vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
-    problems = made.problems()
+    result = Inertia.from_com(mass, vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
+    problems = result.problems()
     if problems:
         raise DalembertError(f"{where}: {'; '.join(problems)}; check mass, com, and inertia (about the com)")
-    return made
+    return result

@@ -247,9 +247,9 @@ def closure_maker(kind: str, shape: dict[str, Any], where: str) -> Callable[...,
     if kind not in CLOSURES:
         raise unknown("closure kind", kind, CLOSURES, where)
     needed = [field.name for field in fields(CLOSURES[kind]) if field.name not in ("name", "a", "b")]
-    for given in shape:
-        if given not in needed:
-            raise unknown("argument", given, needed, f"{where}: a {kind} closure")
+    for argument_name in shape:
+        if argument_name not in needed:
+            raise unknown("argument", argument_name, needed, f"{where}: a {kind} closure")
     for missing in (argument for argument in needed if argument not in shape):
         raise DalembertError(f"{where}: a {kind} closure needs {missing}=…")
     return partial(CLOSURES[kind], **{key: _checked(key, value, where) for key, value in shape.items()})
@@ -259,10 +259,10 @@ def _checked(key: str, value: Any, where: str) -> Any:
     """An axis made unit length, or a length above zero."""
     shape, expected = ((), "a length above 0") if key == "length" else ((3,), "three numbers, not all zero")
     try:
-        given = np.array(value, float)
+        numbers = np.array(value, float)
     except (TypeError, ValueError):
-        given = np.array(np.nan)
-    size = np.linalg.norm(given) if key != "length" else given
-    if given.shape != shape or not np.isfinite(size) or size <= 0.0:
+        numbers = np.array(np.nan)
+    size = np.linalg.norm(numbers) if key != "length" else numbers
+    if numbers.shape != shape or not np.isfinite(size) or size <= 0.0:
         raise DalembertError(f"{where}: {key} is {value!r}, expected {expected}")
-    return float(given) if key == "length" else snapped(given / size)
+    return float(numbers) if key == "length" else snapped(numbers / size)

@@ -70,9 +70,9 @@ class Plan:
         carried = {name}
         grown = True
         while grown:  # links may stand in any order
-            found = {link.name for link in self.links.values() if self.mount(link) in carried} - carried
-            carried |= found
-            grown = bool(found)
+            reached = {link.name for link in self.links.values() if self.mount(link) in carried} - carried
+            carried |= reached
+            grown = bool(reached)
         return [link for link in self.links if link in carried]
 
     def new_name(self, wanted: str) -> str:
@@ -126,7 +126,7 @@ def plan(model: Model) -> Plan:
     for body in model.bodies:
         if body.joint.mimic is not None:
             mimics[body.joint.name] = body.joint.mimic
-        links[body.name] = _own_link(model, body)
+        links[body.name] = _body_link(model, body)
         for part in body.parts[1:]:
             held = Fixed(name=_fresh(part.name, joint_names))  # the names of fixed joints are not kept
             joint_names.add(held.name)
@@ -144,11 +144,11 @@ def disassemble(model: Model) -> ModelBuilder:
     return plan(model).builder()
 
 
-def _own_link(model: Model, body: Body) -> Link:
+def _body_link(model: Model, body: Body) -> Link:
     parent = WORLD if body.parent < 0 else model.bodies[body.parent].name
     mount = body.mount if body.mount != parent else ""
-    own = body.parts[0]
-    return Link(body.name, parent, body.placement, body.joint.uncoupled, own.inertia, own.geometry, mount)
+    main_part = body.parts[0]
+    return Link(body.name, parent, body.placement, body.joint.uncoupled, main_part.inertia, main_part.geometry, mount)
 
 
 def _place(model: Model, frame: Frame) -> Place:

@@ -171,11 +171,11 @@ class Model:
                 f"model {self.name!r}: {name!r} is no body of its own, but a fixed link or frame of body {carrier!r}: "
                 f"use robot.frame({name!r}), or robot.body({carrier!r})"
             )
-        return self._found("body", self._bodies, name)
+        return self._named("body", self._bodies, name)
 
     def joint(self, name: str) -> Body:
         """The body that is moved by the joint of that name."""
-        return self._found("joint", self._joints, name)
+        return self._named("joint", self._joints, name)
 
     def frame(self, name: str) -> Frame:
         """The frame of that name: of a body, a fixed link, or one added."""
@@ -184,7 +184,7 @@ class Model:
                 f"model {self.name!r}: {name!r} is a joint, expected a frame: the body that it moves is "
                 f"{self._joints[name].name!r}"
             )
-        return self._found("frame", self._frames, name)
+        return self._named("frame", self._frames, name)
 
     def children(self, index: int) -> tuple[int, ...]:
         """Indices of the bodies carried directly by body `index`."""
@@ -208,20 +208,20 @@ class Model:
         """The same tree with other inertial parameters (10 nb,); they are not asked whether such bodies can exist."""
         size = self.parameters().size
         try:
-            given = np.array(pi, float)
+            numbers = np.array(pi, float)
         except (TypeError, ValueError):
             raise DalembertError(f"with_parameters: expected {size} real numbers") from None
-        if given.shape != (size,):
+        if numbers.shape != (size,):
             raise DalembertError(
-                f"with_parameters: shape {given.shape}, expected ({size},): "
+                f"with_parameters: shape {numbers.shape}, expected ({size},): "
                 f"ten for each of the {len(self.bodies)} bodies of model {self.name!r}"
             )
-        if not np.all(np.isfinite(given)):
-            raise DalembertError(f"with_parameters: number {np.argmin(np.isfinite(given))} is not finite")
-        rows = given.reshape(-1, 10)
+        if not np.all(np.isfinite(numbers)):
+            raise DalembertError(f"with_parameters: number {np.argmin(np.isfinite(numbers))} is not finite")
+        rows = numbers.reshape(-1, 10)
         return replace(self, bodies=tuple(_with_parameters(b, row) for b, row in zip(self.bodies, rows, strict=True)))
 
-    def _found(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
+    def _named(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
         if name not in named:
             raise unknown(kind, name, named, f"model {self.name!r}")
         return named[name]
@@ -255,5 +255,5 @@ def _with_parameters(body: Body, pi: np.ndarray) -> Body:
     change = pi - body.inertia.parameters()
     if not np.any(change):
         return body
-    own = replace(body.parts[0], inertia=Inertia.from_parameters(body.parts[0].inertia.parameters() + change))
-    return replace(body, inertia=Inertia.from_parameters(pi), parts=(own, *body.parts[1:]))
+    main_part = replace(body.parts[0], inertia=Inertia.from_parameters(body.parts[0].inertia.parameters() + change))
+    return replace(body, inertia=Inertia.from_parameters(pi), parts=(main_part, *body.parts[1:]))
