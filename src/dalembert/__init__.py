@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from . import control, identify, motion
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
+    from .mechanism import Mechanism
     from .sim import elements, integrators
     from .sim.rollout.rollout import Rollout
     from .sim.run.events import Event
@@ -52,6 +53,7 @@ __all__ = [
     "JointInfo",
     "Log",
     "MassProperties",
+    "Mechanism",
     "Model",
     "ModelBuilder",
     "ModelEditor",
@@ -95,6 +97,7 @@ _LATER = {
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
     "Log": "logs",
+    "Mechanism": "mechanism",
     "Rollout": "sim.rollout.rollout",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",

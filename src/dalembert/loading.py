@@ -38,6 +38,8 @@ def load(
 ) -> Robot:
     """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
+    A mechanism (.mech.toml) comes with its forces, sensors and start: see `Mechanism`.
+
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
     arguments: values of <xacro:arg name="…"/> in a xacro file.
@@ -47,8 +49,19 @@ def load(
     given: Any = source
     if isinstance(source, str) and source in bundled_names():
         given = bundled_path(source)
+    if isinstance(given, str | os.PathLike) and os.fspath(given).lower().endswith(".mech.toml"):
+        return _mechanism(given, base, arguments)
     options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
     return Robot(*formats.read(given, **options))
+
+
+def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapping[str, Any] | None) -> Robot:
+    """The robot of a mechanism's file, in joint coordinates; such a file leaves nothing to be assumed."""
+    from .mechanism.read import read
+
+    if base is not None or arguments:
+        raise DalembertError(f"{os.fspath(source)}: base and arguments are not for mechanisms: leave them out")
+    return read(source).build()
 
 
 def register_reader(ending: str, reader: Callable[..., Any]) -> None:

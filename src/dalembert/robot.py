@@ -40,7 +40,7 @@ from .functions.structure import (
     limits,
 )
 from .model import Actuator, Model, State, random_parameters, unopposed
-from .rooms import auditing, compiling, equations, simulation, viewing
+from .rooms import auditing, compiling, equations, optimal, simulation, viewing
 from .version import __version__
 
 if TYPE_CHECKING:
@@ -141,7 +141,7 @@ class Robot:
 
     @property
     def actuators(self) -> tuple[Actuator, ...]:
-        """Motors and servos that the robot's file states, as data; they act only where used as drives."""
+        """Motors and servos of the robot's file, in the order of `controls`, which drive them."""
         return self.model.actuators
 
     @property
@@ -331,4 +331,5 @@ class Robot:
     rollout = simulation.rollout
     step_advice = simulation.step_advice
     close_loops = simulation.close_loops
+    optimal_control = optimal.optimal_control
     view = viewing.view

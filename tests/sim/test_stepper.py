@@ -58,7 +58,6 @@ def test_what_a_step_cannot_do_is_told() -> None:
         ({"integrator": "rk5"}, "unknown integrator 'rk5'"),
         ({"elements": [1]}, "expected force elements, got int"),
         ({"integrator": "rk4", "elements": [elements.HardStop(name, 0.5, lower=-1.0)]}, "ceases to act"),
-        ({"elements": [elements.Friction(name, 0.1, stiffness=1e3)]}, "keeps a state of its own"),
         ({"elements": [elements.Thruster("tool", lambda t: 3.0 * t)]}, "depend on time"),
     ):
         with pytest.raises(DalembertError, match=said):

@@ -4,6 +4,7 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 """
 
 from .aba import aba
+from .actuation import actuator_forces, transmission
 from .center_of_mass import center_of_mass, total_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
@@ -39,6 +40,7 @@ __all__ = [
     "Task",
     "aba",
     "acceleration",
+    "actuator_forces",
     "along_velocities",
     "bias",
     "body_loads",
@@ -93,6 +95,7 @@ __all__ = [
     "rnea",
     "torque_regressor",
     "total_mass",
+    "transmission",
     "velocity",
     "zero_moment_point",
 ]

@@ -115,6 +115,11 @@ def _equation(model: Model, equation: JointEquation, q: np.ndarray, v: np.ndarra
     follower = model.joint(equation.follower)
     x, ratio = _coordinate(follower, q)
     row[follower.v.start] = ratio
+    for name, factor in equation.others:
+        other = model.joint(name)
+        z, moving = _coordinate(other, q)
+        x = x - factor * z
+        row[other.v.start] = row[other.v.start] - factor * moving
     if not equation.leader:
         value, _, _ = equation.law(0.0)
         return Constraints(np.array([x - value]), row[None], np.zeros(1))

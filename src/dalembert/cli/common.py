@@ -27,7 +27,10 @@ from .terminal import is_unicode
 WIDTH = 80
 
 Source = Annotated[
-    str, typer.Argument(metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .dh.toml).")
+    str,
+    typer.Argument(
+        metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .dh.toml .mech.toml)."
+    ),
 ]
 Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as the file says.')]
 Mimic = Annotated[str, typer.Option(help='"couple": mimic joints follow their leader; "free": they do not.')]

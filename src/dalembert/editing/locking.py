@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import JointEquation, Plan
+from dalembert.model import CamEquation, JointEquation, Plan
 from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.joint import snapped
@@ -121,10 +121,26 @@ def _settle_equations(plan: Plan, held: Mapping[str, np.ndarray]) -> list[str]:
 
 def _settled(equation: JointEquation, held: Mapping[str, np.ndarray]) -> JointEquation | None:
     follower, leader = held.get(equation.follower), held.get(equation.leader)
-    if leader is not None or not equation.leader:
+    others = tuple((joint, factor) for joint, factor in equation.others if joint not in held)
+    if equation.others and (leader is not None or not equation.leader):
         value = equation.law(float(leader[0]) if leader is not None else 0.0)[0]
+        value += sum(factor * float(held[joint][0]) for joint, factor in equation.others if joint in held)
+        equation = JointEquation(equation.name, equation.follower, "", np.array([value]), others)
+        if follower is not None and others:  # the first of the others follows now
+            (joint, factor), *more = others
+            turned = tuple((name, -part / factor) for name, part in more)
+            value = (float(follower[0]) - value) / factor
+            return JointEquation(equation.name, joint, "", np.array([value]), turned)
+        if others:
+            return equation
+    elif len(others) < len(equation.others):
+        raise DalembertError(
+            f"lock: equation {equation.name!r} ties {', '.join(equation.joints)}: lock {equation.leader!r} as well"
+        )
+    if leader is not None or not equation.leader:
+        value = equation.law(float(leader[0]) if leader is not None and equation.leader else 0.0)[0]
         if follower is None:
-            return replace(equation, leader="", coefficients=np.array([value]))
+            return JointEquation(equation.name, equation.follower, "", np.array([value]))
         if abs(value - follower[0]) > SAME:
             raise DalembertError(
                 f"lock: equation {equation.name!r} asks joint {equation.follower!r} to be at {value:.9g}, and it is "
@@ -133,6 +149,11 @@ def _settled(equation: JointEquation, held: Mapping[str, np.ndarray]) -> JointEq
         return None
     if follower is None:
         return equation
+    if equation.others or isinstance(equation, CamEquation):
+        raise DalembertError(
+            f"lock: joint {equation.follower!r} is tied to {', '.join(equation.joints[1:])} by {equation.kind} "
+            f"{equation.name!r}: lock {equation.leader!r} as well"
+        )
     c = [*equation.coefficients.tolist(), 0.0, 0.0]
     if any(c[2:]) or c[1] == 0.0:
         raise DalembertError(

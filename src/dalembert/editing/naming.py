@@ -57,7 +57,10 @@ def renamed(
     }
     plan.links[plan.base.name] = replace(plan.base, parent=WORLD)
     plan.places = {link(key): p and Place(link(p.link), p.placement, link(p.mount)) for key, p in plan.places.items()}
-    plan.actuators = [replace(one, joint=joints.get(one.joint, one.joint)) for one in plan.actuators]
+    plan.actuators = [one.renamed(joints, links) for one in plan.actuators]
+    plan.joint_force_limits = [
+        limits._replace(joint=joints.get(limits.joint, limits.joint)) for limits in plan.joint_force_limits
+    ]
     plan.keyframes = [
         replace(one, joints=tuple(replace(part, joint=joints.get(part.joint, part.joint)) for part in one.joints))
         for one in plan.keyframes
@@ -79,7 +82,11 @@ def renamed(
     ]
     plan.equations = [
         replace(
-            e, name=closure(e.name), follower=joints.get(e.follower, e.follower), leader=joints.get(e.leader, e.leader)
+            e,
+            name=closure(e.name),
+            follower=joints.get(e.follower, e.follower),
+            leader=joints.get(e.leader, e.leader),
+            others=tuple((joints.get(joint, joint), factor) for joint, factor in e.others),
         )
         for e in plan.equations
     ]

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Geometry, JointEquation, Keyframe, Model, Plan
+from dalembert.model import CamEquation, Geometry, JointEquation, Keyframe, Model, Plan
 from dalembert.model.assembly import Closing, Link
 from dalembert.model.joints import Joint
 from dalembert.spatial import Inertia, Pose
@@ -51,7 +51,7 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
         f"the same gravity: torques × {mass * length:g}, forces × {mass:g}, times × {np.sqrt(length):g}"
     )
     if plan.actuators and (length, mass) != (1.0, 1.0):
-        plan.actuators = []
+        plan.actuators, plan.joint_force_limits = [], []
         action += "; actuators are left out, since the units of their commands are not known"
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
     change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
@@ -120,8 +120,9 @@ def _scaled_joint(joint: Joint, length: float, mass: float) -> Joint:
 
 def _scaled_closing(closing: Closing, length: float) -> Closing:
     make: Callable[..., Any] = closing.make
-    if isinstance(make, partial) and "length" in make.keywords:
-        make = partial(make.func, **(make.keywords | {"length": make.keywords["length"] * length}))
+    if isinstance(make, partial):
+        lengths = {key: make.keywords[key] * length for key in ("length", "pitch") if key in make.keywords}
+        make = partial(make.func, **(make.keywords | lengths))
     a, b = _scaled(closing.placement_a, length), _scaled(closing.placement_b, length)
     return replace(closing, placement_a=a, placement_b=b, make=make)
 
@@ -130,7 +131,10 @@ def _scaled_equation(equation: JointEquation, joints: dict[str, Joint], length: 
     power = _length(joints[equation.follower])
     leading = _length(joints[equation.leader]) if equation.leader else 0.0
     powers = power - leading * np.arange(equation.coefficients.size)
-    return replace(equation, coefficients=equation.coefficients * length**powers)
+    if isinstance(equation, CamEquation):
+        powers = np.full(equation.coefficients.size, power)
+    others = tuple((joint, factor * length ** (power - _length(joints[joint]))) for joint, factor in equation.others)
+    return replace(equation, coefficients=equation.coefficients * length**powers, others=others)
 
 
 def _scaled_keyframe(keyframe: Keyframe, joints: dict[str, Joint], length: float) -> Keyframe:

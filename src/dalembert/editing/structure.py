@@ -62,7 +62,7 @@ def remove(plan: Plan, name: str) -> Change:
     mass = sum(float(plan.links[link].inertia.mass) for link in removed)
     opened = [c for c in plan.closings if {c.mount_a or c.a, c.mount_b or c.b} & removed]
     plan.closings = [c for c in plan.closings if c not in opened]
-    unsaid = [e for e in plan.equations if {e.follower, e.leader} & joints]
+    unsaid = [e for e in plan.equations if {*e.joints} & joints]
     plan.equations = [e for e in plan.equations if e not in unsaid]
     plan.links = {key: link for key, link in plan.links.items() if key not in removed}
     plan.mimics = {joint: mimic for joint, mimic in plan.mimics.items() if joint not in joints}
@@ -135,6 +135,7 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     plan.mimics |= added.mimics
     taken = {actuator.name for actuator in plan.actuators}
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
+    plan.joint_force_limits += added.joint_force_limits
     plan.closings += added.closings
     plan.equations += added.equations
     dropped = settle_closures(plan, rigid, "attach")

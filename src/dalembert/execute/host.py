@@ -49,6 +49,16 @@ class Bound:
         self._outputs = (_ADDRESS * len(results))(*map(fastcall.address, results))
         self._code, self._rows, self._passes = kernel.executable("batch", ELEMENT[dtype]), rows, passes
 
+    @property
+    def code_address(self) -> int:
+        """Where the code lies, for compiled callers."""
+        return self._code.address
+
+    @property
+    def tables(self) -> tuple[int, int, int]:
+        """Where the addresses of inputs, their strides, and the addresses of outputs lie."""
+        return ctypes.addressof(self._inputs), ctypes.addressof(self._strides), ctypes.addressof(self._outputs)
+
     def __call__(self) -> int:
         return self._code.call(self._inputs, self._strides, self._outputs, 0, self._rows, self._passes)
 

@@ -4,9 +4,9 @@ Joints are polymorphic (`pose`, `subspace`, `bias`, `integrate`, `difference`); 
 """
 
 from . import charts
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .builder import ModelBuilder
-from .closures import Closure, JointEquation
+from .closures import CamEquation, Closure, JointEquation
 from .disassembly import Plan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry
@@ -22,12 +22,14 @@ __all__ = [
     "Actuator",
     "AxisJoint",
     "Body",
+    "CamEquation",
     "Closure",
     "Coupled",
     "Frame",
     "Geometry",
     "Joint",
     "JointEquation",
+    "JointForceLimits",
     "JointState",
     "Keyframe",
     "Model",

@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.spatial import Inertia, Pose
 
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .closures import WORLD_BODY, Closure, JointEquation
 from .frame import Frame
 from .geometry import Geometry
@@ -70,6 +70,7 @@ def assemble(
     equations: Iterable[JointEquation] = (),
     actuators: Iterable[Actuator] = (),
     keyframes: Iterable[Keyframe] = (),
+    joint_force_limits: Iterable[JointForceLimits] = (),
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -118,7 +119,8 @@ def assemble(
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
     closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
     closed += equations
-    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), tuple(actuators), tuple(keyframes))
+    drives = tuple(actuators), tuple(keyframes), tuple(joint_force_limits)
+    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *drives)
 
 
 def _closed(closing: Closing, located: Callable[[str], tuple[int, Pose, str]]) -> Closure:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields as fields_of
 from dataclasses import replace
 from typing import Any
@@ -13,9 +13,9 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose, so3
 from dalembert.spatial.vectors import cross
 
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .assembly import WORLD, Closing, Link, Place, assemble
-from .closures import JointEquation, closure_maker
+from .closures import CamEquation, JointEquation, closure_maker, periodic_spline
 from .coupling import Mimic, coupled, stated
 from .geometry import Geometry, Role, Shape, check_geometry
 from .joints import KINDS, Coupled, Fixed, Free, Joint
@@ -48,6 +48,7 @@ class ModelBuilder:
         self._equations: list[JointEquation] = []
         self._actuators: list[Actuator] = []
         self._keyframes: list[Keyframe] = []
+        self._joint_force_limits: list[JointForceLimits] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -157,9 +158,10 @@ class ModelBuilder:
     ) -> None:
         """Close a loop: hold a place of `b` to a place of `a` (bodies, frames, or "world").
 
-        kind: weld point revolute prismatic cylindrical planar universal point-on-line point-on-plane distance.
+        kind: weld point revolute prismatic cylindrical planar universal screw point-on-line point-on-plane distance.
         placement_a: pose in `a` of the frame K that is held to the frame L, placed in `b` by placement_b.
-        shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, length [m] of a distance.
+        shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, pitch [m/rad] of a screw, length [m]
+        of a distance.
         """
         where = f"closure {name!r}"
         self._check_new_closure(where, name)
@@ -169,34 +171,93 @@ class ModelBuilder:
         X_aK, X_bL = (placement_from(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
         self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
 
-    def add_equation(self, name: str, follower: str, leader: str = "", *, coefficients: Any) -> None:
-        """Let a joint's coordinate follow another one by a polynomial, by a multiplier; see `JointEquation`."""
+    def add_equation(
+        self,
+        name: str,
+        follower: str,
+        leader: str = "",
+        *,
+        coefficients: Any,
+        others: Sequence[tuple[str, float]] = (),
+    ) -> None:
+        """Let a joint's coordinate follow others, by a multiplier: a polynomial of one, multiples of more.
+
+        See `JointEquation`.
+        """
         where = f"equation {name!r}"
-        self._check_new_closure(where, name)
-        for joint in (follower, *([leader] if leader else [])):
+        numbers = np.array(coefficients, float).ravel()
+        if not numbers.size or not np.all(np.isfinite(numbers)):
+            raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
+        factors = tuple((joint, float(vector(factor, f"{where}: factor of {joint!r}", ()))) for joint, factor in others)
+        self._add_equation(JointEquation(name, follower, leader, numbers, factors))
+
+    def add_cam(self, name: str, follower: str, leader: str, lift: Any) -> None:
+        """Let a joint's coordinate be a function of another one's angle that repeats with every turn.
+
+        lift (n,): the follower's coordinate at n angles 2π k / n of the leader, n ≥ 4; a periodic cubic spline between.
+        """
+        where = f"cam {name!r}"
+        values = np.array(lift, float).ravel()
+        if values.size < 4 or not np.all(np.isfinite(values)):
+            raise DalembertError(f"{where}: lift has {values.size} values, expected at least four finite ones")
+        self._add_equation(CamEquation(name, follower, leader, periodic_spline(values).ravel()))
+
+    def _add_equation(self, equation: JointEquation) -> None:
+        where = f"{equation.kind} {equation.name!r}"
+        self._check_new_closure(where, equation.name)
+        if len(set(equation.joints)) < len(equation.joints):
+            raise DalembertError(
+                f"{where}: a joint takes part twice ({', '.join(equation.joints)}): add its factors up"
+            )
+        for joint in equation.joints:
             if joint not in self._joints:
                 raise unknown("joint", joint, self._joints, where)
             if self._joints[joint].nq != 1:
                 raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nq} coordinates, expected one")
-        numbers = np.array(coefficients, float).ravel()
-        if not numbers.size or not np.all(np.isfinite(numbers)):
-            raise DalembertError(f"{where}: coefficients are {coefficients!r}, expected finite numbers")
-        self._equations.append(JointEquation(name, follower, leader, numbers))
+        self._equations.append(equation)
 
-    def add_actuator(self, name: str, joint: str, **values: Any) -> None:
-        """Add a motor or servo on a joint, as data; values: gear, gain, bias, limits, dynamics as in `Actuator`."""
+    def add_actuator(self, name: str, joint: str = "", **values: Any) -> None:
+        """Add a motor or servo, which acts where `controls` drive the robot.
+
+        It acts on a joint; or on `tendon`, `path` or `site`. values: these, gear, gain, bias, limits and dynamics, as
+        in `Actuator`.
+        """
         where = f"actuator {name!r}"
         valid = [field.name for field in fields_of(Actuator)[2:]]
         for value in values:
             if value not in valid:
                 raise unknown("argument", value, valid, f"{where}: add_actuator")
+        actuator = Actuator(name=name, joint=joint, **values)
+        for each in actuator.joints:
+            if each not in self._joints:
+                raise unknown("joint", each, self._joints, where)
+            nv, numbers = self._joints[each].nv, int(np.size(actuator.gear))
+            if nv != 1 and (actuator.tendon or nv != numbers):
+                needs = "of one freedom" if actuator.tendon else f"with {numbers}, as the gear has"
+                raise DalembertError(f"{where}: joint {each!r} has {nv} freedoms, expected one {needs}")
+            if nv == 1 and numbers != 1:
+                raise DalembertError(f"{where}: gear is {actuator.gear}, expected one number for joint {each!r}")
+        for frame in actuator.frames:
+            if frame not in self._frames:
+                raise unknown("frame", frame, self._frames, where)
+        if actuator.site and np.size(actuator.gear) != 6:
+            raise DalembertError(f"{where}: gear is {actuator.gear}, expected six numbers on a site: [torque, force]")
+        if name in {other.name for other in self._actuators}:
+            raise DalembertError(f"{where}: there is already an actuator of that name: names must differ")
+        self._actuators.append(actuator)
+
+    def limit_joint_force(self, joint: str, lower: float, upper: float) -> None:
+        """Bound the force [N·m or N] of all actuators together on a joint with one coordinate."""
+        where = f"limits of joint {joint!r}"
         if joint not in self._joints:
             raise unknown("joint", joint, self._joints, where)
-        if self._joints[joint].nv != 1:
-            raise DalembertError(f"{where}: joint {joint!r} has {self._joints[joint].nv} freedoms, expected one")
-        if name in {actuator.name for actuator in self._actuators}:
-            raise DalembertError(f"{where}: there is already an actuator of that name: names must differ")
-        self._actuators.append(Actuator(name=name, joint=joint, **values))
+        if self._joints[joint].nv != 1 or joint in {each.joint for each in self._joint_force_limits}:
+            raise DalembertError(f"{where}: it has several freedoms, or limits already: expected one of each")
+        if not lower <= upper:
+            raise DalembertError(
+                f"{where}: lower is {lower!r} and upper {upper!r}: give numbers, the smaller one first"
+            )
+        self._joint_force_limits.append(JointForceLimits(joint, float(lower), float(upper)))
 
     def add_keyframe(self, name: str, q: Mapping[str, Any], v: Mapping[str, Any] | None = None) -> None:
         """Add a named state: q (nq,) and v (nv,) by joint; joints that are not named are at neutral, and at rest."""
@@ -207,6 +268,10 @@ class ModelBuilder:
     def has_joint(self, name: str) -> bool:
         """Whether there is a moving joint of that name."""
         return name in self._joints and self._joints[name].nv > 0
+
+    def freedoms(self, joint: str) -> int:
+        """How many a joint has."""
+        return self._joints[joint].nv
 
     def has_frame(self, name: str) -> bool:
         """Whether there is a body or frame of that name."""
@@ -223,6 +288,7 @@ class ModelBuilder:
             self._equations,
             self._actuators,
             self._keyframes,
+            self._joint_force_limits,
         )
 
     def coupled(self, joint: str) -> Coupled:

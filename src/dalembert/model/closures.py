@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.math import sqrt
+from dalembert.math import cos, floor, lookup, sin, sqrt
 from dalembert.spatial import Pose, so3
 from dalembert.spatial.vectors import cross
 
@@ -193,6 +193,47 @@ class Cross(_Linear):
 
 
 @dataclass(frozen=True, eq=False)
+class Thread(Closure):
+    """A screw: axes along each other, L's origin on K's axis, z = pitch θ along and about it; pitch [m/rad], not 0.
+
+    The last row is pitch sin(θ − z / pitch): closed after any number of turns, without counting them.
+    """
+
+    axis: np.ndarray  # (3,) unit, in K and in L alike
+    pitch: float
+    kind, count = "screw", 5
+
+    def _linear(self, p: Any, R: Any) -> tuple[Any, ...]:
+        """Tilt and shift across the axis, sine and cosine of θ, and z: all linear in p and R."""
+        t, s = across(self.axis)
+        tilted, turned = R @ self.axis, R @ t
+        return np.array([t @ tilted, s @ tilted, t @ p, s @ p]), s @ turned, t @ turned, self.axis @ p
+
+    def residual(self, X: Pose) -> np.ndarray:
+        across_axis, sine, cosine, z = self._linear(X.p, X.R)
+        a, b = sin(z / self.pitch), cos(z / self.pitch)
+        return np.concatenate([across_axis, [self.pitch * (sine * b - cosine * a)]])
+
+    def rate(self, X: Pose, V: Any) -> np.ndarray:
+        _, sine, cosine, z = self._linear(X.p, X.R)
+        across_rate, sine_rate, cosine_rate, z_rate = self._linear(V[3:], _turned(V[:3], X.R))
+        a, b = sin(z / self.pitch), cos(z / self.pitch)
+        last = self.pitch * (sine_rate * b - cosine_rate * a) - (sine * a + cosine * b) * z_rate
+        return np.concatenate([across_rate, [last]])
+
+    def acceleration(self, X: Pose, V: Any, A: Any) -> np.ndarray:
+        w = V[:3]
+        _, sine, cosine, z = self._linear(X.p, X.R)
+        _, sine_rate, cosine_rate, z_rate = self._linear(V[3:], _turned(w, X.R))
+        second = self._linear(A[3:], _turned(A[:3], X.R) + _turned(w, _turned(w, X.R)))
+        across_axis, sine_second, cosine_second, z_second = second
+        a, b = sin(z / self.pitch), cos(z / self.pitch)
+        last = self.pitch * (sine_second * b - cosine_second * a) - (sine * a + cosine * b) * z_second
+        last = last - (2.0 * (sine_rate * a + cosine_rate * b) + (sine * b - cosine * a) * z_rate / self.pitch) * z_rate
+        return np.concatenate([across_axis, [last]])
+
+
+@dataclass(frozen=True, eq=False)
 class Distance(Closure):
     """L's origin keeps its distance from K's; length > 0 [m]."""
 
@@ -213,18 +254,24 @@ class Distance(Closure):
 
 @dataclass(frozen=True, eq=False)
 class JointEquation:
-    """A coordinate follows another one by a polynomial: q(follower) = Σ c_k q(leader)^k [rad or m].
+    """A coordinate follows others: q(follower) = Σ c_k q(leader)^k + Σ f_j q(other j) [rad or m].
 
-    Without a leader ("") the follower is held at c_0. Linear laws are better stated as mimic joints, which need no
-    multiplier.
+    Without a leader ("") the polynomial is c_0. others: (joint, f_j), as of gears on a moving carrier. Linear laws of
+    one leader are better stated as mimic joints, which need no multiplier.
     """
 
     name: str
     follower: str
     leader: str
     coefficients: np.ndarray  # (k,), lowest power first
+    others: tuple[tuple[str, float], ...] = ()
     kind: ClassVar[str] = "equation"
     count: ClassVar[int] = 1
+
+    @property
+    def joints(self) -> tuple[str, ...]:
+        """The names of all joints that take part."""
+        return (self.follower, *([self.leader] if self.leader else []), *(name for name, _ in self.others))
 
     def law(self, x: Any) -> tuple[Any, Any, Any]:
         """The polynomial, its slope and its curvature at q(leader) = x."""
@@ -236,9 +283,43 @@ class JointEquation:
         return value, slope, curvature
 
 
+@dataclass(frozen=True, eq=False)
+class CamEquation(JointEquation):
+    """A follower on a cam: q(follower) = lift(q(leader)), repeating with every turn of the leader.
+
+    coefficients (4 n,): of n cubic pieces of equal length, the first from q(leader) = 0, in the share of the piece that
+    is covered, lowest power first.
+    """
+
+    kind: ClassVar[str] = "cam"
+
+    def law(self, x: Any) -> tuple[Any, Any, Any]:
+        """Lift, its slope and its curvature at the cam's angle x."""
+        pieces = self.coefficients.reshape(-1, 4)
+        scale = len(pieces) / (2.0 * np.pi)
+        place = scale * x - len(pieces) * floor(x / (2.0 * np.pi))
+        k = floor(place)
+        a, b, c, d = lookup(pieces, k)
+        t = place - k
+        return (
+            a + t * (b + t * (c + t * d)),
+            scale * (b + t * (2.0 * c + 3.0 * d * t)),
+            scale * scale * (2.0 * c + 6.0 * d * t),
+        )
+
+
+def periodic_spline(values: np.ndarray) -> np.ndarray:
+    """Coefficients (n, 4) of the cubic pieces, twice continuously differentiable, through n values of one period."""
+    n, following = len(values), np.roll(values, -1)
+    tied = 4.0 * np.eye(n) + np.roll(np.eye(n), 1, axis=1) + np.roll(np.eye(n), -1, axis=1)
+    slopes = np.linalg.solve(tied, 3.0 * (following - np.roll(values, 1)))
+    rise, after = following - values, np.roll(slopes, -1)
+    return np.stack([values, slopes, 3.0 * rise - 2.0 * slopes - after, slopes + after - 2.0 * rise], axis=1)
+
+
 CLOSURES: dict[str, type[Closure]] = {
     kind.kind: kind
-    for kind in (Weld, Point, Hinge, Slider, Sleeve, OnPlane, PointOnLine, PointOnPlane, Cross, Distance)
+    for kind in (Weld, Point, Hinge, Slider, Sleeve, OnPlane, PointOnLine, PointOnPlane, Cross, Thread, Distance)
 }
 
 
@@ -256,13 +337,14 @@ def closure_maker(kind: str, shape: dict[str, Any], where: str) -> Callable[...,
 
 
 def _checked(key: str, value: Any, where: str) -> Any:
-    """An axis made unit length, or a length above zero."""
-    shape, expected = ((), "a length above 0") if key == "length" else ((3,), "three numbers, not all zero")
+    """An axis made unit length, a length above zero, or a pitch that is not zero."""
+    numbers = {"length": "a length above 0 [m]", "pitch": "an advance other than 0 [m/rad]"}
+    shape, expected = ((), numbers[key]) if key in numbers else ((3,), "three numbers, not all zero")
     try:
-        numbers = np.array(value, float)
+        x = np.array(value, float)
     except (TypeError, ValueError):
-        numbers = np.array(np.nan)
-    size = np.linalg.norm(numbers) if key != "length" else numbers
-    if numbers.shape != shape or not np.isfinite(size) or size <= 0.0:
+        x = np.array(np.nan)
+    size = x if key == "length" else np.linalg.norm(x)
+    if x.shape != shape or not np.isfinite(size) or size <= 0.0:
         raise DalembertError(f"{where}: {key} is {value!r}, expected {expected}")
-    return float(numbers) if key == "length" else snapped(numbers / size)
+    return float(x) if key in numbers else snapped(x / size)

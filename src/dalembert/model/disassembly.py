@@ -11,7 +11,7 @@ import numpy as np
 from dalembert.errors import unknown
 from dalembert.spatial import Pose
 
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .assembly import WORLD, Closing, Link, Place
 from .builder import ModelBuilder
 from .closures import WORLD_BODY, Closure, JointEquation
@@ -38,6 +38,7 @@ class Plan:
     equations: list[JointEquation]
     actuators: list[Actuator]
     keyframes: list[Keyframe]
+    joint_force_limits: list[JointForceLimits]
 
     @property
     def base(self) -> Link:
@@ -94,6 +95,7 @@ class Plan:
             equations=list(self.equations),
             actuators=list(self.actuators),
             keyframes=list(self.keyframes),
+            joint_force_limits=list(self.joint_force_limits),
         )
 
     def builder(self) -> ModelBuilder:
@@ -106,9 +108,9 @@ class Plan:
         builder._closings.extend(self.closings)
         builder._equations.extend(self.equations)
         free = {link.joint.name for link in self.links.values() if link.joint.nv} - self.mimics.keys()
-        builder._actuators.extend(
-            actuator for actuator in self.actuators if actuator.joint in free | self.mimics.keys()
-        )
+        joints, frames = free | self.mimics.keys(), self.places.keys() | self.links.keys()
+        builder._actuators.extend(one for one in self.actuators if {*one.joints} <= joints and {*one.frames} <= frames)
+        builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
@@ -135,7 +137,7 @@ def plan(model: Model) -> Plan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    kept = list(model.actuators), list(model.keyframes)
+    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits)
     return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 

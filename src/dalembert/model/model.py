@@ -12,7 +12,7 @@ import numpy as np
 from dalembert.errors import DalembertError, unknown
 from dalembert.spatial import Inertia, Pose
 
-from .actuators import Actuator
+from .actuators import Actuator, JointForceLimits
 from .closures import Closure, JointEquation
 from .content import SHOWN, fingerprint, freeze, is_own, types
 from .frame import Frame
@@ -69,8 +69,9 @@ class Model:
     bodies: tuple[Body, ...]
     frames: tuple[Frame, ...]  # every body's own frame, in order; then fixed links and extra frames as added
     closures: tuple[Closure | JointEquation, ...] = ()  # what closes loops of the tree
-    actuators: tuple[Actuator, ...] = field(default=(), metadata=SHOWN)  # data: they act where used as drives
+    actuators: tuple[Actuator, ...] = field(default=(), metadata=SHOWN)  # they act where controls drive the robot
     keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
+    joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -1,1 +1,8 @@
-"""Optimal control: plans and receding horizons from a cost written in Python."""
+"""Optimal control: motions that cost least, from costs written in Python, and laws that plan as they go."""
+
+from .plan import Plan
+from .problem import Problem
+from .receding import Receding
+from .terms import Equal
+
+__all__ = ["Equal", "Plan", "Problem", "Receding"]

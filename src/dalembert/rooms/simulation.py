@@ -49,15 +49,18 @@ def _run(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
+    controls: Any = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
     simulate(q, v, 1.0, torque), or with the torque first: simulate(q, v, law, duration=1.0).
     torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
-    a controller that runs at a rate and may keep a state. integrator: adaptive
+    a controller that runs at a rate and may keep a state. controls: the same of the robot's actuators (nu,), which turn
+    them into torques; in the place of torque. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
-    "rk4", "semi-implicit", "implicit-velocity", "implicit-midpoint", "variational"; or an
+    "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
+    "variational"; or an
     `integrators.Integrator` of one's own. record [s]: states are kept this far apart; None: every step. With events,
     stops, dry friction or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
@@ -83,6 +86,7 @@ def _run(
         events,
         progress,
         friction,
+        controls,
     )
     return replace(run, viewer=partial(_view, robot))
 
@@ -129,16 +133,18 @@ def stepper(
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
+    controls: bool = False,
 ) -> Stepper:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
-    without a state of their own. tau (…, nv) is held over the step [N·m, N]. The same step as `rollout` takes, with
-    its `friction`.
+    tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
+    Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
+    The same step as `rollout` takes, with its `friction`.
     """
     from dalembert.sim.rollout.stepper import Stepper
 
-    return Stepper(robot.model, step, integrator, elements, friction)
+    return Stepper(robot.model, step, integrator, elements, friction, controls)
 
 
 def rollout(
@@ -157,11 +163,13 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
+    controls: Any = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
-    be traced. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+    be traced. controls: the same of the robot's actuators (…, nu), in the place of torque.
+    record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
@@ -191,6 +199,7 @@ def rollout(
         check,
         friction,
         events,
+        controls,
     )
 
 
@@ -222,7 +231,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
     from dalembert.sim.run.compiled import programs
     from dalembert.sim.run.engines import State
     from dalembert.sim.run.initial import closed_start
-    from dalembert.sim.system.laws import drive
+    from dalembert.sim.system.laws import Inputs, drive
 
     q = np.asarray(q, float)
     v = np.zeros(robot.model.nv) if v is None else np.asarray(v, float)
@@ -231,7 +240,7 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(robot.model, None, 1.0), INTEGRATORS["rk45"])
+    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
     state, _ = closed_start(made, State(0.0, q, v))
     return LoopState(state.q, state.e[: robot.model.nv])
 

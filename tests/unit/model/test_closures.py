@@ -16,10 +16,12 @@ SHAPES = {
     "axis": np.array([0.6, 0.0, 0.8]),
     "axis2": np.array([0.0, 1.0, 0.0]),
     "length": 0.7,
+    "pitch": 0.2,
 }
 NEEDS = {
     "universal": ("axis", "axis2"),
     "distance": ("length",),
+    "screw": ("axis", "pitch"),
     **dict.fromkeys(("revolute", "prismatic", "cylindrical", "planar", "point-on-line", "point-on-plane"), ("axis",)),
 }
 

@@ -1,8 +1,8 @@
-"""Actuators and keyframes of MJCF: kept in the model as data."""
+"""Actuators and keyframes of MJCF."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -18,55 +18,142 @@ from .tree import Names
 
 
 def add_actuators(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledger) -> None:
-    """Motors and servos on single joints. Others are logged: on tendons, sites and bodies, muscles, plugins."""
-    m, mj = mjcf.m, mjcf.mj
-    direct = (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
-    single = (int(mj.mjtJoint.mjJNT_SLIDE), int(mj.mjtJoint.mjJNT_HINGE))
+    """All of them, in the file's order, which is that of the controls; those that cannot act here say why."""
     taken: set[str] = set()
-    for i in range(m.nactuator):
-        where, target = mjcf.where("actuator", i), int(m.actuator_trnid[i, 0])
-        if int(m.actuator_trntype[i]) not in direct or int(m.jnt_type[target]) not in single:
-            ledger.count(where, "actuator that acts on no single joint", "not kept")
-            continue
-        law = _law(mjcf, i)
-        if law is None:
-            ledger.count(where, "actuator with a law that is not affine (muscle, motor model, plugin)", "not kept")
-            continue
-        joint = names.joints[target]
-        name = mjcf.name("actuator", i) or joint
+    off = mjcf.disabled("ACTUATION")
+    for i in range(mjcf.m.nactuator):
+        where = mjcf.where("actuator", i)
+        target = _transmission(mjcf, i, names)
+        name = mjcf.name("actuator", i) or target.label
         while name in taken:
             name += "_"
         taken.add(name)
+        missing = [joint for joint in target.joints if not builder.has_joint(joint)]
+        obstacle = target.obstacle or _obstacle(mjcf, i)
+        if off or _group_disabled(mjcf, i):
+            obstacle = obstacle or "the file switches it off"
+        if missing:
+            obstacle = obstacle or f"joint {missing[0]!r} is held"
         try:
-            builder.add_actuator(name, joint, gear=float(m.actuator_gear[i, 0]), **law)
+            if obstacle:
+                ledger.count(where, f"actuator that cannot be driven: {obstacle}", "kept by name, without effect")
+                builder.add_actuator(name, obstacle=obstacle)
+            else:
+                builder.add_actuator(name, **target.fields, **_law(mjcf, i, ledger))
         except DalembertError as error:
-            ledger.warning(where, str(error), "not kept")
+            ledger.warning(where, str(error), "kept by name, without effect")
+            builder.add_actuator(name, obstacle=str(error))
+    for joint, limited in enumerate(mjcf.m.jnt_actfrclimited):
+        if limited and builder.has_joint(names.joints[joint]) and builder.freedoms(names.joints[joint]) == 1:
+            builder.limit_joint_force(names.joints[joint], *(float(x) for x in mjcf.m.jnt_actfrcrange[joint]))
 
 
-def _law(mjcf: Compiled, i: int) -> dict[str, Any] | None:
-    """Gain, bias, limits and dynamics in the model's terms; None for a law that the model cannot express."""
+class Target(NamedTuple):
+    """What an actuator acts on: fields of `Actuator`, a name for it, or what is in the way."""
+
+    label: str
+    fields: dict[str, Any] = {}
+    obstacle: str = ""
+
+    @property
+    def joints(self) -> list[str]:
+        """The joints that it names."""
+        tendon = [joint for joint, _ in self.fields.get("tendon", ())]
+        return [self.fields["joint"]] if "joint" in self.fields else tendon
+
+
+def _transmission(mjcf: Compiled, i: int, names: Names) -> Target:
     m, mj = mjcf.m, mjcf.mj
-    kinds = mj.mjtGain(int(m.actuator_gaintype[i])), mj.mjtBias(int(m.actuator_biastype[i]))
-    fixed, affine = (mj.mjtGain.mjGAIN_FIXED, mj.mjtGain.mjGAIN_AFFINE)
-    plain, biased = (mj.mjtBias.mjBIAS_NONE, mj.mjtBias.mjBIAS_AFFINE)
-    dynamics = {
+    kind, (target, other) = mj.mjtTrn(int(m.actuator_trntype[i])), (int(x) for x in m.actuator_trnid[i])
+    gear = np.array(m.actuator_gear[i])
+    wrench = np.concatenate([gear[3:], gear[:3]])  # MuJoCo's has the force first
+    if kind in (mj.mjtTrn.mjTRN_JOINT, mj.mjtTrn.mjTRN_JOINTINPARENT):
+        joint, kinds = names.joints[target], mj.mjtJoint
+        number = int(m.jnt_type[target])
+        fields: dict[str, Any] = {"joint": joint, "gear": float(gear[0])}
+        if number in (int(kinds.mjJNT_BALL), int(kinds.mjJNT_FREE)):
+            if kind == mj.mjtTrn.mjTRN_JOINTINPARENT:
+                return Target(joint, obstacle="it acts along axes of the parent (jointinparent)")
+            fields["gear"] = gear[:3] if number == int(kinds.mjJNT_BALL) else wrench
+        return Target(joint, fields)
+    if kind == mj.mjtTrn.mjTRN_SITE:
+        fields = {"site": names.sites[target], "gear": wrench}
+        return Target(names.sites[target], fields | ({"reference": names.sites[other]} if other >= 0 else {}))
+    if kind == mj.mjtTrn.mjTRN_TENDON:
+        return _tendon(mjcf, target, float(gear[0]), names)
+    words = {mj.mjtTrn.mjTRN_SLIDERCRANK: "a slider-crank", mj.mjtTrn.mjTRN_BODY: "the contacts of a body"}
+    return Target(f"actuator{i}", obstacle=f"it acts on {words.get(kind, 'nothing')}")
+
+
+def _tendon(mjcf: Compiled, tendon: int, gear: float, names: Names) -> Target:
+    """A sum of coordinates, or straight lines between sites."""
+    m, mj = mjcf.m, mjcf.mj
+    label = mjcf.name("tendon", tendon) or f"tendon{tendon}"
+    if m.tendon_actfrclimited[tendon]:
+        return Target(label, obstacle="its tendon limits the forces of actuators (actuatorfrcrange)")
+    part = slice(int(m.tendon_adr[tendon]), int(m.tendon_adr[tendon]) + int(m.tendon_num[tendon]))
+    kinds, objects = {int(x) for x in m.wrap_type[part]}, [int(x) for x in m.wrap_objid[part]]
+    if kinds == {int(mj.mjtWrap.mjWRAP_JOINT)}:
+        pairs = zip(objects, m.wrap_prm[part], strict=True)
+        return Target(label, {"tendon": tuple((names.joints[j], float(x)) for j, x in pairs), "gear": gear})
+    if kinds == {int(mj.mjtWrap.mjWRAP_SITE)}:
+        return Target(label, {"path": tuple(names.sites[site] for site in objects), "gear": gear})
+    return Target(label, obstacle="its tendon winds about geoms or goes over pulleys")
+
+
+def _group_disabled(mjcf: Compiled, i: int) -> bool:
+    group = int(mjcf.m.actuator_group[i])
+    return 0 <= group < 31 and bool(int(mjcf.m.opt.disableactuator) >> group & 1)
+
+
+def _obstacle(mjcf: Compiled, i: int) -> str:
+    """What of its law the model has not; "": nothing."""
+    m, mj = mjcf.m, mjcf.mj
+    gain, bias = mj.mjtGain(int(m.actuator_gaintype[i])), mj.mjtBias(int(m.actuator_biastype[i]))
+    if gain not in (mj.mjtGain.mjGAIN_FIXED, mj.mjtGain.mjGAIN_AFFINE):
+        return f"its gain is of type {gain.name.removeprefix('mjGAIN_').lower()}"
+    if bias not in (mj.mjtBias.mjBIAS_NONE, mj.mjtBias.mjBIAS_AFFINE):
+        return f"its bias is of type {bias.name.removeprefix('mjBIAS_').lower()}"
+    if int(m.actuator_dyntype[i]) not in _dynamics(mj):
+        kind = mj.mjtDyn(int(m.actuator_dyntype[i])).name.removeprefix("mjDYN_").lower()
+        return f"its dynamics are of type {kind}"
+    if m.actuator_plugin[i] >= 0:
+        return "it is a plugin"
+    if int(m.actuator_ctrlnum[i]) != 1 or int(m.actuator_outnum[i]) != 1 or int(m.actuator_actnum[i]) > 1:
+        return "it has several controls, states or forces"
+    if m.actuator_delay[i]:
+        return f"its command is delayed by {float(m.actuator_delay[i]):g} s"
+    return ""
+
+
+def _dynamics(mj: Any) -> dict[int, str]:
+    return {
         int(mj.mjtDyn.mjDYN_NONE): "none",
         int(mj.mjtDyn.mjDYN_INTEGRATOR): "integrator",
         int(mj.mjtDyn.mjDYN_FILTER): "filter",
         int(mj.mjtDyn.mjDYN_FILTEREXACT): "filterexact",
-    }.get(int(m.actuator_dyntype[i]))
-    if kinds[0] not in (fixed, affine) or kinds[1] not in (plain, biased) or dynamics is None:
-        return None
-    gain = np.array(m.actuator_gainprm[i, :3]) if kinds[0] == affine else np.array([m.actuator_gainprm[i, 0], 0, 0])
+    }
+
+
+def _law(mjcf: Compiled, i: int, ledger: Ledger) -> dict[str, Any]:
+    """Gain, bias, limits and dynamics."""
+    m, mj = mjcf.m, mjcf.mj
+    affine = int(m.actuator_gaintype[i]) == int(mj.mjtGain.mjGAIN_AFFINE)
+    biased = int(m.actuator_biastype[i]) == int(mj.mjtBias.mjBIAS_AFFINE)
+    dynamics = _dynamics(mj)[int(m.actuator_dyntype[i])]
     law: dict[str, Any] = {
-        "gain": gain,
-        "bias": np.array(m.actuator_biasprm[i, :3]) if kinds[1] == biased else np.zeros(3),
+        "gain": np.array(m.actuator_gainprm[i, :3]) if affine else np.array([m.actuator_gainprm[i, 0], 0, 0]),
+        "bias": np.array(m.actuator_biasprm[i, :3]) if biased else np.zeros(3),
         "dynamics": dynamics,
     }
     if dynamics in ("filter", "filterexact"):
         law["time_constant"] = float(m.actuator_dynprm[i, 0])
-    control = int(m.actuator_ctrladr[i]) if hasattr(m, "actuator_ctrladr") else i
-    if m.actuator_ctrllimited[control]:
+    if dynamics != "none" and m.actuator_actlimited[i]:
+        law["activation_limits"] = np.array(m.actuator_actrange[i])
+    if dynamics != "none" and m.actuator_actearly[i]:
+        ledger.count(mjcf.where("actuator", i), "actearly", "not used: the force follows the activation of now")
+    control = int(m.actuator_ctrladr[i])
+    if m.actuator_ctrllimited[control] and not mjcf.disabled("CLAMPCTRL"):
         law["control_limits"] = np.array(m.actuator_ctrlrange[control])
     if m.actuator_forcelimited[i]:
         law["force_limits"] = np.array(m.actuator_forcerange[i])

@@ -75,11 +75,10 @@ def _tendons(mjcf: Compiled, ledger: Ledger) -> None:
 
 
 def _actuators(mjcf: Compiled, ledger: Ledger) -> None:
-    """Motors supply tau; forces that act without a command are dropped and logged."""
+    """Motors are what tau stands for; servos act without a command, which is dropped unless controls drive them."""
     m, mj = mjcf.m, mjcf.mj
     single = (int(mj.mjtJoint.mjJNT_SLIDE), int(mj.mjtJoint.mjJNT_HINGE))
     servos: list[str] = []
-    others: list[str] = []
     for i in range(m.nactuator):
         where, name = mjcf.where("actuator", i), mjcf.name("actuator", i)
         direct = int(m.actuator_trntype[i]) in (int(mj.mjtTrn.mjTRN_JOINT), int(mj.mjtTrn.mjTRN_JOINTINPARENT))
@@ -93,15 +92,16 @@ def _actuators(mjcf: Compiled, ledger: Ledger) -> None:
         if bias == mj.mjtBias.mjBIAS_MUSCLE:
             ledger.warning(where, f"'{name}' is a muscle, which pulls also when passive", "its force is not used")
         elif bias == mj.mjtBias.mjBIAS_NONE:
-            ledger.count(where, "actuator", "its command is part of tau")
+            ledger.count(where, "actuator", "its force is part of tau; simulate(controls=…) drives it")
         else:
-            (servos if direct and bias == mj.mjtBias.mjBIAS_AFFINE else others).append(where)
+            servos.append(where)
     if servos:
         what = f"{len(servos)} actuator(s) with feedback (servo)"
-        ledger.warning(servos[0], what, "kept as robot.actuators: they act only where these are used as drives")
-    if others:
-        what = f"{len(others)} actuator(s) with feedback that act on no single joint, or not affinely"
-        ledger.warning(others[0], what, "their forces are part of tau, their laws are not used")
+        ledger.warning(
+            servos[0],
+            what,
+            "kept as robot.actuators: they act where controls drive the robot, as in simulate(controls=…)",
+        )
 
 
 def _contacts(mjcf: Compiled, ledger: Ledger) -> None:

@@ -21,10 +21,11 @@ Mimics = dict[int, tuple[int, float, float]]  # follower → leader, ratio, offs
 
 @dataclass
 class Names:
-    """Unique names of bodies and joints, by MuJoCo's numbers."""
+    """Unique names of bodies, joints and sites, by MuJoCo's numbers."""
 
     bodies: list[str]
     joints: list[str]
+    sites: list[str] = field(default_factory=list)
     taken: set[str] = field(default_factory=set)  # names of links and frames
 
     def fresh(self, name: str, suffix: str = "_") -> str:
@@ -39,7 +40,7 @@ def name_all(mjcf: Compiled, ledger: Ledger) -> Names:
     """The names in the file, and invented ones for unnamed bodies and joints."""
     m = mjcf.m
     bodies = [WORLD, *(mjcf.name("body", i) for i in range(1, m.nbody))]
-    names = Names(bodies, [], {name for name in bodies if name})
+    names = Names(bodies, [], taken={name for name in bodies if name})
     for i, name in enumerate(bodies):
         if not name:
             bodies[i] = names.fresh(f"body{i}")
@@ -193,6 +194,7 @@ def add_sites(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Ledge
     for i in range(m.nsite):
         stated = mjcf.name("site", i)
         name = names.fresh(stated or f"site{i}", ":site")
+        names.sites.append(name)
         if stated and name != stated:
             what = "site with the name of a body"
             ledger.count(mjcf.where("site", i), what, "its frame gets the suffix :site")

@@ -82,8 +82,8 @@ def place_of(document: Document, message: str) -> Element:
 
 
 def _loop(document: Document, element: Element) -> Loop:
-    """<loop name kind a b xyz_a rpy_a xyz_b rpy_b axis axis2 length/>: anything else is an error."""
-    vectors, numbers = {"axis", "axis2"}, {"length"}
+    """<loop name kind a b xyz_a rpy_a xyz_b rpy_b axis axis2 pitch length/>: anything else is an error."""
+    vectors, numbers = {"axis", "axis2"}, {"length", "pitch"}
     refuse_unknown(document, element, {"name", "kind", *ENDS} | PLACES | vectors | numbers)
     for child in children(element):
         raise document.error(child, "<loop> has attributes only; remove what is inside")

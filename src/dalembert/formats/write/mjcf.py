@@ -76,7 +76,7 @@ class _Mjcf:
             stack += [(element, child, carrier, Row()) for child in reversed(carried[part.name])]
         for closure in self.model.closures:
             self._closure(closure)
-        add_actuators(self.root, self.model)
+        add_actuators(self.root, self.model, self.losses)
         add_keyframes(self.root, self.model)
         for empty in [element for element in (self.shapes.assets, self.equality) if not len(element)]:
             self.root.remove(empty)
@@ -159,7 +159,10 @@ class _Mjcf:
         lower, upper, effort = joint.lower[0], joint.upper[0], joint.effort_limit[0]
         if np.isfinite(lower) or np.isfinite(upper):
             element.set("range", numbers(np.clip([lower, upper], -FAR, FAR)))
-        if np.isfinite(effort):
+        stated = [limits[1:] for limits in self.model.joint_force_limits if limits.joint == joint.name]
+        if stated:
+            element.set("actuatorfrcrange", numbers(stated[0]))
+        elif np.isfinite(effort):
             element.set("actuatorfrcrange", numbers([-effort, effort]))
 
     def _equal(self, joint: Joint, field: str) -> float:
@@ -197,6 +200,10 @@ class _Mjcf:
     def _closure(self, closure: Closure | JointEquation) -> None:
         name, kind = closure.name, closure.kind
         if isinstance(closure, JointEquation):
+            if closure.others or closure.kind != "equation":
+                what = f"MJCF has no {closure.kind} of these joints: {', '.join(closure.joints)}"
+                self.losses.refuse("closure", name, what, "keep the mechanism as .mech.toml")
+                return
             if len(closure.coefficients) > 5:
                 self.losses.refuse("closure", name, "MJCF has polynomials up to the fourth power", "use a lower power")
                 return

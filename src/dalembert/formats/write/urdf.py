@@ -78,6 +78,10 @@ class _Urdf:
         """<loop> or <equation> in the robot's <dalembert>."""
         self.losses.note("closure", closure.name, f"a {closure.kind} closure: URDF holds trees only", PASSED_OVER)
         if isinstance(closure, JointEquation):
+            if closure.others or closure.kind != "equation":
+                what = f"<equation> has no {closure.kind} of these joints: {', '.join(closure.joints)}"
+                self.losses.refuse("closure", closure.name, what, "keep the mechanism as .mech.toml")
+                return
             ends: dict[str, str | None] = {"follower": closure.follower, "leader": closure.leader or None}
             add(self.extension, "equation", name=closure.name, coefficients=numbers(closure.coefficients), **ends)
             return
@@ -87,7 +91,7 @@ class _Urdf:
         for end, frame in (("a", closure.a), ("b", closure.b)):
             for key, value in _origin(frame.placement).items():
                 loop.set(f"{key}_{end}", value)
-        for key in ("axis", "axis2", "length"):
+        for key in ("axis", "axis2", "pitch", "length"):
             if hasattr(closure, key):
                 loop.set(key, numbers([getattr(closure, key)]))
 

@@ -8,6 +8,7 @@ gives: rows, the set that they keep to, and the law of impacts.
 from dalembert.linear import Law
 
 from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
+from .actuators import Actuators
 from .base import Action, Element, Situation
 from .drive import FlexibleJoint, Motor
 from .fields import CentralGravity, Drag, GravityField, Thruster
@@ -19,6 +20,7 @@ from .points import PointDamper, PointSpring
 
 __all__ = [
     "Action",
+    "Actuators",
     "Backlash",
     "CentralGravity",
     "Constraint",

@@ -14,9 +14,14 @@ from dalembert.model import Body, Model
 
 from ..system.constraints import Constraint
 
+NOTHING = np.zeros(0)
+
 
 class Situation(NamedTuple):
-    """What an element sees: time t [s], q (nq,), v (nv,), its own states z, and the commanded forces tau (nv,)."""
+    """What an element sees: time t [s], q (nq,), v (nv,), its own states z, and the commanded forces tau (nv,).
+
+    controls (nu,): of actuators, where these drive the robot.
+    """
 
     model: Model
     t: Any
@@ -24,6 +29,7 @@ class Situation(NamedTuple):
     v: np.ndarray
     z: np.ndarray
     tau: np.ndarray
+    controls: np.ndarray = NOTHING
 
 
 @dataclass(frozen=True)
@@ -84,6 +90,10 @@ class Element:
     def act(self, s: Situation) -> Action:
         """Forces and powers in a situation."""
         raise TypeError(f"{type(self).__name__} must define act(situation)")
+
+    def advanced(self, z: np.ndarray, rate: np.ndarray, h: Any) -> np.ndarray:
+        """Its own states after a fixed step h [s] of first order that sets out with this rate of them."""
+        return z + h * rate
 
     def energy(self, s: Situation) -> Any:
         """Energy stored [J]."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from .explicit import semi_implicit
-from .implicit import implicit_velocity, midpoint
+from .explicit import semi_implicit, semi_implicit_damped
+from .implicit import implicit_fast, implicit_velocity, midpoint
 from .record import Integrator
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
@@ -16,6 +16,15 @@ INTEGRATORS: dict[str, Integrator] = {
     integrator.name: integrator
     for integrator in (
         Integrator("semi-implicit", 1, step=semi_implicit, stable=(2.0, 2.0), impulsive=True),
+        Integrator(
+            "semi-implicit-damped",
+            1,
+            step=semi_implicit_damped,
+            stable=(2.0, ANY_STEP),
+            holds_control=True,
+            impulsive=True,
+        ),
+        Integrator("implicit-fast", 1, step=implicit_fast, stable=(2.0, ANY_STEP), holds_control=True),
         Integrator("implicit-velocity", 1, step=implicit_velocity, stable=(2.0, ANY_STEP), holds_control=True),
         Integrator("euler", 1, EULER, stable=(0.0, 2.0)),
         Integrator("heun", 2, HEUN, stable=(0.0, 2.0)),

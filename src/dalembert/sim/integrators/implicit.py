@@ -19,13 +19,14 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
+from dalembert.algorithms.passive import dissipation
 from dalembert.graph import Scalar, jacobian, substitute
 from dalembert.linear import solve_saddle, sparse_product
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
 from ..program import Program
-from ..system.system import System
+from ..system.system import Applied, System
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
 ITERATIONS = 25  # after which a step has failed
@@ -202,31 +203,82 @@ def implicit_velocity(
 
     Stiff damping and friction stay stable at any step; stiff springs do not (see "implicit-midpoint").
     """
+
+    def force(v: np.ndarray) -> np.ndarray:
+        applied = _applied_at(system, t, q, e, u, v)
+        return -system.residual(q, v, np.zeros(len(v)), applied.forces, applied.wrenches)
+
+    return _velocity_step(system, t, h, q, e, u, force, symmetric=False)
+
+
+def implicit_fast(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """As `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1."""
+
+    def force(v: np.ndarray) -> np.ndarray:
+        applied = _applied_at(system, t, q, e, u, v)
+        still = np.zeros(len(v))
+        loaded = -algorithms.rnea(system.model, q, still, still, applied.wrenches)
+        return loaded + applied.forces - dissipation(system.model, v)
+
+    return _velocity_step(system, t, h, q, e, u, force, symmetric=True)
+
+
+def _applied_at(system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray) -> Applied:
+    """All that acts at the velocity v (nv,) in the place of that of e.
+
+    Sliding friction stays as it is at the velocity of e: where it falls with the speed, its slope is no damping.
+    """
+    layout = system.layout
+    applied = system.applied(t, q, layout.replaced(e, v), u)
+    rows = system.held_rows(t, q, e)
+    if rows is None or applied.rows is None or not layout.nm:
+        return applied
+    return applied._replace(forces=applied.forces + applied.rows.J.T @ (rows.sliding - applied.rows.sliding))
+
+
+def _velocity_step(
+    system: System,
+    t: Any,
+    h: Any,
+    q: np.ndarray,
+    e: np.ndarray,
+    u: np.ndarray,
+    force: Callable[[np.ndarray], np.ndarray],
+    symmetric: bool,
+) -> tuple[np.ndarray, np.ndarray]:
+    """A step of (M − h D) Δv = h f + Jᵀλ, D the slope of `force` in the velocity, or its symmetric part."""
     layout, n = system.layout, system.model.nv
     v0 = layout.velocity(e)
     symbols = _inputs_beside([*q, *e, *u, t, h], n)
-
-    everything = system.held_rows(t, q, e)
-
-    def force(v: np.ndarray) -> np.ndarray:
-        applied = system.applied(t, q, layout.replaced(e, v), u)
-        forces = applied.forces
-        if everything is not None and applied.rows is not None and layout.nm:
-            # sliding friction as it is at the beginning: where it falls with the speed, its slope is no damping
-            forces = forces + applied.rows.J.T @ (everything.sliding - applied.rows.sliding)
-        return -system.residual(q, v, np.zeros(n), forces, applied.wrenches)
-
-    f = force(symbols)
-    values = dict(zip(symbols, v0, strict=True))
-    M = algorithms.mass_matrix(system.model, q)
-    A, b = M - h * substitute(jacobian(f, symbols), values), h * substitute(f, values)
-    rows = system.solved_rows(everything)
+    D = substitute(jacobian(force(symbols), symbols), dict(zip(symbols, v0, strict=True)))
+    applied = system.applied(t, q, e, u)
+    f = -system.residual(q, v0, np.zeros(n), applied.forces, applied.wrenches)
+    A = algorithms.mass_matrix(system.model, q) - h * (0.5 * (D + D.T) if symmetric else D)
+    b = h * f
+    rows = system.solved_rows(applied.rows)
     if rows is not None:
         J = rows.on[:, None] * rows.J
         A, b = np.block([[A, -J.T], [J, np.diag(1.0 - rows.on)]]), np.concatenate([b, h * rows.on * rows.goal])
-    v = v0 + solve_saddle(A, b, n)[:n]
-    rates = system.rates(t, q, layout.replaced(e, 0.5 * (v0 + v)), u)
-    return system.projected(integrate(system.model, q, h * v), layout.replaced(e + h * rates, v))
+    return _arrived(system, t, h, q, e, u, v0 + solve_saddle(A, b, n)[:n])
+
+
+def _arrived(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, e) after a step with the velocity v (nv,) at its end.
+
+    States and accounts take their rates at the mean velocity, which is what changes the kinetic energy.
+    """
+    layout = system.layout
+    e1 = layout.replaced(e, v)
+    if layout.nz or layout.nw:
+        mean = layout.replaced(e, 0.5 * (layout.velocity(e) + v))
+        states = system.next_states(h, e, system.applied(t, q, mean, u))
+        accounts = layout.accounts(e + h * system.rates(t, q, mean, u))
+        e1 = layout.replaced(e1, states=states, accounts=accounts)
+    return system.projected(integrate(system.model, q, h * v), e1)
 
 
 def _inputs_beside(values: list[Any], size: int) -> np.ndarray:

@@ -67,14 +67,14 @@ class Adjoint:
         slopes: dict[str, np.ndarray] = {
             f"{name} slope": np.zeros(m.lengths[name]) for name in ("q", "e", *self.shared)
         }
-        rows = np.zeros((*batch, m.steps, stepping.model.nv), dtype)
+        rows = np.zeros((*batch, m.steps, stepping.system.input_count), dtype)
         loop = stepping.backwards(self.each)
         for begin, steps in self.chunks():
             now = given | slopes | {"number": np.array([begin + steps - 1.0])}
             now |= {"last": now["number"]}
             now |= {name: _backwards(ways[f"{name}_start"], begin, steps) for name in ("q", "e")}
             if stepping.varying:
-                u = given["u"].reshape(*given["u"].shape[:-1], m.steps, stepping.model.nv)
+                u = given["u"].reshape(*given["u"].shape[:-1], m.steps, stepping.system.input_count)
                 now["u"] = _backwards(u, begin, steps)
             for name, (_, size) in zip(("q", "e"), m.shapes, strict=True):
                 weight = given[f"{name} weight"].reshape(*given[f"{name} weight"].shape[:-1], m.count, size)
@@ -82,7 +82,7 @@ class Adjoint:
             made = {f"{name} next": np.empty((*batch, x.shape[-1]), dtype) for name, x in slopes.items()}
             made["number_next"] = ends["number_next"]
             if stepping.varying:
-                made["u slope next"] = np.empty((*batch, steps, stepping.model.nv), dtype)
+                made["u slope next"] = np.empty((*batch, steps, stepping.system.input_count), dtype)
             loop.run(now, made, batch, steps, threads)
             slopes = {name: made[f"{name} next"] for name in slopes}
             if stepping.varying:
@@ -124,14 +124,14 @@ class DeviceAdjoint:
         q_way, e_way, *others = arrays[inputs + gradients :]
         spare = dict(zip(("q", "e", *adjoint.shared), others, strict=True))
         ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
-        nv = stepping.model.nv
+        nu = stepping.system.input_count
 
         def run(loop: Program, named: dict[str, Array], made: list[Array], steps: int) -> None:
             loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
 
         first = given | {"number": constant(NUMBERS)}
         if stepping.varying:
-            first["u"] = part(given["u"], element, 0, nv)
+            first["u"] = part(given["u"], element, 0, nu)
         kept = [part(ways[name], element, 0, sizes[name]) for name in ("q", "e")]
         run(stepping.onwards(states=True), first, [spare["q"], spare["e"], constant(DUMP), *kept], m.steps)
 
@@ -151,11 +151,11 @@ class DeviceAdjoint:
                     else part(weight, element, row * sizes[name])
                 )
             if stepping.varying:
-                now["u"] = part(given["u"], element, end * nv, -nv)
+                now["u"] = part(given["u"], element, end * nu, -nu)
             # the last launch writes the gradients themselves; those before take turns, as none writes what it reads
             target = found if (len(chunks) - 1 - k) % 2 == 0 else spare
             made = [
-                part(found["u"], element, end * nv, -nv) if adjoint._by_row(name) else target[name]
+                part(found["u"], element, end * nu, -nu) if adjoint._by_row(name) else target[name]
                 for name in stepping.given
             ]
             run(loop, now, [*made, constant(DUMP)], steps)

@@ -19,7 +19,6 @@ from .stepping import Stepping
 # Places among the numbers that a device keeps. DUMP is written and not read; from NUMBERS on, for every record, the
 # number of the first step that leads to it, and then that of the last one.
 T0, H, ZERO, DUMP, NUMBERS = range(5)
-WORDS = {"e": "v", "u": "torque"}  # what people call them
 
 
 class Motions:
@@ -37,7 +36,8 @@ class Motions:
         self.lengths = dict(stepping.given)
         if stepping.varying:
             self.lengths["u"] *= self.steps
-        self.sizes = {WORDS.get(name, name): size for name, size in self.lengths.items()}
+        words = {"e": "v", "u": "torque" if stepping.system.actuators is None else "controls"}  # as people call them
+        self.sizes = {words.get(name, name): size for name, size in self.lengths.items()}
         self.shapes: list[tuple[int, ...]] = [(count, self.lengths["q"]), (count, self.lengths["e"])]
         self.operators: dict[str, Any] = {}
 
@@ -89,10 +89,10 @@ class Motions:
         threads: int | None,
     ) -> None:
         """Compute record k, or all of them if each step is one; `given` becomes the state from which to go on."""
-        steps, nv = self.steps if self.each else self.every, self.stepping.model.nv
+        steps, nu = self.steps if self.each else self.every, self.stepping.system.input_count
         inputs = given | {"number": np.array([float(k * self.every)])}
         if self.stepping.varying:
-            inputs["u"] = given["u"][..., k * steps * nv : (k + 1) * steps * nv]
+            inputs["u"] = given["u"][..., k * steps * nu : (k + 1) * steps * nu]
         outputs = {"q_next": q[..., self._rows(k), :], "e_next": e[..., self._rows(k), :], "number_next": number}
         loop.run(inputs, outputs, batch or (1,), steps, threads)
         given |= {"q": q[..., k, :], "e": e[..., k, :]}
@@ -145,9 +145,8 @@ class Motions:
         """What is wrong with the records from `first` on, not all of which are numbers, or with the inputs."""
         for name, x in zip(self.sizes, arrays, strict=True):
             if not np.isfinite(x).all():
-                what = {"u": "torque", "e": "v"}.get(name, name)
                 return DalembertError(
-                    f"rollout: {what} has NaN or inf, expected finite numbers (check=False takes all)"
+                    f"rollout: {name} has NaN or inf, expected finite numbers (check=False takes all)"
                 )
         model = self.stepping.model
         good = np.isfinite(q).all(axis=-1) & np.isfinite(e).all(axis=-1)
@@ -188,12 +187,12 @@ class DeviceMotions:
         constant = motions.numbers.placed(element)
         *inputs, q_made, e_made = arrays
         given = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
-        kernel, nv, each = stepping.onwards(self.check, motions.each), stepping.model.nv, motions.each
+        kernel, nu, each = stepping.onwards(self.check, motions.each), stepping.system.input_count, motions.each
         for k in range(1 if each else motions.count):
             given["number"] = constant(NUMBERS + k)
             now = dict(given)
             if stepping.varying:
-                now["u"] = part(given["u"], element, k * motions.every * nv, nv)
+                now["u"] = part(given["u"], element, k * motions.every * nu, nu)
             made = zip((q_made, e_made), motions.shapes, strict=True)
             q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in made)
             places = [*(now[name] for name in kernel.sizes), q, e, constant(DUMP)]

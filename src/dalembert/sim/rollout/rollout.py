@@ -20,7 +20,7 @@ from ..elements.friction import with_friction
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..run.events import Event
-from ..system.laws import Sampled, drive
+from ..system.laws import Inputs, Sampled, chosen_inputs, drive
 from ..system.system import Law
 from .motions import Motions
 from .stepping import NEVER, Stepping, stepping
@@ -91,6 +91,7 @@ def rollout(
     check: bool = True,
     friction: str | None = None,
     events: Sequence[Event] = (),
+    controls: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
@@ -100,30 +101,32 @@ def rollout(
     elements, groups = tuple(elements), dict(parameters or {})
     live = checked(groups)
     model, elements = prepared("rollout", model, elements, method, friction, live)
-    if isinstance(torque, Sampled):
+    inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
+    elements = (*elements, *actuators)
+    if isinstance(driving, Sampled):
         raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
-    law = _law(model, torque) if callable(torque) else None
+    law = _law(inputs, driving) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live}
     given = {"q": q, "v": v, **groups}
-    if law is None and torque is not None:
-        sizes["torque"], given["torque"] = model.nv, torque
+    if law is None and driving is not None:
+        sizes[inputs.word], given[inputs.word] = inputs.count, driving
     arrays = _arrays(model, given, sizes)
     if check:
         check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
     every = int(record or steps)
     count = int(steps) // every
-    varying = "torque" in arrays and _has_rows(arrays, int(steps))
+    varying = inputs.word in arrays and _has_rows(arrays, inputs.word, int(steps))
     if varying:  # flat; steps after the last record leave no trace
-        rows = arrays["torque"][..., : every * count, :]
-        arrays["torque"] = rows.reshape((*rows.shape[:-2], every * count * model.nv))
+        rows = arrays[inputs.word][..., : every * count, :]
+        arrays[inputs.word] = rows.reshape((*rows.shape[:-2], every * count * inputs.count))
     for event in events:
         if not isinstance(event, Event):
             raise DalembertError(f"rollout: events: expected Events, got {type(event).__name__}")
-    made = stepping(model, elements, law, method, live, "torque" in arrays, varying, tuple(events))
+    made = stepping(model, elements, law, method, live, inputs.word in arrays, varying, tuple(events))
     _check_precision(arrays, method, made)
     state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
-    inputs = [(state | {"u": arrays.get("torque")} | arrays)[name] for name in made.given]
-    return _result(_motions(made, float(step), every, count), inputs, record is None, threads, check)
+    arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
+    return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
 
 
 def _with_marks(made: Stepping, e: Any) -> Any:
@@ -180,9 +183,9 @@ def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks))
 
 
-def _law(model: Model, torque: Any) -> Law:
+def _law(inputs: Inputs, function: Any) -> Law:
     """A function of the user's, if it can be traced."""
-    made = drive(model, torque, 1.0)
+    made = drive(inputs, function, 1.0)
     if made.called:
         raise DalembertError(
             f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods, or roll "
@@ -249,22 +252,22 @@ def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, made: St
         raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
 
 
-def _has_rows(arrays: Mapping[str, Any], steps: int) -> bool:
-    """Whether the torque has a row for every step."""
-    torque, state = arrays["torque"], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
+def _has_rows(arrays: Mapping[str, Any], word: str, steps: int) -> bool:
+    """Whether the torque, or the controls, have a row for every step."""
+    torque, state = arrays[word], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
     if torque.ndim < 2 or torque.shape[-2] != steps:
         batched = any(x.ndim > 1 and x.shape[-2] > 1 for x in (arrays["q"], arrays["v"]))
         if torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
             raise DalembertError(
-                f"rollout: torque has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
+                f"rollout: {word} has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
                 f"{steps} steps: give as many rows as steps, or for {torque.shape[-2]} motions as many states"
             )
         return False
     if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
         raise DalembertError(
-            f"rollout: torque has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
-            "be one per motion or one per step; write torque[None] for one per step, or "
-            "broadcast_to(torque[:, None], (…, steps, nv)) for one per motion"
+            f"rollout: {word} has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
+            f"be one per motion or one per step; write {word}[None] for one per step, or "
+            f"broadcast_to({word}[:, None], (…, steps, n)) for one per motion"
         )
     return True
 

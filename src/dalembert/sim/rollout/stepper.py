@@ -13,6 +13,7 @@ from dalembert.functions.guards import function_call
 from dalembert.graph import trace
 from dalembert.model import Model
 
+from ..elements.actuators import Actuators
 from ..elements.base import Element
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
@@ -24,10 +25,13 @@ from .rollout import prepared
 class Stepper:
     """q, v = stepper(q, v, tau): the state after one step of `step` [s], tau (…, nv) held [N·m, N], 0 if left out.
 
+    With controls, tau is the controls (…, nu) of the robot's actuators. Where elements or actuators have states of
+    their own, q, v, z = stepper(q, v, tau, z), with z (…, nz) from `start(q, v)` at first.
+
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
     check. Where the Newton iteration of an implicit integrator does not settle, as always in float32, or a number
     overflows, the state is NaN, which the next step refuses.
-    `call` is the function behind it, whose result is [q; v] in one array.
+    `call` is the function behind it, whose result is [q; v; z] in one array.
     """
 
     def __init__(
@@ -37,49 +41,75 @@ class Stepper:
         integrator: str | Integrator,
         elements: Sequence[Element],
         friction: str | None = None,
+        controls: bool = False,
     ) -> None:
         self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
-        self.friction = friction
-        self.call = _compiled(model, step, integrator, self.elements, friction)
-        self._fast = self.call.builtin("stepper", "(q, v, tau)\n--\n\n", self.call)
-        self._nothing = np.zeros(model.nv)
+        self.friction, self.controls = friction, controls
+        self._system, self.call = _compiled(model, step, integrator, self.elements, friction, controls)
+        self.nz = self._system.layout.nz
+        words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
+        self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
+        self._nothing = np.zeros(self._system.input_count)
 
-    def __call__(self, q: Any, v: Any, tau: Any = None, **keywords: Any) -> tuple[Any, Any]:
-        x = self._fast(q, v, self._nothing if tau is None else tau, **keywords)
-        n = self.model.nq
-        return x[..., :n], x[..., n:]
+    def __call__(self, q: Any, v: Any, tau: Any = None, z: Any = None, **keywords: Any) -> tuple[Any, ...]:
+        tau = self._nothing if tau is None else tau
+        n, m = self.model.nq, self.model.nq + self.model.nv
+        if not self.nz:
+            if z is not None:
+                raise DalembertError("stepper: z is given, but no element or actuator has states of its own")
+            x = self._fast(q, v, tau, **keywords)
+            return x[..., :n], x[..., n:]
+        if z is None:
+            raise DalembertError(
+                f"stepper: elements or actuators have {self.nz} states of their own: write q, v, z = stepper(q, v, "
+                "tau, z), from z = stepper.start(q, v)"
+            )
+        x = self._fast(q, v, tau, z, **keywords)
+        return x[..., :n], x[..., n:m], x[..., m:]
+
+    def start(self, q: Any, v: Any) -> np.ndarray:
+        """The states z (nz,) of elements and actuators at the beginning, at q (nq,), v (nv,)."""
+        states = [element.start(self._system.model, np.asarray(q), np.asarray(v)) for element in self._system.elements]
+        return np.concatenate([np.zeros(0), *states])
 
     def __repr__(self) -> str:
         name = self.integrator if isinstance(self.integrator, str) else self.integrator.name
         return f"<Stepper of robot {self.model.name!r}: {name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction)
+        return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction, self.controls)
 
 
 def _compiled(
-    model: Model, step: float, integrator: str | Integrator, elements: tuple[Element, ...], friction: str | None
-) -> Call:
+    model: Model,
+    step: float,
+    integrator: str | Integrator,
+    elements: tuple[Element, ...],
+    friction: str | None,
+    controls: bool,
+) -> tuple[System, Call]:
     method = chosen(integrator, INTEGRATORS, "stepper")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
-    for element in elements:
-        if isinstance(element, Element) and element.size(model):
-            raise DalembertError(f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`")
+    if controls:
+        elements = (*elements, Actuators.of(model, "stepper"))
     model, elements = prepared("stepper", model, elements, method, friction)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
     take = method.fixed_step
 
-    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return np.concatenate(take(system, t[0], t[0].lift(step), q, v, Command.held(tau).flat()))
+    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> np.ndarray:
+        e = np.concatenate([v, *z])
+        return np.concatenate(take(system, t[0], t[0].lift(step), q, e, Command.held(tau).flat()))
 
-    sizes = {"q": model.nq, "v": model.nv, "tau": model.nv}
+    sizes = {"q": model.nq, "v": model.nv, "tau": system.input_count}
+    if system.layout.nz:
+        sizes["z"] = system.layout.nz
     if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):
         raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
 
-    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        return compute(tau[:1], q, v, tau)
+    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> np.ndarray:
+        return compute(tau[:1], q, v, tau, *z)
 
-    return function_call(model, "stepper", sizes, at_any_time)
+    return system, function_call(model, "stepper", sizes, at_any_time)

@@ -52,7 +52,7 @@ class Stepping:
         self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         ne = self.system.ne + len(events)
-        self.given = {"q": model.nq, "e": ne, **({"u": model.nv} if driven else {}), **self.constants}
+        self.given = {"q": model.nq, "e": ne, **({"u": self.system.input_count} if driven else {}), **self.constants}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
         known = content(model, elements, integrator, live, driven) if law is None and not events else None
         self.identity = self.step.fingerprint() if known is None else known

@@ -12,7 +12,7 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
-from ..system.laws import drive
+from ..system.laws import Inputs, drive
 from ..system.system import System
 from .compiled import Programs, programs
 from .engines import State, Trouble
@@ -116,5 +116,7 @@ def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements:
     for element in elements:
         model = element.prepared(model)
     q, v = np.asarray(q, float), np.asarray(v, float)
-    compiled = programs(model, elements, drive(model, None, 1.0), chosen(integrator, INTEGRATORS, "step_advice"))
+    compiled = programs(
+        model, elements, drive(Inputs.torques(model), None, 1.0), chosen(integrator, INTEGRATORS, "step_advice")
+    )
     return step_advice(compiled, State(0.0, q, first_state(compiled.system, q, v)), np.zeros(0))

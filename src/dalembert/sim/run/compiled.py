@@ -159,7 +159,7 @@ class Programs:
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
             return {
-                "tau": system.torque(t[0], q, system.layout.velocity(e), u),
+                "tau": system.torque(t[0], q, e, u),
                 "energies": list(system.energies(t[0], q, e, u)),
                 "multipliers": system.multipliers(t[0], q, e, u) if system.row_count else [],
             }

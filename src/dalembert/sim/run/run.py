@@ -26,7 +26,8 @@ class Run:
     t (n,) [s]; q (n, nq); v (n, nv); tau (n, nv): commanded generalised forces [N·m or N]; states (n, nz): of elements;
     energy: the ledger; multipliers (n, nr): forces of closed loops, closure by closure, then pushes of hard stops
     [N, N·m]; events: what happened, in order; log: what the user should know; steps: how many were taken; settings: of
-    the integration; coordinate_units, freedom_units: "rad", "m" or "" (quaternions) of q, and of v per s.
+    the integration; coordinate_units, freedom_units: "rad", "m" or "" (quaternions) of q, and of v per s; readings: of
+    the sensors of a mechanism, by name, (n,) or (n, 3); they are not saved.
     """
 
     robot: str
@@ -45,6 +46,7 @@ class Run:
     settings: dict[str, Any]
     coordinate_units: tuple[str, ...] = ()
     freedom_units: tuple[str, ...] = ()
+    readings: dict[str, np.ndarray] = field(default_factory=dict)
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
 
     def __repr__(self) -> str:

@@ -20,7 +20,7 @@ from ..failure import SimulationError
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..system.drive import Command, Leg
-from ..system.laws import Checked, Drive, drive
+from ..system.laws import Checked, Drive, chosen_inputs, drive
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
@@ -54,24 +54,27 @@ def simulate(
     events: Sequence[Event] = (),
     progress: bool | None = None,
     friction: str = "dry",
+    controls: Any = None,
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = on_host("simulate", q, v)
     q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
-    if isinstance(torque, tuple):
-        torque = tuple(on_host("simulate", *torque))
-    elif is_foreign(torque):
-        (torque,) = on_host("simulate", torque)
+    inputs, given, actuators, undriven = chosen_inputs("simulate", model, torque, controls)
+    if isinstance(given, tuple):
+        given = tuple(on_host("simulate", *given))
+    elif is_foreign(given):
+        (given,) = on_host("simulate", given)
     _check_settings(duration, step, rtol, atol, record)
     force_elements = _each("elements", elements, Element, "force elements")
     watched = _each("events", events, Event, "Events")
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
+    force_elements = (*force_elements, *actuators)
     method = chosen(integrator, INTEGRATORS, "simulate")
-    torques = drive(model, torque, float(duration))
+    torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
         torques.function.check_repeatable(q, v)
@@ -88,7 +91,7 @@ def simulate(
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*said, *stepped, *moved]
+    run.log += [*undriven, *said, *stepped, *moved]
     return run.run(start)
 
 

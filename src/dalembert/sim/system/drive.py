@@ -8,37 +8,37 @@ import numpy as np
 
 
 class Command(NamedTuple):
-    """Forces that change linearly in time: torque + slope · (t − since), torque and slope (nv,), since [s].
+    """Numbers that change linearly in time: value + slope · (t − since), value and slope (n,), since [s].
 
-    Compiled code takes it as one vector, `flat`.
+    Generalised forces (nv,), or controls of actuators (nu,). Compiled code takes it as one vector, `flat`.
     """
 
-    torque: np.ndarray
+    value: np.ndarray
     slope: np.ndarray
     since: Any = 0.0
 
     @classmethod
-    def held(cls, torque: np.ndarray) -> Command:
-        """The same forces (nv,) all the time."""
-        return cls(torque, np.zeros(len(torque)))
+    def held(cls, value: np.ndarray) -> Command:
+        """The same numbers (n,) all the time."""
+        return cls(value, np.zeros(len(value)))
 
     @classmethod
-    def of(cls, flat: np.ndarray, nv: int) -> Command:
-        """From its vector (2 nv + 1,)."""
-        return cls(flat[:nv], flat[nv : 2 * nv], flat[2 * nv])
+    def of(cls, flat: np.ndarray, n: int) -> Command:
+        """From its vector (2 n + 1,)."""
+        return cls(flat[:n], flat[n : 2 * n], flat[2 * n])
 
     @staticmethod
-    def size(nv: int) -> int:
+    def size(n: int) -> int:
         """The length of its vector."""
-        return 2 * nv + 1
+        return 2 * n + 1
 
     def at(self, t: Any) -> np.ndarray:
-        """Forces (nv,) at a time."""
-        return self.torque + self.slope * (t - self.since)
+        """The numbers (n,) at a time."""
+        return self.value + self.slope * (t - self.since)
 
     def flat(self) -> np.ndarray:
-        """[torque, slope, since]."""
-        return np.concatenate([self.torque, self.slope, [self.since]])
+        """[value, slope, since]."""
+        return np.concatenate([self.value, self.slope, [self.since]])
 
 
 class Leg:

@@ -74,7 +74,7 @@ def impulsive_step(
     closed = loops.solve(rigid * (0.5 * h * h * rows.bias[B] - rows.coordinate[B]))
     back = sparse_product(Y, np.concatenate([closed - sparse_product(felt, out), out]))
     d = h * v1 + mass.backward(mass.r * back)
-    return d, layout.replaced(e, v1, z + h * system.state_rates(applied))
+    return d, layout.replaced(e, v1, system.next_states(h, e, applied))
 
 
 def _opened(admissible: Admissible, coordinate: Any) -> Any:

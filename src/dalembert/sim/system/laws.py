@@ -15,6 +15,8 @@ from dalembert.execute import is_traced, real_array
 from dalembert.graph import TracedValueError, trace
 from dalembert.model import Model
 
+from ..elements.actuators import Actuators
+from ..elements.base import Element
 from ..failure import SimulationError
 from .drive import Command, Leg
 from .system import Law
@@ -84,39 +86,85 @@ class Drive:
     log: tuple[str, ...] = ()
 
 
-def drive(model: Model, torque: Any, duration: float) -> Drive:
-    """From None, an array, (times, values), or a function (t, q, v) → tau."""
-    n = model.nv
-    if torque is None:
+@dataclass(frozen=True)
+class Inputs:
+    """What drives a robot from outside: its word ("torque", "controls"), and a name for each number (n,)."""
+
+    word: str
+    names: tuple[str, ...]
+    model: Model
+
+    @classmethod
+    def torques(cls, model: Model) -> Inputs:
+        """Generalised forces (nv,)."""
+        return cls("torque", model.freedom_names, model)
+
+    @property
+    def count(self) -> int:
+        """How many."""
+        return len(self.names)
+
+    @property
+    def named(self) -> str:
+        """What a single one belongs to."""
+        return "joint" if self.word == "torque" else "actuator"
+
+
+def chosen_inputs(
+    where: str, model: Model, torque: Any, controls: Any
+) -> tuple[Inputs, Any, tuple[Element, ...], list[str]]:
+    """What drives the robot, what was given for it, the elements that turn it into forces, and what to tell of it."""
+    if torque is not None and controls is not None:
+        raise DalembertError(
+            f"{where}: torque and controls are both given: controls are those of the actuators, torque acts in their "
+            "place"
+        )
+    if controls is not None:
+        actuators = Actuators.of(model, where)
+        return Inputs("controls", actuators.names, model), controls, (actuators,), []
+    said = []
+    if model.actuators:
+        verb = "are not used: torque acts in their place" if torque is not None else "are off: nothing drives the robot"
+        said = [f"actuators: the {len(model.actuators)} of the model {verb}; controls=… drives them"]
+    return Inputs.torques(model), torque, (), said
+
+
+def drive(inputs: Inputs, given: Any, duration: float) -> Drive:
+    """From None, an array, (times, values), or a function of (t, q, v)."""
+    n, word = inputs.count, inputs.word
+    if given is None:
         return Drive(np.zeros(1), np.zeros((1, 0)))
-    if isinstance(torque, Sampled):
-        return _sampled(model, torque)
-    if callable(torque):
-        return _function(model, torque)
-    if isinstance(torque, tuple) and len(torque) == 2 and (np.ndim(torque[1]) == 2 or (n == 1 and np.ndim(torque[1]))):
-        return _linear(n, *torque, duration)
-    values = _numbers(torque, f"expected ({n},) or (steps, {n}) for robot {model.name!r}")
+    if isinstance(given, Sampled):
+        return _sampled(inputs, given)
+    if callable(given):
+        return _function(inputs, given)
+    if isinstance(given, tuple) and len(given) == 2 and (np.ndim(given[1]) == 2 or (n == 1 and np.ndim(given[1]))):
+        return _linear(inputs, *given, duration)
+    robot = f"for robot {inputs.model.name!r}"
+    values = _numbers(inputs, given, f"expected ({n},) or (steps, {n}) {robot}")
     if values.shape == (n,):
         values = values[None]
     if values.ndim != 2 or values.shape[1] != n or not len(values):
         raise DalembertError(
-            f"simulate: torque has shape {values.shape}, expected ({n},) constant, (steps, {n}) over the duration, "
-            f"(times, values), a function (t, q, v) → tau, or Sampled(function, period), for robot {model.name!r}"
+            f"simulate: {word} has shape {values.shape}, expected ({n},) constant, (steps, {n}) over the duration, "
+            f"(times, values), a function of (t, q, v), or Sampled(function, period), {robot}"
         )
     times = np.arange(len(values)) * (duration / len(values))
     u = np.array([Command.held(row).flat() for row in values])
-    log = (f"torque: {len(values)} rows, each held for {duration / len(values):.6g} s",) if len(values) > 1 else ()
+    log = (f"{word}: {len(values)} rows, each held for {duration / len(values):.6g} s",) if len(values) > 1 else ()
     return Drive(times, u, log=log)
 
 
-def _linear(n: int, times: Any, values: Any, duration: float) -> Drive:
+def _linear(inputs: Inputs, times: Any, values: Any, duration: float) -> Drive:
     """Straight lines between given points; the first and last value hold outside."""
-    t, x = _numbers(times, "expected times (k,)"), _numbers(values, f"expected values (k, {n})")
+    n = inputs.count
+    t = _numbers(inputs, times, "expected times (k,)")
+    x = _numbers(inputs, values, f"expected values (k, {n})")
     x = x[:, None] if x.ndim == n == 1 else x
     if t.ndim != 1 or x.shape != (len(t), n) or len(t) < 2 or np.any(np.diff(t) <= 0.0):
         raise DalembertError(
-            f"simulate: torque is (times {t.shape}, values {x.shape}), expected rising times (k,) with k ≥ 2 and "
-            f"values (k, {n})"
+            f"simulate: {inputs.word} is (times {t.shape}, values {x.shape}), expected rising times (k,) with k ≥ 2 "
+            f"and values (k, {n})"
         )
     slopes = np.diff(x, axis=0) / np.diff(t)[:, None]
     legs = [(0.0, x[0], np.zeros(n), 0.0)] if t[0] > 0.0 else []
@@ -125,35 +173,35 @@ def _linear(n: int, times: Any, values: Any, duration: float) -> Drive:
     current = max(k for k, leg in enumerate(legs) if leg[0] <= 0.0)
     legs = [leg for leg in legs[current:] if leg[0] < duration]
     begins = np.array([max(leg[0], 0.0) for leg in legs])
-    u = np.array([Command(torque, slope, since).flat() for _, torque, slope, since in legs])
-    return Drive(begins, u, log=(f"torque: straight lines between {len(t)} points",))
+    u = np.array([Command(value, slope, since).flat() for _, value, slope, since in legs])
+    return Drive(begins, u, log=(f"{inputs.word}: straight lines between {len(t)} points",))
 
 
-def _numbers(x: Any, expected: str) -> np.ndarray:
-    a = real_array("simulate: torque", x, expected).astype(float)
+def _numbers(inputs: Inputs, x: Any, expected: str) -> np.ndarray:
+    a = real_array(f"simulate: {inputs.word}", x, expected).astype(float)
     if not np.all(np.isfinite(a)):
-        raise DalembertError("simulate: torque has NaN or inf, expected finite numbers")
+        raise DalembertError(f"simulate: {inputs.word} has NaN or inf, expected finite numbers")
     return a
 
 
-def _sampled(model: Model, torque: Sampled) -> Drive:
-    name = _name(torque.law)
-    late = f", acting {torque.delay:g} s later" if torque.delay else ""
-    log = (f"torque: {name} is asked every {torque.period:g} s{late}, then held",)
-    nothing = np.zeros((1, Command.size(model.nv)))
-    return Drive(np.zeros(1), nothing, Checked(model, name, torque.law), sampled=torque, log=log)
+def _sampled(inputs: Inputs, given: Sampled) -> Drive:
+    name = _name(given.law)
+    late = f", acting {given.delay:g} s later" if given.delay else ""
+    log = (f"{inputs.word}: {name} is asked every {given.period:g} s{late}, then held",)
+    nothing = np.zeros((1, Command.size(inputs.count)))
+    return Drive(np.zeros(1), nothing, Checked(inputs, name, given.law), sampled=given, log=log)
 
 
 def _name(law: Callable[..., Any]) -> str:
     return getattr(law, "__name__", type(law).__name__)
 
 
-def _function(model: Model, law: Callable[..., Any]) -> Drive:
+def _function(inputs: Inputs, law: Callable[..., Any]) -> Drive:
     """Traced if it can be, called back otherwise."""
-    name, sizes = _name(law), {"t": 1, "q": model.nq, "v": model.nv}
+    name, sizes = _name(law), {"t": 1, "q": inputs.model.nq, "v": inputs.model.nv}
 
     def on_vectors(t: Any, q: Any, v: Any) -> np.ndarray:
-        return _shaped(model, name, law(t[0], q, v))
+        return _shaped(inputs, name, law(t[0], q, v))
 
     try:
         traced = trace(on_vectors, sizes, "torque")
@@ -161,24 +209,23 @@ def _function(model: Model, law: Callable[..., Any]) -> Drive:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         why = " ".join(str(error).split()) or type(error).__name__
-        log = (f"torque: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
-        return Drive(
-            np.zeros(1), np.zeros((1, Command.size(model.nv))), Checked(model, name, law), True, timed=True, log=log
-        )
+        log = (f"{inputs.word}: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
+        nothing = np.zeros((1, Command.size(inputs.count)))
+        return Drive(np.zeros(1), nothing, Checked(inputs, name, law), True, timed=True, log=log)
     try:
         same = trace(on_vectors, sizes, "torque").fingerprint() == traced.fingerprint()
     except Exception:  # it met what it kept of the first trace
         same = False
     if not same:
-        raise changing(name)
+        raise changing(inputs.word, name)
     timed = any(node.op == "input" and node.value[0] == "t" for node in traced.schedule())
     return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, traced.fingerprint()), timed=timed)
 
 
-def changing(name: str) -> SimulationError:
+def changing(word: str, name: str) -> SimulationError:
     """The error for a law that is no function of (t, q, v)."""
     return SimulationError(
-        f"simulate: torque function {name} gives another answer when it is asked again: it keeps a state, counts or "
+        f"simulate: {word} function {name} gives another answer when it is asked again: it keeps a state, counts or "
         "draws random numbers, while an integrator asks at trial times, more than once, and not in order: pass "
         f"dalembert.Sampled({name}, period), which asks once per period"
     )
@@ -201,12 +248,12 @@ class TracedLaw:
         return hash(self.fingerprint)
 
 
-def _shaped(model: Model, name: str, tau: Any) -> np.ndarray:
-    array = np.asarray(tau)
-    if array.shape != (model.nv,):
+def _shaped(inputs: Inputs, name: str, answer: Any) -> np.ndarray:
+    array = np.asarray(answer)
+    if array.shape != (inputs.count,):
         raise SimulationError(
-            f"simulate: torque function {name} returned shape {array.shape}, expected ({model.nv},) for robot "
-            f"{model.name!r}"
+            f"simulate: {inputs.word} function {name} returned shape {array.shape}, expected ({inputs.count},) for "
+            f"robot {inputs.model.name!r}"
         )
     return array
 
@@ -215,7 +262,7 @@ def _shaped(model: Model, name: str, tau: Any) -> np.ndarray:
 class Checked:
     """A law of the user's that is called for numbers, which are checked."""
 
-    model: Model
+    inputs: Inputs
     name: str
     law: Callable[..., Any]
 
@@ -223,26 +270,28 @@ class Checked:
         try:
             answer = self.law(float(t), q.copy(), v.copy())
         except TracedValueError:  # it kept something from the attempt to trace it
-            raise changing(self.name) from None
+            raise changing(self.inputs.word, self.name) from None
         if is_traced(answer):
-            raise changing(self.name)
-        expected = f"expected ({self.model.nv},) for robot {self.model.name!r}"
+            raise changing(self.inputs.word, self.name)
+        word = self.inputs.word
+        expected = f"expected ({self.inputs.count},) for robot {self.inputs.model.name!r}"
         try:
-            answer = real_array(f"simulate: what torque function {self.name} returned", answer, expected)
+            answer = real_array(f"simulate: what {word} function {self.name} returned", answer, expected)
         except DalembertError as error:
             raise SimulationError(str(error)) from None
-        tau = _shaped(self.model, self.name, answer.astype(float))
-        if not np.all(np.isfinite(tau)):
-            k = int(np.argmin(np.isfinite(tau)))
+        numbers = _shaped(self.inputs, self.name, answer.astype(float))
+        if not np.all(np.isfinite(numbers)):
+            k = int(np.argmin(np.isfinite(numbers)))
             raise SimulationError(
-                f"simulate: at t = {float(t):.6g} s torque function {self.name} returned {tau[k]} for joint "
-                f"{self.model.freedom_names[k]!r}, expected finite numbers: look at what it does with q = {q}, v = {v}"
+                f"simulate: at t = {float(t):.6g} s {word} function {self.name} returned {numbers[k]} for "
+                f"{self.inputs.named} {self.inputs.names[k]!r}, expected finite numbers: look at what it does with "
+                f"q = {q}, v = {v}"
             )
-        return tau
+        return numbers
 
     def check_repeatable(self, q: np.ndarray, v: np.ndarray) -> None:
         """Raise if it answers otherwise about the start after it was asked about another state."""
-        first = self(0.0, q, v)
-        self(1e-3, integrate(self.model, q, np.full(self.model.nv, 1e-3)), v + 1e-3)
+        model, first = self.inputs.model, self(0.0, q, v)
+        self(1e-3, integrate(model, q, np.full(model.nv, 1e-3)), v + 1e-3)
         if not np.array_equal(first, self(0.0, q, v)):
-            raise changing(self.name)
+            raise changing(self.inputs.word, self.name)

@@ -16,7 +16,8 @@ from dalembert.math import abs as absolute
 from dalembert.math import maximum, tanh
 from dalembert.model import Joint, Model
 
-from ..elements.base import Action, Element, Situation
+from ..elements.actuators import Actuators
+from ..elements.base import NOTHING, Action, Element, Situation
 from .constraints import Constraint, Rows, joined
 from .drive import Command
 from .impulses import impulsive_step
@@ -67,7 +68,8 @@ class Applied(NamedTuple):
 class System:
     """ẋ = f(t, x) with x = (q, e): the configuration q on its manifold, and e as laid out by `layout`.
 
-    Numbers u that come from outside drive it, the vector of a `Command`; or else a law tau(t, q, v).
+    Numbers u that come from outside drive it, the vector of a `Command`; or else a law of (t, q, v). Both give forces
+    (nv,), or, where an element `Actuators` turns them into forces, the controls of actuators (nu,).
     """
 
     model: Model
@@ -82,7 +84,22 @@ class System:
     @property
     def nu(self) -> int:
         """Numbers that drive it."""
-        return Command.size(self.model.nv) if self.driven else 0
+        return Command.size(self.input_count) if self.driven else 0
+
+    @cached_property
+    def actuators(self) -> int | None:
+        """The number of the element `Actuators`; None where forces drive the system."""
+        numbers = [k for k, element in enumerate(self.elements) if isinstance(element, Actuators)]
+        return numbers[0] if numbers else None
+
+    @property
+    def input_count(self) -> int:
+        """Forces or controls that drive it."""
+        if self.actuators is None:
+            return self.model.nv
+        actuators = self.elements[self.actuators]
+        assert isinstance(actuators, Actuators)
+        return len(actuators.actuators)
 
     @cached_property
     def layout(self) -> Layout:
@@ -162,19 +179,20 @@ class System:
 
     # forces and motion
 
-    def torque(self, t: Any, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The commanded generalised force (nv,)."""
-        n = self.model.nv
+    def inputs(self, t: Any, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """Forces (nv,) or controls (nu,) that drive it now."""
         if self.driven:
-            return Command.of(u, n).at(t)
-        return np.zeros(n) if self.law is None else np.asarray(self.law(t, q, v))
+            return Command.of(u, self.input_count).at(t)
+        return np.zeros(self.input_count) if self.law is None else np.asarray(self.law(t, q, v))
+
+    def torque(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
+        """The commanded generalised force (nv,)."""
+        return self.driven_situations(t, q, e, u)[0]
 
     def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
         """All that acts, apart from the forces that are solved for."""
         layout = self.layout
-        v = layout.velocity(e)
-        tau = self.torque(t, q, v, u)
-        seen = self.situations(t, q, v, layout.states(e), tau)
+        tau, seen = self.driven_situations(t, q, e, u)
         actions = [element.act(s) for element, s in zip(self.elements, seen, strict=True)]
         forces = np.array(tau, object if any(a.tau for a in actions) else None)
         wrenches: dict[int, np.ndarray] = {}
@@ -202,6 +220,13 @@ class System:
         """ż (nz,)."""
         return np.concatenate([np.zeros(0), *(action.rate for action in applied.actions)])
 
+    def next_states(self, h: Any, e: np.ndarray, applied: Applied) -> np.ndarray:
+        """z (nz,) after a step h of first order."""
+        parts = self.layout.by_element(self.layout.states(e))
+        rates = [np.asarray(action.rate) for action in applied.actions]
+        ends = [x.advanced(z, rate, h) for x, z, rate in zip(self.elements, parts, rates, strict=True) if len(z)]
+        return np.concatenate([np.zeros(0), *ends])
+
     def accelerations(self, q: np.ndarray, e: np.ndarray, applied: Applied) -> tuple[np.ndarray, np.ndarray]:
         """a (nv,) under all forces, and those of all rows (nr,)."""
         v, rows = self.layout.velocity(e), self.solved_rows(applied.rows)
@@ -223,7 +248,7 @@ class System:
             return impulsive_step(self, t, h, q, e, u)
         layout, applied = self.layout, self.applied(t, q, e, u)
         v, rows = layout.velocity(e), self.solved_rows(applied.rows)
-        z1 = layout.states(e) + h * self.state_rates(applied)
+        z1 = self.next_states(h, e, applied)
         if rows is None:
             v1 = v + h * algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches)
             return h * v1, layout.replaced(e, v1, z1)
@@ -264,8 +289,7 @@ class System:
             for k in range(self.permanent_count, self.row_count):
                 admissible, mode = self.row_owners[k].constraint.admissible, modes[k - self.permanent_count]
                 values.append(admissible.guard(mode, coordinates[k], applied.rows.rate[k], forces[k], slack))
-        seen = self.situations(t, q, v, z, self.torque(t, q, v, u))
-        for element, s in zip(self.elements, seen, strict=True):
+        for element, s in zip(self.elements, self.driven_situations(t, q, e, u)[1], strict=True):
             values += element.gaps(s)
         return values
 
@@ -280,9 +304,24 @@ class System:
         """The generalised force (nv,) that is missing for the acceleration a."""
         return algorithms.rnea(self.model, q, v, a, wrenches) - forces
 
-    def situations(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray) -> list[Situation]:
+    def situations(
+        self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray, controls: np.ndarray = NOTHING
+    ) -> list[Situation]:
         """What each element sees."""
-        return [Situation(self.model, t, q, v, part, tau) for part in self.layout.by_element(z)]
+        return [Situation(self.model, t, q, v, part, tau, controls) for part in self.layout.by_element(z)]
+
+    def driven_situations(
+        self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+    ) -> tuple[np.ndarray, list[Situation]]:
+        """The commanded generalised force (nv,), and what each element sees under it."""
+        v, z = self.layout.velocity(e), self.layout.states(e)
+        inputs = self.inputs(t, q, v, u)
+        if self.actuators is None:
+            return inputs, self.situations(t, q, v, z, inputs)
+        actuators = self.elements[self.actuators]
+        assert isinstance(actuators, Actuators)
+        tau = actuators.forces(self.model, q, v, self.layout.by_element(z)[self.actuators], inputs)
+        return tau, self.situations(t, q, v, z, tau, inputs)
 
     # energy
 
@@ -321,10 +360,10 @@ class System:
 
     def energies(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Energies:
         """What is stored where."""
-        v, z = self.layout.velocity(e), self.layout.states(e)
+        v = self.layout.velocity(e)
         _, h = first_moment(self.model, q)
         elastic = spring_energy(self.model, q)
-        for element, s in zip(self.elements, self.situations(t, q, v, z, self.torque(t, q, v, u)), strict=True):
+        for element, s in zip(self.elements, self.driven_situations(t, q, e, u)[1], strict=True):
             elastic = elastic + element.energy(s)
         return Energies(algorithms.kinetic_energy(self.model, q, v), -(self.model.gravity @ h), elastic)
 

@@ -96,7 +96,7 @@ INFOS = {
     ),
     "motor": (
         mujoco(after='<actuator><motor joint="j"/><motor joint="k"/></actuator>'),
-        "2 × actuator; its command is part",
+        "2 × actuator; its force is part",
     ),
     "sensor": (
         mujoco(after='<sensor><jointpos joint="nobody"/></sensor>'),

@@ -1,0 +1,112 @@
+"""What actuators do to a robot: the length each one acts along, and the generalised forces of all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import sqrt
+from dalembert.model import Actuator, JointForceLimits, Model
+from dalembert.model.actuators import within
+from dalembert.spatial import so3
+
+from .jacobian import jacobian
+from .kinematics import chain, frame_pose
+
+
+class Transmission(NamedTuple):
+    """The length x of an actuator and its moment arms (nv,): ẋ = moment · v; a force f along x acts as moment f."""
+
+    length: Any
+    moment: np.ndarray
+
+
+def transmission(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:
+    """What an actuator acts along at q (nq,)."""
+    if actuator.joint:
+        return _on_joint(model, actuator, q)
+    if actuator.tendon:
+        return _on_tendon(model, actuator, q)
+    if actuator.path:
+        return _on_path(model, actuator, q)
+    return _on_site(model, actuator, q)
+
+
+def actuator_forces(
+    model: Model,
+    actuators: Sequence[Actuator],
+    limits: Sequence[JointForceLimits],
+    q: np.ndarray,
+    v: np.ndarray,
+    commands: Sequence[Any],
+) -> np.ndarray:
+    """Generalised forces (nv,) of all actuators; commands: of each, after its limits and dynamics."""
+    total: Any = np.zeros(model.nv)
+    for actuator, command in zip(actuators, commands, strict=True):
+        length, moment = transmission(model, actuator, q)
+        total = total + moment * actuator.push(command, length, moment @ v)
+    forces = list(total)
+    for joint, lower, upper in limits:
+        body = model.joint(joint)
+        size = 1.0 if body.joint.mimic is None else abs(body.joint.mimic.ratio)
+        forces[body.v.start] = within(forces[body.v.start], (size * lower, size * upper))
+    return np.array(forces)
+
+
+def _on_joint(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:
+    body = model.joint(actuator.joint)
+    moment: Any = np.zeros(model.nv, q.dtype)
+    if body.joint.nv == 1:
+        ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.ratio
+        moment[body.v] = actuator.gear * ratio
+        return Transmission(actuator.gear * body.joint.coordinate(q[body.q])[0], moment)
+    gear = np.asarray(actuator.gear)
+    if body.joint.nv == 3:
+        moment[body.v] = gear
+        return Transmission(gear @ so3.quaternion_log(q[body.q]), moment)
+    R = body.joint.pose(q[body.q]).R
+    moment[body.v] = np.concatenate([gear[:3], R.T @ gear[3:]])
+    return Transmission(0.0, moment)
+
+
+def _on_tendon(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:
+    length: Any = 0.0
+    moment: Any = np.zeros(model.nv, q.dtype)
+    for name, coefficient in actuator.tendon:
+        body = model.joint(name)
+        ratio = 1.0 if body.joint.mimic is None else body.joint.mimic.ratio
+        length = length + coefficient * body.joint.coordinate(q[body.q])[0]
+        moment[body.v] = moment[body.v] + coefficient * ratio
+    return Transmission(actuator.gear * length, actuator.gear * moment)
+
+
+def _on_path(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:
+    frames = [model.frame(name) for name in actuator.path]
+    points = [frame_pose(model, q, frame).p for frame in frames]
+    arms = [jacobian(model, q, frame)[3:] for frame in frames]
+    length: Any = 0.0
+    moment: Any = np.zeros(model.nv)
+    for k in range(len(frames) - 1):
+        line = points[k + 1] - points[k]
+        size = sqrt(line @ line)
+        length = length + size
+        moment = moment + (line / size) @ (arms[k + 1] - arms[k])
+    return Transmission(actuator.gear * length, actuator.gear * moment)
+
+
+def _on_site(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:
+    site, gear = model.frame(actuator.site), np.asarray(actuator.gear)
+    X, J = frame_pose(model, q, site), jacobian(model, q, site)
+    if not actuator.reference:
+        return Transmission(0.0, np.concatenate([X.R @ gear[:3], X.R @ gear[3:]]) @ J)
+    reference = model.frame(actuator.reference)
+    Y = frame_pose(model, q, reference)
+    between = J - jacobian(model, q, reference)
+    for body in set(chain(model, site.body)) & set(chain(model, reference.body)):  # what moves both moves x not
+        between[:, body.v] = 0.0
+    length = gear[3:] @ (Y.R.T @ (X.p - Y.p))
+    if np.any(gear[:3]):
+        length = length + gear[:3] @ so3.log(Y.R.T @ X.R)
+    return Transmission(length, np.concatenate([Y.R @ gear[:3], Y.R @ gear[3:]]) @ between)

@@ -1,0 +1,398 @@
+"""Linear-quadratic problems in stages as LLVM IR: the backward recursion of Riccati and the sweep forward.
+
+The columns of a row are SIMD lanes (see `linear.stages`), so that a product of matrices is broadcasts of one factor's
+numbers, which come free from memory, times rows of the other. A third function evaluates all stages: it calls the
+batch kernel of the stages and that of the end, and sums what they measure.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from dalembert.linear.stages import LANES, StageLayout
+
+from .ir import Builder, Module, literal
+from .tiles import shuffle
+
+UNROLLED = 3000  # vector operations of a product that are written out; longer ones loop
+ACCUMULATORS = 24  # vectors that a product adds up in registers
+VECTOR = 8 * LANES  # bytes
+
+
+def module(layout: StageLayout, step: float, measures: int) -> str:
+    """IR of `direction` and `evaluate`. step [s]: between stages, of a layout of two parts."""
+    text = Module()
+    _Backward(text, layout, step).define()
+    _Forward(text, layout, step).define()
+    return text.text() + _direction() + _evaluate(measures)
+
+
+class _Writer:
+    """What both directions need: vectors of rows at addresses."""
+
+    def __init__(self, text: Module, layout: StageLayout, step: float) -> None:
+        self.module, self.layout, self.step = text, layout, step
+        self.b = Builder(text, "double", LANES)
+        self.names = count()
+        self.sv, self.cv = layout.state_vectors, layout.control_vectors
+        self.row = VECTOR * (self.sv + self.cv)  # bytes of a row over state and control
+        self.is_integrator = len(layout.parts) == 2
+
+    def at(self, base: str, index: int | str, size: int) -> str:
+        """base + index · size bytes."""
+        if isinstance(index, int):
+            return self.b.address(base, index * size)
+        return self.b.address(base, self.b.op(f"mul i64 {index}, {size}"))
+
+    def load(self, base: str, vectors: int, skip: int = 0) -> list[str]:
+        return [self.b.load(base, skip + k) for k in range(vectors)]
+
+    def store(self, values: Sequence[str], base: str, skip: int = 0) -> None:
+        for k, x in enumerate(values):
+            self.b.store(x, base, skip + k)
+
+    def broadcast(self, base: str, column: int) -> str:
+        """A number of a row in all lanes."""
+        return self.b.splat(self.b.op(f"load double, ptr {self.b.address(base, 8 * column)}, align 8"))
+
+    def unit(self, lane: int) -> str:
+        return f"<{', '.join(f'double {float(k == lane)}' for k in range(LANES))}>"
+
+    def scratch(self, rows: int, vectors: int) -> str:
+        """Memory on the stack."""
+        return self.b.op(f"alloca i8, i64 {max(1, rows * vectors) * VECTOR}, align {VECTOR}")
+
+    def product(
+        self,
+        rows: int,
+        depth: int,
+        vectors: int,
+        left: Callable[[int, int | str], str],
+        right: Callable[[int | str], list[str]],
+        begin: Callable[[int], list[str]],
+        finish: Callable[[int, list[str]], None],
+    ) -> None:
+        """finish(i, begin(i) + Σₖ left(i, k) · right(k)) for each row i, a few rows at a time."""
+        b, tile = self.b, max(1, ACCUMULATORS // vectors)
+
+        def added(k: int | str, indices: range, sums: list[str]) -> list[str]:
+            factor, out = right(k), []
+            for t, i in enumerate(indices):
+                x = left(i, k)
+                out += [b.fma(x, y, z) for y, z in zip(factor, sums[t * vectors :][:vectors], strict=True)]
+            return out
+
+        for start in range(0, rows, tile):
+            indices = range(start, min(start + tile, rows))
+            sums = [x for i in indices for x in begin(i)]
+            if rows * depth * vectors <= UNROLLED:
+                for k in range(depth):
+                    sums = added(k, indices, sums)
+            else:
+
+                def again(k: str, carried: list[str], indices: range = indices) -> list[str]:
+                    return added(k, indices, carried)
+
+                sums = b.repeat(f"product{next(self.names)}", str(depth), again, sums)
+            for t, i in enumerate(indices):
+                finish(i, sums[t * vectors :][:vectors])
+
+
+class _Backward(_Writer):
+    """Gains of each stage from its quadratic model and that of all that follows.
+
+    Q = H + [A B]ᵀ V [A B]; the rows of the control are eliminated, in all columns at once; V of the stage is the
+    Schur complement that remains, and the gains u = K x + k follow by back substitution.
+    """
+
+    def define(self) -> None:
+        b, layout = self.b, self.layout
+        self.following = self.scratch(layout.states, self.sv + self.cv)  # V [A B]
+        self.pivots = self.scratch(layout.controls, self.sv + self.cv)  # rows of the control, eliminated
+        self.scaled = self.scratch(layout.controls, self.sv)  # the same over the state, divided by −pivot
+        self.damping = b.splat("%damping")
+        for k in range(layout.states * self.sv):  # V is overwritten from stage to stage; that of the end stays
+            b.store(b.load("%end", k), "%value", k)
+        gain, least = b.repeat("stage", "%count", self._stage, [b.const(0.0), b.const(float("inf"))])
+        gradient = layout.constant % LANES
+        for k, (x, lane) in enumerate(((gain, gradient), (least, 0))):
+            number = b.op(f"extractelement {b.type} {x}, i32 {lane}")
+            b.do(f"store double {number}, ptr {b.address('%result', 8 * k)}, align 8")
+        b.do("ret void")
+        self.module.define(
+            b,
+            "define void @backward(ptr noalias %quadratic, ptr noalias %transition, ptr noalias %end, "
+            "ptr noalias %value, ptr noalias %gains, double %damping, i64 %count, ptr noalias %result)",
+        )
+
+    def _stage(self, index: str, carried: list[str]) -> list[str]:
+        b, layout = self.b, self.layout
+        k = b.op(f"sub i64 {b.op('sub i64 %count, 1')}, {index}")
+        self.quadratic = self.at("%quadratic", k, 8 * layout.quadratic_width)
+        if self.is_integrator:
+            controls, state_rows = self._integrator()
+        else:
+            self.transition = self.at("%transition", k, 8 * layout.transition_width)
+            controls, state_rows = self._general()
+        factors, scaled, gain, least = self._eliminated(controls, *carried)
+        self._value(state_rows)
+        self._gains(factors, scaled, self.at("%gains", k, layout.controls * self.sv * VECTOR))
+        return [gain, least]
+
+    def _state_row(self, i: int) -> list[str]:
+        return self.load(self.quadratic, self.sv, i * self.sv)
+
+    def _control_row(self, j: int) -> list[str]:
+        return self.load(self.quadratic, self.sv + self.cv, self.layout.states * self.sv + j * (self.sv + self.cv))
+
+    def _general(self) -> tuple[list[list[str]], Callable[[int], list[str]]]:
+        """Rows of Q from rows of [A B c]."""
+        b, layout = self.b, self.layout
+        n, m, width = layout.states, layout.controls, self.sv + self.cv
+        gradient, lane = divmod(layout.constant, LANES)
+
+        def value_gradient(i: int) -> list[str]:
+            """V's gradient of row i, in the constant column."""
+            row = self.at("%value", i, self.sv * VECTOR)
+            sums = [b.const(0.0)] * width
+            sums[gradient] = b.mul(self.broadcast(row, layout.constant), self.unit(lane))
+            return sums
+
+        def value(i: int, k: int | str) -> str:
+            row = self.at("%value", i, self.sv * VECTOR)
+            return self.broadcast(self.at(row, k, 8), 0)
+
+        def transition_row(k: int | str) -> list[str]:
+            return self.load(self.at(self.transition, k, self.row), width)
+
+        def keep(i: int, sums: list[str]) -> None:
+            self.store(sums, self.following, i * width)
+
+        self.product(n, n, width, value, transition_row, value_gradient, keep)
+        controls: list[list[str]] = []
+        offset = 8 * LANES * self.sv
+
+        def following_row(k: int | str) -> list[str]:
+            return self.load(self.at(self.following, k, self.row), width)
+
+        def control_factor(j: int, k: int | str) -> str:
+            return self.broadcast(b.address(self.at(self.transition, k, self.row), offset + 8 * j), 0)
+
+        self.product(m, n, width, control_factor, following_row, self._control_row, lambda j, x: controls.append(x))
+
+        def state_factor(i: int, k: int | str) -> str:
+            return self.broadcast(self.at(self.transition, k, self.row), layout.columns[i])
+
+        def short_row(k: int | str) -> list[str]:
+            return self.load(self.at(self.following, k, self.row), self.sv)
+
+        def replace(i: int, sums: list[str]) -> None:
+            """The row of Q lies where that of V lay, which is no longer needed."""
+            self.store(sums, "%value", i * self.sv)
+
+        self.product(n, n, self.sv, state_factor, short_row, self._state_row, replace)
+        return controls, lambda i: self.load("%value", self.sv, i * self.sv)
+
+    def _integrator(self) -> tuple[list[list[str]], Callable[[int], list[str]]]:
+        """Rows of Q for v' = v + h a, q' = q + h v': sums of rows and of parts of rows of V."""
+        b, n, h = self.b, self.layout.parts[0], self.b.const(self.step)
+        hh = b.const(self.step**2)
+        first = self.layout.part_vectors[0]
+        later = self.layout.part_vectors[1]
+        value = [self.load("%value", self.sv, i * self.sv) for i in range(2 * n)]
+        qq, qv = [row[:first] for row in value[:n]], [row[first:] for row in value[:n]]
+        vq, vv = [row[:first] for row in value[n:]], [row[first:] for row in value[n:]]
+
+        def plus(x: list[list[str]], y: list[list[str]]) -> list[list[str]]:
+            """h x + y, as far as the rows of y go."""
+            return [[b.fma(h, u, w) for u, w in zip(r, s, strict=False)] for r, s in zip(x, y, strict=True)]
+
+        moved_q, moved_v = plus(qq, vq), plus(qv, vv)  # rows of [h 1] V
+        moved = plus(moved_q, moved_v)  # [h 1] V [h; 1], over the velocity
+        controls = []
+        for j in range(n):
+            row = self._control_row(j)
+            terms = [*moved_q[j], *moved[j]]
+            sums = [b.fma(h, x, y) for x, y in zip(terms, row[: self.sv], strict=True)]
+            controls.append(sums + [b.fma(hh, x, y) for x, y in zip(moved[j], row[self.sv :], strict=True)])
+        across = plus(qq, qv)
+
+        def state_row(i: int) -> list[str]:
+            terms = [*qq[i], *across[i]] if i < n else [*moved_q[i - n], *moved[i - n]]
+            return [b.add(x, y) for x, y in zip(terms, self._state_row(i), strict=True)]
+
+        assert later == self.cv
+        return controls, state_row
+
+    def _eliminated(
+        self, rows: list[list[str]], gain: str, least: str
+    ) -> tuple[dict[tuple[int, int], str], list[list[str]], str, str]:
+        """Gauss elimination of the rows of the control. factors[j, k]: what row j took of row k."""
+        b, m = self.b, self.layout.controls
+        gradient = self.layout.constant // LANES
+        factors: dict[tuple[int, int], str] = {}
+        scaled: list[list[str]] = []
+        for k in range(m):
+            block, lane = divmod(k, LANES)
+            diagonal = self.sv + block
+            own = b.fma(self.damping, self.unit(lane), rows[k][diagonal])
+            rows[k][diagonal] = own
+            pivot = b.op(f"extractelement {b.type} {own}, i32 {lane}")
+            least = b.intrinsic("minimum", least, b.splat(pivot))
+            inverse = b.splat(b.op(f"fdiv double {literal(-1.0, 'double')}, {pivot}"))
+            negative = [b.mul(x, inverse) for x in rows[k]]
+            for j in range(k + 1, m):
+                factors[j, k] = shuffle(b, negative[self.sv + j // LANES], "poison", [j % LANES] * LANES)
+                rows[j] = [b.fma(factors[j, k], x, y) for x, y in zip(rows[k], rows[j], strict=True)]
+            scaled.append(negative[: self.sv])
+            self.store(scaled[k], self.scaled, k * self.sv)
+            self.store(rows[k][: self.sv], self.pivots, k * self.sv)
+            gain = b.fma(b.neg(negative[gradient]), rows[k][gradient], gain)
+        return factors, scaled, gain, least
+
+    def _value(self, state_rows: Callable[[int], list[str]]) -> None:
+        """V of the stage: Q over the state, less what the control can take away."""
+        columns = self.layout.columns
+
+        def factor(i: int, k: int | str) -> str:
+            return self.broadcast(self.at(self.scaled, k, self.sv * VECTOR), columns[i])
+
+        def pivot_row(k: int | str) -> list[str]:
+            return self.load(self.at(self.pivots, k, self.sv * VECTOR), self.sv)
+
+        def keep(i: int, sums: list[str]) -> None:
+            self.store(sums, "%value", i * self.sv)
+
+        self.product(self.layout.states, self.layout.controls, self.sv, factor, pivot_row, state_rows, keep)
+
+    def _gains(self, factors: dict[tuple[int, int], str], scaled: list[list[str]], place: str) -> None:
+        """Back substitution."""
+        b, m = self.b, self.layout.controls
+        for i in reversed(range(m)):
+            for j in range(i + 1, m):
+                scaled[i] = [b.fma(factors[j, i], x, y) for x, y in zip(scaled[j], scaled[i], strict=True)]
+            self.store(scaled[i], place, i * self.sv)
+
+
+class _Forward(_Writer):
+    """The states and controls that the gains give, from the first state on."""
+
+    def define(self) -> None:
+        b = self.b
+        last = b.repeat("stage", "%count", self._stage, self.load("%first", self.sv))
+        self.store(last, self.at("%states", "%count", self.sv * VECTOR))
+        b.do("ret void")
+        self.module.define(
+            b,
+            "define void @forward(ptr noalias %gains, ptr noalias %transition, ptr noalias %first, "
+            "ptr noalias %states, ptr noalias %controls, i64 %count)",
+        )
+
+    def _stage(self, index: str, state: list[str]) -> list[str]:
+        b, layout = self.b, self.layout
+        self.store(state, self.at("%states", index, self.sv * VECTOR))
+        gains = self.at("%gains", index, layout.controls * self.sv * VECTOR)
+        block, lane = divmod(layout.constant, LANES)
+        affine = [*state]
+        affine[block] = b.add(affine[block], self.unit(lane))
+        control = self._products([self.load(gains, self.sv, j * self.sv) for j in range(layout.controls)], affine)
+        self.store(control, self.at("%controls", index, self.cv * VECTOR))
+        if self.is_integrator:
+            first, h = layout.part_vectors[0], b.const(self.step)
+            velocity = [b.fma(h, a, v) for a, v in zip(control, state[first:], strict=True)]
+            padded = [*velocity, *[b.const(0.0)] * (first - len(velocity))]
+            return [*(b.fma(h, v, q) for v, q in zip(padded, state[:first], strict=True)), *velocity]
+        transition = self.at("%transition", index, 8 * layout.transition_width)
+        width = self.sv + self.cv
+        rows = [self.load(transition, width, i * width) for i in range(layout.states)]
+        following = self._products(rows, [*affine, *control])
+        return [*following, *[b.const(0.0)] * (self.sv - len(following))]
+
+    def _products(self, rows: list[list[str]], x: list[str]) -> list[str]:
+        """Rows times x, as vectors of LANES results, zeros behind the last."""
+        b, totals = self.b, []
+        for row in rows:
+            total = b.mul(row[0], x[0])
+            for y, z in zip(row[1:], x[1:], strict=True):
+                total = b.fma(y, z, total)
+            totals.append(total)
+        totals += [b.const(0.0)] * (-len(totals) % LANES)
+        return [self._sums(totals[k : k + LANES]) for k in range(0, len(totals), LANES)]
+
+    def _sums(self, totals: list[str]) -> str:
+        """The vector of the sums over the lanes of LANES vectors, pairwise."""
+        b, size = self.b, 1
+        while len(totals) > 1:
+            low = [k + (LANES - size if k & size else 0) for k in range(LANES)]
+            high = [k + size for k in low]
+            totals = [
+                b.add(shuffle(b, x, y, low), shuffle(b, x, y, high))
+                for x, y in zip(totals[::2], totals[1::2], strict=True)
+            ]
+            size *= 2
+        return totals[0]
+
+
+def _direction() -> str:
+    """Both ways in one call. table: quadratic, transition, end, value, gains, first, states, controls, result."""
+    names = ("quadratic", "transition", "end", "value", "gains", "first", "states", "controls", "result")
+    loads = "\n".join(
+        f"  %p{k} = getelementptr ptr, ptr %table, i64 {k}\n  %{name} = load ptr, ptr %p{k}"
+        for k, name in enumerate(names)
+    )
+    return f"""
+define void @direction(ptr %table, double %damping, i64 %count) nounwind {{
+{loads}
+  call void @backward(ptr %quadratic, ptr %transition, ptr %end, ptr %value, ptr %gains, double %damping, i64 %count,
+                      ptr %result)
+  call void @forward(ptr %gains, ptr %transition, ptr %first, ptr %states, ptr %controls, i64 %count)
+  ret void
+}}
+"""
+
+
+def _evaluate(measures: int) -> str:
+    """All stages and the end; sums (measures,) of their measures, one row of which each has written.
+
+    table: for stages and end each code, inputs, strides, outputs; measures of the stages, of the end.
+    """
+    loads = "\n".join(
+        f"  %a{k} = getelementptr ptr, ptr %table, i64 {k}\n  %p{k} = load ptr, ptr %a{k}" for k in range(10)
+    )
+    each = range(measures)
+    starts = "\n".join(
+        f"  %e{k} = getelementptr double, ptr %p9, i64 {k}\n  %x{k} = load double, ptr %e{k}" for k in each
+    )
+    sums = "\n".join(f"  %s{k} = phi double [ %x{k}, %entry ], [ %t{k}, %each ]" for k in each)
+    adds = "\n".join(
+        f"  %q{k} = getelementptr double, ptr %row, i64 {k}\n  %y{k} = load double, ptr %q{k}\n"
+        f"  %t{k} = fadd double %s{k}, %y{k}"
+        for k in each
+    )
+    stores = "\n".join(
+        f"  %o{k} = getelementptr double, ptr %sums, i64 {k}\n  store double %t{k}, ptr %o{k}" for k in each
+    )
+    return f"""
+define i64 @evaluate(ptr %table, i64 %count, ptr %sums) nounwind {{
+entry:
+{loads}
+  %f = call i64 %p0(ptr %p1, ptr %p2, ptr %p3, i64 0, i64 %count, i64 1)
+  %g = call i64 %p4(ptr %p5, ptr %p6, ptr %p7, i64 0, i64 1, i64 1)
+{starts}
+  br label %each
+each:
+  %k = phi i64 [ 0, %entry ], [ %next, %each ]
+{sums}
+  %place = mul i64 %k, {measures}
+  %row = getelementptr double, ptr %p8, i64 %place
+{adds}
+  %next = add i64 %k, 1
+  %more = icmp slt i64 %next, %count
+  br i1 %more, label %each, label %done
+done:
+{stores}
+  %status = or i64 %f, %g
+  ret i64 %status
+}}
+"""

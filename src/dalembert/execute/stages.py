@@ -1,0 +1,106 @@
+"""Linear-quadratic problems in stages, compiled: the step of Newton's method on fixed arrays.
+
+The arrays lie as `linear.stages.StageLayout` says; addresses are taken once, so that a call takes a fraction of a µs.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from dalembert.backends import cache
+from dalembert.backends.llvm import fastcall, stages, target
+from dalembert.backends.progress import announced
+from dalembert.linear.stages import LANES, StageLayout
+
+from .host import Bound
+from .identity import own_code
+
+_ADDRESS, _NUMBER, _FLOAT = ctypes.c_void_p, ctypes.c_int64, ctypes.c_double
+_engines: dict[str, Any] = {}
+_lock = threading.Lock()
+
+
+def aligned(*shape: int) -> np.ndarray:
+    """Zeros (*shape,) that begin where a vector may."""
+    size = int(np.prod(shape))
+    memory = np.zeros(size + LANES)
+    start = -memory.ctypes.data // 8 % LANES
+    return memory[start : start + size].reshape(shape)
+
+
+def _engine(layout: StageLayout, step: float, measures: int) -> Any:
+    with _lock:
+        identity = f"stages {own_code()} {layout} {float(step)!r} {measures}"
+        if identity not in _engines:
+            name = cache.key(identity, target.description())
+            entry = cache.read(name)
+            if entry is None:
+                with announced("compiling the stages of an optimal control problem"):
+                    entry = cache.Entry(target.compile_object(stages.module(layout, step, measures)), {})
+                cache.write(name, entry)
+            _engines[identity] = target.load_object(entry.code)
+        return _engines[identity]
+
+
+def _table(items: Sequence[np.ndarray | int]) -> Any:
+    addresses = [x if isinstance(x, int) else fastcall.address(x) for x in items]
+    return (_ADDRESS * len(addresses))(*addresses)
+
+
+class Direction:
+    """A Newton step of all stages, from their quadratic models.
+
+    stages: how many; step [s] between them, where the layout has two parts. quadratic (stages, quadratic_width),
+    transition (stages, transition_width), end (states · state_width,) are read; gains (stages, controls,
+    state_width), states (stages + 1, state_width) and controls (stages, control_width) are written; first
+    (state_width,) is the change of the first state.
+    """
+
+    def __init__(self, layout: StageLayout, stages: int, step: float, measures: int) -> None:
+        self.layout = layout
+        general = len(layout.parts) == 1
+        self.quadratic = aligned(stages, layout.quadratic_width)
+        self.transition = aligned(stages if general else 1, layout.transition_width)
+        self.end = aligned(layout.states * layout.state_width)
+        self.gains = aligned(stages, layout.controls, layout.state_width)
+        self.first = aligned(layout.state_width)
+        self.states = aligned(stages + 1, layout.state_width)
+        self.controls = aligned(stages + 1, layout.control_width)  # a row more, so that stages and end have like rows
+        self._value, self._result = aligned(layout.states * layout.state_width), np.zeros(2)
+        self.engine = _engine(layout, step, measures)
+        arrays = (self.quadratic, self.transition, self.end, self._value, self.gains, self.first, self.states)
+        self._arrays = (*arrays, self.controls, self._result)
+        self._table, self._stages = _table(self._arrays), stages
+        code = ctypes.CFUNCTYPE(None, _ADDRESS, _FLOAT, _NUMBER)
+        self._call = code(self.engine.get_function_address("direction"))
+
+    def __call__(self, damping: float) -> tuple[float, float]:
+        """Solve; damping is added to the control's Hessian.
+
+        Returns twice the decrease that the model promises, were there no gaps, and the smallest pivot: that of a
+        convex problem is above 0.
+        """
+        self._call(self._table, damping, self._stages)
+        return float(self._result[0]), float(self._result[1])
+
+
+class Evaluation:
+    """Kernels of the stages and of the end, bound to arrays, in one call; sums (measures,) of their measures."""
+
+    def __init__(self, direction: Direction, nodes: Bound, end: Bound, measures: Sequence[np.ndarray]) -> None:
+        self._kept = direction, nodes, end, measures
+        self.sums = np.zeros(measures[0].shape[1])
+        pointers = [x for bound in (nodes, end) for x in (bound.code_address, *bound.tables)]
+        self._table = _table([*pointers, *measures])
+        self._sums, self._stages = fastcall.address(self.sums), len(measures[0])
+        code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _NUMBER, _ADDRESS)
+        self._call = code(direction.engine.get_function_address("evaluate"))
+
+    def __call__(self) -> int:
+        """Evaluate; returns the status of the kernels."""
+        return self._call(self._table, self._stages, self._sums)

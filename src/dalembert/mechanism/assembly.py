@@ -1,0 +1,129 @@
+"""Putting a mechanism together: positions that close all joints, near rough ones, and speeds that keep them closed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.errors import DalembertError
+from dalembert.model import Model
+
+CLOSED = 1e-11  # [m, rad]: what an assembled joint may miss
+ITERATIONS = 100
+TRIES = 12  # starts beside the one that was asked for
+DEPENDENT = 1e-9  # singular values below this share of the largest one are zero
+CONSISTENT = 1e-8  # share of the speeds that may open a joint
+
+
+def closed(model: Model, q: np.ndarray, held: Sequence[int], what: str, stated: Sequence[int] = ()) -> np.ndarray:
+    """q (nq,) with all loops closed and the freedoms `held` as they are.
+
+    Newton's method with steps of least length, from q and then from places around it. Where only some freedoms were
+    `stated`, the solution counts that is nearest to them; the others may be anywhere. If nothing closes the loops, the
+    error names the joint that misses most.
+    """
+    if not model.closures:
+        return q
+    free = np.setdiff1d(np.arange(model.nv), held)
+    unknown = np.setdiff1d(free, stated)
+    partly = len(stated) > 0 and len(unknown) > 0
+    rng = np.random.default_rng(0)
+    open_at, least = q, np.inf
+    nearest, distance = None, np.inf
+    for attempt in range(TRIES + 1):
+        shift = np.zeros(model.nv)
+        if attempt:
+            shift[free] = rng.uniform(-1.0, 1.0, len(free)) * 0.25 * min(attempt, 4)
+            if partly:
+                shift[stated] *= 0.1
+                shift[unknown] = rng.uniform(-2.0, 2.0, len(unknown))
+        reached, gap = _newton(model, algorithms.integrate(model, q, shift), free)
+        if gap <= CLOSED and not partly:
+            return reached
+        away = (
+            float(np.linalg.norm(algorithms.difference(model, q, reached)[list(stated)])) if gap <= CLOSED else np.inf
+        )
+        if away < distance - 1e-9:
+            nearest, distance = reached, away
+        if gap < least:
+            open_at, least = reached, gap
+    if nearest is None:
+        raise DalembertError(_why_open(model, open_at, what))
+    return nearest
+
+
+def _newton(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
+    still = np.zeros(model.nv)
+    rows = algorithms.constraints(model, q, still)
+    gap = float(np.max(np.abs(rows.residual)))
+    damping = 0.0
+    for _ in range(ITERATIONS):
+        if gap <= CLOSED or not np.isfinite(gap):
+            break
+        step = np.zeros(model.nv)
+        step[free] = _least_step(rows.J[:, free], -rows.residual, damping)
+        step *= min(1.0, 0.5 / max(float(np.max(np.abs(step))), 1e-30))  # at most half a radian or metre
+        trial = algorithms.integrate(model, q, step)
+        after = algorithms.constraints(model, trial, still)
+        if np.linalg.norm(after.residual) < (1.0 - 1e-6) * np.linalg.norm(rows.residual):
+            q, rows, gap, damping = trial, after, float(np.max(np.abs(after.residual))), 0.1 * damping
+        else:
+            damping = max(10.0 * damping, 1e-6)
+            if damping > 1e4:
+                break
+    return q, gap
+
+
+def _least_step(J: np.ndarray, wanted: np.ndarray, damping: float) -> np.ndarray:
+    U, s, Vt = np.linalg.svd(J, full_matrices=False)
+    s_most = s[0] if len(s) else 0.0
+    weights = np.where(s > DEPENDENT * s_most, s / np.maximum(s * s + damping * s_most**2, 1e-300), 0.0)
+    return Vt.T @ (weights * (U.T @ wanted))
+
+
+def owners(model: Model) -> list[str]:
+    """The name of the closure of each row."""
+    return [closure.name for closure in model.closures for _ in range(closure.count)]
+
+
+def _why_open(model: Model, q: np.ndarray, what: str) -> str:
+    residual = algorithms.constraints(model, q, np.zeros(model.nv)).residual
+    sizes: dict[str, float] = {}
+    for name, gap in zip(owners(model), np.abs(residual), strict=True):
+        sizes[name] = max(sizes.get(name, 0.0), float(gap))
+    worst = max(sizes, key=sizes.__getitem__)
+    others = [name for name, size in sizes.items() if name != worst and size > 0.1 * sizes[worst]]
+    beside = f" (and {', '.join(map(repr, others[:4]))})" if others else ""
+    return (
+        f"{what}: joint {worst!r} cannot close{beside}: {sizes[worst]:.3g} m (or rad) are missing at the "
+        "nearest position "
+        "found: check the lengths between its points and the directions of its axes, or start nearer (start= of "
+        "a joint, "
+        "xyz= and rpy= of bodies)"
+    )
+
+
+def moving(
+    model: Model, q: np.ndarray, v: np.ndarray, held: Sequence[int], names: Sequence[str], what: str
+) -> np.ndarray:
+    """The speeds (nv,) nearest to v that keep all loops closed, with those of the freedoms `held` as they are.
+
+    names: of the held freedoms, for the error if they contradict each other.
+    """
+    if not model.closures:
+        return v
+    J = algorithms.constraints(model, q, v).J
+    free = np.setdiff1d(np.arange(model.nv), held)
+    change = np.zeros(model.nv)
+    change[free] = _least_step(J[:, free], -(J @ v), 0.0)
+    left = J @ (v + change)
+    if np.max(np.abs(left)) > CONSISTENT * max(1.0, float(np.max(np.abs(v)))):
+        worst = owners(model)[int(np.argmax(np.abs(left)))]
+        raise DalembertError(
+            f"{what}: the speeds of {', '.join(map(repr, names))} open joint {worst!r} at "
+            f"{np.max(np.abs(left)):.3g} m/s (or "
+            "rad/s): leave one of them out"
+        )
+    return v + change

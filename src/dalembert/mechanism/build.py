@@ -1,0 +1,228 @@
+"""From the parts of a mechanism to a model: a tree of joints with closures, or free bodies with a closure per joint."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.errors import DalembertError
+from dalembert.model import Model, ModelBuilder
+from dalembert.spatial import Pose, so3
+
+from . import assembly
+from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
+from .kinds import COUNTED, KINDS, coordinates
+from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
+
+
+class Parts(NamedTuple):
+    """All parts of a mechanism."""
+
+    name: str
+    gravity: np.ndarray
+    bodies: dict[str, BodyPart]  # the ground first
+    joints: dict[str, JointPart]
+    relations: list[Relation]
+
+    @property
+    def what(self) -> str:
+        """How errors call it."""
+        return f"mechanism {self.name!r}"
+
+
+class Built(NamedTuple):
+    """A model, and the state q (nq,), v (nv,) in which it was put together."""
+
+    model: Model
+    q: np.ndarray
+    v: np.ndarray
+
+
+def tree_of(parts: Parts, only_needed: bool = False) -> Tree:
+    """The joints that carry bodies, and those that close loops."""
+    tied = coordinate_joints(parts.relations, list(parts.joints.values()))
+
+    def needed(joint: JointPart) -> bool:
+        stated = joint.start is not None or joint.rate is not None
+        return joint.name in tied or bool(joint.values) or (stated and not only_needed)
+
+    bodies = [name for name in parts.bodies if name != GROUND]
+    return spanning_tree(bodies, parts.joints.values(), needed, only_needed, parts.what)
+
+
+def built_tree(parts: Parts) -> Built:
+    """As few coordinates as a tree of joints has; other joints close loops."""
+    tree = tree_of(parts)
+    model = _model(parts, tree)
+    q = _rough(parts, tree, model)
+    held = _held(model, tree, lambda joint: joint.start)
+    if _with_relations(parts, tree):
+        model = _model(parts, tree, q)
+    q = assembly.closed(model, q, held, parts.what, _stated(parts, tree, model))
+    return Built(model, q, _speeds(parts, tree, model, q))
+
+
+def built_free(parts: Parts) -> Built:
+    """Every body free, every joint a closure, but for joints that gears and cams count: they carry their bodies."""
+    assembled = built_tree(parts)
+    tree = tree_of(parts, only_needed=True)
+    model = _model(parts, tree)
+    X = algorithms.poses(assembled.model, assembled.q)
+    q, v = np.zeros(model.nq), np.zeros(model.nv)
+    for name, step in tree.carriers.items():
+        place = X[assembled.model.frame(f"{name}.{ORIGIN}").body] @ assembled.model.frame(f"{name}.{ORIGIN}").placement
+        if step is None:
+            body = model.body(name)
+            q[body.q] = np.concatenate([place.p, so3.to_quaternion(place.R)])
+            twist = algorithms.velocity(
+                assembled.model, assembled.q, assembled.v, assembled.model.frame(f"{name}.{ORIGIN}"), np.zeros(3)
+            )
+            v[body.v] = np.concatenate([place.R.T @ twist[:3], place.R.T @ twist[3:]])
+        elif KINDS[step.joint.kind].freedoms:
+            body, source = model.body(name), assembled.model.joint(step.joint.name)
+            q[body.q], v[body.v] = assembled.q[source.q], assembled.v[source.v]
+    if _with_relations(parts, tree):
+        model = _model(parts, tree, q)
+    return Built(model, assembly.closed(model, q, (), parts.what), v)
+
+
+def _with_relations(parts: Parts, tree: Tree) -> bool:
+    return any(not isinstance(relation, CamPart) for relation in parts.relations)
+
+
+# ---- the model
+
+
+def _model(parts: Parts, tree: Tree, q: np.ndarray | None = None) -> Model:
+    """q: where relations hold; None: relations are left out, but for cams."""
+    builder = ModelBuilder(parts.name, gravity=parts.gravity)
+    builder.add_body(GROUND, parent="world")
+    frames: dict[str, Pose] = {GROUND: Pose.identity()}  # X_BM: the frame of the model's body in the stated frame
+    for name, step in tree.carriers.items():
+        body = parts.bodies[name]
+        if step is None:
+            frames[name] = Pose.identity()
+            builder.add_body(name, parent=GROUND, joint="free", joint_name=f"{name}.free", inertia_object=body.inertia)
+            continue
+        near, far = (step.joint.a, step.joint.b) if step.sign > 0.0 else (step.joint.b, step.joint.a)
+        frames[name] = parts.bodies[name].points[far.point]
+        builder.add_body(
+            name,
+            parent=near.body,
+            joint=KINDS[step.joint.kind].tree or "fixed",
+            joint_name=step.joint.name,
+            placement=frames[near.body].inverse() @ parts.bodies[near.body].points[near.point],
+            inertia_object=body.inertia.transform(frames[name].inverse()),
+            **_shape(step),
+            **step.joint.values,
+        )
+    for name, body in parts.bodies.items():
+        for point, X in body.points.items():
+            builder.add_frame(f"{name}.{point}", body=name, placement=frames[name].inverse() @ X)
+    for joint in tree.closing:
+        shape = {key: joint.shape[key] for key in KINDS[joint.kind].shape}
+        builder.add_closure(joint.name, KINDS[joint.kind].closure, a=joint.a.name, b=joint.b.name, **shape)
+    for relation in parts.relations:
+        _relate(builder, parts, relation, q)
+    return builder.model()
+
+
+def _shape(step: Step) -> dict[str, Any]:
+    """Axes of the joint in the tree: where it is taken from its second body to its first, the opposite ones."""
+    shape = {key: step.joint.shape[key] for key in KINDS[step.joint.kind].shape}
+    if step.sign > 0.0 or not shape:
+        return shape
+    if step.joint.kind == "universal":
+        return {"axis": -shape["axis2"], "axis2": -shape["axis"]}
+    return shape | {"axis": -shape["axis"]}
+
+
+def _relate(builder: ModelBuilder, parts: Parts, relation: Relation, q: np.ndarray | None) -> None:
+    if isinstance(relation, CamPart):
+        builder.add_cam(relation.name, relation.follower, relation.cam, relation.lift)
+    elif q is not None:
+        tied = factors(relation, list(parts.joints.values()))
+        model = builder.model()
+        constant = sum(factor * float(q[model.joint(joint).q][0]) for joint, factor in tied.items())
+        follower, value, others = solved_for(tied, constant)
+        builder.add_equation(relation.name, follower, coefficients=[value], others=others)
+
+
+# ---- the state in which it is put together
+
+
+def _rough(parts: Parts, tree: Tree, model: Model) -> np.ndarray:
+    """Coordinates (nq,) from what was stated of joints, and of the places of bodies."""
+    q = algorithms.neutral(model)
+    reached: dict[str, Pose] = {GROUND: Pose.identity()}  # X_WB of the stated frames
+    for name, step in tree.carriers.items():
+        stated = parts.bodies[name].pose
+        if step is None:
+            X = stated or Pose.identity()
+            q[model.body(name).q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
+            reached[name] = X
+            continue
+        near, far = (step.joint.a, step.joint.b) if step.sign > 0.0 else (step.joint.b, step.joint.a)
+        base = reached[near.body] @ parts.bodies[near.body].points[near.point]
+        tip = parts.bodies[name].points[far.point]
+        reached[name] = base @ tip.inverse()
+        if KINDS[step.joint.kind].freedoms:
+            body = model.body(name)
+            if step.joint.start is not None:
+                q[body.q] = step.joint.start
+            elif stated is not None:
+                q[body.q] = coordinates(step.joint.kind, _shape(step), base.inverse() @ stated @ tip)
+            reached[name] = base @ body.joint.pose(q[body.q]) @ tip.inverse()
+    return q
+
+
+def _held(model: Model, tree: Tree, stated: Any) -> list[int]:
+    """The freedoms of joints for which something was stated."""
+    steps = [step for step in tree.carriers.values() if step is not None and stated(step.joint) is not None]
+    return [model.joint(step.joint.name).v.start for step in steps]
+
+
+def _stated(parts: Parts, tree: Tree, model: Model) -> list[int]:
+    """The freedoms of joints that carry bodies whose place was stated."""
+    moved = {body.name: body for body in model.bodies}
+    named = [name for name in tree.carriers if parts.bodies[name].pose is not None and name in moved]
+    return [k for name in named for k in range(model.nv)[moved[name].v]]
+
+
+def _speeds(parts: Parts, tree: Tree, model: Model, q: np.ndarray) -> np.ndarray:
+    v = np.zeros(model.nv)
+    held: list[int] = []
+    names: list[str] = []
+    for name, step in tree.carriers.items():
+        part = parts.bodies[name]
+        if step is None and (part.velocity is not None or part.spin is not None):
+            body = model.body(name)
+            R = so3.from_quaternion(q[body.q][3:])
+            given = [np.zeros(3) if x is None else x for x in (part.spin, part.velocity)]
+            v[body.v] = np.concatenate([R.T @ x for x in given])
+            held += range(body.v.start, body.v.stop)
+            names.append(name)
+        elif step is not None and step.joint.rate is not None:
+            body = model.joint(step.joint.name)
+            v[body.v] = step.joint.rate
+            held.append(body.v.start)
+            names.append(step.joint.name)
+        elif part.velocity is not None or part.spin is not None:
+            raise DalembertError(
+                f"{parts.what}: body {name!r} has a velocity, and joint {step.joint.name if step else ''!r} "
+                "carries it: "
+                "give the speed of that joint (rate=)"
+            )
+    return assembly.moving(model, q, v, held, names, parts.what)
+
+
+def counted(joint: JointPart) -> bool:
+    """Whether it has one coordinate."""
+    return joint.kind in COUNTED
+
+
+def points_of(stated: dict[str, Pose], com: np.ndarray) -> dict[str, Pose]:
+    """The named points of a body, with those that every body has."""
+    return {ORIGIN: Pose.identity(), COM: Pose(np.eye(3), com)} | stated

@@ -1,0 +1,260 @@
+"""Forces between named points: along and about an axis, along a line, at a point; and joints held by springs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms import Load, body_loads, frame_pose, velocity
+from dalembert.errors import DalembertError
+from dalembert.math import atan2, maximum, minimum, sqrt, where
+from dalembert.model import Model
+from dalembert.model.closures import Closure, across
+from dalembert.sim.elements.base import Action, Element, Situation, above_zero, positive
+from dalembert.sim.elements.points import PointSpring
+from dalembert.spatial import Pose, cross
+
+Vector = tuple[float, float, float]
+Law = float | Callable[..., Any]
+NOTHING = np.zeros(3)
+
+
+class _Named(Element):
+    name: str
+
+    def label(self) -> str:
+        """Its own name."""
+        return self.name
+
+
+def _pair(s: Situation, a: str, b: str) -> tuple[Pose, np.ndarray, Pose]:
+    """X_KL of frame b as seen from frame a, its motion [ω; ṗ] along a's axes, and X_WK."""
+    K, L = (frame_pose(s.model, s.q, s.model.frame(name)) for name in (a, b))
+    V_K, V_L = (velocity(s.model, s.q, s.v, s.model.frame(name), NOTHING) for name in (a, b))
+    p = K.R.T @ (L.p - K.p)
+    w = K.R.T @ V_K[:3]
+    turning = K.R.T @ V_L[:3] - w
+    moving = K.R.T @ (V_L[3:] - V_K[3:]) - cross(w, p)
+    return Pose(K.R.T @ L.R, p), np.concatenate([turning, moving]), K
+
+
+def _between(s: Situation, a: str, b: str, torque: np.ndarray, force: np.ndarray, X: Pose) -> dict[int, np.ndarray]:
+    """Wrenches of a torque and a force on b, at b's origin, along a's axes, and of the opposite ones on a."""
+    K, L = s.model.frame(a), s.model.frame(b)
+    return body_loads(s.model, s.q, [Load(L, X.R.T @ torque, X.R.T @ force, NOTHING), Load(K, -torque, -force, X.p)])
+
+
+@dataclass(frozen=True)
+class AxisForce(_Named):
+    """A torque about, or a force along, an axis between two frames: a motor, a spring and a damper at a joint.
+
+    On `other`: effort − stiffness (x − rest) − damping ẋ, and the opposite on `frame`; x is the angle of `other` about
+    the axis as seen from `frame` [rad, −π to π of `rest`], or the shift along it [m]. effort: a number, or a traced
+    function (t, x, ẋ). stall, no_load: the effort is cut to a line from `stall` at rest to nothing at that speed.
+    """
+
+    name: str
+    frame: str
+    other: str
+    axis: Vector = (0.0, 0.0, 1.0)
+    turning: bool = True
+    stiffness: float = 0.0
+    rest: float = 0.0
+    damping: float = 0.0
+    effort: Law = 0.0
+    stall: float | None = None
+    no_load: float | None = None
+
+    @property
+    def loses(self) -> bool:  # type: ignore[override]
+        """Only with damping."""
+        return bool(self.damping != 0.0)
+
+    @property
+    def gives(self) -> bool:  # type: ignore[override]
+        """Only with an effort."""
+        return callable(self.effort) or bool(self.effort != 0.0)
+
+    def prepared(self, model: Model) -> Model:
+        """Checks names and numbers."""
+        for name in (self.frame, self.other):
+            model.frame(name)
+        positive(self.label(), stiffness=self.stiffness, damping=self.damping)
+        if (self.stall is None) != (self.no_load is None):
+            raise DalembertError(f"{self.label()}: give stall and no_load together, or neither")
+        if self.stall is not None and self.no_load is not None:
+            above_zero(self.label(), stall=self.stall, no_load=self.no_load)
+        return model
+
+    def measured(self, s: Situation) -> tuple[Any, Any, Any, Pose]:
+        """x, its distance from rest, its rate, and X_KL."""
+        axis = np.array(self.axis)
+        X, V, _ = _pair(s, self.frame, self.other)
+        if not self.turning:
+            x = axis @ X.p
+            return x, x - self.rest, axis @ V[3:], X
+        t, u = across(axis)
+        sine, cosine = u @ (X.R @ t) - t @ (X.R @ u), t @ (X.R @ t) + u @ (X.R @ u)
+        c, d = np.cos(self.rest), np.sin(self.rest)
+        stretch = atan2(sine * c - cosine * d, cosine * c + sine * d)
+        return stretch + self.rest, stretch, axis @ V[:3], X
+
+    def drive(self, s: Situation, x: Any, rate: Any) -> Any:
+        """The effort in a situation."""
+        effort = self.effort(s.t, x, rate) if callable(self.effort) else self.effort
+        if self.stall is None or self.no_load is None:
+            return effort
+        share = rate / self.no_load
+        most = self.stall * minimum(maximum(1.0 - share, 0.0), 1.0)
+        least = self.stall * minimum(maximum(1.0 + share, 0.0), 1.0)
+        return minimum(maximum(effort, -least), most)
+
+    def act(self, s: Situation) -> Action:
+        """Equal and opposite torques or forces."""
+        x, stretch, rate, X = self.measured(s)
+        effort = self.drive(s, x, rate)
+        along = (effort - self.stiffness * stretch - self.damping * rate) * np.array(self.axis)
+        torque, force = (along, NOTHING) if self.turning else (NOTHING, along)
+        wrenches = _between(s, self.frame, self.other, torque, force, X)
+        return Action(wrenches=wrenches, lost=self.damping * rate * rate, given=effort * rate)
+
+    def energy(self, s: Situation) -> Any:
+        """½ k (x − rest)²."""
+        return 0.5 * self.stiffness * self.measured(s)[1] ** 2 if self.stiffness else 0.0
+
+
+@dataclass(frozen=True)
+class NamedSpring(PointSpring):
+    """A `PointSpring` with a name of its own."""
+
+    name: str = ""
+
+    def label(self) -> str:
+        """Its own name."""
+        return self.name
+
+
+@dataclass(frozen=True)
+class LineForce(_Named):
+    """A force along the line between the origins of two frames, which drives them apart: a linear actuator [N].
+
+    effort: a number, or a traced function (t, length, rate).
+    """
+
+    name: str
+    frame: str
+    other: str
+    effort: Law = 0.0
+    gives = True
+
+    def prepared(self, model: Model) -> Model:
+        """Checks the frames."""
+        for name in (self.frame, self.other):
+            model.frame(name)
+        return model
+
+    def measured(self, s: Situation) -> tuple[Any, Any, np.ndarray]:
+        """Length, its rate, direction (3,) from `frame` to `other` in the world."""
+        ends = [s.model.frame(name) for name in (self.frame, self.other)]
+        p, p2 = (frame_pose(s.model, s.q, frame).p for frame in ends)
+        v, v2 = (velocity(s.model, s.q, s.v, frame, NOTHING)[3:] for frame in ends)
+        d = p2 - p
+        square = d @ d
+        apart = square > 0.0
+        length = where(apart, sqrt(where(apart, square, 1.0)), 0.0)
+        direction = d / where(apart, length, 1.0)
+        return length, direction @ (v2 - v), direction
+
+    def push(self, s: Situation, length: Any, rate: Any) -> Any:
+        """The force that drives the ends apart."""
+        return self.effort(s.t, length, rate) if callable(self.effort) else self.effort
+
+    def act(self, s: Situation) -> Action:
+        """Equal and opposite forces."""
+        length, rate, direction = self.measured(s)
+        push = self.push(s, length, rate)
+        return Action(wrenches=self.loads(s, push * direction), given=push * rate)
+
+    def loads(self, s: Situation, force: np.ndarray) -> dict[int, np.ndarray]:
+        """Wrenches of a force (3,) in the world on `other`, and of the opposite one on `frame`."""
+        ends = [s.model.frame(name) for name in (self.frame, self.other)]
+        signed = zip(ends, (-force, force), strict=True)
+        return body_loads(s.model, s.q, [Load(frame, NOTHING, f, NOTHING, "world") for frame, f in signed])
+
+
+@dataclass(frozen=True)
+class PointLoad(_Named):
+    """A force [N] and a moment [N·m] at the origin of a frame, along the axes of the world or of the frame.
+
+    Each three numbers, or a traced function (t, q, v) of three.
+    """
+
+    name: str
+    frame: str
+    force: Any = (0.0, 0.0, 0.0)
+    moment: Any = (0.0, 0.0, 0.0)
+    axes: str = "world"
+    gives = True
+
+    def prepared(self, model: Model) -> Model:
+        """Checks the frame and the axes."""
+        model.frame(self.frame)
+        if self.axes not in ("world", "frame"):
+            raise DalembertError(f"{self.label()}: axes is {self.axes!r}, expected 'world' or 'frame'")
+        return model
+
+    def act(self, s: Situation) -> Action:
+        """The load at its point."""
+        force, moment = (
+            np.asarray(x(s.t, s.q, s.v)) if callable(x) else np.array(x, float) for x in (self.force, self.moment)
+        )
+        frame = s.model.frame(self.frame)
+        if self.axes == "frame":
+            R = frame_pose(s.model, s.q, frame).R
+            force, moment = R @ force, R @ moment
+        V = velocity(s.model, s.q, s.v, frame, NOTHING)
+        loads = body_loads(s.model, s.q, [Load(frame, moment, force, NOTHING, "world")])
+        return Action(wrenches=loads, given=moment @ V[:3] + force @ V[3:])
+
+
+@dataclass(frozen=True, eq=False)
+class Bushing(_Named):
+    """A joint held by springs and dampers in the place of multipliers: λ = −stiffness φ − damping φ̇ for each row φ.
+
+    closure: the rows, between the frames; stiffness [N/m or N·m/rad] and damping of each row.
+    """
+
+    name: str
+    frame: str
+    other: str
+    closure: Closure
+    stiffness: tuple[float, ...]
+    damping: tuple[float, ...]
+    loses = True
+
+    def prepared(self, model: Model) -> Model:
+        """Checks the frames."""
+        for name in (self.frame, self.other):
+            model.frame(name)
+        return model
+
+    def wrench(self, s: Situation) -> tuple[np.ndarray, Pose, np.ndarray]:
+        """[τ; f] (6,) on `other` at its origin along the axes of `frame`, whose power is λ φ̇; X_KL, and φ̇."""
+        X, V, _ = _pair(s, self.frame, self.other)
+        rate = self.closure.rate(X, V)
+        force = -(np.array(self.stiffness) * self.closure.residual(X)) - np.array(self.damping) * rate
+        return np.array([force @ self.closure.rate(X, unit) for unit in np.eye(6)]), X, rate
+
+    def act(self, s: Situation) -> Action:
+        """Equal and opposite wrenches."""
+        wrench, X, rate = self.wrench(s)
+        loads = _between(s, self.frame, self.other, wrench[:3], wrench[3:], X)
+        return Action(wrenches=loads, lost=rate @ (np.array(self.damping) * rate))
+
+    def energy(self, s: Situation) -> Any:
+        """½ Σ k φ²."""
+        gap = self.closure.residual(_pair(s, self.frame, self.other)[0])
+        return 0.5 * (gap @ (np.array(self.stiffness) * gap))

@@ -1,0 +1,205 @@
+"""A mechanism in the words of its drawing: bodies with named points, joints between points, forces, sensors."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, Self
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.sim.elements import Element
+
+from .build import Parts, built_free, built_tree
+from .bushings import bushing
+from .drawing import Drawing
+from .elements import AxisForce, LineForce, NamedSpring, PointLoad
+from .kinds import numbers
+from .mobility import Mobility, mobility
+from .parts import JointPart
+from .robot import MechanismRobot
+from .sensors import SENSORS, Sensor
+
+ORIGIN = (0.0, 0.0, 0.0)
+COORDINATES = ("tree", "free")
+VALUES = ("lower", "upper", "friction", "armature", "velocity_limit", "effort_limit")
+
+
+class Mechanism(Drawing):
+    """Bodies, joints between their named points, forces and sensors; `build` gives the robot.
+
+    gravity (3,) in the world [m/s²]. Points are written "body.point"; "ground" is a body that does not move, and every
+    body has the points "origin" (its frame) and "com". Two numbers are a point in the x-y plane.
+    """
+
+    def __init__(self, name: str, gravity: Any = (0.0, 0.0, -9.81)) -> None:
+        super().__init__(name, gravity)
+        self._elements: dict[str, Element] = {}
+        self._sensors: dict[str, Sensor] = {}
+
+    # ---- forces
+
+    def spring(
+        self,
+        a: str,
+        b: str | None = None,
+        *,
+        stiffness: float = 0.0,
+        length: float | None = None,
+        rest: float = 0.0,
+        damping: float = 0.0,
+        name: str | None = None,
+    ) -> Self:
+        """A spring and damper between two points, of relaxed `length` [m], or along the coordinate of a joint.
+
+        spring("crank.tip", "ground.A", stiffness=…, length=…) [N/m, N·s/m]; spring("pin", stiffness=…, rest=…), where
+        rest is the angle or shift at which it is relaxed [N·m/rad or N/m].
+        """
+        name = name or f"spring{len(self._elements) + 1}"
+        where = f"mechanism {self.name!r}: {name!r}"
+        if b is None:
+            return self._add(self._axis_force(name, a, where, stiffness=stiffness, rest=rest, damping=damping))
+        frame, other = self._end(a, where).name, self._end(b, where).name
+        relaxed = 0.0 if length is None else float(numbers(length, where, "length", ()))
+        return self._add(NamedSpring(frame, other, stiffness, relaxed, damping, name=name))
+
+    def damper(self, a: str, b: str | None = None, *, damping: float, name: str | None = None) -> Self:
+        """A damper between two points [N·s/m], or along the coordinate of a joint [N·m·s/rad or N·s/m]."""
+        return self.spring(a, b, damping=damping, name=name or f"damper{len(self._elements) + 1}")
+
+    def force(self, point: str, force: Any, *, axes: str = "world", name: str | None = None) -> Self:
+        """A force (3,) [N] at a point: numbers, or a traced function (t, q, v); axes: "world" or "frame"."""
+        return self._load(point, name or f"force{len(self._elements) + 1}", axes, force=force)
+
+    def moment(self, point: str, moment: Any, *, axes: str = "world", name: str | None = None) -> Self:
+        """A moment (3,) [N·m] on the body of a point, as `force`."""
+        return self._load(point, name or f"moment{len(self._elements) + 1}", axes, moment=moment)
+
+    def _load(self, point: str, name: str, axes: str, **values: Any) -> Self:
+        where = f"mechanism {self.name!r}: {name!r}"
+        stated = {
+            key: value if callable(value) else tuple(numbers(value, where, key).tolist())
+            for key, value in values.items()
+        }
+        return self._add(PointLoad(name, self._end(point, where).name, axes=axes, **stated))
+
+    def actuator(self, a: str, b: str, effort: float | Callable[..., Any], *, name: str | None = None) -> Self:
+        """A linear actuator that drives two points apart [N]: a number, or a traced function (t, length, rate)."""
+        name = name or f"actuator{len(self._elements) + 1}"
+        where = f"mechanism {self.name!r}: {name!r}"
+        return self._add(LineForce(name, self._end(a, where).name, self._end(b, where).name, effort))
+
+    def motor(
+        self,
+        joint: str,
+        effort: float | Callable[..., Any],
+        *,
+        stall: float | None = None,
+        no_load: float | None = None,
+        name: str | None = None,
+    ) -> Self:
+        """A motor at a joint [N·m or N]: a number, or a traced function (t, angle, speed) of the joint's coordinate.
+
+        stall, no_load: the torque is cut to a line from `stall` at rest to nothing at the speed `no_load`.
+        """
+        name = name or f"motor{len(self._elements) + 1}"
+        where = f"mechanism {self.name!r}: {name!r}"
+        return self._add(self._axis_force(name, joint, where, effort=effort, stall=stall, no_load=no_load))
+
+    def element(self, element: Element) -> Self:
+        """Any force element of `dalembert.elements`; its frames are points, as in "crank.tip"."""
+        if not isinstance(element, Element):
+            raise DalembertError(f"mechanism {self.name!r}: element is {element!r}, expected a force element")
+        return self._add(element)
+
+    def _axis_force(self, name: str, joint: str, where: str, **values: Any) -> AxisForce:
+        if joint not in self._joints:
+            raise unknown("joint", joint, self._joints, where)
+        part = self._joints[joint]
+        if part.kind not in ("revolute", "prismatic", "cylindrical"):
+            raise DalembertError(
+                f"{where}: joint {joint!r} is {part.kind}, expected revolute, prismatic or cylindrical (its angle)"
+            )
+        axis = tuple(part.shape["axis"].tolist())
+        return AxisForce(name, part.a.name, part.b.name, axis, part.kind != "prismatic", **values)
+
+    # ---- sensors
+
+    def sensor(self, kind: str, of: str, *, name: str | None = None) -> Self:
+        """Record something with every run: "position", "velocity", "acceleration" (3,) of a point in the world;
+        "angle", "rate" of a joint's coordinate; "force", "moment" (3,) that a joint puts on its body b, in the world,
+        at its point b; "power" [W] that a named element puts in.
+        """
+        name = name or f"{kind} of {of}"
+        where = f"mechanism {self.name!r}: sensor {name!r}"
+        if kind not in SENSORS:
+            raise unknown("sensor", kind, SENSORS, where)
+        self._check_name(where, name, self._sensors)
+        target = SENSORS[kind].target
+        if target == "point":
+            of = self._end(of, where).name
+        elif of not in (self._joints if target == "joint" else self._elements):
+            raise unknown(target, of, self._joints if target == "joint" else self._elements, where)
+        self._sensors[name] = Sensor(name, kind, of)
+        return self
+
+    # ---- what comes of it
+
+    @property
+    def joints(self) -> Mapping[str, JointPart]:
+        """The joints by name."""
+        return self._joints
+
+    @property
+    def elements(self) -> Mapping[str, Element]:
+        """Springs, motors, loads … by name."""
+        return self._elements
+
+    @property
+    def sensors(self) -> Mapping[str, Sensor]:
+        """The sensors by name."""
+        return self._sensors
+
+    @property
+    def parts(self) -> Parts:
+        """All bodies, joints and relations."""
+        return Parts(self.name, self.gravity, dict(self._bodies), dict(self._joints), list(self._relations.values()))
+
+    def build(self, coordinates: str = "tree", *, step: float | None = None) -> MechanismRobot:
+        """The robot, put together.
+
+        coordinates: "tree", the joint coordinates of a spanning tree, other joints closing loops; "free", every body
+        with
+        six freedoms and every joint a closure, as in maximal coordinates. step [s]: the time step for which the
+        stiffness
+        of joints held by springs is advised, where it was not stated.
+        """
+        if coordinates not in COORDINATES:
+            raise DalembertError(f"mechanism {self.name!r}: coordinates is {coordinates!r}, expected 'tree' or 'free'")
+        if len(self._bodies) < 2:
+            raise DalembertError(f"mechanism {self.name!r} has no bodies: add one with body(…)")
+        parts = self.parts
+        model, q, v = built_tree(parts) if coordinates == "tree" else built_free(parts)
+        held = [joint for joint in self._joints.values() if joint.springs is not None]
+        elements = [*self._elements.values(), *(bushing(parts, model, q, joint, step) for joint in held)]
+        return MechanismRobot(model, (), self, coordinates, elements, (q, v))
+
+    def simulate(self, duration: float, *, coordinates: str = "tree", **options: Any) -> Any:
+        """Let it move for `duration` [s] from where it was put together; options as of `Robot.simulate`."""
+        robot = self.build(coordinates, step=options.get("step"))
+        return robot.simulate(*robot.start, duration, **options)
+
+    def mobility(self) -> Mobility:
+        """How many freedoms it has, by counting and by rank, and which joints say what others say already."""
+        return mobility(self.parts)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write it as a .mech.toml file; forces that are functions are refused by name."""
+        from .write import save
+
+        save(self, path)
+
+    def _add(self, element: Element) -> Self:
+        name = element.label()
+        self._check_name(f"mechanism {self.name!r}: element {name!r}", name, self._elements)
+        self._elements[name] = element
+        return self

@@ -1,0 +1,66 @@
+"""The robot of a mechanism: a `Robot` that brings its forces, its sensors and its start along."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.model import Model
+from dalembert.robot import Robot
+from dalembert.sim.elements import Element
+
+from .sensors import readings
+
+if TYPE_CHECKING:
+    from dalembert.formats import Finding
+    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.stepper import Stepper
+    from dalembert.sim.run.run import Run
+
+    from .mechanism import Mechanism
+
+
+class MechanismRobot(Robot):
+    """A robot whose runs have the elements of its mechanism, and record its sensors.
+
+    mechanism: what it was built from; coordinates: "tree" or "free"; elements: springs, motors, loads …; start: (q, v)
+    in which it was put together. Edits and `without` give a plain `Robot`, without elements.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        import_log: Iterable[Finding],
+        mechanism: Mechanism,
+        coordinates: str,
+        elements: Sequence[Element],
+        start: tuple[np.ndarray, np.ndarray],
+    ) -> None:
+        super().__init__(model, import_log)
+        self.mechanism, self.coordinates, self.elements = mechanism, coordinates, tuple(elements)
+        self.start = start
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (self.model, self.import_log, self.mechanism, self.coordinates, self.elements, self.start)
+
+    def simulate(self, q: Any, v: Any, duration: float, *arguments: Any, **options: Any) -> Run:
+        """As `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
+        elements = (*self.elements, *options.pop("elements", ()))
+        run = super().simulate(q, v, duration, *arguments, elements=elements, **options)
+        if not self.mechanism.sensors:
+            return run
+        values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
+        return replace(run, readings=values)
+
+    def rollout(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Rollout:
+        """As `Robot.rollout`, with the mechanism's elements before those given here."""
+        elements = (*self.elements, *options.pop("elements", ()))
+        return super().rollout(q, v, *arguments, elements=elements, **options)
+
+    def stepper(self, *arguments: Any, **options: Any) -> Stepper:
+        """As `Robot.stepper`, with the mechanism's elements before those given here."""
+        elements = (*self.elements, *options.pop("elements", ()))
+        return super().stepper(*arguments, elements=elements, **options)

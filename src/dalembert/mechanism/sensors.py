@@ -1,0 +1,172 @@
+"""Sensors: what is recorded of a mechanism with every run."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.errors import DalembertError
+from dalembert.functions.guards import function_call
+from dalembert.model import Model
+from dalembert.sim.elements import Element
+from dalembert.sim.elements.base import Action, Situation
+from dalembert.sim.elements.friction import with_friction
+from dalembert.sim.system.system import System
+from dalembert.spatial import cross
+
+from .elements import AxisForce, Bushing
+from .parts import JointPart
+
+if TYPE_CHECKING:
+    from dalembert.sim.run.run import Run
+
+    from .mechanism import Mechanism
+
+NOTHING = np.zeros(3)
+
+
+class SensorKind(NamedTuple):
+    """target: "point", "joint" or "element"; size: how many numbers; unit of them."""
+
+    target: str
+    size: int
+    unit: str
+
+
+SENSORS = {
+    "position": SensorKind("point", 3, "m"),
+    "velocity": SensorKind("point", 3, "m/s"),
+    "acceleration": SensorKind("point", 3, "m/s²"),
+    "angle": SensorKind("joint", 1, "rad or m"),
+    "rate": SensorKind("joint", 1, "rad/s or m/s"),
+    "force": SensorKind("joint", 3, "N"),
+    "moment": SensorKind("joint", 3, "N·m"),
+    "power": SensorKind("element", 1, "W"),
+}
+
+
+class Sensor(NamedTuple):
+    """name: in `run.readings`; kind: of `SENSORS`; of: a point, a joint, an element."""
+
+    name: str
+    kind: str
+    of: str
+
+
+class Moment(NamedTuple):
+    """One state of a run with all that acts: accelerations a (nv,), wrenches by body, multipliers of closures (nc,)."""
+
+    s: Situation
+    a: np.ndarray
+    elements: tuple[Element, ...]
+    actions: list[Action]
+    wrenches: dict[int, np.ndarray]
+    multipliers: np.ndarray
+
+
+def readings(
+    mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
+) -> dict[str, np.ndarray]:
+    """Sensor → readings (n,) or (n, 3) at the times of the run."""
+    model, prepared, _ = with_friction("simulate", model, tuple(elements), friction)
+    for element in prepared:
+        model = element.prepared(model)
+    system = System(model, prepared, ledger=False)
+    sensors = list(mechanism.sensors.values())
+    sizes = {
+        "t": 1, "q": model.nq, "v": model.nv, "z": run.states.shape[-1], "tau": model.nv,
+        "forces": run.multipliers.shape[-1],
+    }  # fmt: skip
+    given = {"t": run.t[:, None], "q": run.q, "v": run.v, "z": run.states, "tau": run.tau, "forces": run.multipliers}
+    used = {name: size for name, size in sizes.items() if size}
+
+    def compute(*inputs: np.ndarray) -> np.ndarray:
+        named = {name: np.zeros(0) for name in sizes} | dict(zip(used, inputs, strict=True))
+        moment = _moment(system, **named)
+        return np.concatenate([np.atleast_1d(_reading(sensor, mechanism, moment)) for sensor in sensors])
+
+    call = function_call(model, "sensors", used, compute)
+    values = call(*(np.ascontiguousarray(given[name]) for name in used), check=False)
+    parts = np.split(values, np.cumsum([SENSORS[sensor.kind].size for sensor in sensors])[:-1], axis=-1)
+    return {s.name: x[..., 0] if SENSORS[s.kind].size == 1 else x for s, x in zip(sensors, parts, strict=True)}
+
+
+def _moment(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: Any) -> Moment:
+    model = system.model
+    seen = system.situations(t[0], q, v, z, tau)
+    actions = [element.act(s) for element, s in zip(system.elements, seen, strict=True)]
+    total = np.array(tau, object)
+    wrenches: dict[int, np.ndarray] = {}
+    for action in actions:
+        for index, force in action.tau.items():
+            total[model.bodies[index].v] = total[model.bodies[index].v] + force
+        for index, wrench in action.wrenches.items():
+            wrenches[index] = wrenches[index] + wrench if index in wrenches else wrench
+    if len(forces):
+        total = total + system.constraint_rows(t[0], q, v, z).J.T @ forces
+    count = algorithms.constraint_count(model)
+    a = algorithms.forward_dynamics(model, q, v, total, wrenches)
+    loads = algorithms.closure_loads(model, q, forces[:count], wrenches) if count else wrenches
+    alone = Situation(model, t[0], q, v, np.zeros(0), tau)
+    return Moment(alone, a, system.elements, actions, loads, forces[:count])
+
+
+def _reading(sensor: Sensor, mechanism: Mechanism, moment: Moment) -> Any:
+    s, model = moment.s, moment.s.model
+    if sensor.kind in ("position", "velocity", "acceleration"):
+        frame = model.frame(sensor.of)
+        if sensor.kind == "position":
+            return algorithms.frame_pose(model, s.q, frame).p
+        if sensor.kind == "velocity":
+            return algorithms.velocity(model, s.q, s.v, frame, NOTHING)[3:]
+        return algorithms.acceleration(model, s.q, s.v, moment.a, frame, NOTHING)[3:]
+    if sensor.kind == "power":
+        labels = [element.label() for element in moment.elements]
+        return moment.actions[labels.index(sensor.of)].given
+    joint = mechanism.joints[sensor.of]
+    if sensor.kind in ("angle", "rate"):
+        return _coordinate(joint, moment)[0 if sensor.kind == "angle" else 1]
+    return (
+        _reaction(joint, mechanism, moment)[3:] if sensor.kind == "force" else _reaction(joint, mechanism, moment)[:3]
+    )
+
+
+def _coordinate(joint: JointPart, moment: Moment) -> tuple[Any, Any]:
+    """The coordinate of a joint and its rate: counted where it carries a body, else from −π to π."""
+    s = moment.s
+    carried = [body for body in s.model.bodies if body.joint.name == joint.name and body.joint.nv == 1]
+    if carried:
+        return s.q[carried[0].q][0], s.v[carried[0].v][0]
+    axis = tuple(joint.shape["axis"].tolist())
+    x, _, rate, _ = AxisForce("", joint.a.name, joint.b.name, axis, joint.kind != "prismatic").measured(s)
+    return x, rate
+
+
+def _reaction(joint: JointPart, mechanism: Mechanism, moment: Moment) -> np.ndarray:
+    """[τ; f] (6,) of a joint on its body b, in the world, at its point b."""
+    s, model = moment.s, moment.s.model
+    X_a, X_b = (algorithms.frame_pose(model, s.q, model.frame(end.name)) for end in (joint.a, joint.b))
+    if joint.springs is not None:
+        held = next(x for x in moment.elements if isinstance(x, Bushing) and x.name == joint.name)
+        wrench = held.wrench(s)[0]
+        return np.concatenate([X_a.R @ wrench[:3], X_a.R @ wrench[3:]])
+    names = [closure.name for closure in model.closures]
+    if joint.name in names:
+        wrench = algorithms.closure_wrenches(model, s.q, moment.multipliers)[names.index(joint.name)]
+        return np.concatenate([X_a.R @ wrench[:3], X_a.R @ wrench[3:]])
+    if joint.kind == "fixed":
+        raise DalembertError(
+            f"mechanism {mechanism.name!r}: sensor of joint {joint.name!r}: it is fixed, and in joint "
+            "coordinates its two "
+            "bodies are one: measure it with build('free')"
+        )
+    through = algorithms.reaction_wrenches(model, s.q, s.v, moment.a, moment.wrenches, "world")
+    body = model.joint(joint.name)
+    wrench = through[body.index]
+    if model.bodies[body.index].name == joint.b.body:
+        return wrench
+    moved = wrench[:3] + cross(X_a.p - X_b.p, wrench[3:])  # the body that it carries is a: b takes the opposite
+    return -np.concatenate([moved, wrench[3:]])

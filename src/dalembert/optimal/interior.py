@@ -1,0 +1,134 @@
+"""Hard constraints: a primal-dual interior point method on the same stages.
+
+Slacks and multipliers are eliminated from the linear-quadratic problem of each iteration (see `stage`) and follow from
+its solution. The barrier μ falls with the mean of slack times multiplier that a step is seen to lead to; the models at
+the end of the step are already those of the next barrier, so that an iteration evaluates the nodes once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .plan import Plan
+
+if TYPE_CHECKING:
+    from .solver import Solver
+
+FIRST_GAP = 0.1  # of the cost: what the barrier takes away at first
+SMALLEST_STEP = 1e-8  # after which, three times in a row, constraints are taken to exclude each other
+BOUNDARY = 0.995  # part of the way to a slack of zero that a step may go
+
+
+def solve(
+    solver: Solver, iterations: int, tolerance: float, progress: Callable[[Mapping[str, float]], None] | None
+) -> Plan:
+    """Iterate until no decrease is promised, constraints hold, and slack times multiplier is as good as zero."""
+    return _InteriorPoint(solver, tolerance).solve(iterations, progress)
+
+
+class _InteriorPoint:
+    def __init__(self, solver: Solver, tolerance: float) -> None:
+        self.solver, self.tolerance = solver, tolerance
+        self.damping, self.stalled = 0.0, 0
+        self.sums = self._first()
+
+    def _first(self) -> np.ndarray:
+        """Slacks well inside, multipliers to match."""
+        from .solver import Filter
+
+        solver = self.solver
+        sums = solver.start()
+        if not np.isfinite(sums[0]):
+            solver.complain("cost")
+        self.mu = max(FIRST_GAP * abs(float(sums[0])) / max(1, solver.count), 1e-12)
+        for kept in solver.constraints:
+            if not kept.rows.rows:
+                continue
+            equal, side = kept.rows.equalities, solver.side
+            kept.slack[side][:] = np.where(
+                equal, 1.0, np.maximum(kept.value, kept.rows.scales) * kept.enabled + 1.0 - kept.enabled
+            )
+            kept.multiplier[side][:] = np.where(equal, 0.0, self.mu / kept.slack[side])
+        solver.barrier[0] = self.mu
+        sums = solver.start()
+        self.filter = Filter(float(sums[1]))
+        return sums
+
+    def solve(self, iterations: int, progress: Callable[[Mapping[str, float]], None] | None) -> Plan:
+        solver = self.solver
+        for k in range(1, iterations + 1):
+            gain, least = solver.direction(self.damping)
+            if not (least > 0.0 and np.isfinite(gain)):
+                self._damp(least)
+                continue
+            primal, dual = solver.constrained_lengths(self.mu * max(1, solver.count), BOUNDARY)
+            length = self._search(primal, dual)
+            if length is None:
+                if self.damping > 1e9 or self.stalled >= 3:
+                    return solver.plan(k, False, "no step improves on cost or constraints any more")
+                self.damping = max(1e-9, 10.0 * self.damping)
+                self.stalled += length is None and self.damping > 1.0
+                continue
+            solver.side = 1 - solver.side
+            self.damping = self.damping / 10.0 if self.damping > 1e-9 else 0.0
+            cost, off = abs(float(self.sums[0])), float(self.sums[1])
+            if progress is not None:
+                progress({"iteration": k, "cost": cost, "infeasibility": off, "length": length, "barrier": self.mu})
+            settled = 0.5 * gain <= max(self.tolerance * cost, 2.0 * self.mu * solver.count)
+            if settled and off <= self.allowed and float(self.sums[3]) <= 10.0 * self.tolerance * max(cost, 1e-12):
+                return solver.plan(k, True, "")
+        return solver.plan(iterations, False, f"it had not settled after {iterations} iterations")
+
+    @property
+    def allowed(self) -> float:
+        """Infeasibility, summed over all rows of all nodes, that counts as none."""
+        return 1e-9 * max(1, self.solver.count)
+
+    def _damp(self, least: float) -> None:
+        if (not np.isfinite(least) and self.damping == 0.0) or self.damping >= 1e9:
+            self.solver.complain("slope")
+        self.damping = max(1e-9, 10.0 * self.damping)
+
+    def _search(self, primal: float, dual: float) -> float | None:
+        """The step that the filter accepts, with the sums there; None: there is none."""
+        solver, mu = self.solver, self.mu
+        before = float(self.sums[0] - mu * self.sums[2])
+        slope, length = solver.slope() - mu * self._log_rate(), primal
+        following = self._next_barrier(primal, dual)
+        solver.barrier[0] = following
+        while length > max(SMALLEST_STEP, 1e-3 * primal):
+            sums = solver.evaluate(length, dual)
+            after = float(sums[0] - mu * sums[2])
+            if self.filter.accepts(before, float(self.sums[1]), after, float(sums[1]), length, slope):
+                self.sums = sums.copy()
+                if following < mu:
+                    self.filter.pairs.clear()
+                self.mu = following
+                self.stalled = 0
+                return length
+            length *= 0.5
+        solver.barrier[0] = mu
+        return None
+
+    def _log_rate(self) -> float:
+        """The rate of the sum of the logarithms of the slacks."""
+        side = self.solver.side
+        kept = [c for c in self.solver.constraints if c.rows.rows]
+        return float(sum(np.sum(c.rates["d slack"] / c.slack[side]) for c in kept))
+
+    def _next_barrier(self, primal: float, dual: float) -> float:
+        """Lower, the better a step in full succeeds in bringing slack times multiplier down."""
+        side, total = self.solver.side, 0.0
+        for kept in self.solver.constraints:
+            if kept.rows.rows:
+                s = kept.slack[side] + primal * kept.rates["d slack"]
+                m = kept.multiplier[side] + dual * kept.rates["d multiplier"]
+                total += float(np.sum((s * m)[:, ~kept.rows.equalities]))
+        mean = total / max(1, self.solver.count)
+        shortest = min(primal, dual)
+        factor = 0.1 if shortest > 0.9 else 0.3 if shortest > 0.5 else 1.0
+        least = 0.1 * self.tolerance * abs(float(self.sums[0])) / max(1, self.solver.count)
+        return max(min(self.mu, factor * mean), least, 1e-18)

@@ -1,0 +1,132 @@
+"""How the state of a robot moves from one node to the next, and what the control is.
+
+Where every freedom has a motor, the control is the acceleration, and torques follow from it by inverse dynamics: the
+quadratic problem is the same after a linear change of variables, and what is nonlinear is a function of each node
+alone. Elsewhere the control is what the motors give, and the motion follows by forward dynamics.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.errors import DalembertError, unknown
+from dalembert.linear.stages import StageLayout
+from dalembert.robot import Robot
+
+INTEGRATORS = ("semi-implicit", "midpoint", "rk4")
+Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
+
+
+def motors(robot: Robot, names: Sequence[str] | None) -> list[int]:
+    """Indices into v of the freedoms with a motor: of the joints named, else all but a base's and those of limit 0."""
+    if names is not None:
+        return [k for name in names for k in range(robot.joint(name).v.start, robot.joint(name).v.stop)]
+    base = robot.model.bodies[0].v
+    effort = robot.limits.effort
+    return [k for k in range(robot.nv) if not (base.start <= k < base.stop) and effort[k] != 0.0]
+
+
+@dataclass(frozen=True)
+class Motion:
+    """A robot's step of `step` [s]. driven: freedoms with a motor; actuation: the torques of other kinds of control."""
+
+    robot: Robot
+    step: float
+    integrator: str
+    by_acceleration: bool
+    driven: tuple[int, ...]
+    actuation: Actuation | None
+    controls: int
+
+    @staticmethod
+    def of(
+        robot: Robot,
+        step: float,
+        integrator: str,
+        names: Sequence[str] | None,
+        actuation: Actuation | None,
+        controls: int | None,
+    ) -> Motion:
+        """The motion of a robot; see `optimal_control` for the arguments."""
+        if integrator not in INTEGRATORS:
+            raise unknown("integrator", integrator, INTEGRATORS, "optimal_control")
+        if robot.model.closures:
+            loops = ", ".join(repr(closure.name) for closure in robot.model.closures)
+            raise DalembertError(
+                f"optimal_control: robot {robot.name!r} has loops, closed by {loops}, which plans do not keep closed; "
+                "robot.without('loops') is the tree alone"
+            )
+        if (actuation is None) != (controls is None):
+            raise DalembertError("optimal_control: actuation= and controls= go together: a function, and how many")
+        if actuation is not None:
+            if names is not None:
+                raise DalembertError("optimal_control: motors= and actuation= both say what u is: give one of them")
+            return Motion(robot, step, integrator, False, (), actuation, int(controls or 0))
+        driven = tuple(motors(robot, names))
+        if not driven:
+            raise DalembertError(
+                f"optimal_control: robot {robot.name!r} has no joint with a motor: name some by motors=(…), or say by "
+                "actuation= and controls= how controls act on it"
+            )
+        everywhere = driven == tuple(range(robot.nv))
+        by_acceleration = everywhere and integrator == "semi-implicit"
+        return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven))
+
+    @property
+    def is_linear(self) -> bool:
+        """Whether the step is v' = v + h a, q' = q + h v', in plain numbers: no gaps, no slopes to compute."""
+        return self.by_acceleration and self.robot.model.flat
+
+    @property
+    def layout(self) -> StageLayout:
+        """How stages lie in memory."""
+        n = self.robot.nv
+        return StageLayout((n, n), n) if self.is_linear else StageLayout((2 * n,), self.controls)
+
+    def torque(self, q: Any, v: Any, u: Any) -> np.ndarray:
+        """Generalised forces (nv,) of a control u."""
+        if self.actuation is not None:
+            tau = np.asarray(self.actuation(q, v, u), object)
+            if tau.shape != (self.robot.nv,):
+                raise DalembertError(
+                    f"optimal_control: actuation returned shape {tau.shape}, expected ({self.robot.nv},) for robot "
+                    f"{self.robot.name!r}"
+                )
+            return tau
+        tau = np.zeros(self.robot.nv, np.asarray(u).dtype)
+        tau[list(self.driven)] = u
+        return tau
+
+    def effort(self, q: Any, v: Any, w: Any) -> np.ndarray:
+        """What people call u, of the control w that is solved for."""
+        return algorithms.rnea(self.robot.model, q, v, w) if self.by_acceleration else w
+
+    def following(self, q: Any, v: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q and v a step later, under the control w."""
+        model, h = self.robot.model, self.step
+
+        def moved(q: Any, velocity: Any) -> np.ndarray:
+            return algorithms.integrate(model, q, velocity)
+
+        def acceleration(q: Any, v: Any) -> np.ndarray:
+            return w if self.by_acceleration else algorithms.forward_dynamics(model, q, v, self.torque(q, v, w))
+
+        if self.integrator == "semi-implicit":
+            after = v + h * acceleration(q, v)
+            return moved(q, h * after), after
+        if self.integrator == "midpoint":
+            half = v + 0.5 * h * acceleration(q, v)
+            return moved(q, h * half), v + h * acceleration(moved(q, 0.5 * h * v), half)
+        a1 = acceleration(q, v)
+        d2, v2 = 0.5 * h * v, v + 0.5 * h * a1
+        r2, a2 = algorithms.displacement_rate(model, d2, v2), acceleration(moved(q, d2), v2)
+        d3, v3 = 0.5 * h * r2, v + 0.5 * h * a2
+        r3, a3 = algorithms.displacement_rate(model, d3, v3), acceleration(moved(q, d3), v3)
+        d4, v4 = h * r3, v + h * a3
+        r4, a4 = algorithms.displacement_rate(model, d4, v4), acceleration(moved(q, d4), v4)
+        return moved(q, h / 6.0 * (v + 2.0 * (r2 + r3) + r4)), v + h / 6.0 * (a1 + 2.0 * (a2 + a3) + a4)

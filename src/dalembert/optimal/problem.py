@@ -1,0 +1,334 @@
+"""An optimal control problem: a robot, what its motion costs, and what it must keep to."""
+
+from __future__ import annotations
+
+import operator
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError, unknown
+from dalembert.execute import Program, real_array
+from dalembert.execute.threads import limit
+from dalembert.execute.threads import run as run_threads
+from dalembert.linear.stages import StageLayout
+from dalembert.robot import Robot
+
+from . import terms
+from .motion_models import Actuation, Motion
+from .plan import Plan
+from .receding import Receding
+from .solver import Solver
+from .stage import Node
+from .terms import Constraint, Residual, Smooth, UserFunction
+
+LIMITS = ("torque", "velocity", "position")
+RESERVED = {"q", "v", "u", "t"}
+
+
+class Problem:
+    """Motions of `nodes` steps of `step` [s] that cost least; made by `robot.optimal_control`.
+
+    Everything is traced and compiled once, when it is made or first solved. `solve` gives a plan, `receding` a law.
+    """
+
+    def __init__(
+        self,
+        robot: Robot,
+        running: Callable[..., Any],
+        terminal: Callable[..., Any] | None,
+        step: float,
+        nodes: int,
+        limits: Sequence[str] | Mapping[str, Any],
+        constraints: Callable[..., Any] | None,
+        terminal_constraints: Callable[..., Any] | None,
+        motors: Sequence[str] | None,
+        actuation: Actuation | None,
+        controls: int | None,
+        integrator: str,
+        parameters: Mapping[str, int],
+    ) -> None:
+        self.robot = robot
+        self.step = _positive("step", step, "a time [s]")
+        self.nodes = _count("nodes", nodes)
+        self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
+        self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls)
+        self.layout: StageLayout = self.motion.layout
+        with_u, state = ("q", "v", "u"), ("q", "v")
+        self._running = UserFunction("running", running, with_u, self.parameters)
+        self._terminal = _optional("terminal", terminal, state, self.parameters)
+        self._constraints = _optional("constraints", constraints, with_u, self.parameters)
+        self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
+        ranges = _ranges(self.motion, limits)
+        self._torque_range = ranges.get("torque")
+        self._limits = {name: _limit(self.motion, name, *both) for name, both in ranges.items()}
+        self.node, self.end = Node(self, is_end=False), Node(self, is_end=True)
+        if not self.node.names and not self.end.names:
+            raise DalembertError("optimal_control: running and terminal return no cost at all: expected at least one")
+        self._idle: list[Solver] = []
+        self._lock = threading.Lock()
+
+    def __repr__(self) -> str:
+        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes of {self.step:g} s, costs {self.costs}>"
+
+    @property
+    def costs(self) -> tuple[str, ...]:
+        """Names of the costs, of the nodes and of the end."""
+        return tuple(dict.fromkeys((*self.node.names, *self.end.names)))
+
+    # ---- what the nodes trace
+
+    def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Residual | Smooth], list[Constraint]]:
+        """Costs and constraints of a node, or of the end, at traced values."""
+        function = self._terminal if is_end else self._running
+        costs = terms.costs(function.role, function(values)) if function else []
+        of_state = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
+        own = self._terminal_constraints if is_end else self._constraints
+        return costs, [*of_state, *(terms.constraints(own.role, own(values)) if own else [])]
+
+    def torque_range(self) -> tuple[np.ndarray, np.ndarray] | None:
+        """Lowest and highest control (m,) that the torque limits allow, or None without them."""
+        return self._torque_range
+
+    @cached_property
+    def programs(self) -> dict[str, Program]:
+        """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
+        named = {"step": self.node.step(), "end": self.end.step()}
+        for name, node in (("rates", self.node), ("end rates", self.end)):
+            if node.rows.rows:
+                named[name] = node.rates()
+        return named
+
+    # ---- what people call
+
+    def solve(
+        self,
+        q: Any,
+        v: Any = None,
+        *,
+        guess: Any = None,
+        iterations: int = 200,
+        tolerance: float = 1e-9,
+        threads: int | None = None,
+        progress: Callable[[Mapping[str, float]], None] | None = None,
+        **parameters: Any,
+    ) -> Any:
+        """The plan from the state q (nq,), v (nv,), at rest if v is None; a list of plans for q (B, nq).
+
+        parameters: a value (size,) for all nodes, or one for each, (nodes + 1, size); of batches with (B,) in front.
+        guess: a plan, or (q, v, u) with rows for the nodes, to start from; else the robot stays at rest, or moves on.
+        tolerance: the model promises no further decrease than that part of the cost. threads: at most so many, for
+        batches. progress: is called with the numbers of each iteration.
+        """
+        start = real_array("solve: q", q, f"expected ({self.robot.nq},) for robot {self.robot.name!r}").astype(float)
+        if start.ndim == 2:
+            return self._batch(start, v, guess, iterations, tolerance, threads, parameters)
+        values = self.values(parameters)
+        with self._solver() as solver:
+            solver.begin(*self.state(start, v), values, guess)
+            return solver.solve(_count("iterations", iterations), _positive("tolerance", tolerance, ""), progress)
+
+    def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
+        """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
+
+        iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
+        will be called, for `budget`; else once each step. parameters: values until others are given in a call.
+        """
+        return Receding(self, _count("iterations", iterations), rate, parameters)
+
+    # ---- arguments
+
+    def state(self, q: np.ndarray, v: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The first state, checked; at rest where v is None."""
+        nq, nv, name = self.robot.nq, self.robot.nv, self.robot.name
+        if q.shape != (nq,):
+            raise DalembertError(f"solve: q has shape {q.shape}, expected ({nq},) for robot {name!r}")
+        velocity = np.zeros(nv) if v is None else real_array("solve: v", v, f"expected ({nv},)").astype(float)
+        if velocity.shape != (nv,):
+            raise DalembertError(f"solve: v has shape {velocity.shape}, expected ({nv},) for robot {name!r}")
+        for label, x in (("q", q), ("v", velocity)):
+            if not np.all(np.isfinite(x)):
+                k = int(np.argmin(np.isfinite(x)))
+                raise DalembertError(f"solve: {label}[{k}] is {x[k]}, expected finite numbers for robot {name!r}")
+        for joint, place in self.robot.model.quaternions:
+            if abs(np.linalg.norm(q[place]) - 1.0) > 1e-6:
+                raise DalembertError(
+                    f"solve: the quaternion of joint {joint!r} has length {np.linalg.norm(q[place]):.6g}, expected 1: "
+                    "use robot.normalize(q)"
+                )
+        return q, velocity
+
+    def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
+        """Parameters as rows (nodes + 1, size)."""
+        for name in given:
+            if name not in self.parameters:
+                raise unknown("parameter", name, self.parameters, "optimal control")
+        rows = {}
+        for name, size in self.parameters.items():
+            if name not in given:
+                if missing_allowed:
+                    continue
+                raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
+            expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
+            x = real_array(f"solve: {name}", given[name], expected).astype(float)
+            x = x[None] if x.ndim == 0 and size == 1 else x
+            if x.shape not in ((size,), (self.nodes + 1, size)):
+                raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
+            if not np.all(np.isfinite(x)):
+                raise DalembertError(f"solve: {name} has NaN or inf, expected finite numbers")
+            rows[name] = x
+        return rows
+
+    def _batch(
+        self,
+        q: np.ndarray,
+        v: Any,
+        guess: Any,
+        iterations: int,
+        tolerance: float,
+        threads: int | None,
+        parameters: Mapping[str, Any],
+    ) -> list[Plan]:
+        """Plans from many states: one problem after the other on each thread."""
+        count = len(q)
+        velocities = [None] * count if v is None else np.broadcast_to(np.asarray(v, float), (count, self.robot.nv))
+        each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in parameters.items()} for k in range(count)]
+        for name, x in parameters.items():
+            if np.ndim(x) > 1 and len(x) != count:
+                raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
+        guesses = list(guess) if isinstance(guess, Sequence) and not isinstance(guess, tuple) else [guess] * count
+        plans: list[Any] = [None] * count
+        places = iter(range(count))  # its next() is atomic: each problem goes to one thread
+
+        def work() -> None:
+            for k in places:
+                plans[k] = self.solve(
+                    q[k], velocities[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k]
+                )
+
+        run_threads(work, min(limit(threads), max(1, count)))
+        return plans
+
+    def _solver(self) -> _Lent:
+        return _Lent(self)
+
+
+class _Lent:
+    """A solver for the time of a `with` block: threads do not share its memory, and it is kept for the next one."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem = problem
+
+    def __enter__(self) -> Solver:
+        with self.problem._lock:
+            self.solver = self.problem._idle.pop() if self.problem._idle else Solver(self.problem)
+        return self.solver
+
+    def __exit__(self, *error: Any) -> None:
+        with self.problem._lock:
+            self.problem._idle.append(self.solver)
+
+
+def _optional(role: str, function: Any, arguments: Sequence[str], sizes: Mapping[str, int]) -> UserFunction | None:
+    return None if function is None else UserFunction(role, function, arguments, sizes)
+
+
+def _positive(name: str, value: Any, what: str) -> float:
+    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
+        raise DalembertError(f"optimal_control: {name} is {value!r}, expected {what or 'a number'} above 0")
+    return float(value)
+
+
+def _count(name: str, value: Any) -> int:
+    try:
+        number = 0 if isinstance(value, bool) else operator.index(value)
+    except TypeError:
+        number = 0
+    if number < 1:
+        raise DalembertError(f"optimal_control: {name} is {value!r}, expected a whole number ≥ 1")
+    return number
+
+
+def _parameter(name: str, size: Any) -> int:
+    if name in RESERVED:
+        raise DalembertError(f"optimal_control: a parameter cannot be called {name!r}: choose another name")
+    return _count(name, size)
+
+
+Range = tuple[np.ndarray, np.ndarray]
+
+
+def _ranges(motion: Motion, asked: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
+    """Lower and upper limits by name: "torque", "velocity", "position" of the robot, or in numbers of one's own."""
+    names = [asked] if isinstance(asked, str) else list(asked)
+    for name in names:
+        if name not in LIMITS:
+            raise unknown("limit", name, LIMITS, "optimal_control")
+    own = asked if isinstance(asked, Mapping) else {}
+    return {name: _range(motion, name, own[name]) if name in own else _stated(motion, name) for name in names}
+
+
+def _stated(motion: Motion, name: str) -> Range:
+    """The limits that the robot's file states."""
+    limits = motion.robot.limits
+    if name == "position":
+        return limits.lower, limits.upper
+    if name == "velocity":
+        return -limits.velocity, limits.velocity
+    if motion.actuation is not None:
+        raise DalembertError(
+            "optimal_control: the robot's torque limits say nothing of controls that act by actuation=: give "
+            "numbers, as "
+            'in limits={"torque": (0.0, 0.5)}'
+        )
+    effort = limits.effort[list(motion.driven)]
+    return -effort, effort
+
+
+def _limit(motion: Motion, name: str, lower: np.ndarray, upper: np.ndarray) -> Callable[..., Constraint]:
+    """The limits as a constraint on a node's values."""
+    robot = motion.robot
+    key, labels = {
+        "torque": ("u", _control_names(motion)),
+        "velocity": ("v", robot.model.freedom_names),
+        "position": ("q", robot.model.coordinate_names),
+    }[name]
+    some = [k for k in range(len(lower)) if np.isfinite(lower[k]) or np.isfinite(upper[k])]
+    if not some:
+        raise DalembertError(
+            f"optimal_control: robot {robot.name!r} states no {name} limit: leave {name!r} out, or give numbers, as in "
+            f'limits={{"{name}": 2.0}}'
+        )
+    for k in some:
+        if not lower[k] < upper[k]:
+            raise DalembertError(
+                f"optimal_control: the {name} limits of {labels[k]!r}, {lower[k]:g} and {upper[k]:g}, leave no room"
+            )
+    named = tuple(f"{name} of {labels[k]}" for k in some)
+    return lambda values: Constraint(named, np.asarray(values[key])[some], lower[some], upper[some])
+
+
+def _control_names(motion: Motion) -> list[str]:
+    names = motion.robot.model.freedom_names
+    return [names[k] for k in motion.driven] or [f"u[{k}]" for k in range(motion.controls)]
+
+
+def _range(motion: Motion, name: str, own: Any) -> Range:
+    """From a number, numbers (size,) for both sides, or a pair (lower, upper) of either."""
+    size = {"torque": motion.controls, "velocity": motion.robot.nv, "position": motion.robot.nq}[name]
+    pair = own if isinstance(own, tuple) and len(own) == 2 else None
+    if pair is None and name == "position":
+        raise DalembertError('optimal_control: give position limits as a pair, limits={"position": (lower, upper)}')
+    try:
+        low, high = pair if pair is not None else (-np.asarray(own, float), own)
+        lower, upper = (np.broadcast_to(np.asarray(x, float), (size,)).copy() for x in (low, high))
+    except (TypeError, ValueError):
+        raise DalembertError(
+            f"optimal_control: {name} limits {own!r}: expected a number, {size} numbers, or a pair (lower, upper)"
+        ) from None
+    if np.any(np.isnan(lower) | np.isnan(upper)):
+        raise DalembertError(f"optimal_control: {name} limits have NaN, expected numbers")
+    return lower, upper

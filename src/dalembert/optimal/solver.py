@@ -1,0 +1,375 @@
+"""Newton's method on a problem in stages: memory of one problem, bound calls, line search, interior point.
+
+An iteration is two compiled calls: `Direction` solves the linear-quadratic problem of all nodes, `Evaluation` moves all
+nodes along it and gives their models there. What the line search compares are sums: cost with barrier, and
+infeasibility (gaps between nodes and constraints), accepted by a filter (Wächter and Biegler 2006).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.execute.stages import Direction, Evaluation, aligned
+
+from .plan import Plan
+from .stage import MEASURES, Node
+
+if TYPE_CHECKING:
+    from .problem import Problem
+
+SHORTEST = 2.0**-14  # step length below which a direction is given up
+FEASIBLE = 1e-9  # infeasibility, summed over all nodes, that counts as none
+DAMPING = 1e-9  # first damping when a direction fails; then tenfold
+MOST_DAMPING = 1e9
+ARMIJO = 1e-4
+NOTHING = 1e-9  # costs below this, and below this part of the first cost, count as none
+FILTER = 1e-5  # margin of the filter
+
+
+class Solver:
+    """The memory of one problem and the iterations on it."""
+
+    def __init__(self, problem: Problem) -> None:
+        self.problem, N = problem, problem.nodes
+        self.node, self.end = problem.node, problem.end
+        programs = problem.programs
+        self.direction = Direction(problem.layout, N, problem.step, len(MEASURES))
+        robot, controls = problem.robot, problem.motion.controls
+        self.q = [np.zeros((N + 1, robot.nq)) for _ in range(2)]
+        self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
+        self.w = [np.zeros((N, controls)) for _ in range(2)]
+        self.length, self.barrier = np.zeros(2), np.zeros(1)
+        self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
+        self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
+        self.u = np.zeros((N, controls))
+        self.costs = [np.zeros((N, len(self.node.names))), np.zeros((1, len(self.end.names)))]
+        layout = problem.layout
+        self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
+        self.constraints = [_Constrained(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
+        self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
+        self.rates = [self._rates(programs, side) for side in (0, 1)]
+        self.count = sum(c.inequalities for c in self.constraints)
+        self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
+        self.is_plain = not self.is_constrained and problem.motion.is_linear
+        self.side = 0  # which of the two trajectories holds the current one
+
+    # ---- binding
+
+    def common(self, side: int, rows: slice) -> dict[str, np.ndarray]:
+        N = self.problem.nodes
+        arrays = {"q": self.q[side][rows], "v": self.v[side][rows], "dx": self.direction.states[rows]}
+        if rows.start == 0:
+            arrays |= {"w": self.w[side], "dw": self.direction.controls[:N]}
+            arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
+            arrays |= {"dx following": self.direction.states[1:]}
+        arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
+        return arrays | {"length": self.length, "barrier": self.barrier}
+
+    def _rows(self, k: int) -> slice:
+        N = self.problem.nodes
+        return slice(0, N) if k == 0 else slice(N, N + 1)
+
+    def _evaluation(self, programs: Mapping[str, Any], side: int) -> Evaluation:
+        """From trajectory `side` along the direction into the other one."""
+        bound = []
+        for k, name in enumerate(("step", "end")):
+            rows, other, kept = self._rows(k), 1 - side, self.constraints[k]
+            inputs = self.common(side, rows) | kept.inputs(side)
+            outputs = {
+                "q": self.q[other][rows],
+                "v": self.v[other][rows],
+                "w": self.w[other],
+                "measures": self.measures[k],
+                "costs": self.costs[k],
+                "u": self.u,
+                "slope x": self.slope_x[rows],
+                "slope w": self.slope_w[: self.problem.nodes],
+                "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
+                "transition": self.direction.transition,
+            }
+            bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
+        return Evaluation(self.direction, bound[0], bound[1], self.measures)
+
+    def _rates(self, programs: Mapping[str, Any], side: int) -> list[Callable[[], int]]:
+        calls = []
+        for k, name in enumerate(("rates", "end rates")):
+            if name in programs:
+                kept = self.constraints[k]
+                inputs = self.common(side, self._rows(k)) | kept.inputs(side)
+                calls.append(programs[name].bound(inputs, kept.rates))
+        return calls
+
+    # ---- starting
+
+    def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
+        """The first trajectory: a guess, or rest; or, where the robot moves, moving on."""
+        self.side = 0
+        for name, x in parameters.items():
+            self.parameters[name][:] = x
+        problem, robot = self.problem, self.problem.robot
+        trajectory_q, trajectory_v, w = self.q[0], self.v[0], self.w[0]
+        if guess is not None:
+            self._take(guess)
+        elif problem.motion.by_acceleration:
+            w[:], trajectory_v[:] = 0.0, v
+        else:
+            trajectory_q[:], trajectory_v[:] = q, v
+            w[:] = 0.0
+            if problem.motion.driven:
+                w[:] = np.asarray(robot.gravity(q))[list(problem.motion.driven)]
+        trajectory_q[0], trajectory_v[0] = q, v
+        if problem.motion.is_linear:
+            self._roll()
+        elif problem.motion.by_acceleration and guess is None:
+            for k in range(problem.nodes):
+                trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], problem.step)
+        self.direction.first[:] = 0.0
+
+    def _roll(self) -> None:
+        """States that the accelerations give: the step is linear, so that all nodes are two sums."""
+        h, q, v, w = self.problem.step, self.q[self.side], self.v[self.side], self.w[self.side]
+        v[1:] = v[0] + h * np.cumsum(w, axis=0)
+        q[1:] = q[0] + h * np.cumsum(v[1:], axis=0)
+
+    def _take(self, guess: Any) -> None:
+        problem, N = self.problem, self.problem.nodes
+        q, v, u = (guess.q, guess.v, guess.u) if isinstance(guess, Plan) else guess
+        wanted = ((N + 1, problem.robot.nq), (N + 1, problem.robot.nv), (N, problem.motion.controls))
+        for name, x, shape in zip("qvu", (q, v, u), wanted, strict=True):
+            if np.shape(x) != shape:
+                raise DalembertError(f"solve: {name} of the guess has shape {np.shape(x)}, expected {shape}")
+        self.q[0][:], self.v[0][:] = q, v
+        if problem.motion.by_acceleration:
+            self.w[0][:] = np.diff(self.v[0], axis=0) / problem.step
+        else:
+            self.w[0][:] = u
+
+    # ---- iterations
+
+    def evaluate(self, length: float, dual: float = 1.0) -> np.ndarray:
+        """Sums of the measures at this length along the direction, in the other trajectory."""
+        self.length[0], self.length[1] = length, dual
+        self.evaluations[self.side]()
+        return self.evaluations[self.side].sums
+
+    def start(self) -> np.ndarray:
+        """The models at the current trajectory."""
+        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
+        for kept in self.constraints:
+            kept.rest()
+        sums = self.evaluate(0.0, 0.0).copy()
+        self.side = 1 - self.side
+        return sums
+
+    def solve(
+        self, iterations: int, tolerance: float, progress: Callable[[Mapping[str, float]], None] | None = None
+    ) -> Plan:
+        """Iterate until the model promises no further decrease."""
+        if self.is_constrained:
+            from .interior import solve
+
+            return solve(self, iterations, tolerance, progress)
+        sums = self.start()
+        cost, gaps = float(sums[0]), float(sums[1])
+        if not np.isfinite(cost):
+            self.complain("cost")
+        scale, damping, why = cost, 0.0, ""
+        filtered = Filter(gaps)
+        for k in range(1, iterations + 1):
+            gain, least = self.direction(damping)
+            slope = -gain if self.is_plain else self.slope()
+            if not (least > 0.0 and np.isfinite(gain) and np.isfinite(slope)):
+                if not (np.isfinite(least) or np.isfinite(gain)) or damping >= MOST_DAMPING:
+                    self.complain("slope")
+                damping = max(DAMPING, 10.0 * damping)
+                continue
+            length = 1.0
+            while True:
+                sums = self.evaluate(length)
+                if filtered.accepts(cost, gaps, float(sums[0]), float(sums[1]), length, slope):
+                    break
+                length *= 0.5
+                if length < SHORTEST:
+                    break
+            if length < SHORTEST:
+                if 0.5 * gain <= tolerance * max(abs(cost), NOTHING) and gaps <= FEASIBLE:
+                    return self.plan(k, True, "")
+                damping = max(DAMPING, 10.0 * damping)
+                if damping > MOST_DAMPING:
+                    why = "no step along the direction of Newton's method lowers the cost any more"
+                    return self.plan(k, False, why)
+                continue
+            self.side = 1 - self.side
+            cost, gaps = float(sums[0]), float(sums[1])
+            damping = damping / 10.0 if damping > DAMPING else 0.0
+            if progress is not None:
+                progress({"iteration": k, "cost": cost, "infeasibility": gaps, "length": length, "damping": damping})
+            if 0.5 * gain <= tolerance * max(abs(cost), NOTHING * abs(scale), NOTHING) and gaps <= FEASIBLE * max(
+                1.0, length
+            ):
+                return self.plan(k, True, "")
+        return self.plan(iterations, False, f"it had not settled after {iterations} iterations")
+
+    def slope(self) -> float:
+        """The rate at which the cost changes along the direction."""
+        states = np.vdot(self.slope_x, self.direction.states)
+        return float(states + np.vdot(self.slope_w[:-1], self.direction.controls[:-1]))
+
+    # ---- receding horizons
+
+    def carried(self) -> list[np.ndarray]:
+        """Slacks and multipliers of the nodes, with their directions: rows that move on with the nodes."""
+        kept = self.constraints[0]
+        if not kept.rows.rows:
+            return []
+        return [kept.slack[self.side], kept.multiplier[self.side], kept.rates["d slack"], kept.rates["d multiplier"]]
+
+    def constrained_lengths(self, barrier: float, boundary: float) -> tuple[float, float]:
+        """Directions of slacks and multipliers, and how far they may go. barrier: of all rows together."""
+        self.barrier[0] = barrier / max(1, self.count)
+        for rates in self.rates[self.side]:
+            rates()
+        reach = [kept.rates["reach"].max(axis=0) for kept in self.constraints if kept.rows.rows]
+        primal, dual = np.max(reach, axis=0)
+        return min(1.0, boundary / max(primal, 1e-300)), min(1.0, boundary / max(dual, 1e-300))
+
+    # ---- results
+
+    def plan(self, iterations: int, converged: bool, why: str) -> Plan:
+        """The current trajectory as a plan."""
+        problem, layout = self.problem, self.problem.layout
+        totals = dict.fromkeys(problem.costs, 0.0)
+        for node, rows in zip((self.node, self.end), self.costs, strict=True):
+            for name, value in zip(node.names, rows.sum(axis=0), strict=True):
+                totals[name] += float(value)
+        violation, worst = self._violation()
+        reasons = [why] if why else []
+        if not converged and violation > FEASIBLE:
+            reasons.insert(0, worst)
+        start = self.constraints[0].start_violation()
+        if start is not None:
+            violation = max(violation, start[1])
+            reasons.insert(0, f"the start violates constraint {start[0]!r} by {start[1]:.3g}")
+            converged = False
+        return Plan(
+            problem=problem,
+            q=self.q[self.side].copy(),
+            v=self.v[self.side].copy(),
+            u=self.u.copy(),
+            control=self.w[self.side].copy(),
+            control_gains=self.direction.gains[:, :, list(layout.columns)].copy(),
+            cost=float(sum(totals.values())),
+            costs=totals,
+            iterations=iterations,
+            converged=converged,
+            violation=violation,
+            why="; ".join(reasons),
+        )
+
+    def _violation(self) -> tuple[float, str]:
+        """The largest violation of a gap or constraint, and words for it."""
+        worst, words = 0.0, ""
+        if not self.problem.motion.is_linear:
+            layout = self.problem.layout
+            rows = self.direction.transition.reshape(self.problem.nodes, layout.states, -1)
+            gaps = np.abs(rows[:, :, layout.constant])
+            k, i = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
+            names = self.problem.robot.model.freedom_names
+            worst = float(gaps[k, i])
+            what = "position" if i < len(names) else "velocity"
+            words = f"the {what} of {names[i % len(names)]} jumps by {worst:.3g} from node {k} to {k + 1}"
+        for side, kept in enumerate(self.constraints):
+            row = kept.worst()
+            if row is not None and row[2] > worst:
+                worst = row[2]
+                place = row[0] + side * self.problem.nodes
+                words = f"constraint {row[1]!r} is violated by {worst:.3g} at node {place}"
+        return worst, words
+
+    def complain(self, what: str) -> None:
+        """Raise the error that names the term and the node at which a cost or its slope is no number."""
+        for k, (node, rows) in enumerate(zip((self.node, self.end), self.costs, strict=True)):
+            if not np.all(np.isfinite(rows)):
+                place, term = np.argwhere(~np.isfinite(rows))[0]
+                raise DalembertError(
+                    f"solve: cost {node.names[term]!r} is {rows[place, term]} at node "
+                    f"{place + k * self.problem.nodes}, "
+                    "expected a finite number: look at what it computes there"
+                )
+        from .diagnosis import slope_complaint
+
+        raise DalembertError(slope_complaint(self))
+
+
+class _Constrained:
+    """Slacks, multipliers and their directions of the constraints of the nodes, or of the end."""
+
+    def __init__(self, node: Node, rows: int) -> None:
+        self.rows, p = node.rows, len(node.rows.rows)
+        self.inequalities = rows * int(np.sum(~node.rows.equalities)) if p else 0
+        self.slack = [np.ones((rows, p)) for _ in range(2)]
+        self.multiplier = [np.ones((rows, p)) for _ in range(2)]
+        self.enabled = np.ones((rows, p))
+        self.value = np.zeros((rows, p))
+        self.rates = {"d slack": np.zeros((rows, p)), "d multiplier": np.zeros((rows, p)), "reach": np.zeros((rows, 2))}
+        if not node.is_end:
+            self.enabled[0, list(node.rows.alone)] = 0.0  # the first state is what it is
+
+    def inputs(self, side: int) -> dict[str, np.ndarray]:
+        rates = {name: self.rates[name] for name in ("d slack", "d multiplier")}
+        return {"slack": self.slack[side], "multiplier": self.multiplier[side], "enabled": self.enabled, **rates}
+
+    def outputs(self, side: int) -> dict[str, np.ndarray]:
+        return {"slack": self.slack[side], "multiplier": self.multiplier[side], "constraint": self.value}
+
+    def rest(self) -> None:
+        """No change of slacks and multipliers."""
+        for x in self.rates.values():
+            x[:] = 0.0
+
+    def start_violation(self) -> tuple[str, float] | None:
+        """(name, amount) of the largest violation by the first state, which no control can change."""
+        if not self.rows.rows:
+            return None
+        equal = self.rows.equalities
+        amounts = np.where(equal, np.abs(self.value[0]), -self.value[0]) * (1.0 - self.enabled[0])
+        row = int(np.argmax(amounts))
+        return (self.rows.rows[row].name, float(amounts[row])) if amounts[row] > FEASIBLE else None
+
+    def worst(self) -> tuple[int, str, float] | None:
+        """(node, name, amount) of the largest violation."""
+        if not self.rows.rows:
+            return None
+        equal = self.rows.equalities
+        amounts = np.where(equal, np.abs(self.value), np.maximum(-self.value, 0.0)) * self.enabled
+        place, row = np.unravel_index(int(np.argmax(amounts)), amounts.shape)
+        return int(place), self.rows.rows[row].name, float(amounts[place, row])
+
+
+class Filter:
+    """Pairs (infeasibility, cost) that a step must improve on in one of the two."""
+
+    def __init__(self, infeasibility: float) -> None:
+        self.most = 1e4 * max(1.0, infeasibility)
+        self.pairs: list[tuple[float, float]] = []
+
+    def accepts(self, cost: float, gaps: float, new_cost: float, new_gaps: float, length: float, slope: float) -> bool:
+        """Whether a step may be taken; a step that lowers infeasibility instead of the cost enters the filter."""
+        if not (np.isfinite(new_cost) and new_gaps <= self.most):
+            return False
+        noise = 1e-13 * abs(cost)
+        if gaps <= FEASIBLE and new_gaps <= FEASIBLE:
+            return new_cost <= cost + ARMIJO * length * min(slope, 0.0) + noise
+        for old_gaps, old_cost in self.pairs:
+            if new_gaps > (1.0 - FILTER) * old_gaps and new_cost > old_cost - FILTER * old_gaps + noise:
+                return False
+        if slope < 0.0 and gaps <= FEASIBLE * 1e3 and -slope * length > gaps:
+            return new_cost <= cost + ARMIJO * length * slope + noise
+        if new_gaps <= max((1.0 - FILTER) * gaps, FEASIBLE) or new_cost <= cost - FILTER * gaps:
+            self.pairs.append((gaps, cost))
+            return True
+        return False

@@ -1,0 +1,357 @@
+"""A node of the problem as a traced function: everything that is nonlinear, at a point and with its slopes.
+
+A node gets its state, its control, the last direction and how far to go along it, and gives where that leads: the new
+state and control, the quadratic model of the cost there, the step to the next node with its slopes, and measures of
+cost and constraints. All nodes are one SIMD batch.
+
+Constraints c ≥ 0 have slacks s and multipliers λ of an interior point method, eliminated into the quadratic model:
+    H + Jᵀ (λ/s) J,    g + Jᵀ (λ/s (c − s) − μ/s);
+for c = 0 the same with 1/δ in the place of λ/s: a proximal method of multipliers, H + Jᵀ J / δ, g + Jᵀ (c / δ − λ).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms, math
+from dalembert.execute import Program
+from dalembert.graph import Function, gradient, linearised, trace
+from dalembert.graph.differentiate import vanishes
+from dalembert.linear.stages import StageLayout
+
+from .motion_models import Motion
+from .terms import Constraint, Residual, Smooth
+
+MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")
+PROXIMAL = 1e-8  # δ: an equality's violation falls by about this factor times the cost's curvature in every iteration
+
+
+class Row(NamedTuple):
+    """A constraint c = sign · value + offset: c ≥ 0, or c = 0. expression: which value; state: without the control."""
+
+    name: str
+    expression: int
+    sign: float
+    offset: float
+    is_equality: bool
+
+
+@dataclass(frozen=True)
+class Rows:
+    """The constraints of a node. alone: whether a row depends on the state alone."""
+
+    rows: tuple[Row, ...]
+    alone: tuple[bool, ...]
+
+    @property
+    def equalities(self) -> np.ndarray:
+        return np.array([row.is_equality for row in self.rows], bool)
+
+    @property
+    def scales(self) -> np.ndarray:
+        """A distance from the constraint that counts as well inside."""
+        return np.array([max(1e-2, 1e-2 * abs(row.offset)) for row in self.rows])
+
+
+def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:
+    """Rows, and the expressions that they are about."""
+    rows: list[Row] = []
+    values: list[Any] = []
+    for each in constraints:
+        for name, value, lower, upper in zip(each.names, each.value, each.lower, each.upper, strict=True):
+            k = len(values)
+            values.append(value)
+            if lower == upper:
+                rows.append(Row(name, k, 1.0, -float(lower), True))
+                continue
+            if np.isfinite(upper):
+                rows.append(Row(name, k, -1.0, float(upper), False))
+            if np.isfinite(lower):
+                rows.append(Row(name, k, 1.0, -float(lower), False))
+    return rows, np.array(values, object)
+
+
+class Point(NamedTuple):
+    """What a node's terms are, at a state and control: costs, constraints, difference to the next node."""
+
+    terms: list[Residual | Smooth]
+    constraints: list[Constraint]
+    gap: np.ndarray
+
+
+class Node:
+    """The program of the nodes, or, without a control, of the end."""
+
+    def __init__(self, problem: Any, is_end: bool) -> None:
+        self.problem, self.is_end = problem, is_end
+        self.motion: Motion = problem.motion
+        self.layout: StageLayout = problem.layout
+        self.role = "the end" if is_end else "a node"
+        self.rows: Rows = Rows((), ())
+        self.names: tuple[str, ...] = ()
+        self.has_gaps = not (is_end or self.motion.is_linear)
+        self._probe()
+
+    # ---- what is traced
+
+    def _probe(self) -> None:
+        """Names and constraint rows, from a first trace of the user's functions."""
+
+        def look(*vectors: Any) -> np.ndarray:
+            values = dict(zip(self.variables(), vectors, strict=True))
+            point = self.point(values)
+            rows, expressions = rows_of(point.constraints)
+            self.names = tuple(term.name for term in point.terms)
+            alone = []
+            w = values.get("w")
+            for row in rows:
+                e = expressions[row.expression]
+                slope = [] if w is None or not hasattr(e, "op") else list(gradient(e, w))
+                alone.append(all(vanishes(x) for x in slope))
+            self.rows = Rows(tuple(rows), tuple(alone))
+            return np.zeros(1)
+
+        trace(look, self.variables(), self.role)
+
+    def variables(self) -> dict[str, int]:
+        """State, control and parameters."""
+        robot = self.motion.robot
+        sizes = {"q": robot.nq, "v": robot.nv} | ({} if self.is_end else {"w": self.motion.controls})
+        if self.has_gaps:
+            sizes |= {"q following": robot.nq, "v following": robot.nv}
+        return sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
+
+    def point(self, values: Mapping[str, Any]) -> Point:
+        q, v, w = values["q"], values["v"], values.get("w")
+        u = None if w is None else self.motion.effort(q, v, w)
+        named = {"q": q, "v": v} | ({} if u is None else {"u": u})
+        named |= {name: values[f"parameter {name}"] for name in self.problem.parameters}
+        terms, constraints = self.problem.terms(named, self.is_end)
+        gap = np.zeros(0, object)
+        if self.has_gaps:
+            q1, v1 = self.motion.following(q, v, w)
+            place = algorithms.difference(self.motion.robot.model, values["q following"], q1)
+            gap = np.concatenate([place, v1 - values["v following"]])
+        return Point(terms, constraints, gap)
+
+    def there(self, values: Mapping[str, Any], z: np.ndarray) -> dict[str, Any]:
+        """The values with the state and control at z = [q, v, w], q on a manifold as a change (nv,) from its value."""
+        model = self.motion.robot.model
+        nv = model.nv
+        q = z[:nv] if model.flat else algorithms.integrate(model, values["q"], z[:nv])
+        moved = {"q": q, "v": z[nv : 2 * nv]} | ({} if self.is_end else {"w": z[2 * nv :]})
+        return dict(values) | moved
+
+    def here(self, values: Mapping[str, Any]) -> np.ndarray:
+        """z = [q, v, w] at the values."""
+        model = self.motion.robot.model
+        q = values["q"] if model.flat else np.zeros(model.nv)
+        return np.concatenate([q, values["v"], values.get("w", np.zeros(0, object))])
+
+    def _linear(self, values: dict[str, Any]) -> tuple[Point, np.ndarray, np.ndarray, np.ndarray]:
+        """The point; slopes of residuals and of gradients of smooth costs, of constraints, of the gap."""
+
+        def stacked(z: np.ndarray) -> np.ndarray:
+            point = self.point(self.there(values, z))
+            parts = [term.value if isinstance(term, Residual) else self._smooth(term, z) for term in point.terms]
+            return np.concatenate([np.zeros(0, object), *parts, rows_of(point.constraints)[1], point.gap])
+
+        slopes = linearised(stacked, self.here(values)).slope
+        here = self.point(values)
+        limits = len(rows_of(here.constraints)[1])
+        cuts = np.cumsum([len(slopes) - len(here.gap) - limits, limits])
+        costs, limit_slopes, steps = np.split(slopes, cuts)
+        return here, costs, limit_slopes, steps
+
+    @staticmethod
+    def _smooth(term: Smooth, z: np.ndarray) -> np.ndarray:
+        """The gradient of a smooth cost, whose slope is its Hessian."""
+        return gradient(term.value, z) if hasattr(term.value, "op") else np.zeros(len(z), object)
+
+    # ---- the quadratic model
+
+    def _quadratic(self, point: Point, slopes: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Gradient, Hessian and the cost of each term. Residuals by Gauss and Newton; smooth costs exactly."""
+        n = slopes.shape[1]
+        H, g, costs, start = np.zeros((n, n), object), np.zeros(n, object), [], 0
+        for term in point.terms:
+            if isinstance(term, Residual):
+                J = slopes[start : start + len(term.value)]
+                weights = scale * term.weight
+                add_products(H, g, J, weights, weights * term.value)
+                costs.append(0.5 * sum_of(w * r * r for w, r in zip(weights, term.value, strict=True)))
+                start += len(term.value)
+            else:
+                J = slopes[start : start + n]
+                H += scale * 0.5 * (J + J.T)
+                g += scale * self._gradients[term.name]
+                costs.append(scale * term.value)
+                start += n
+        return g, H, np.array(costs, object)
+
+    _gradients: dict[str, np.ndarray]
+
+    def _barrier(self, here: Point, values: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Curvatures and gradients of the expressions of the constraints, and the constraints' values."""
+        rows, expressions = rows_of(here.constraints)
+        s, multiplier, enabled, mu = values["slack"], values["multiplier"], values["enabled"], values["barrier"][0]
+        curvature, pull = np.zeros(len(expressions), object), np.zeros(len(expressions), object)
+        c = np.zeros(len(rows), object)
+        for k, row in enumerate(rows):
+            c[k] = enabled[k] * (row.sign * expressions[row.expression] + row.offset)
+            if row.is_equality:
+                weight, force = enabled[k] / PROXIMAL, enabled[k] * (c[k] / PROXIMAL - multiplier[k])
+            else:
+                c[k] = c[k] + 1.0 - enabled[k]  # one that does not count holds
+                weight = enabled[k] * multiplier[k] / s[k]
+                force = weight * (c[k] - s[k]) - enabled[k] * mu / s[k]
+            curvature[row.expression] += weight
+            pull[row.expression] += row.sign * force
+        return curvature, pull, c
+
+    # ---- programs
+
+    def sizes(self) -> dict[str, int]:
+        """Inputs of the program of a step."""
+        layout, p = self.layout, len(self.rows.rows)
+        sizes = self.variables() | {"dx": layout.state_width}
+        if not self.is_end:
+            sizes |= {"dw": layout.control_width}
+        if self.has_gaps:
+            sizes |= {"dx following": layout.state_width}
+        if p:
+            sizes |= {"slack": p, "multiplier": p, "d slack": p, "d multiplier": p, "enabled": p, "barrier": 1}
+        return sizes | {"length": 2}
+
+    def step(self) -> Program:
+        """The node where the last direction leads, with all that the next direction is computed from."""
+        return self._program("step", self.sizes(), self._stepped)
+
+    def rates(self) -> Program:
+        """Directions of slacks and multipliers that go with those of states and controls."""
+        unused = ("length", "d slack", "d multiplier")
+        sizes = {n: s for n, s in self.sizes().items() if "following" not in n and n not in unused}
+        return self._program("rates", sizes, self._rated)
+
+    def _program(self, name: str, sizes: dict[str, int], compute: Any) -> Program:
+        def traced() -> Function:
+            def on_vectors(*vectors: Any) -> dict[str, Any]:
+                return compute(dict(zip(sizes, vectors, strict=True)))
+
+            return trace(on_vectors, sizes, f"{name} of {self.role}")
+
+        function = traced()
+        shapes = {output.name: output.shape for output in function.outputs}
+        lanes = 1 if self.is_end else None
+        return Program(f"{name} of {self.role}", None, sizes, shapes, lambda: function, lanes=lanes)
+
+    def _advanced(self, x: dict[str, Any], suffix: str = "") -> tuple[np.ndarray, np.ndarray]:
+        """q and v along the direction."""
+        dx, length = x[f"dx{suffix}"][list(self.layout.columns)], x["length"][0]
+        n = self.motion.robot.nv
+        q = algorithms.integrate(self.motion.robot.model, x[f"q{suffix}"], length * dx[:n])
+        return q, x[f"v{suffix}"] + length * dx[n:]
+
+    def _stepped(self, x: dict[str, Any]) -> dict[str, Any]:
+        layout, n = self.layout, 2 * self.motion.robot.nv
+        values = dict(x)
+        values["q"], values["v"] = self._advanced(x)
+        outputs = {"q": values["q"], "v": values["v"]}
+        if not self.is_end:
+            values["w"] = outputs["w"] = x["w"] + x["length"][0] * x["dw"][: layout.controls]
+        if self.has_gaps:
+            values["q following"], values["v following"] = self._advanced(x, " following")
+        if self.rows.rows:
+            values["slack"] = x["slack"] + x["length"][0] * x["d slack"]
+            values["multiplier"] = x["multiplier"] + x["length"][1] * x["d multiplier"]
+            outputs |= {"slack": values["slack"], "multiplier": values["multiplier"]}
+        self._gradients = self._smooth_gradients(values)
+        here, cost_slopes, limit_slopes, steps = self._linear(values)
+        scale = 1.0 if self.is_end else self.motion.step
+        g, H, costs = self._quadratic(here, cost_slopes, scale)
+        outputs["slope x"] = layout.state_row(g[:n])  # of the cost alone
+        if not self.is_end:
+            outputs["slope w"] = layout.control_row(g[n:])
+        measures: list[Any] = [sum_of(costs), sum_of(abs(x) for x in here.gap), 0.0, 0.0]
+        if self.rows.rows:
+            curvature, pull, c = self._barrier(here, values)
+            e = rows_of(here.constraints)[1]
+            add_products(H, g, limit_slopes, curvature, pull)
+            outputs["constraint"] = np.array([r.sign * e[r.expression] + r.offset for r in self.rows.rows], object)
+            inequality = ~self.rows.equalities
+            s, multiplier = values["slack"], values["multiplier"]
+            off = np.where(inequality, c - s, c)
+            measures[1] = measures[1] + sum_of(abs(y) for y in off)
+            measures[2] = sum_of(math.log(y) for y in s[inequality])
+            measures[3] = sum_of(s[inequality] * multiplier[inequality])
+        outputs |= {"measures": np.array(measures, object), "costs": costs}
+        if self.is_end:
+            return outputs | {"quadratic": layout.end(H, g)}
+        outputs["quadratic"] = layout.quadratic(H, g)
+        outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
+        if self.has_gaps:
+            outputs["transition"] = layout.transition(steps[:, :n], steps[:, n:], here.gap)
+        return outputs
+
+    def _smooth_gradients(self, values: dict[str, Any]) -> dict[str, np.ndarray]:
+        """Gradients of smooth costs at the point."""
+        names = [term.name for term in self.point(values).terms if isinstance(term, Smooth)]
+
+        def smooth(z: np.ndarray) -> np.ndarray:
+            terms = self.point(self.there(values, z)).terms
+            return np.array([term.value for term in terms if isinstance(term, Smooth)], object)
+
+        return dict(zip(names, linearised(smooth, self.here(values)).slope, strict=True)) if names else {}
+
+    def _rated(self, x: dict[str, Any]) -> dict[str, Any]:
+        values = x | ({"q following": x["q"], "v following": x["v"]} if self.has_gaps else {})  # takes no part
+        rows, _ = rows_of(self.point(values).constraints)
+        _, _, c = self._barrier(self.point(values), values)
+        n = self.layout.controls
+        dz = np.concatenate([x["dx"][list(self.layout.columns)], np.zeros(0) if self.is_end else x["dw"][:n]])
+
+        def along(t: np.ndarray) -> np.ndarray:
+            there = self.there(values, self.here(values) + t[0] * dz)
+            return rows_of(self.point(there).constraints)[1]
+
+        rate = linearised(along, np.array([x["v"][0].graph.constant(0.0)], object)).slope[:, 0]
+        s, multiplier, enabled, mu = x["slack"], x["multiplier"], x["enabled"], x["barrier"][0]
+        ds, dm = np.zeros(len(rows), object), np.zeros(len(rows), object)
+        reach: list[Any] = [0.0, 0.0]
+        for k, row in enumerate(rows):
+            change = enabled[k] * row.sign * rate[row.expression]
+            if row.is_equality:
+                dm[k] = -enabled[k] * (c[k] + change) / PROXIMAL
+                continue
+            ds[k] = change + c[k] - s[k]
+            dm[k] = (mu - multiplier[k] * (s[k] + ds[k])) / s[k]
+            reach[0] = math.maximum(reach[0], -ds[k] / s[k])
+            reach[1] = math.maximum(reach[1], -dm[k] / multiplier[k])
+        return {"d slack": ds, "d multiplier": dm, "reach": np.array(reach, object)}
+
+
+def sum_of(items: Any) -> Any:
+    """A sum that starts from nothing, so that traced values stay sparse."""
+    total: Any = 0.0
+    for item in items:
+        total = total + item
+    return total
+
+
+def add_products(H: np.ndarray, g: np.ndarray, J: np.ndarray, weights: Any, forces: Any) -> None:
+    """H += Jᵀ diag(weights) J and g += Jᵀ forces, in place; entries of J that are 0 take no part."""
+    for row, weight, force in zip(J, weights, forces, strict=True):
+        places = [k for k, x in enumerate(row) if not vanishes(x)]
+        for i in places:
+            g[i] = g[i] + row[i] * force
+            weighted = weight * row[i]
+            for j in places:
+                if j > i:
+                    break
+                H[i, j] = H[i, j] + weighted * row[j]
+                if i != j:
+                    H[j, i] = H[i, j]

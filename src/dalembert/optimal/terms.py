@@ -1,0 +1,140 @@
+"""What people write: functions that return costs and constraints by name, called on traced values and checked."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.graph import Scalar, TracedValueError
+
+Parameters = Mapping[str, np.ndarray]
+
+
+class Residual(NamedTuple):
+    """A cost ½ Σ weight · value²; weight (m,) and value (m,)."""
+
+    name: str
+    weight: np.ndarray
+    value: np.ndarray
+
+
+class Smooth(NamedTuple):
+    """Any other cost, a number that can be differentiated twice."""
+
+    name: str
+    value: Any
+
+
+@dataclass(frozen=True)
+class Equal:
+    """A constraint that is kept at zero: {"closed": optimal.Equal(x - y)}."""
+
+    expression: Any
+
+
+class Constraint(NamedTuple):
+    """lower ≤ value ≤ upper, each (m,); names (m,) say which number of what it is."""
+
+    names: tuple[str, ...]
+    value: np.ndarray
+    lower: np.ndarray
+    upper: np.ndarray
+
+
+class UserFunction:
+    """A function of q, v, (u) and parameters by name, that returns a dict."""
+
+    def __init__(self, role: str, function: Callable[..., Any], arguments: Sequence[str], sizes: Mapping[str, int]):
+        if not callable(function):
+            raise DalembertError(
+                f"optimal_control: {role} is of type {type(function).__name__}, expected a function "
+                f"({', '.join((*arguments, *sizes))}) → dict"
+            )
+        self.role, self.function = role, function
+        known = {*arguments, *sizes}
+        parameters = inspect.signature(function).parameters
+        self.takes_all = any(p.kind is p.VAR_KEYWORD for p in parameters.values())
+        named = [n for n, p in parameters.items() if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+        for name in named:
+            if name not in known and parameters[name].default is inspect.Parameter.empty:
+                raise DalembertError(
+                    f"optimal_control: {role} takes {name!r}, which is none of {', '.join(sorted(known))}: parameters "
+                    f"of your own are named with their size, as in optimal_control(…, {name}=3)"
+                )
+        self.names = [name for name in named if name in known]
+
+    def __call__(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """What it returns for traced values."""
+        taken = dict(values) if self.takes_all else {n: values[n] for n in self.names}
+        try:
+            answer = self.function(**taken)
+        except TracedValueError as error:
+            raise DalembertError(
+                f"optimal_control: {self.role} does something with its arguments that cannot be compiled: {error}"
+            ) from error
+        if not isinstance(answer, Mapping):
+            raise DalembertError(
+                f"optimal_control: {self.role} returned {type(answer).__name__}, expected a dict from names to terms"
+            )
+        return dict(answer)
+
+
+def _vector(where: str, x: Any) -> np.ndarray:
+    try:
+        array = np.atleast_1d(np.asarray(x, object))
+    except ValueError as error:
+        raise DalembertError(f"optimal_control: {where}: {error}: expected a number or a vector") from None
+    if array.ndim != 1:
+        raise DalembertError(f"optimal_control: {where} has shape {array.shape}, expected a number or a vector")
+    for item in array:
+        if not isinstance(item, (Scalar, int, float, np.number)):
+            raise DalembertError(f"optimal_control: {where} holds a {type(item).__name__}, expected numbers")
+        if not isinstance(item, Scalar) and not np.isfinite(float(item)):
+            raise DalembertError(f"optimal_control: {where} is {item}, expected finite numbers")
+    return array
+
+
+def costs(role: str, answer: Mapping[str, Any]) -> list[Residual | Smooth]:
+    """The terms of a cost function: name → (weight, residual), or a number for any other smooth cost."""
+    terms: list[Residual | Smooth] = []
+    for name, entry in answer.items():
+        where = f"cost {name!r} of {role}"
+        if isinstance(entry, tuple):
+            if len(entry) != 2:
+                raise DalembertError(f"optimal_control: {where} has {len(entry)} parts, expected (weight, residual)")
+            value, weight = _vector(f"{where}: the residual", entry[1]), _vector(f"{where}: the weight", entry[0])
+            if len(weight) not in (1, len(value)):
+                raise DalembertError(
+                    f"optimal_control: {where} has {len(weight)} weights for {len(value)} residuals, expected one, or "
+                    "one for each"
+                )
+            for w in weight:
+                if not isinstance(w, Scalar) and float(w) < 0.0:
+                    raise DalembertError(f"optimal_control: {where} has the weight {w}, expected weights ≥ 0")
+            terms.append(Residual(name, np.broadcast_to(weight, value.shape), value))
+        else:
+            value = _vector(where, entry)
+            if len(value) != 1:
+                raise DalembertError(
+                    f"optimal_control: {where} is a vector: expected (weight, residual), or one number for a cost "
+                    "that is no sum of squares"
+                )
+            terms.append(Smooth(name, value[0]))
+    return terms
+
+
+def constraints(role: str, answer: Mapping[str, Any]) -> list[Constraint]:
+    """The rows of a constraint function: name → expression that stays ≥ 0, or `Equal(expression)`."""
+    rows = []
+    for name, entry in answer.items():
+        is_equal = isinstance(entry, Equal)
+        value = _vector(f"constraint {name!r} of {role}", entry.expression if is_equal else entry)
+        names = (name,) if len(value) == 1 else tuple(f"{name}[{k}]" for k in range(len(value)))
+        upper = np.zeros(len(value)) if is_equal else np.full(len(value), np.inf)
+        rows.append(Constraint(names, value, np.zeros(len(value)), upper))
+    return rows

@@ -1,0 +1,58 @@
+"""Optimal control: plans and receding-horizon laws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from dalembert.optimal import Problem
+    from dalembert.robot import Robot
+
+
+def optimal_control(
+    robot: Robot,
+    running: Callable[..., Any],
+    terminal: Callable[..., Any] | None = None,
+    *,
+    step: float,
+    nodes: int,
+    limits: Sequence[str] | Mapping[str, Any] = (),
+    constraints: Callable[..., Any] | None = None,
+    terminal_constraints: Callable[..., Any] | None = None,
+    motors: Sequence[str] | None = None,
+    actuation: Callable[[Any, Any, Any], Any] | None = None,
+    controls: int | None = None,
+    integrator: str = "semi-implicit",
+    **parameters: int,
+) -> Problem:
+    """Motions of `nodes` steps of `step` [s] that cost least: .solve(q, v, …) gives a plan, .receding() a law.
+
+    running(q, v, u, …) and terminal(q, v, …) return a dict from names to (weight, residual), which cost ½ weight · r²,
+    the running ones times `step`; or to one number, any other smooth cost. They are traced: arithmetic, dalembert.math
+    and methods of robots. parameters: their further arguments, by name with their sizes, as in goal=3.
+    limits: some of "torque", "velocity", "position" as the robot's file states them, or {"torque": 20.0} in numbers,
+    for both sides or as (lower, upper). constraints(q, v, u, …) and terminal_constraints(q, v, …) return a dict from
+    names to expressions that stay ≥ 0, or `optimal.Equal(expression)`. All of these are kept, not only weighed; those
+    on the state alone from the second node on.
+    motors: joints with a motor, u their torques; by default all joints but a free base and those with an effort limit
+    of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
+    "midpoint" or "rk4".
+    """
+    from dalembert.optimal import Problem
+
+    return Problem(
+        robot,
+        running,
+        terminal,
+        step,
+        nodes,
+        limits,
+        constraints,
+        terminal_constraints,
+        motors,
+        actuation,
+        controls,
+        integrator,
+        parameters,
+    )

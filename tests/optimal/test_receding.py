@@ -1,0 +1,105 @@
+"""Receding horizons in closed loop: with an inexact model and noise, within limits, to goals that change."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dalembert
+from dalembert import DalembertError
+
+
+@cache
+def arm():
+    return dalembert.load("2r").without("friction")
+
+
+@cache
+def problem(**limits):
+    robot = arm()
+
+    def running(q, v, u, goal):
+        return {"rate": (1e-2, v), "effort": (1e-5, u - robot.gravity(q)), "goal": (10.0, q - goal)}
+
+    def terminal(q, v, goal):
+        return {"goal": (1e2, q - goal), "rest": (1.0, v)}
+
+    return robot.optimal_control(running, terminal, step=0.02, nodes=25, goal=2, limits=limits)
+
+
+def closed_loop(law, plant, q, duration, period=2e-3, noise=0.0, goal=None):
+    rng, v, torques = np.random.default_rng(0), np.zeros(2), []
+    step = plant.stepper(period)
+    for k in range(round(duration / period)):
+        measured = q + noise * rng.standard_normal(2), v + 10 * noise * rng.standard_normal(2)
+        torques.append(law(k * period, *measured, **({} if goal is None else {"goal": goal(k * period)})))
+        q, v = step(q, v, torques[-1])
+    return q, v, np.array(torques)
+
+
+def test_reaches_the_goal_of_an_exact_model():
+    goal = np.array([0.8, 0.5])
+    q, v, _ = closed_loop(problem().receding(goal=goal), arm(), np.array([0.3, -0.2]), 2.0)
+    assert np.allclose(q, goal, atol=1e-3) and np.allclose(v, 0.0, atol=1e-2)
+
+
+def test_stays_near_the_goal_with_another_mass_and_noise():
+    goal = np.array([0.8, 0.5])
+    plant = arm().edit().payload(0.2, frame="tool").done()
+    law = problem().receding(rate=500.0, goal=goal)
+    q, v, _ = closed_loop(law, plant, np.array([0.3, -0.2]), 2.0, noise=1e-4)
+    assert np.allclose(q, goal, atol=0.1) and np.allclose(v, 0.0, atol=0.2)
+    assert law.restarts == 0
+    assert "999 calls" in law.budget() and "500 Hz" in law.budget()
+
+
+def test_torque_limits_are_kept_in_closed_loop():
+    goal, limit = np.array([0.8, 0.5]), 25.0
+    law = problem(torque=limit).receding(goal=goal)
+    q, _, torques = closed_loop(law, arm(), np.array([0.3, -0.2]), 2.0)
+    assert np.max(np.abs(torques)) <= limit
+    assert np.max(np.abs(torques)) > 0.9 * limit
+    assert np.allclose(q, goal, atol=0.02)
+
+
+def test_follows_a_goal_that_moves():
+    law = problem().receding(iterations=2)
+    q, _, _ = closed_loop(
+        law, arm(), np.array([0.3, -0.2]), 2.0, goal=lambda t: [0.3 + 0.2 * t, -0.2 + 0.1 * min(t, 1.0)]
+    )
+    assert np.allclose(q, [0.7, -0.1], atol=0.02)
+
+
+def test_drives_a_simulation():
+    goal = np.array([0.8, 0.5])
+    law = problem().receding(goal=goal)
+    run = arm().simulate([0.3, -0.2], [0.0, 0.0], 1.0, torque=dalembert.Sampled(law, 0.01))
+    assert np.allclose(run.q[-1], goal, atol=0.05)
+
+
+def test_many_steps_may_pass_between_calls():
+    goal = np.array([0.8, 0.5])
+    law = problem().receding(goal=goal)
+    plan = problem().solve([0.3, -0.2], goal=goal)
+    law(0.0, [0.3, -0.2], [0.0, 0.0])
+    late = law(5 * 0.02, plan.q[5], plan.v[5])
+    assert np.allclose(late, plan.u[5], rtol=0.02, atol=0.2)
+    assert np.isfinite(law(10.0, plan.q[-1], plan.v[-1])).all()
+    law.reset()
+    assert np.allclose(law(3.0, [0.3, -0.2], [0.0, 0.0]), plan.u[0], atol=1e-2)
+
+
+def test_bad_calls():
+    with pytest.raises(DalembertError, match="goal"):
+        problem().receding()(0.0, [0.3, -0.2], [0.0, 0.0])
+    with pytest.raises(DalembertError, match="aim"):
+        problem().receding(aim=3)
+    with pytest.raises(DalembertError, match="rate"):
+        problem().receding(rate=0)
+    law = problem().receding(goal=[0.8, 0.5])
+    law(0.0, [0.3, -0.2], [0.0, 0.0])
+    with pytest.raises(DalembertError, match="nan"):
+        law(0.01, [0.3, np.nan], [0.0, 0.0])
+    assert np.isfinite(law(0.02, [0.3, -0.2], [0.0, 0.0])).all()

@@ -1,0 +1,132 @@
+"""Actuators as drives: 1000 steps driven by controls, the same as MuJoCo's mj_step, with each of its integrators.
+
+Without contact and limits: those are MuJoCo's constraints, which are switched off there.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import load
+from peers.example_robots import peer
+from peers.mjcf_twin import wheel
+
+mj = peer("mujoco")
+
+AGREEMENT = 1e-10  # beside the largest number, after 1000 steps
+STEPS, STEP = 1000, 1e-3
+SAME = {
+    "semi-implicit-damped": "mjINT_EULER",
+    "implicit-fast": "mjINT_IMPLICITFAST",
+    "implicit-velocity": "mjINT_IMPLICIT",
+    "rk4": "mjINT_RK4",
+}
+OFF = ("CONTACT", "LIMIT", "FRICTIONLOSS", "EQUALITY")
+
+ARM = """<mujoco model="arm"><option timestep="0.001"/><worldbody><site name="ground" pos="0 0 0"/>
+<body name="upper" pos="0 0 1"><joint name="shoulder" axis="0 1 0" damping="0.1" stiffness="2"/>
+ <inertial pos=".2 0 0" mass="1" diaginertia=".01 .02 .02"/><site name="on upper" pos=".1 0 .05"/>
+<body name="fore" pos=".4 0 0"><joint name="elbow" axis="0 1 0" armature=".02" FORCES/>
+ <inertial pos=".1 0 0" mass=".5" diaginertia=".01 .01 .01"/><site name="on fore" pos=".1 0 .05"/>
+<body name="hand" pos=".2 0 0"><joint name="wrist" type="slide" axis="1 0 1" damping="3"/>
+ <inertial pos="0 0 .1" mass=".2" diaginertia=".01 .02 .01"/>
+ <site name="tip" pos="0 .02 .1" euler="20 30 40"/>
+<body name="ball" pos=".1 0 .1"><joint name="gimbal" type="ball" damping=".02" armature=".001"/>
+ <inertial pos=".01 0 .05" mass=".1" diaginertia=".002 .003 .001"/></body>
+</body></body></body></worldbody>
+<tendon><fixed name="both"><joint joint="shoulder" coef=".5"/><joint joint="wrist" coef="-2"/></fixed>
+<spatial name="wire"><site site="ground"/><site site="on upper"/><site site="on fore"/></spatial></tendon>
+<actuator>ACTUATOR</actuator></mujoco>"""
+
+ACTUATORS = {
+    "motor": '<motor joint="shoulder" gear="3" ctrlrange="-.5 .5" ctrllimited="true"/>',
+    "position": '<position joint="shoulder" kp="40" kv="3" gear="2" forcerange="-5 6"/>',
+    "velocity": '<velocity joint="wrist" kv="4"/>',
+    "damper": '<damper joint="shoulder" kv="2" ctrlrange="0 1"/>',
+    "general": '<general joint="wrist" gaintype="affine" gainprm="1 2 -3" biastype="affine" biasprm=".1 -.2 -.3"/>',
+    "integrator": '<intvelocity joint="shoulder" kp="30" kv="2" actrange="-1 1"/>',
+    "filter": '<general joint="shoulder" dyntype="filter" dynprm=".05" gainprm="4"/>',
+    "filterexact": '<general joint="shoulder" dyntype="filterexact" dynprm=".05" gainprm="4"/>',
+    "saturated": '<general joint="shoulder" dyntype="integrator" gainprm="4" actlimited="true" actrange="-.02 .02"/>',
+    "joint limit": '<motor joint="elbow" gear="3"/><position joint="elbow" kp="9"/>',
+    "tendon": '<position tendon="both" kp="30" kv="2"/>',
+    "wire": '<position tendon="wire" kp="40" kv="4" gear="-1"/>',
+    "site": '<general site="tip" gear="1 2 3 .1 .2 .3"/>',
+    "site against": '<position site="tip" refsite="on upper" gear="0 0 1 0 0 0" kp="40" kv="3"/>',
+    "turned against": '<position site="tip" refsite="on upper" gear="0 0 0 0 1 0" kp="2" kv=".3"/>',
+    "ball": '<position joint="gimbal" gear="1 2 .5 0 0 0" kp=".3" kv=".02"/>',
+    "several": '<position joint="shoulder" kp="50" kv="4"/><motor joint="wrist"/><velocity joint="elbow" kv="2"/>',
+}
+FILES = (
+    "dm_control/locomotion/soccer/assets/boxhead/boxhead.xml",
+    "dm_control/mjcf/test_assets/robot_arm.xml",
+    "dm_control/mujoco/testing/assets/model_with_third_order_actuators.xml",
+    "dm_control/suite/walker.xml",
+    "gymnasium_robotics/envs/assets/hand/reach.xml",
+    "robosuite/models/assets/grippers/bd_gripper.xml",
+    "robosuite/models/assets/robots/panda/robot.xml",
+)
+
+
+def stepped(m, integrator: str, q: np.ndarray, v: np.ndarray, controls: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """MuJoCo's q and v after as many steps as there are rows of controls."""
+    m.opt.integrator, m.opt.timestep = getattr(mj.mjtIntegrator, SAME[integrator]), STEP
+    for flag in OFF:
+        m.opt.disableflags |= getattr(mj.mjtDisableBit, f"mjDSBL_{flag}")
+    d = mj.MjData(m)
+    d.qpos[:], d.qvel[:] = q, v
+    for row in controls:
+        d.ctrl[:] = row
+        mj.mj_step(m, d)
+    return d.qpos.copy(), d.qvel.copy()
+
+
+def commands(robot, seed: int) -> np.ndarray:
+    """Rows of controls (steps, nu) that swing, one frequency for each actuator."""
+    rng = np.random.default_rng(seed)
+    rate, phase = rng.uniform(2.0, 9.0, (2, len(robot.actuators)))
+    return 0.7 * np.sin(rate * np.arange(STEPS)[:, None] * STEP + phase)
+
+
+def assert_same(ours: np.ndarray, theirs: np.ndarray) -> None:
+    assert np.abs(ours - theirs).max() <= AGREEMENT * max(1.0, np.abs(theirs).max())
+
+
+@pytest.mark.parametrize("integrator", SAME)
+@pytest.mark.parametrize("kind", ACTUATORS)
+def test_each_kind_of_actuator(kind: str, integrator: str) -> None:
+    if kind in ("filterexact", "saturated") and integrator == "rk4":
+        pytest.skip(
+            "MuJoCo takes the solution of the filter, and limits of activations, only at the end of an RK4 step"
+        )
+    # while these limits cut a force, MuJoCo's implicit integrators go by the slope without them
+    limited = 'actuatorfrcrange="-1.5 2.5"' if kind == "joint limit" or not integrator.startswith("implicit") else ""
+    text = ARM.replace("FORCES", limited).replace("ACTUATOR", ACTUATORS[kind])
+    m, robot = mj.MjModel.from_xml_string(text), load(text)
+    rng = np.random.default_rng(3)
+    q, v = robot.random(rng), 0.3 * rng.normal(size=robot.nv)
+    q[:3] *= 0.2
+    controls = commands(robot, 5)
+    theirs = stepped(m, integrator, q, v, controls)
+    ours = robot.rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator)
+    assert_same(ours.q, theirs[0])
+    assert_same(ours.v, theirs[1])
+    without = robot.rollout(q, v, step=STEP, steps=STEPS, integrator=integrator)
+    assert np.abs(ours.q - without.q).max() > 1e-3  # the actuator does something
+
+
+@pytest.mark.parametrize("integrator", SAME)
+@pytest.mark.parametrize("path", FILES)
+def test_files_of_other_projects(path: str, integrator: str) -> None:
+    m = mj.MjModel.from_xml_path(str(wheel(path)))
+    robot = load(wheel(path), mimic="free").without("friction", "loops")
+    assert len(robot.actuators) == m.nu and not np.any(m.jnt_type == mj.mjtJoint.mjJNT_FREE)
+    q, v = 0.1 * np.random.default_rng(1).normal(size=(2, robot.nv)) + [m.qpos0, np.zeros(robot.nv)]
+    low, high = np.where(m.actuator_ctrllimited[:, None], m.actuator_ctrlrange, [-1.0, 1.0]).T
+    share = 0.5 if any(actuator.is_servo for actuator in robot.actuators) else 0.01  # motors at full force race away
+    controls = 0.5 * (low + high) + share * (high - low) * commands(robot, 2)
+    theirs = stepped(m, integrator, q, v, controls)
+    ours = robot.rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator, friction="smooth")
+    assert_same(ours.q, theirs[0])
+    assert_same(ours.v, theirs[1])
