@@ -86,7 +86,7 @@ for name, command in COMMANDS.items():
     app.command(name)(command)
 
 
-# typer may bring a click of its own, so its errors are found through typer
+# typer may vendor its own click, so its errors are imported through typer
 USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
 
 

@@ -32,12 +32,12 @@ Source = Annotated[
         metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .dh.toml .mech.toml)."
     ),
 ]
-Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as the file says.')]
+Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as in the file.')]
 Mimic = Annotated[str, typer.Option(help='"couple": mimic joints follow their leader; "free": they do not.')]
 Arguments = Annotated[
     list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; several times.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would be dropped, repaired or assumed.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse anything that would be dropped, repaired or assumed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Topic = Annotated[str | None, typer.Option(help="Topic of the motion, where an .mcap file or bag has several.")]
 Units = Annotated[
@@ -88,7 +88,7 @@ def open_motion(
     column: list[str] | None,
     bandwidth: float | None,
 ) -> Trajectory:
-    """A motion from a file, with what the user said about it."""
+    """A motion from a file, read with the user's options."""
     units = dict(_pair(text, "--unit", "KIND=UNIT, such as t=ms") for text in unit or ())
     columns = dict(_pair(text, "--column", "KIND=NAME, such as q.elbow=a2") for text in column or ())
     return read_trajectory(path, robot, topic=topic, units=units, columns=columns, bandwidth=bandwidth)
@@ -134,7 +134,7 @@ def console() -> Console:
 
 
 def working(text: str) -> Status:
-    """Shows on a terminal that something takes its time; nothing elsewhere."""
+    """Shows on a terminal that work is in progress; nothing elsewhere."""
     return Console(stderr=True).status(text)
 
 
@@ -157,7 +157,7 @@ def print_json(content: Any) -> None:
 
 
 def _plain(x: Any) -> Any:
-    """What JSON has words for; a limit that is none, or any other number that is not finite, is null."""
+    """The value in JSON's types; a number that is not finite, such as a missing limit, is null."""
     if isinstance(x, dict):
         return {str(key): _plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple):

@@ -18,7 +18,7 @@ def run(
     arg: Arguments = None,
     strict: Strict = False,
     approximate: Annotated[
-        bool, typer.Option("--approximate", help="Write what comes nearest where the format has no exact words.")
+        bool, typer.Option("--approximate", help="Write the closest equivalent where the format has no exact one.")
     ] = False,
     geometry: Annotated[bool, typer.Option(help="Write the shapes of links.")] = True,
     package: Annotated[
@@ -26,7 +26,7 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Write a robot in another format; what the format cannot say is an error, never a silent loss.
+    """Write a robot in another format; what the format cannot express is an error, never a silent loss.
 
     Example: `dalembert convert ur5 ur5.xml`
     """

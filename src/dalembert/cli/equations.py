@@ -18,7 +18,7 @@ USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
 def run(
     robot: Source,
-    quantity: Annotated[list[str] | None, typer.Option(help=f"May be given several times; default: {USUAL}.")] = None,
+    quantity: Annotated[list[str] | None, typer.Option(help=f"May be repeated; default: {USUAL}.")] = None,
     symbols: Annotated[bool, typer.Option("--symbols", help="Symbols instead of the model's numbers.")] = False,
     rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; several times.")] = None,
     frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,

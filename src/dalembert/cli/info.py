@@ -1,4 +1,4 @@
-"""`dalembert info`: what a robot is made of."""
+"""`dalembert info`: the joints, limits, masses and frames of a robot."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(
     strict: Strict = False,
     as_json: Json = False,
 ) -> int:
-    """Joints, limits, masses and frames of a robot, and what was noted when its file was read.
+    """Joints, limits, masses and frames of a robot, and the findings of the import.
 
     Example: `dalembert info panda`; `dalembert info --system` for the machine, the compiler and the fast call.
     """

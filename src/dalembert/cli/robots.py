@@ -1,4 +1,4 @@
-"""`dalembert robots`: what is bundled."""
+"""`dalembert robots`: the bundled robots."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from .common import Json, console, print_json, table
 
 
 def run(as_json: Json = False) -> int:
-    """List the bundled robots: their names work wherever a robot is asked for.
+    """List the bundled robots: their names work wherever a robot is expected.
 
     Example: `dalembert robots`
     """

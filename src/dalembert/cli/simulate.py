@@ -36,7 +36,7 @@ def run(
     arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
-    """Integrate the equations of motion, with an energy ledger that says whether the result is to be trusted.
+    """Integrate the equations of motion, with an energy ledger that shows whether to trust the result.
 
     Example: `dalembert simulate panda --duration 2 --out swing.npz`
     """

@@ -1,4 +1,4 @@
-"""`dalembert torques`: what a motion asks of the joints."""
+"""`dalembert torques`: the torques that a motion requires of the joints."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """`compare`: the same joints by name, the same bodies by their joints, the same physics at the same states.
 
 Bodies are compared by mass, centre of mass and inertia in the world at matched configurations, joints by their twists
-there, so that numbering, names of bodies and the choice of body frames do not matter. What differs in the world, but
-not as seen from the body that carries it, only rides on something that differs, and is not told again.
+there, so that numbering, names of bodies and the choice of body frames do not matter. An item that differs in the
+world, but not relative to the body that carries it, is only carried by something that differs, and is not repeated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def compare(
     states: int = 5,
     seed: int = 0,
 ) -> Comparison:
-    """What two robots (or models) have in common and what not; see `Comparison`, which prints itself.
+    """The differences between two robots (or models); see `Comparison`, which prints itself.
 
     rename: a's name → b's, for joints and frames. Names that differ by one prefix only are matched without it, and
     joints of other names by the link that they move.
@@ -134,7 +134,7 @@ def _robots(a: Model, b: Model, tolerance: float) -> Iterator[Difference]:
 
 
 def _joints(pair: Pair, tolerance: float) -> Iterator[Difference]:
-    """Kind, limits and effects of one joint; of a follower in its own coordinate."""
+    """Kind, limits and effects of one joint; of a follower in its uncoupled coordinate."""
     name = pair.a.joint.name
     laws = [joint.mimic for joint in (pair.a.joint, pair.b.joint)]
     x, y = pair.a.joint.uncoupled, pair.b.joint.uncoupled

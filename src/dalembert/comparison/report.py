@@ -1,4 +1,4 @@
-"""What a comparison found, as data and as text."""
+"""The result of a comparison, as data and as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LISTED = 4  # numbers of a quantity that are printed; of more only the differenc
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that two robots do not have in common.
+    """One difference between two robots.
 
     subject: "joint", "body", "closure", "frame" or "robot". quantity: such as "mass [kg]", or "missing". a, b: as the
     two robots have it. error: size of the difference, in the quantity's unit; inf where there is no measure.

@@ -1,4 +1,4 @@
-"""What an edit did: the plan it leaves, what it says of itself, and what must be as it was."""
+"""The result of an edit: the new plan, its entry in the log, and its invariants."""
 
 from __future__ import annotations
 
@@ -67,6 +67,6 @@ class Change:
     warning: bool = False  # whether the result needs a second look
 
     def holding(self, held: Mapping[str, np.ndarray]) -> Change:
-        """The same, for joints that were there before and are held now."""
+        """The same, for joints that existed before and are locked now."""
         self.pairing = partial(shared_states, held=held)
         return self

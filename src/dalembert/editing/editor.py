@@ -32,10 +32,10 @@ class HasModel(Protocol):
 
 
 class ModelEditor(Generic[Result]):
-    """Changes to a robot, in order; `done()` gives the new one, and the old one stays as it is.
+    """Changes to a robot, in order; `done()` returns the new one, and the old one stays unchanged.
 
-    Links are what edits speak of: those that move, and those fixed to others. After every edit a random state is drawn,
-    and masses, the motion of all links and the energy are compared with what the edit must leave alone. What was done
+    Edits refer to links: those that move, and those fixed to others. After every edit a random state is drawn, and
+    masses, the motion of all links and the energy are compared with what the edit must not change. What was done
     is in the new robot's `import_log`.
     """
 
@@ -51,10 +51,10 @@ class ModelEditor(Generic[Result]):
         return f"<ModelEditor of {self.model.name!r}: {'; '.join(edits) or 'no edits yet'}>"
 
     def done(self) -> Result:
-        """The robot with all edits made."""
+        """The robot with all edits."""
         return self._finish(self.model, tuple(self.log))
 
-    # ---- what there is
+    # ---- links and frames
 
     def payload(
         self, mass: float, *, frame: str, com: Any = ORIGIN, inertia: Any = None, name: str = "payload"
@@ -71,7 +71,7 @@ class ModelEditor(Generic[Result]):
         return self._edit(structure.add_frame, name, body, xyz, rpy)
 
     def remove(self, link: str) -> Self:
-        """Take off a link with all that sits on it, or a frame. The log says what mass went."""
+        """Remove a link with everything that it carries, or a frame. The log states the mass removed."""
         return self._edit(structure.remove, link)
 
     def attach(
@@ -102,16 +102,16 @@ class ModelEditor(Generic[Result]):
         name: str | None = None,
         prefix: str = "",
     ) -> Self:
-        """Other names, old → new, of links and frames, and of joints; of the robot; a prefix for all the rest."""
+        """New names, old → new, of links and frames, and of joints; of the robot; a prefix for all others."""
         return self._edit(naming.rename, links or {}, joints or {}, name, prefix)
 
-    # ---- joints made fixed
+    # ---- locking joints
 
     def lock(self, values: Mapping[str, Any] | None = None, **joints: Any) -> Self:
         """Hold joints at values: lock(elbow=0.3), lock({"joint 2": 0.3}); a ball or free joint takes its q.
 
-        Each body becomes a fixed link of what carries it. A joint that follows another one is locked with its leader. A
-        closure or equation that holds by itself afterwards is left out; one that cannot hold is an error.
+        Each body becomes a fixed link of the body that carries it. A joint that follows another one is locked with its
+        leader. A closure or equation that is then always satisfied is left out; one that cannot be is an error.
         """
         if values is not None and not isinstance(values, Mapping):
             example = "lock(elbow=0.3) or lock({'joint 2': 0.3})"
@@ -121,7 +121,7 @@ class ModelEditor(Generic[Result]):
     def merge(self, link: str, *, at: Any = None) -> Self:
         """Make a link one with the link that it sits on; its name stays as a frame.
 
-        at: the configuration its joint is locked at, default neutral; nothing to give for a fixed link.
+        at: the configuration its joint is locked at, default neutral; not for a fixed link.
         """
         model = self.model
         target = plan(model).link(link, "merge")
@@ -157,7 +157,7 @@ class ModelEditor(Generic[Result]):
     def set_inertia(self, link: str, *, mass: Any = None, com: Any = None, inertia: Any = None) -> Self:
         """Another mass [kg], com (3,) [m] or inertia (3, 3) [kg·m²] about the com, in the link's axes, of one link.
 
-        What is not given stays, so that mass alone leaves com and inertia as they are.
+        Omitted arguments stay unchanged, so that mass alone keeps com and inertia.
         """
         return self._edit(parameters.set_inertia, link, mass, com, inertia)
 
@@ -168,7 +168,7 @@ class ModelEditor(Generic[Result]):
         return self._edit(parameters.set_joint, joint, values)
 
     def set_placement(self, name: str, *, xyz: Any = ORIGIN, rpy: Any = ORIGIN, placement: Pose | None = None) -> Self:
-        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in what it sits on (the base: the world)."""
+        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in its carrying link (the base: in the world)."""
         return self._edit(parameters.set_placement, name, xyz, rpy, placement)
 
     def gravity(self, gravity: Any) -> Self:

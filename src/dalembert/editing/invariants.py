@@ -22,7 +22,7 @@ MOTION = 1e-9  # of poses and twists, relative to their size
 
 
 class Moving(NamedTuple):
-    """A link at a state: its pose, its twist at its origin in its own axes, its inertia in its own frame."""
+    """A link at a state: its pose, its twist at its origin in its axes, its inertia in its frame."""
 
     X: Pose
     V: np.ndarray
@@ -60,13 +60,13 @@ def check(before: Model, after: Model, change: Change) -> None:
 
 
 def _sums(links: dict[str, Moving]) -> np.ndarray:
-    """First moment of mass (3) [kg·m] and kinetic energy [J] without rotors, summed over the links one by one."""
+    """First moment of mass (3) [kg·m] and kinetic energy [J] without rotors, summed over the links."""
     moment = sum((link.inertia.transform(link.X).moment for link in links.values()), np.zeros(3))
     return np.array([*moment, sum(0.5 * float(link.V @ (link.inertia @ link.V)) for link in links.values())])
 
 
 def _check_algorithms(model: Model, change: Change, state: State, sums: np.ndarray) -> None:
-    """What the algorithms make of the tree is what its links are."""
+    """The algorithms' results for the tree agree with the sums over its links."""
     mass = sum(float(body.inertia.mass) for body in model.bodies)
     kinetic = kinetic_energy(model, *state) - 0.5 * float(armature(model) @ state[1] ** 2)
     moment = center_of_mass(model, state[0]) * mass if mass else sums[:3]  # a robot without mass has no centre
@@ -75,7 +75,7 @@ def _check_algorithms(model: Model, change: Change, state: State, sums: np.ndarr
 
 
 def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Change) -> None:
-    """Links that were there before move as they did, seen from the reference, and keep their inertia."""
+    """Links that existed before move as before, seen from the reference, and keep their inertia."""
     names = change.renamed or {}
     reference = change.relative_to or WORLD
     seen = [links[name] for links, name in ((then, reference), (now, names.get(reference, reference)))]
@@ -93,7 +93,7 @@ def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Chang
 
 
 def _relative(link: Moving, reference: Moving) -> tuple[np.ndarray, np.ndarray]:
-    """Pose (4, 4) in the reference, and the twist relative to it in the link's own axes."""
+    """Pose (4, 4) in the reference, and the twist relative to it in the link's axes."""
     X = reference.X.inverse() @ link.X
     return X.matrix(), link.V - X.inverse_motion(reference.V)
 

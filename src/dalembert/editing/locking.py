@@ -1,4 +1,4 @@
-"""Joints made fixed at a configuration: their bodies become fixed links of what carries them."""
+"""Locking joints at a configuration: their bodies become fixed links of the bodies that carry them."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
 
 
 def configuration(joint: Joint, value: Any, where: str) -> np.ndarray:
-    """A value given by a user as a configuration (nq,) of a joint."""
+    """A user's value as a configuration (nq,) of a joint."""
     where = f"{where}: joint {joint.name!r}"
     try:
         q = np.atleast_1d(np.array(value, float))
@@ -107,7 +107,7 @@ def law(plan: Plan, name: str) -> tuple[str, float, float]:
 
 
 def _settle_equations(plan: Plan, held: Mapping[str, np.ndarray]) -> list[str]:
-    """Put held values into the polynomials between joints; the names of those that hold by themselves now."""
+    """Insert locked values into the polynomials between joints; the names of those that are now always satisfied."""
     kept, dropped = [], []
     for equation in plan.equations:
         settled = _settled(equation, held)

@@ -1,4 +1,4 @@
-"""Closures when joints become fixed: those that hold by themselves are left out, those that cannot are refused."""
+"""Closures when joints become fixed: those always satisfied are left out, those that cannot be are refused."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ SAME = 1e-9  # of lengths [m], angles [rad] and sines: what counts as closed, or
 
 
 def rigid_closures(plan: Plan) -> set[str]:
-    """Names of closures whose two ends do not move against each other, whatever the joints do."""
+    """Names of closures whose two ends never move relative to each other."""
     ends = ((c.name, _end(plan, c.a, Pose.identity()), _end(plan, c.b, Pose.identity())) for c in plan.closings)
     return {name for name, a, b in ends if a[0] == b[0]}
 

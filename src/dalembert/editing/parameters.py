@@ -16,11 +16,11 @@ from dalembert.spatial import Pose
 
 from .change import Change
 
-EFFECTS = {field.name for field in fields(Joint)}  # what all joints have, and does not change how they move
+EFFECTS = {field.name for field in fields(Joint)}  # fields of all joints, which do not change their kinematics
 
 
 def set_inertia(plan: Plan, name: str, mass: Any, com: Any, inertia: Any) -> Change:
-    """Another mass, centre of mass or inertia of one link; what is not given stays."""
+    """Set mass, centre of mass or inertia of one link; None leaves a value unchanged."""
     link = plan.link(name, "set_inertia")
     if mass is None and com is None and inertia is None:
         raise DalembertError(f"set_inertia: link {name!r}: give mass, com or inertia")
@@ -89,7 +89,7 @@ def _of_kind(joint: Joint, kind: str | type[Joint]) -> Joint:
 
 
 def set_placement(plan: Plan, name: str, xyz: Any, rpy: Any, placement: Pose | None) -> Change:
-    """Put a link's joint frame, or a frame, elsewhere in the link that it sits on; what sits on it moves along."""
+    """Move a link's joint frame, or a frame, in the link that carries it; everything it carries moves along."""
     where = f"set_placement: {name!r}"
     X = placement_from(placement, xyz, rpy, where)
     listed = f"placement of {name!r}: xyz {np.round(X.p, 9).tolist()} m"
@@ -116,7 +116,7 @@ def _in_carrier(plan: Plan, mount: str, carrier: str) -> Pose:
 
 
 def _carry_along(plan: Plan, name: str, carrier: str, shift: Pose) -> None:
-    """Move what sits on a fixed link, in the frame of the body that carries all of it."""
+    """Move everything that a fixed link carries, in the frame of its body."""
     riding = set(plan.subtree(name))
     for other in riding - {name}:
         if plan.links[other].parent == carrier:

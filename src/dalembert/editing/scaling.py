@@ -1,4 +1,4 @@
-"""A robot made larger or heavier, similar in shape and in motion.
+"""Scaling a robot in size or mass, similar in shape and in motion.
 
 With lengths × λ and masses × μ under the same gravity, motions are the same but slower by √λ (Froude's similarity), so
 that speeds grow with √λ, energies with μ λ, torques with μ λ, forces with μ. Joint parameters follow that law.
@@ -21,7 +21,7 @@ from dalembert.spatial import Inertia, Pose
 
 from .change import Change, State, shared_states
 
-AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are no lengths
+AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are not lengths
 
 
 def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:

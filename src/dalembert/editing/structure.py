@@ -1,4 +1,4 @@
-"""Edits of what there is: payloads, frames, links removed or melted together, another robot attached."""
+"""Edits of the structure: payloads, frames, links removed or merged, another robot attached."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from .naming import renamed
 
 
 def add_payload(plan: Plan, frame: str, name: str, mass: Any, com: Any, inertia: Any) -> Change:
-    """A link of its own, fixed in a frame."""
+    """A new link, fixed in a frame."""
     place = plan.place(frame, "payload")
     if name in plan.places or name in plan.links:
         raise DalembertError(f"payload: there is already a link or frame {name!r}: give another name=…")
@@ -78,7 +78,7 @@ def remove(plan: Plan, name: str) -> Change:
 
 
 def melt(plan: Plan, name: str) -> Change:
-    """A fixed link made one with the link that it sits on; its name stays as a frame."""
+    """Merge a fixed link into the link that carries it; its name stays as a frame."""
     link = plan.links[name]
     onto = plan.links[plan.mount(link)]
     X = link.placement if onto.name == link.parent else onto.placement.inverse() @ link.placement
@@ -120,7 +120,7 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     added.links[root] = replace(
         added.links[root], parent=place.link, placement=world @ base.placement, joint=held, mount=mount
     )
-    for i, c in enumerate(added.closings):  # what was tied to the other robot's world is tied to the frame
+    for i, c in enumerate(added.closings):  # ends tied to the other robot's world are tied to the frame
         if c.a == WORLD:
             added.closings[i] = c = replace(c, a=place.link, placement_a=world @ c.placement_a, mount_a=mount)
         if c.b == WORLD:

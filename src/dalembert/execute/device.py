@@ -32,7 +32,7 @@ PLANS = 256  # kept for a call
 
 
 class Source(NamedTuple):
-    """How an argument lies: copied to dense rows first, or not; distances between states and between numbers."""
+    """Layout of an argument: whether it is first copied to dense rows; strides between states and between numbers."""
 
     copied: bool
     state: int
@@ -40,7 +40,7 @@ class Source(NamedTuple):
 
 
 class Target(NamedTuple):
-    """How a result lies: its memory's shape, distances, and how many axes of the batch come last in memory."""
+    """Layout of a result: its memory's shape, strides, and how many axes of the batch come last in memory."""
 
     shape: tuple[int, ...]
     state: int
@@ -109,7 +109,7 @@ def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool)
 
 
 def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> Source:
-    """How an input lies, or will lie once it is copied."""
+    """Layout of an input, after copying if necessary."""
     shape, strides = tuple(x.shape[:-1]), kind.strides(x)
     if prod(shape) == 1 and shape != batch and strides[-1] >= 0:
         return Source(False, 0, strides[-1])
@@ -119,7 +119,7 @@ def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> Source:
 
 
 def _even(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
-    """Whether the states of a batch with several axes follow each other at one distance, and nothing runs backwards."""
+    """Whether the states of a batch with several axes have one common stride, and no stride is negative."""
     return min(strides) >= 0 and all(strides[k] == strides[k + 1] * shape[k + 1] for k in range(len(shape) - 1))
 
 
@@ -148,7 +148,7 @@ def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
 
 
 class DeviceProgram:
-    """A program on a graphics processor: launches on device memory, and runs on NumPy arrays that are copied there."""
+    """A program on a graphics processor: launches on device memory, and runs on NumPy arrays that are copied to it."""
 
     def __init__(self, program: Program) -> None:
         self.program = program

@@ -1,4 +1,4 @@
-"""One call with arrays of another library: converted, computed where they lie, given back as their own kind."""
+"""One call with arrays of another library: converted, computed on their device, returned as arrays of that library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Call(Protocol):
     owner: str
     sizes: dict[str, int]
     shapes: list[tuple[int, ...]]
-    operators: dict[str, Any]  # by library, what was made of this call
+    operators: dict[str, Any]  # by library, the operator of this call
     scratch: tuple[int, ...]  # numbers per state that a device needs beside arguments and results, array by array
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any: ...
@@ -70,7 +70,7 @@ def evaluate(
 def compute(
     call: Call, kind: Library, arrays: Sequence[Any], out: Any = None, threads: int | None = None, check: bool = True
 ) -> tuple[Any, ...]:
-    """The numbers, whatever may want to differentiate them."""
+    """The numbers, without a gradient."""
     if kind.place is not None:
         from .device import run
 

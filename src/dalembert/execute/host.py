@@ -51,7 +51,7 @@ class Bound:
 
     @property
     def code_address(self) -> int:
-        """Where the code lies, for compiled callers."""
+        """The address of the code, for compiled callers."""
         return self._code.address
 
     @property

@@ -1,6 +1,6 @@
 """A compiled function as an operation that JAX differentiates, compiles (jit) and batches (vmap).
 
-Inside jit the numbers pass through a callback to the processor's own kernels; nothing is checked there, NaN passes.
+Inside jit the numbers pass through a callback to the host's kernels, without checks: NaN passes through.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def _operator(call: Call) -> Callable[..., tuple[Any, ...]]:
     @jax.custom_vjp
     def apply(*arrays: Any) -> tuple[Any, ...]:
         kind = Jax()
-        arrays = tuple(map(jnp.asarray, arrays))  # constants come as JAX's own kind of NumPy array
+        arrays = tuple(map(jnp.asarray, arrays))  # constants come as a JAX subclass of NumPy arrays
         if not any(map(kind.is_traced, arrays)):
             places = {kind.device(x) for x in arrays}
             kind.place = places.pop() if len(places) == 1 else None

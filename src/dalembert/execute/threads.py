@@ -25,7 +25,7 @@ def available() -> int:
 
 
 def limit(threads: int | None) -> int:
-    """Threads to use: what the caller asked for, else DALEMBERT_THREADS, else every processor."""
+    """Threads to use: the caller's choice, else DALEMBERT_THREADS, else every processor."""
     if threads is None:
         setting = os.environ.get("DALEMBERT_THREADS", "")
         if not setting:
@@ -47,9 +47,9 @@ def _most() -> int:
 
 
 def run(work: Callable[[], None], workers: int) -> None:
-    """Run `work` on this thread and on workers − 1 others; returns when all have returned, raises what they raised."""
+    """Run `work` on this thread and on workers − 1 others; returns when all have returned, and raises their errors."""
     others: list[Future[None]] = []
-    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down: this one can do it alone
+    with suppress(RuntimeError):  # no thread can be started, as when the interpreter shuts down: work on this one
         for _ in range(workers - 1):
             others.append(_threads().submit(work))
     try:
@@ -61,7 +61,7 @@ def run(work: Callable[[], None], workers: int) -> None:
 
 
 def _threads() -> ThreadPoolExecutor:
-    """The pool, made on first use; a forked child makes its own."""
+    """The pool, created on first use; a forked child creates another."""
     global _pool, _pool_process
     from concurrent.futures import ThreadPoolExecutor  # not needed until there are several threads
 

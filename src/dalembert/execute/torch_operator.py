@@ -48,7 +48,7 @@ def apply(
     kind: Library | None = None,
     threads: int | None = None,
 ) -> tuple[torch.Tensor, ...]:
-    """The results, with their history where something wants it. kind: what `library` says, if it has been asked."""
+    """The results, with their history if gradients are needed. kind: the result of `library`, if already known."""
     kind = kind or library(call.name, tensors)
     if kind.is_watched(tensors):
         return Operator.apply(call, check, *tensors)

@@ -75,7 +75,7 @@ def gravity_map(robot: Robot) -> str | None:
     q[..., bodies[0].q.start], q[..., bodies[1].q.start] = x[:, None], y[None, :]
     held = robot.gravity(q)
     if np.ptp(held[..., [first[1], second[1]]], axis=(0, 1)).max() <= 1e-6 * max(1.0, np.abs(held).max()):
-        return None  # the same everywhere, as of a vertical slide: nothing to see
+        return None  # constant, as of a vertical slide: no map needed
     angles = [body.joint.units[0] == "rad" for body in bodies]
     shown = [np.degrees(values) if angle else values for values, angle in zip((x, y), angles, strict=True)]
     labels = [f"{name} [{'°' if angle else 'm'}]" for (name, _), angle in zip((first, second), angles, strict=True)]

@@ -33,7 +33,7 @@ def speeds(robot: Robot) -> list[Speed]:
         first = tuple(x[0] for x in values)
         try:
             out = function(*values, threads=1)
-        except DalembertError:  # no forward dynamics: loops, or joints that move no mass, which the audit tells
+        except DalembertError:  # no forward dynamics: loops, or joints that move no mass, which the audit reports
             continue
         function(*first)
         one = min(Timer("f(*x)", globals={"f": function, "x": first}).repeat(5, 2000)) / 2000
