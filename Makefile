@@ -1,4 +1,4 @@
-# make demo | test | test-long | check | bench     (a virtual environment is made in .venv on first use)
+# make demo | test | test-long | check | bench | docs     (a virtual environment is made in .venv on first use)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -17,7 +17,7 @@ else
 TESTS := $(DEV)
 endif
 
-.PHONY: demo test test-long check lint layers bench readme clean
+.PHONY: demo test test-long check lint layers bench docs readme clean
 .DELETE_ON_ERROR:
 
 demo: $(CORE)
@@ -47,6 +47,11 @@ bench: $(CORE) $(VENV)/.peers
 	$(BIN)/python benchmarks/quantities.py
 	$(BIN)/python benchmarks/simulation.py
 
+# The site, in build/docs; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
+	@echo "open build/docs/index.html"
+
 # Rewrites the table of measured speed in README.md from the last `make bench`.
 readme: $(CORE)
 	$(BIN)/python benchmarks/update_readme.py
@@ -69,6 +74,10 @@ $(CORE): $(VENV)/.made pyproject.toml
 $(DEV): $(VENV)/.made pyproject.toml
 	$(PIP) --editable '.[dev]'
 	@touch $(CORE) $@
+
+$(VENV)/.docs: $(CORE)
+	$(PIP) --editable '.[docs]'
+	@touch $@
 
 $(VENV)/.peers: $(CORE)
 	$(PIP) --editable '.[peers]'

@@ -13,7 +13,6 @@ from dalembert import Robot
 from dalembert.functions import CATALOGUE
 
 DOCS = Path(__file__).parent.parent / "docs" / "quantities.md"
-README = Path(__file__).parent.parent / "README.md"
 EXAMPLES = sorted((Path(__file__).parent.parent / "examples").glob("*.py"))
 
 
@@ -35,10 +34,3 @@ def test_every_quantity_is_documented_and_has_an_example(name):
     called = re.compile(rf"\.{name}\(")
     assert any(called.search(path.read_text()) for path in EXAMPLES), "no example calls it"
     assert f"`{name}(" in DOCS.read_text(), "docs/quantities.md does not name it"
-
-
-def test_readme_example_runs():
-    code = README.read_text().split("```python\n")[1].split("```")[0]
-    exec(code, names := {})
-    assert names["tau"].shape == (100_000, 6)
-    assert names["J"].shape == (6, 6)
