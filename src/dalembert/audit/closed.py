@@ -1,4 +1,4 @@
-"""Configurations and motions of robots with loops, many at a time: found, kept closed, and held still by the motors."""
+"""Configurations and motions of robots with loops, many at a time: search, closing, and holding torques of motors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.robot import Robot
 
 ITERATIONS = 40
 CLOSED = 1e-9  # residual of a closed loop [m or rad]
-CONSISTENT = 1e-6  # share of the load that motors may leave to nobody
+CONSISTENT = 1e-6  # share of the load that the motors may leave unbalanced
 SLACK = 1e-9  # beyond joint limits [rad or m]
 WALKERS, ROUNDS, STRIDE = 128, 60, 0.1  # of the samples of a manifold; stride in rad and m together
 APPROACH = 21  # steps on the way from home to the start of a motion
@@ -101,13 +101,13 @@ class ClosedManifold:
         return q, (np.max(np.abs(residual), axis=1) <= CLOSED) & self._inside(q)
 
     def holding(self, q: np.ndarray) -> np.ndarray:
-        """(n, motors): what the motors give to hold the robot still; infinite where they cannot."""
+        """(n, motors): torques of the motors that hold the robot still; infinite where they cannot."""
         tau, left, scale = self._holding(q)
         able = np.max(np.abs(left), axis=1) <= CONSISTENT * np.maximum(scale[:, 0], 1.0)
         return np.where(able[:, None], tau[:, self.rows], np.inf)
 
     def felt_inertia(self, q: np.ndarray) -> np.ndarray:
-        """(n, motors): what each motor has to accelerate through the loops while the others stand [kg·m² or kg]."""
+        """(n, motors): inertia felt by each motor through the loops while the others stand still [kg·m² or kg]."""
         _, J = self._closing(q)
         driven = np.zeros(self.nv, bool)
         driven[self.rows] = True
@@ -146,7 +146,7 @@ class ClosedManifold:
         return q_closed, v_closed, a_closed
 
     def _closed_near(self, target: np.ndarray, near: np.ndarray, driven: np.ndarray) -> np.ndarray:
-        """The closed configuration with the driven joints as asked, passive ones sought from those of `near`."""
+        """The closed configuration with the driven joints of `target`; Newton starts at the passive ones of `near`."""
         q = self.robot.integrate(near, self.robot.difference(near, target) * driven)
         for _ in range(ITERATIONS):
             residual, J = (x[0] for x in self._closing(q[None]))

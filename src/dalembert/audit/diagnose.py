@@ -1,4 +1,4 @@
-"""From a symptom to its causes: ranked by what the rules find in the robot, and by what a log's residual looks like."""
+"""From a symptom to its causes: ranked by findings of the rules, and by the shape of a log's residual."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ COMMON = {"the", "and", "too", "off", "with", "for", "not", "has", "its", "after
 
 
 class Suspect(NamedTuple):
-    """A cause, what speaks for it, and how much; `weight` is 0 where nothing but experience does."""
+    """A cause, its evidence, and the weight of that; `weight` is 0 where only experience supports it."""
 
     cause: Cause
     findings: tuple[AuditFinding, ...]
@@ -44,7 +44,7 @@ class Suspect(NamedTuple):
 
 
 class Diagnosis(NamedTuple):
-    """The symptom as the table has it, and its causes, the likeliest first; notes: what could not be looked at."""
+    """The symptom as in the table, and its causes, the likeliest first; notes: what could not be checked."""
 
     symptom: str
     suspects: tuple[Suspect, ...]
@@ -64,7 +64,7 @@ def diagnose(
     payload: float = 0.0,
     frame: str | None = None,
 ) -> list[Diagnosis]:
-    """The causes of a symptom in words, ranked by what the rules find in the robot and its log.
+    """The causes of a symptom in words, ranked by the findings of the rules in the robot and its log.
 
     Without a symptom: those that the findings and the log would cause, likeliest first. Without a robot: the causes in
     the order in which they are usual.
@@ -124,7 +124,7 @@ def matching(text: str) -> list[Symptom]:
 
 
 def _overlap(query: set[str], symptom: Symptom) -> float:
-    """Words in common; those of the symptom's own text count twice."""
+    """Words in common; those of the symptom's text count twice."""
     in_text, others = set(words(symptom.text.lower())), set(symptom.words.split())
 
     def among(word: str, vocabulary: set[str]) -> bool:

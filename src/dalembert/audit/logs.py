@@ -37,7 +37,7 @@ class Motion(Protocol):
 
 
 def measured(subject: Subject) -> Motion:
-    """The log; a rule that asks for one that is not there does not run."""
+    """The log; without one the rule does not run."""
     if subject.motion is None:
         raise NotRun("no log was given (motion=…, --motion FILE)")
     return subject.motion

@@ -1,4 +1,4 @@
-"""What an audit says: findings, what did not run, a verdict for each step, a score; as text, JSON and SARIF."""
+"""The result of an audit: findings, rules that did not run, a verdict for each step, a score; as text, JSON, SARIF."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found, worst first.
+    """The findings of an audit, worst first.
 
     `ok`: no error is left that was not accepted, and no rule was blocked. `skipped`: what did not run, and why.
     """
@@ -77,7 +77,7 @@ class Audit:
     facts: dict[str, Any]  # joints, masses and such, for the table
     headroom: tuple[Headroom, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    rules: dict[str, Rule] = field(default_factory=dict)  # those asked for
+    rules: dict[str, Rule] = field(default_factory=dict)  # those requested
 
     def count(self, severity: str) -> int:
         """How many findings of that severity are not accepted."""
@@ -157,7 +157,7 @@ class Audit:
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def sarif(self, file: str = "") -> str:
-        """The findings as SARIF 2.1.0, which code hosts show beside the file; notifications: what did not run."""
+        """The findings as SARIF 2.1.0, which code hosts show beside the file; notifications: rules that did not run."""
         rules = [
             {"id": r.name, "shortDescription": {"text": r.reason}, "help": {"text": r.cure}}
             for r in self.rules.values()

@@ -1,4 +1,4 @@
-"""Stated inertias held against the shapes of links: a uniform solid of the same mass, and what its density would be.
+"""Stated inertias compared with the shapes of links: a uniform solid of the same mass, and its density.
 
 Real links are hollow, and hold motors: a difference of 30 % is what careful data stays within. What exceeds it is told
 with the slip that would explain it.
@@ -50,7 +50,7 @@ class Link(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The links with mass and shapes; what was noted of a link's shapes, and those with mass and none, by name."""
+    """The links with mass and shapes; notes on a link's shapes; and the names of links with mass but no shapes."""
 
     links: list[Link]
     notes: list[tuple[str, str, str]]  # link, what, action
@@ -78,7 +78,7 @@ def measure(model: Model) -> Measured:
 
 
 def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Finding, ...]:
-    """Findings about links whose stated inertia their shapes do not explain; for each what it may come from.
+    """Findings about links whose stated inertia their shapes do not explain, each with a likely cause.
 
     A warning: the density that the mass implies is none of a robot's, the centre of mass lies outside the shapes, or a
     principal moment differs by more than `tolerance` from that of a uniform solid. Info: what could not be checked.
@@ -99,7 +99,7 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
 
 
 def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
-    """What the shapes of a link do not explain, and what it may come from."""
+    """What the shapes of a link do not explain, and the likely cause."""
     said = []
     density = link.density
     if not LIGHT <= density <= HEAVY:
@@ -207,7 +207,7 @@ def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
 
 
 def _scaled_to(x: np.ndarray, y: np.ndarray) -> float | None:
-    """The factor f with x = f y within a few percent, if there is one."""
+    """The factor f with x = f y within a few percent, if any."""
     factor = float(x @ y / (y @ y))
     return factor if factor > 0.0 and np.max(np.abs(x - factor * y)) <= CLOSE * np.max(np.abs(x)) else None
 

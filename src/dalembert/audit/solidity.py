@@ -11,7 +11,7 @@ from .shapes import TOLERANCE, Link, complaints
 from .subject import Subject
 
 THINNEST, DENSEST = 0.1, 1e7  # kg/m³; a length in mm taken for m changes it by 1e9
-OTHERS, TRUSTED = 2, 0.8  # so many other links, and such a share of them, must fit for one to be judged by them
+OTHERS, TRUSTED = 2, 0.8  # number and share of the other links that must fit for one to be judged by them
 UNIFORM = 0.1  # relative spread of densities in a robot drawn as uniform solids
 CENTRED, OFF_CENTRE = 0.03, 0.12  # of the size of a link: distance of the centre of mass from the middle
 LISTED = 60  # characters of a list of names
@@ -111,5 +111,5 @@ def _likeness(link: Link) -> tuple[float, float]:
 
 
 def _held(subject: Subject, link: Link) -> bool:
-    """Whether the link is part of a base fixed to the world, whose inertia nothing feels."""
+    """Whether the link is part of a base fixed to the world, whose inertia has no effect."""
     return not subject.model.floating and any(part is link.part for part in subject.model.bodies[0].parts)

@@ -168,7 +168,7 @@ class ModelEditor(Generic[Result]):
         return self._edit(parameters.set_joint, joint, values)
 
     def set_placement(self, name: str, *, xyz: Any = ORIGIN, rpy: Any = ORIGIN, placement: Pose | None = None) -> Self:
-        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in its carrying link (the base: in the world)."""
+        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in its carrying link (the base: the world)."""
         return self._edit(parameters.set_placement, name, xyz, rpy, placement)
 
     def gravity(self, gravity: Any) -> Self:

@@ -49,7 +49,7 @@ class Closure(ABC):
         """(count,) d residual/dt, linear in V."""
 
     def rate_along_b(self, X: Pose, V: Any) -> np.ndarray:
-        """`rate` of a motion V that is given along L's axes."""
+        """`rate` of a motion V along L's axes."""
         return self.rate(X, np.concatenate([X.R @ V[:3], X.R @ V[3:]]))
 
     @abstractmethod
@@ -324,7 +324,7 @@ CLOSURES: dict[str, type[Closure]] = {
 
 
 def closure_maker(kind: str, shape: dict[str, Any], where: str) -> Callable[..., Closure]:
-    """A closure of that kind but for its name and frames; `shape` holds axis, axis2, length, as the kind needs."""
+    """A closure of that kind without its name and frames; `shape` holds axis, axis2, length, as the kind needs."""
     if kind not in CLOSURES:
         raise unknown("closure kind", kind, CLOSURES, where)
     needed = [field.name for field in fields(CLOSURES[kind]) if field.name not in ("name", "a", "b")]

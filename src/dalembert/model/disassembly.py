@@ -23,7 +23,7 @@ from .model import Body, Model
 
 @dataclass
 class Plan:
-    """A robot as links: what `ModelBuilder` collects, open to change. The base is the first of the links.
+    """A robot as links, the form that `ModelBuilder` collects, open to change. The base is the first of the links.
 
     Links and frames that were fixed to fixed links are placed in the link of the body that carries them; their `mount`
     says what they sit on.
@@ -99,7 +99,7 @@ class Plan:
         )
 
     def builder(self) -> ModelBuilder:
-        """A builder that has been given all this, to add to."""
+        """A builder with all of this, to add to."""
         builder = ModelBuilder(self.name, self.gravity)
         builder._links.update(self.links)
         builder._joints.update({link.joint.name: link.joint for link in self.links.values()})

@@ -1,4 +1,4 @@
-"""Shapes of links: what a viewer draws and what mass properties can be computed from. They move nothing."""
+"""Shapes of links, for drawing and for computing mass properties. They do not affect the motion."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Role = Literal["visual", "collision"]
 
 
 class _Numbers:
-    """Shapes may be given with any numbers: they are kept as floats and arrays (3,)."""
+    """Shapes accept any numbers: they are kept as floats and arrays (3,)."""
 
     def __post_init__(self) -> None:
         for each in fields(self):  # type: ignore[arg-type]
@@ -121,7 +121,7 @@ class Geometry:
 
 
 def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:
-    """Refuse what is no shape, role or colour."""
+    """Refuse anything that is not a shape, role or colour."""
     if not isinstance(shape, Shape):
         some = ", ".join(kind.__name__ for kind in get_args(Shape))
         raise DalembertError(f"{where}: expected a shape of dalembert.model.geometry ({some}), got {shape!r}")

@@ -30,9 +30,9 @@ class Part:
 
     name: str
     placement: Pose  # X_BL: the link's frame in the body
-    inertia: Inertia  # in the link's own frame
+    inertia: Inertia  # in the link's frame
     geometry: tuple[Geometry, ...] = field(default=(), metadata=SHOWN)
-    mount: str = field(default="", metadata=SHOWN)  # the link that it is fixed to; "" for the body's own link
+    mount: str = field(default="", metadata=SHOWN)  # the link that it is fixed to; "" for the body's main link
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +50,13 @@ class Body:
     inertia: Inertia  # of all parts together, in the body's frame
     q: slice
     v: slice
-    parts: tuple[Part, ...]  # the body's own link first
+    parts: tuple[Part, ...]  # the body's main link first
     mount: str = field(default="", metadata=SHOWN)  # the link, a part of the parent, that the joint sits on
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A tree of rigid bodies, and what closes loops in it. Immutable; equal and hashed by all that moves it.
+    """A tree of rigid bodies with loop closures. Immutable; equal and hashed by everything that affects the motion.
 
     With joint types of a user it equals another one only if both have the very same classes.
 
@@ -67,8 +67,8 @@ class Model:
     name: str
     gravity: np.ndarray  # (3,) in the world [m/s²]
     bodies: tuple[Body, ...]
-    frames: tuple[Frame, ...]  # every body's own frame, in order; then fixed links and extra frames as added
-    closures: tuple[Closure | JointEquation, ...] = ()  # what closes loops of the tree
+    frames: tuple[Frame, ...]  # the frame of every body, in order; then fixed links and extra frames as added
+    closures: tuple[Closure | JointEquation, ...] = ()  # the closures of the tree's loops
     actuators: tuple[Actuator, ...] = field(default=(), metadata=SHOWN)  # they act where controls drive the robot
     keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
     joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
@@ -88,7 +88,7 @@ class Model:
 
     @cached_property
     def independent(self) -> tuple[Body, ...]:
-        """The bodies whose joints have coordinates of their own, in the order of q and v."""
+        """The bodies whose joints follow no other joint, in the order of q and v."""
         return tuple(body for body in self.bodies if body.joint.mimic is None)
 
     @property
@@ -142,7 +142,7 @@ class Model:
 
     @cached_property
     def types(self) -> frozenset[type]:
-        """The classes of its parts, some of which may be a user's own."""
+        """The classes of its parts, some of which may be a user's."""
         return frozenset(types(self))
 
     @cached_property
@@ -206,7 +206,7 @@ class Model:
         return np.concatenate([body.inertia.parameters() for body in self.bodies])
 
     def with_parameters(self, pi: Any) -> Model:
-        """The same tree with other inertial parameters (10 nb,); they are not asked whether such bodies can exist."""
+        """The same tree with other inertial parameters (10 nb,); they may be impossible for a body."""
         size = self.parameters().size
         try:
             numbers = np.array(pi, float)
@@ -252,7 +252,7 @@ def _numbered(name: str, count: int) -> list[str]:
 
 
 def _with_parameters(body: Body, pi: np.ndarray) -> Body:
-    """A body with other inertial parameters (10,). Its own link takes the change, parts merged into it stay."""
+    """A body with other inertial parameters (10,). Its main link takes the change, parts merged into it stay."""
     change = pi - body.inertia.parameters()
     if not np.any(change):
         return body

@@ -48,7 +48,7 @@ def unopposed(model: Model) -> list[Unopposed]:
 
 
 def _opposed_by_itself(body: Body) -> bool:
-    """Whether the body's own inertia opposes every motion of its joint.
+    """Whether the body's inertia alone opposes every motion of its joint.
 
     If that holds for all bodies, M is positive definite: of any velocity, the first body along a limb that its joint
     moves has kinetic energy.

@@ -14,7 +14,7 @@ from dalembert.spatial import Inertia
 
 @singledispatch
 def unit_inertia(shape: Any) -> Inertia:
-    """The inertia of a solid of density 1 kg/m³, in its own frame; its mass is the volume [m³]."""
+    """The inertia of a solid of density 1 kg/m³, in its frame; its mass is the volume [m³]."""
     raise DalembertError(f"mass_properties: no solid is known for {type(shape).__name__}")
 
 

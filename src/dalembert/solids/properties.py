@@ -1,4 +1,4 @@
-"""`mass_properties`: what a shape, or the shapes of a link, weigh at a density, and how they resist turning."""
+"""`mass_properties`: mass, centre of mass and inertia of a shape, or of the shapes of a link, at a density."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .meshes import surface
 from .polyhedra import turned_outward, unit_inertia_of_surface
 from .primitives import unit_inertia
 
-SPECK = 1e-15  # m³: less is no shape
+SPECK = 1e-15  # m³: less does not count as a shape
 
 
 @dataclass(frozen=True)

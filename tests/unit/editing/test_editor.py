@@ -275,7 +275,7 @@ def test_joints_take_any_parameter():
         (lambda e: e.scale(2.0, mass=1.0, density=1.0), "both mass and density"),
         (lambda e: e.gravity((1, 2)), "gravity has shape"),
         (lambda e: e.rename({"left": "right"}), "would have one name"),
-        (lambda e: e.rename({"left": "world"}), "'world' is the world's own name"),
+        (lambda e: e.rename({"left": "world"}), "'world' is reserved for the world"),
         (lambda e: e.add_frame("tcp", body="arm"), "already a link or frame 'tcp'"),
     ],
 )

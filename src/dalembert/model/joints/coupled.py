@@ -84,11 +84,11 @@ class Coupled(Joint):
         return self.joint
 
     def coordinate(self, q: np.ndarray) -> np.ndarray:
-        """The follower's own coordinate (1,)."""
+        """The follower's coordinate (1,)."""
         return self.ratio * q + self.offset
 
     def pose(self, q: np.ndarray) -> Pose:
-        """The follower's at its own coordinate."""
+        """The follower's at its coordinate."""
         return self.joint.pose(self.coordinate(q))
 
     def subspace(self, q: np.ndarray) -> np.ndarray:
@@ -96,7 +96,7 @@ class Coupled(Joint):
         return self.ratio * self.joint.subspace(self.coordinate(q))
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The follower's at its own coordinate and speed."""
+        """The follower's at its coordinate and speed."""
         return self.joint.bias(self.coordinate(q), self.ratio * v)
 
     def span(self) -> np.ndarray:
