@@ -46,13 +46,13 @@ def load(
     """
     from . import formats  # reads files, which needs an XML library
 
-    given: Any = source
+    path_or_text: Any = source
     if isinstance(source, str) and source in bundled_names():
-        given = bundled_path(source)
-    if isinstance(given, str | os.PathLike) and os.fspath(given).lower().endswith(".mech.toml"):
-        return _mechanism(given, base, arguments)
+        path_or_text = bundled_path(source)
+    if isinstance(path_or_text, str | os.PathLike) and os.fspath(path_or_text).lower().endswith(".mech.toml"):
+        return _mechanism(path_or_text, base, arguments)
     options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
-    return Robot(*formats.read(given, **options))
+    return Robot(*formats.read(path_or_text, **options))
 
 
 def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapping[str, Any] | None) -> Robot:

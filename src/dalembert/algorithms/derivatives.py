@@ -81,8 +81,8 @@ def forward_dynamics_derivatives(
 
 def gravity_derivatives(model: Model, q: np.ndarray, inverse: Slopes = inverse_dynamics_derivatives) -> np.ndarray:
     """∂g/∂q (nv, nv) along velocities, of g = gravity(q) at q (nq,), springs included: the stiffness at rest."""
-    rest = np.zeros(model.nv)
-    return inverse(model, q, rest, rest)[0]
+    zero = np.zeros(model.nv)
+    return inverse(model, q, zero, zero)[0]
 
 
 def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

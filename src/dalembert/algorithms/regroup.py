@@ -26,14 +26,14 @@ def regrouped(model: Model) -> list[Mass]:
     masses = [Mass.of(body.inertia) for body in model.bodies]
     for body in reversed(model.bodies[1:]):
         q = body.joint.neutral()
-        at_rest = _within(_rest(body.joint.span()), masses[body.index])
+        at_rest = _within(_fixed_points(body.joint.span()), masses[body.index])
         masses[body.index] = masses[body.index].minus(at_rest)
         X_PB = body.placement @ body.joint.pose(q)
         masses[body.parent] = masses[body.parent].plus(at_rest.seen_from(X_PB))
     return masses
 
 
-def _rest(S: np.ndarray) -> np.ndarray:
+def _fixed_points(S: np.ndarray) -> np.ndarray:
     """Projector Π (4, 4) on the points [r; 1] that stay where they are under every twist S v."""
     motion = np.concatenate([np.column_stack([so3.skew(twist[:3]), twist[3:]]) for twist in S.T])
     _, size, directions = np.linalg.svd(motion)

@@ -152,8 +152,8 @@ def equilibrium_torque(
     """
     if not external:
         return robot.gravity(q, threads=threads, check=check)
-    rest = np.zeros(robot.model.nv, np.float32 if is_single(q) else float)
-    return robot.bias(q, rest, external=external, threads=threads, check=check)
+    zero = np.zeros(robot.model.nv, np.float32 if is_single(q) else float)
+    return robot.bias(q, zero, external=external, threads=threads, check=check)
 
 
 def equilibrium(

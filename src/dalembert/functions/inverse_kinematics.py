@@ -105,9 +105,9 @@ def inverse_kinematics(
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
     T = np.broadcast_to(T, (*batch, 12)).reshape(-1, 12)
     search = _Search(robot, frame, chosen, joints, limits, tolerance, max_iterations)
-    found = search.run(T, first, starts, rng)
+    solution = search.run(T, first, starts, rng)
     single = is_single(target) and (start is None or is_single(start))
-    result = _result(found, batch, search, single)
+    result = _result(solution, batch, search, single)
     if check and not batch and not result.success:
         raise DalembertError(_unreached(robot, frame, result, starts, limits))
     return result
@@ -150,10 +150,10 @@ def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: 
     return q.astype(float)
 
 
-def _result(found: _Found, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
-    q = found.q.astype(np.float32 if single else float).reshape(*batch, search.model.nq)
-    position, orientation = search.errors(found.error)
-    numbers = (search.reached(found.error), position, orientation, found.iterations, search.slack(found.q))
+def _result(solution: _Solution, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
+    q = solution.q.astype(np.float32 if single else float).reshape(*batch, search.model.nq)
+    position, orientation = search.errors(solution.error)
+    numbers = (search.reached(solution.error), position, orientation, solution.iterations, search.slack(solution.q))
     shaped = [x.reshape(batch) if batch else x[0].item() for x in numbers]
     return InverseKinematicsResult(q, *shaped)
 
@@ -167,7 +167,7 @@ def _unreached(robot: Robot, frame: str, result: InverseKinematicsResult, starts
     )
 
 
-class _Found(NamedTuple):
+class _Solution(NamedTuple):
     """Configurations (n, nq), what is left of the way to their targets (n, 6), its weighted size (n,), iterations."""
 
     q: np.ndarray
@@ -206,17 +206,17 @@ class _Search:
 
     def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Position [m] and orientation [rad] error (n,) of what was asked for."""
-        asked = np.where(self.weight > 0.0, error, 0.0)
-        return np.linalg.norm(asked[:, 3:], axis=-1), np.linalg.norm(asked[:, :3], axis=-1)
+        weighted = np.where(self.weight > 0.0, error, 0.0)
+        return np.linalg.norm(weighted[:, 3:], axis=-1), np.linalg.norm(weighted[:, :3], axis=-1)
 
     def reached(self, error: np.ndarray) -> np.ndarray:
         """Whether (n,) both errors are within the tolerance."""
         return np.maximum(*self.errors(error)) <= self.tolerance
 
-    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Found:
+    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Solution:
         """The best of several starts for each target (n, 12), in waves of 1, 2, 4 …, until it is reached."""
         rng, n, nq = np.random.default_rng(rng), len(target), self.model.nq
-        best = _Found(np.zeros((n, nq)), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
+        best = _Solution(np.zeros((n, nq)), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
         open_, tried = np.arange(n), 0
         while tried < max(starts, 1) and len(open_):
             count = min(max(1, tried), max(starts, 1) - tried)
@@ -236,10 +236,10 @@ class _Search:
         """Random configurations (n, k, nq) in which the joints that may not move stay as in `first` (n, nq)."""
         return integrate(self.robot, first[:, None], self.mobile * difference(self.robot, first[:, None], drawn))
 
-    def _descend(self, q: np.ndarray, target: np.ndarray) -> _Found:
+    def _descend(self, q: np.ndarray, target: np.ndarray) -> _Solution:
         """Levenberg-Marquardt from every q (n, nq) to its target (n, 12)."""
         n, nq = q.shape
-        best = _Found(q.copy(), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
+        best = _Solution(q.copy(), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
         damping, active = np.full(n, DAMPING), np.arange(n)
         for k in range(1, self.max_iterations + 1):
             if not len(active):

@@ -80,26 +80,26 @@ def conditions(model: Model, named: Mapping[str, np.ndarray]) -> list[tuple[str,
 
     named: group → numbers (…, n) or traced scalars (n,).
     """
-    found: list[tuple[str, Any]] = []
+    failures: list[tuple[str, Any]] = []
     for name, x in named.items():
         if name == "inertia":
             for i, body in enumerate(model.bodies):
                 m, *h = (x[..., 10 * i + k][()] for k in range(4))
-                found.append((f"the mass of body {body.name!r} is negative", m >= 0.0))
+                failures.append((f"the mass of body {body.name!r} is negative", m >= 0.0))
                 for k, axis in enumerate("xyz"):
                     moment = x[..., 10 * i + 4 + k][()]
                     across = sum(h[j] * h[j] for j in range(3) if j != k)
                     text = f"the moment of inertia of body {body.name!r} about {axis} is negative"
-                    found.append((text, moment >= 0.0))
+                    failures.append((text, moment >= 0.0))
                     at_com = m * moment * (1.0 + ROUNDING) >= across
-                    found.append((f"{text}, taken at its centre of mass", at_com))
+                    failures.append((f"{text}, taken at its centre of mass", at_com))
         elif name in FIELDS:
             start = 0
             for body in model.bodies:
                 for k in range(body.joint.nv):
-                    found.append((f"{name} of joint {body.joint.name!r} is negative", x[..., start + k][()] >= 0.0))
+                    failures.append((f"{name} of joint {body.joint.name!r} is negative", x[..., start + k][()] >= 0.0))
                 start += body.joint.nv
-    return found
+    return failures
 
 
 def with_conditions(

@@ -37,24 +37,24 @@ def _library_of(kind: type) -> str | None:
         return _known[kind]
     except KeyError:
         roots = [each.__module__.partition(".")[0] for each in kind.__mro__] if hasattr(kind, "__dlpack__") else []
-        found = next((root for root in roots if root in ROOTS), None)
-        _known[kind] = "jax" if found == "jaxlib" else found
+        name = next((root for root in roots if root in ROOTS), None)
+        _known[kind] = "jax" if name == "jaxlib" else name
         return _known[kind]
 
 
 def library(what: str, arrays: Sequence[Any]) -> Library:
     """The one library and device that the foreign arrays among `arrays` share."""
     foreign = [(x, root) for x in arrays if (root := _library_of(type(x))) is not None]
-    made = LIBRARIES[foreign[0][1]]()
-    if any(root != made.name for _, root in foreign):
-        found = " and ".join(sorted({root for _, root in foreign}))
-        raise DalembertError(f"{what}: arrays of {found}, expected those of one library")
-    places = {made.device(x) for x, _ in foreign}
+    kind = LIBRARIES[foreign[0][1]]()
+    if any(root != kind.name for _, root in foreign):
+        mixed = " and ".join(sorted({root for _, root in foreign}))
+        raise DalembertError(f"{what}: arrays of {mixed}, expected those of one library")
+    places = {kind.device(x) for x, _ in foreign}
     if len(places) != 1:
-        found = " and ".join("the host" if place is None else f"GPU {place}" for place in places)
-        raise DalembertError(f"{what}: arrays on {found}, expected one device: move them first")
-    made.place = places.pop()
-    return made
+        mixed = " and ".join("the host" if place is None else f"GPU {place}" for place in places)
+        raise DalembertError(f"{what}: arrays on {mixed}, expected one device: move them first")
+    kind.place = places.pop()
+    return kind
 
 
 def on_host(what: str, *arrays: Any) -> list[Any]:

@@ -123,7 +123,7 @@ def local_noise(t: np.ndarray, x: np.ndarray) -> np.ndarray:
 
 def _rounding(x: np.ndarray) -> np.ndarray:
     """Standard deviation (k,) of the rounding of signals that only take multiples of some step; 0 for others."""
-    found = np.zeros(x.shape[1])
+    quanta = np.zeros(x.shape[1])
     for k, column in enumerate(x.T):
         steps = np.abs(np.diff(column))
         steps = steps[steps > 1e-12 * max(1.0, float(np.max(np.abs(column))))]
@@ -132,8 +132,8 @@ def _rounding(x: np.ndarray) -> np.ndarray:
         quantum = float(np.median(steps[steps < 1.5 * steps.min()]))
         counts = steps / quantum
         if np.quantile(np.abs(counts - np.round(counts)) / np.maximum(1.0, 1e-3 * counts), 0.99) < 0.05:
-            found[k] = quantum / np.sqrt(12.0)
-    return found
+            quanta[k] = quantum / np.sqrt(12.0)
+    return quanta
 
 
 def _clean(t: np.ndarray, differences: Smoothed, noise: np.ndarray, order: int) -> np.ndarray:

@@ -42,30 +42,30 @@ def scan(
         raise DalembertError(f"scan: '{min(both)}' is carried and an item")
 
     def checked(*parts: Any) -> Mapping[str, Any]:
-        given = step(*parts)
-        _check(given, carry)
-        return given
+        results = step(*parts)
+        _check(results, carry)
+        return results
 
     traced = first_traced([*items.values(), *carry.values()])
     state, records = dict(carry), []
     for k in reversed(range(n)) if reverse else range(n):
         if traced is None:
-            given = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
-            traced = first_traced(given.values())  # by way of values in scope
-            state = {name: given[name] for name in state}
-            records.append(given)
+            after = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
+            traced = first_traced(after.values())  # by way of values in scope
+            state = {name: after[name] for name in state}
+            records.append(after)
     if traced is not None:
         return traced.__scan__(checked, items, carry, bool(reverse))
     ordered = records[::-1] if reverse else records
     return {name: np.array([record[name] for record in ordered]) for name in records[0]}
 
 
-def _check(given: Any, carry: Mapping[str, Any]) -> None:
+def _check(results: Any, carry: Mapping[str, Any]) -> None:
     """The step gave results by name, the carried parts in their shapes among them."""
-    if not isinstance(given, Mapping):
-        raise DalembertError(f"scan: the step gave {type(given).__name__}, expected a dict of results by name")
+    if not isinstance(results, Mapping):
+        raise DalembertError(f"scan: the step gave {type(results).__name__}, expected a dict of results by name")
     for name, x in carry.items():
-        if name not in given:
-            raise unknown("result", name, given, "scan: carried, but not among what the step gave")
-        if np.shape(given[name]) != np.shape(x):
-            raise DalembertError(f"scan: the step gave {np.shape(given[name])} for '{name}', expected {np.shape(x)}")
+        if name not in results:
+            raise unknown("result", name, results, "scan: carried, but not among what the step gave")
+        if np.shape(results[name]) != np.shape(x):
+            raise DalembertError(f"scan: the step gave {np.shape(results[name])} for '{name}', expected {np.shape(x)}")

@@ -240,8 +240,8 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
-    state, _ = closed_start(made, State(0.0, q, v))
+    compiled = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
+    state, _ = closed_start(compiled, State(0.0, q, v))
     return LoopState(state.q, state.e[: robot.model.nv])
 
 

@@ -160,8 +160,8 @@ def size(
     subject = Subject(robot, payload, frame)
     if payload or frame is not None:
         subject.check_load()
-    given = _motions(robot, motions)
-    runs = [efforts(subject.loaded, motion, contacts) for motion in given]
+    listed = _motions(robot, motions)
+    runs = [efforts(subject.loaded, motion, contacts) for motion in listed]
     table, along = demands(subject, runs, margin, stiffness)
     drives: dict[str, Drive | None] = {}
     nearest: dict[str, Drive] = {}
@@ -175,7 +175,7 @@ def size(
         payload,
         subject.tool if payload else None,
         margin,
-        tuple(motion.title or f"motion {k + 1}" for k, motion in enumerate(given)),
+        tuple(motion.title or f"motion {k + 1}" for k, motion in enumerate(listed)),
         tuple(table.values()),
         max(run.coriolis for run in runs),
         notes,

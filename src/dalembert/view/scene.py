@@ -148,14 +148,14 @@ class RobotScene:
         )
 
     def _add_collision(self) -> list[Any]:
-        made = []
+        handles = []
         for body in self.robot.model.bodies:
             for part in body.parts:
                 for number, geometry in enumerate(part.geometry):
                     if geometry.role == "collision":
                         name = f"{self.root}/{body.index}/collision-{part.name}-{number}"
-                        made.append(self._draw(name, part, geometry, (230, 150, 60), wireframe=True))
-        return [handle for handle in made if handle is not None]
+                        handles.append(self._draw(name, part, geometry, (230, 150, 60), wireframe=True))
+        return [handle for handle in handles if handle is not None]
 
     def _add_frames(self) -> list[Any]:
         length = 0.08 * self.size
@@ -183,7 +183,7 @@ class RobotScene:
         return [self._com]
 
     def _add_inertia(self) -> list[Any]:
-        made = []
+        handles = []
         unit = surface(Sphere(1.0))
         for body in self.robot.model.bodies:
             if body.inertia.mass <= 0.0 or body.inertia.problems():
@@ -195,8 +195,8 @@ class RobotScene:
             R = R * np.sign(np.linalg.det(R))
             name = f"{self.root}/{body.index}/inertia"
             vertices = (unit[0] * radii) @ R.T + body.inertia.com
-            made.append(self._scene.add_mesh_simple(name, vertices, unit[1], color=(80, 170, 90), opacity=0.45))
-        return made
+            handles.append(self._scene.add_mesh_simple(name, vertices, unit[1], color=(80, 170, 90), opacity=0.45))
+        return handles
 
     def _add_reactions(self) -> list[Any]:
         points = np.zeros((len(self.robot.model.bodies), 2, 3))

@@ -155,16 +155,16 @@ class Viewer:
             said.content = "reached" if solution.success else f"not reached: {left} are left"
 
         def toggle(_: Any) -> None:
-            for made in handle:
-                made.remove()
+            for control in handle:
+                control.remove()
             handle.clear()
             if active.value:
                 pose = robot.pose(scene.q, frame.value)
-                made = self.server.scene.add_transform_controls(
+                control = self.server.scene.add_transform_controls(
                     f"{root}/target", scale=0.3 * scene.size, position=pose[:3, 3], wxyz=so3.to_quaternion(pose[:3, :3])
                 )
-                made.on_update(follow)
-                handle.append(made)
+                control.on_update(follow)
+                handle.append(control)
 
         active.on_update(toggle)
         frame.on_update(toggle)
