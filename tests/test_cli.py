@@ -92,7 +92,7 @@ COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "bench", "demo"]
         (["audit", "2r", "--sarif", "no/such/x.json"], "there is no folder 'no/such'"),
         (["equations", "2r", "--out", "."], "--out . is a folder"),
         (["edit", "2r", "x.urdf", "--lock", "elbow"], "--lock elbow: expected JOINT=VALUE"),
-        (["edit", "2r", "x.urdf", "--lock", "elbow=far"], "'far' is no number"),
+        (["edit", "2r", "x.urdf", "--lock", "elbow=far"], "'far' is not a number"),
         (["edit", "2r", "x.urdf", "--lock", "elbw=0"], "did you mean 'elbow'"),
         (["edit", "2r", "x.urdf", "--gravity", "9.81"], "gravity"),
         (["nonsense"], "nonsense"),

@@ -77,23 +77,21 @@ def equations(
 
 def equation(model: Model, links: list[Link], body: Body) -> Equation:
     """The equilibrium of one body and all bodies behind it, in the directions of its joint; of no other joint."""
-    turning = links[body.index]
+    base = links[body.index]
     dtype = np.result_type(*[x for link in links for x in (link.p, link.w)])
     M, H, G = (np.zeros(shape, dtype) for shape in ((body.joint.nv, model.nv), body.joint.nv, body.joint.nv))
     for link in links[body.index :]:
         carriers = chain(model, link.body.index)
         if body not in carriers:
             continue
-        arm = link.c - turning.p
+        arm = link.c - base.p
         for carrier in (links[b.index] for b in carriers):
             for k, S_k in enumerate(carrier.S.T, carrier.body.v.start):
                 s, reach = S_k[:3], link.c - carrier.p
-                M[:, k] += _felt(turning.S, arm, link.I @ s, link.m * (S_k[3:] + cross(s, reach)))
+                M[:, k] += _felt(base.S, arm, link.I @ s, link.m * (S_k[3:] + cross(s, reach)))
         gyration = link.I @ link.alpha + cross(link.w, link.I @ link.w)
-        H += _felt(turning.S, arm, gyration, link.m * link.a_C)
-        G -= _felt(turning.S, arm, np.zeros(3), link.m * model.gravity) + _felt(
-            turning.S, link.p - turning.p, link.n, link.f
-        )
+        H += _felt(base.S, arm, gyration, link.m * link.a_C)
+        G -= _felt(base.S, arm, np.zeros(3), link.m * model.gravity) + _felt(base.S, link.p - base.p, link.n, link.f)
     return Equation(M, H, G)
 
 
