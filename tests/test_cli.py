@@ -357,7 +357,7 @@ def test_reports_of_robots_without_mass_or_joints(tmp_path, capsys):
         assert cli.main(["report", str(file), "--out", str(out), "--no-scene", "--json"]) == code
         assert out.exists() == (code == 0)
     captured = capsys.readouterr()
-    assert json.loads(captured.out)["robot"] == "r" and "no joint that moves" in captured.err
+    assert json.loads(captured.out)["robot"] == "r" and "no moving joint" in captured.err
 
 
 def test_an_audit_that_finds_nothing(capsys):

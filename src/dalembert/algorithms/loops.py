@@ -20,7 +20,7 @@ from .inverse_mass import inverse_mass_matrix
 from .rnea import bias, rnea
 
 
-class LoopForces(NamedTuple):
+class LoopSolution(NamedTuple):
     """tau (nv,), multipliers (nc,); what is left over: left (nv,) of the forces, opening (nc,) of the loops' rates;
     scale (2,): the largest force and acceleration."""
 
@@ -44,7 +44,7 @@ def loop_inverse_dynamics(
     a: np.ndarray,
     actuated: Sequence[int],
     external: Mapping[int, np.ndarray] | None = None,
-) -> LoopForces:
+) -> LoopSolution:
     """Forces of the actuated freedoms and of the loops with Sᵀ tau + Jᵀ λ = M a + h; the smallest tau of several.
 
     With P the projection onto motions that keep the loops closed: P Sᵀ tau = P (M a + h), then λ from what is left.
@@ -57,7 +57,7 @@ def loop_inverse_dynamics(
     tau = S.T @ (G.T @ solve_semidefinite(G @ G.T, P @ needed))
     forces = solve_semidefinite(JJ, J @ (needed - tau))
     left, opening = needed - tau - J.T @ forces, J @ a + drift
-    return LoopForces(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
+    return LoopSolution(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
 
 
 def closure_wrenches(model: Model, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:

@@ -29,7 +29,7 @@ OUTSIDE = 0.02  # of the size of the link: how far beyond its shapes a centre of
 CLOSE = 0.05  # relative agreement that makes an explanation likely
 
 
-class Link(NamedTuple):
+class ShapedLink(NamedTuple):
     """A link's stated inertia, and that of its shapes at the stated mass."""
 
     part: Part
@@ -52,7 +52,7 @@ class Link(NamedTuple):
 class Measured(NamedTuple):
     """The links with mass and shapes; notes on a link's shapes; and the names of links with mass but no shapes."""
 
-    links: list[Link]
+    links: list[ShapedLink]
     notes: list[tuple[str, str, str]]  # link, what, action
     bare: list[str]
 
@@ -73,7 +73,7 @@ def measure(model: Model) -> Measured:
         result.notes.extend((part.name, note, "checked so") for note in notes)
         rho = float(part.inertia.mass) / float(unit.mass)
         shape = Inertia(rho * unit.mass, rho * unit.moment, rho * unit.I)
-        result.links.append(Link(part, part.inertia, shape, float(unit.mass), size))
+        result.links.append(ShapedLink(part, part.inertia, shape, float(unit.mass), size))
     return result
 
 
@@ -98,7 +98,7 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
     return tuple(log)
 
 
-def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
+def complaints(link: ShapedLink, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
     """What the shapes of a link do not explain, and the likely cause."""
     said = []
     density = link.density
@@ -129,7 +129,7 @@ def _density_cause(density: float) -> str:
     return "a placeholder for the mass, thin sheets, or shapes in millimetres"
 
 
-def _com_cause(link: Link) -> str:
+def _com_cause(link: ShapedLink) -> str:
     com, middle = link.stated.com, link.shape.com
     if np.linalg.norm(com) > 10.0 * link.size and np.linalg.norm(1e-3 * com - middle) < CLOSE * link.size:
         return "millimetres: a thousandth of it would fit"
@@ -140,7 +140,7 @@ def _com_cause(link: Link) -> str:
     return "it was given in another frame than the link's, or the shapes do not show all that the link holds"
 
 
-def _inertia_cause(link: Link) -> str:
+def _inertia_cause(link: ShapedLink) -> str:
     """The first slip that explains the stated inertia within a few percent."""
     stated, shape = link.stated.about_com(), link.shape.about_com()
     mass, c = float(link.stated.mass), link.shape.com
@@ -212,13 +212,13 @@ def _scaled_to(x: np.ndarray, y: np.ndarray) -> float | None:
     return factor if factor > 0.0 and np.max(np.abs(x - factor * y)) <= CLOSE * np.max(np.abs(x)) else None
 
 
-def _turned(link: Link) -> float:
+def _turned(link: ShapedLink) -> float:
     """Difference of two inertias with like principal moments, relative to the largest: their axes differ."""
     stated, shape = link.stated.about_com(), link.shape.about_com()
     return float(np.max(np.abs(stated - shape)) / np.max(np.abs(shape)))
 
 
-def _outside(link: Link) -> float:
+def _outside(link: ShapedLink) -> float:
     """How far the stated centre of mass lies beyond the convex hull of the shapes [m]; 0 within."""
     d = _directions()
     return max(0.0, float(np.max(d @ link.stated.com - _reach(solids(link.part), d))))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from .rule import Found, NotRun, Severity, rule
-from .shapes import TOLERANCE, Link, complaints
+from .shapes import TOLERANCE, ShapedLink, complaints
 from .subject import Subject
 
 THINNEST, DENSEST = 0.1, 1e7  # kg/m³; a length in mm taken for m changes it by 1e9
@@ -90,12 +90,12 @@ def com_place(subject: Subject) -> Iterator[Found]:
             )
 
 
-def _demand_shapes(links: list[Link]) -> None:
+def _demand_shapes(links: list[ShapedLink]) -> None:
     if not links:
         raise NotRun("no link with a mass has shapes")
 
 
-def _others(links: list[Link], k: int) -> list[int]:
+def _others(links: list[ShapedLink], k: int) -> list[int]:
     """The other links, copies of one another (as of four equal rotors) taken once, copies of link k left out."""
     seen: set[tuple[float, float]] = {_likeness(links[k])}
     others = []
@@ -106,10 +106,10 @@ def _others(links: list[Link], k: int) -> list[int]:
     return others
 
 
-def _likeness(link: Link) -> tuple[float, float]:
+def _likeness(link: ShapedLink) -> tuple[float, float]:
     return float(f"{link.volume:.6g}"), float(f"{link.stated.mass:.6g}")
 
 
-def _held(subject: Subject, link: Link) -> bool:
+def _held(subject: Subject, link: ShapedLink) -> bool:
     """Whether the link is part of a base fixed to the world, whose inertia has no effect."""
     return not subject.model.floating and any(part is link.part for part in subject.model.bodies[0].parts)

@@ -24,7 +24,7 @@ MAGIC = b"dalembert object 2\n"
 
 
 @dataclass(frozen=True)
-class Entry:
+class CacheEntry:
     """Object code and its description: inputs, outputs, operation counts."""
 
     code: bytes
@@ -35,14 +35,14 @@ class Entry:
         return MAGIC + _digest(name, body) + body
 
     @staticmethod
-    def unpack(name: str, data: bytes) -> Entry:
+    def unpack(name: str, data: bytes) -> CacheEntry:
         """Raises ValueError when the data are not the whole entry of that name."""
         start = len(MAGIC) + 32
         body = data[start:]
         if data[: len(MAGIC)] != MAGIC or _digest(name, body) != data[len(MAGIC) : start]:
             raise ValueError("damaged")
         facts, code = body.split(b"\n", 1)
-        return Entry(code, json.loads(facts))
+        return CacheEntry(code, json.loads(facts))
 
 
 def _digest(name: str, body: bytes) -> bytes:
@@ -55,7 +55,7 @@ def key(*content: str) -> str:
     return hashlib.sha256(MAGIC + "\0".join(content).encode()).hexdigest()
 
 
-def read(name: str) -> Entry | None:
+def read(name: str) -> CacheEntry | None:
     """The entry, or None if it is missing or cannot be trusted."""
     folder = directory()
     if folder is None:
@@ -67,7 +67,7 @@ def read(name: str) -> Entry | None:
             if hasattr(os, "getuid") and status.st_uid != os.getuid():
                 warnings.warn(f"{path} belongs to another user and is not used; it is compiled again", stacklevel=2)
                 return None
-            return Entry.unpack(name, file.read())
+            return CacheEntry.unpack(name, file.read())
     except OSError:
         return None
     except ValueError:
@@ -75,7 +75,7 @@ def read(name: str) -> Entry | None:
         return None
 
 
-def write(name: str, entry: Entry) -> None:
+def write(name: str, entry: CacheEntry) -> None:
     """Store an entry if it can be stored; a full or read-only disk only costs the next start."""
     folder = directory()
     if folder is None:

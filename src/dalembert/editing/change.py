@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from dalembert.algorithms import neutral
-from dalembert.model import Model, Plan
+from dalembert.model import LinkPlan, Model
 
 State = tuple[np.ndarray, np.ndarray]  # q (nq,), v (nv,)
 Pairing = Callable[[Model, Model, np.random.Generator], tuple[State, State]]
@@ -55,7 +55,7 @@ def _random(model: Model, rng: np.random.Generator) -> State:
 class Change:
     """An edit as it was carried out."""
 
-    plan: Plan  # the robot after it
+    plan: LinkPlan  # the robot after it
     what: str
     action: str
     mass: float = 0.0  # by how much the total mass must change [kg]

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
-from dalembert.model import Model, Plan, plan
+from dalembert.model import LinkPlan, Model, plan
 from dalembert.model.builder import placement_from, vector
 from dalembert.spatial import Pose
 
@@ -196,7 +196,7 @@ class ModelEditor(Generic[Result]):
         """Carry out an edit on a fresh plan of the model, check the outcome and log it."""
         from dalembert.formats import Finding  # its room reads files, which needs an XML library
 
-        drawn: Plan = plan(self.model)
+        drawn: LinkPlan = plan(self.model)
         change = edit(drawn, *arguments)
         after = change.plan.model()
         check(self.model, after, change)

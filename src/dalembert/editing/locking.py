@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import CamEquation, JointEquation, Plan
+from dalembert.model import CamEquation, JointEquation, LinkPlan
 from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.joint import snapped
@@ -19,7 +19,7 @@ from .change import Change
 from .loops import SAME, rigid_closures, settle_closures
 
 
-def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
+def lock(plan: LinkPlan, values: Mapping[str, Any]) -> Change:
     """The robot with joints held at `values`, each (nq,) or one number; followers are held with their leader."""
     joints = {name: link for name, link in plan.joints.items() if link.joint.nv}
     held: dict[str, np.ndarray] = {}
@@ -78,7 +78,7 @@ def held_link(link: Link, q: np.ndarray) -> Link:
     return replace(link, placement=Pose(snapped(X.R), X.p), joint=Fixed(name=link.joint.name))
 
 
-def _hold(plan: Plan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> None:
+def _hold(plan: LinkPlan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> None:
     """Hold the joint that has the coordinate: the leader, for one that follows."""
     leader, ratio, offset = law(plan, name)
     q = q if leader == name else (q - offset) / ratio
@@ -90,14 +90,14 @@ def _hold(plan: Plan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> 
     held.setdefault(leader, q)
 
 
-def _hold_followers(plan: Plan, held: dict[str, np.ndarray]) -> None:
+def _hold_followers(plan: LinkPlan, held: dict[str, np.ndarray]) -> None:
     for name in plan.mimics:
         leader, ratio, offset = law(plan, name)
         if leader in held:
             held[name] = ratio * held[leader] + offset
 
 
-def law(plan: Plan, name: str) -> tuple[str, float, float]:
+def law(plan: LinkPlan, name: str) -> tuple[str, float, float]:
     """(leader, ratio, offset) of a joint, through all that it follows; (itself, 1, 0) for one that follows none."""
     leader, ratio, offset = name, 1.0, 0.0
     while leader in plan.mimics:
@@ -106,7 +106,7 @@ def law(plan: Plan, name: str) -> tuple[str, float, float]:
     return leader, ratio, offset
 
 
-def _settle_equations(plan: Plan, held: Mapping[str, np.ndarray]) -> list[str]:
+def _settle_equations(plan: LinkPlan, held: Mapping[str, np.ndarray]) -> list[str]:
     """Insert locked values into the polynomials between joints; the names of those that are now always satisfied."""
     kept, dropped = [], []
     for equation in plan.equations:

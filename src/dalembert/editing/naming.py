@@ -7,13 +7,15 @@ from dataclasses import replace
 from functools import partial
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Plan
+from dalembert.model import LinkPlan
 from dalembert.model.assembly import Place
 
 from .change import WORLD, Change, shared_states
 
 
-def rename(plan: Plan, names: Mapping[str, str], joints: Mapping[str, str], name: str | None, prefix: str) -> Change:
+def rename(
+    plan: LinkPlan, names: Mapping[str, str], joints: Mapping[str, str], name: str | None, prefix: str
+) -> Change:
     """New names of links and frames, of joints, and of the robot; all others get the prefix."""
     for kind, listed, valid in (("link or frame", names, plan.places), ("joint", joints, plan.joints)):
         for old in listed:
@@ -38,7 +40,7 @@ def rename(plan: Plan, names: Mapping[str, str], joints: Mapping[str, str], name
 
 
 def renamed(
-    plan: Plan, links: Mapping[str, str], joints: Mapping[str, str], closure: Callable[[str], str] = str
+    plan: LinkPlan, links: Mapping[str, str], joints: Mapping[str, str], closure: Callable[[str], str] = str
 ) -> None:
     """Put other names everywhere; names that are not mentioned stay, and so does the world that closures end in."""
 

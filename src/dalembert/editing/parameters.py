@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Plan
+from dalembert.model import LinkPlan
 from dalembert.model.builder import inertia_from, joint_type, placement_from, vector
 from dalembert.model.coupling import stated
 from dalembert.model.joints import KINDS, Joint
@@ -19,7 +19,7 @@ from .change import Change
 EFFECTS = {field.name for field in fields(Joint)}  # fields of all joints, which do not change their kinematics
 
 
-def set_inertia(plan: Plan, name: str, mass: Any, com: Any, inertia: Any) -> Change:
+def set_inertia(plan: LinkPlan, name: str, mass: Any, com: Any, inertia: Any) -> Change:
     """Set mass, centre of mass or inertia of one link; None leaves a value unchanged."""
     link = plan.link(name, "set_inertia")
     if mass is None and com is None and inertia is None:
@@ -37,7 +37,7 @@ def set_inertia(plan: Plan, name: str, mass: Any, com: Any, inertia: Any) -> Cha
     return Change(plan, what, f"the total mass changes by {change:g} kg", change, frozenset({name}))
 
 
-def set_joint(plan: Plan, name: str, values: dict[str, Any]) -> Change:
+def set_joint(plan: LinkPlan, name: str, values: dict[str, Any]) -> Change:
     """Other values of a joint's fields; kind= and mimic= included."""
     moving = {joint: link for joint, link in plan.joints.items() if link.joint.nv}
     if name not in moving:
@@ -88,7 +88,7 @@ def _of_kind(joint: Joint, kind: str | type[Joint]) -> Joint:
     return wanted(**kept)
 
 
-def set_placement(plan: Plan, name: str, xyz: Any, rpy: Any, placement: Pose | None) -> Change:
+def set_placement(plan: LinkPlan, name: str, xyz: Any, rpy: Any, placement: Pose | None) -> Change:
     """Move a link's joint frame, or a frame, in the link that carries it; everything it carries moves along."""
     where = f"set_placement: {name!r}"
     X = placement_from(placement, xyz, rpy, where)
@@ -111,11 +111,11 @@ def set_placement(plan: Plan, name: str, xyz: Any, rpy: Any, placement: Pose | N
     return Change(plan, listed, f"in link {mount!r}; what sits on it moved along", relative_to=None)
 
 
-def _in_carrier(plan: Plan, mount: str, carrier: str) -> Pose:
+def _in_carrier(plan: LinkPlan, mount: str, carrier: str) -> Pose:
     return Pose.identity() if mount == carrier else plan.links[mount].placement
 
 
-def _carry_along(plan: Plan, name: str, carrier: str, shift: Pose) -> None:
+def _carry_along(plan: LinkPlan, name: str, carrier: str, shift: Pose) -> None:
     """Move everything that a fixed link carries, in the frame of its body."""
     riding = set(plan.subtree(name))
     for other in riding - {name}:
@@ -131,7 +131,7 @@ def _carry_along(plan: Plan, name: str, carrier: str, shift: Pose) -> None:
             plan.closings[i] = replace(c, placement_b=shift @ c.placement_b)
 
 
-def set_gravity(plan: Plan, gravity: Any) -> Change:
+def set_gravity(plan: LinkPlan, gravity: Any) -> Change:
     """Another gravity (3,) in the world [m/s²]."""
     plan.gravity = vector(gravity, "gravity")
     return Change(plan, f"gravity {plan.gravity.tolist()} m/s²", "set", energy=1.0)

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.algorithms import neutral
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import JointState, Keyframe, Model, Plan
+from dalembert.model import JointState, Keyframe, LinkPlan, Model
 from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Free, Joint
 from dalembert.model.joints.joint import snapped
@@ -24,7 +24,7 @@ from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 
-def set_base(plan: Plan, kind: str, at: Any) -> Change:
+def set_base(plan: LinkPlan, kind: str, at: Any) -> Change:
     """The base "fixed" where it is (a free one: at the configuration `at`), or "free" to move from there."""
     if kind not in ("fixed", "free"):
         raise unknown("base", kind, ("fixed", "free"), "base")
@@ -47,7 +47,7 @@ def set_base(plan: Plan, kind: str, at: Any) -> Change:
     return Change(plan, "base free", said, renamed={base.name: name}, energy=1.0)
 
 
-def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change:
+def reroot(plan: LinkPlan, before: Model, name: str, q: np.ndarray | None) -> Change:
     """Hang the tree on another link; a fixed one is held where it is at the configuration q (default neutral)."""
     link, base = plan.link(name, "reroot"), plan.base
     if name == base.name:
@@ -109,7 +109,7 @@ def _left_out(closures: list[str]) -> str:
     return f"; left out, since it holds by itself now: {', '.join(closures)}" if closures else ""
 
 
-def _hung(plan: Plan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
+def _hung(plan: LinkPlan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
     """The former parent as it hangs on the former child."""
     X_JP = _tidy(X_PJ.inverse())
     if not child.joint.nv:
@@ -125,7 +125,7 @@ def _hung(plan: Plan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
     return [bare, replace(parent, parent=bare.name, placement=X_JP, joint=held, mount="")]
 
 
-def _in_mount(plan: Plan, link: Link) -> Pose:
+def _in_mount(plan: LinkPlan, link: Link) -> Pose:
     """The joint frame of a link, in the link that it sits on."""
     mount = plan.links[plan.mount(link)]
     return link.placement if mount.name == link.parent else mount.placement.inverse() @ link.placement
@@ -135,7 +135,7 @@ def _tidy(X: Pose) -> Pose:
     return Pose(snapped(X.R), np.array(X.p))
 
 
-def _off_the_world(plan: Plan) -> str:
+def _off_the_world(plan: LinkPlan) -> str:
     """The base's name; one called "world" gets another one first, since the world does not move."""
     if plan.base.name == WORLD:
         renamed(plan, {WORLD: plan.new_name("world_link")}, {})

@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import CamEquation, Geometry, JointEquation, Keyframe, Model, Plan
+from dalembert.model import CamEquation, Geometry, JointEquation, Keyframe, LinkPlan, Model
 from dalembert.model.assembly import Closing, Link
 from dalembert.model.joints import Joint
 from dalembert.spatial import Inertia, Pose
@@ -30,7 +30,7 @@ def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     return q, v
 
 
-def scale(plan: Plan, length: float, mass: float) -> Change:
+def scale(plan: LinkPlan, length: float, mass: float) -> Change:
     """Lengths × `length`, masses × `mass`."""
     joints = {name: link.joint for name, link in plan.joints.items()}
     total = sum(float(link.inertia.mass) for link in plan.links.values())

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Model, Plan
+from dalembert.model import LinkPlan, Model
 from dalembert.model import plan as plan_of
 from dalembert.model.assembly import Link, Place
 from dalembert.model.builder import inertia_from, placement_from
@@ -20,7 +20,7 @@ from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 
-def add_payload(plan: Plan, frame: str, name: str, mass: Any, com: Any, inertia: Any) -> Change:
+def add_payload(plan: LinkPlan, frame: str, name: str, mass: Any, com: Any, inertia: Any) -> Change:
     """A new link, fixed in a frame."""
     place = plan.place(frame, "payload")
     if name in plan.places or name in plan.links:
@@ -34,7 +34,7 @@ def add_payload(plan: Plan, frame: str, name: str, mass: Any, com: Any, inertia:
     return Change(plan, what, f"a fixed link on {mount!r}; the total mass grows by as much", float(load.mass))
 
 
-def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
+def add_frame(plan: LinkPlan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     """A frame placed in a link or in another frame."""
     place = plan.place(body, "add_frame")
     if name in plan.places or name in plan.links:
@@ -43,7 +43,7 @@ def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     return Change(plan, f"frame {name!r} on {body!r}", "added", energy=1.0)
 
 
-def remove(plan: Plan, name: str) -> Change:
+def remove(plan: LinkPlan, name: str) -> Change:
     """A link with all that sits on it, or a frame, taken off."""
     plan.place(name, "remove")
     if name not in plan.links:
@@ -77,7 +77,7 @@ def remove(plan: Plan, name: str) -> Change:
     return Change(plan, f"link {name!r} removed", action, -mass)
 
 
-def melt(plan: Plan, name: str) -> Change:
+def melt(plan: LinkPlan, name: str) -> Change:
     """Merge a fixed link into the link that carries it; its name stays as a frame."""
     link = plan.links[name]
     onto = plan.links[plan.mount(link)]
@@ -99,7 +99,7 @@ def melt(plan: Plan, name: str) -> Change:
     return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}), energy=1.0)
 
 
-def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
+def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
     """Another robot with its base fixed in a frame of this one, its world placed at X there."""
     place = plan.place(frame, "attach")
     added = plan_of(other)

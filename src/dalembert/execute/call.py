@@ -29,7 +29,7 @@ class Call:
     sizes: argument name → length of its last axis. shapes: of the results for one state; several come as a tuple.
     """
 
-    scratch: tuple[int, ...] = ()  # see `foreign.Call`
+    scratch: tuple[int, ...] = ()  # see `foreign.ForeignCall`
 
     def __init__(
         self,
@@ -108,12 +108,12 @@ class Call:
 
     def device_kernel(self, check: bool) -> Any:
         """The function for a graphics processor; check: states that fail a check give NaN."""
-        from .device import Kernel
+        from .device import CudaKernel
 
         key = f"cuda {check}"
         if key not in self.operators:
             build = (lambda: poisoned(self.function())) if check else self.function
-            self.operators[key] = Kernel(self.program.name, f"{self.program.identity} {key}", build)
+            self.operators[key] = CudaKernel(self.program.name, f"{self.program.identity} {key}", build)
         return self.operators[key]
 
     def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:

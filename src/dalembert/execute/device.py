@@ -1,7 +1,7 @@
 """A call on a GPU: addresses and distances of the arrays, new arrays in a suitable layout, launches.
 
-What follows from the layout of the arguments alone is a `Plan`, kept with the call: the next call with such arrays
-finds it and has little left to do.
+A `LaunchPlan` holds all that follows from the layout of the arguments alone. It is kept with the call, so that the next
+call with such arrays has little left to do.
 """
 
 from __future__ import annotations
@@ -14,24 +14,24 @@ import numpy as np
 
 from dalembert.backends.cuda import emit
 from dalembert.backends.cuda.constants import Constants, part
-from dalembert.backends.cuda.kernel import Array, Kernel, cupy, on_device
+from dalembert.backends.cuda.kernel import Array, CudaKernel, cupy, on_device
 from dalembert.errors import DalembertError
 from dalembert.interop.kinds import FLOATS, LAYOUTS, Library
 
-from .foreign import Call, shared_batch
+from .foreign import ForeignCall, shared_batch
 from .registry import SLOW, status_of, with_rows
 
 if TYPE_CHECKING:
     from .program import Program
 
-__all__ = ["Array", "Constants", "DeviceProgram", "Kernel", "Plan", "emit", "known", "part", "run"]
+__all__ = ["Array", "Constants", "CudaKernel", "DeviceProgram", "LaunchPlan", "emit", "known", "part", "run"]
 
 LONG = 30  # numbers of a result above which the batch comes last in memory: rows that long are slow to write
 ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}
 PLANS = 256  # kept for a call
 
 
-class Source(NamedTuple):
+class SourceLayout(NamedTuple):
     """Layout of an argument: whether it is first copied to dense rows; strides between states and between numbers."""
 
     copied: bool
@@ -39,7 +39,7 @@ class Source(NamedTuple):
     item: int
 
 
-class Target(NamedTuple):
+class TargetLayout(NamedTuple):
     """Layout of a result: its memory's shape, strides, and how many axes of the batch come last in memory."""
 
     shape: tuple[int, ...]
@@ -48,17 +48,17 @@ class Target(NamedTuple):
     behind: int = 0
 
 
-class Plan:
+class LaunchPlan:
     """A call for arrays of one library, device, type and layout."""
 
-    def __init__(self, call: Call, kind: Library, arrays: Sequence[Any], check: bool) -> None:
+    def __init__(self, call: ForeignCall, kind: Library, arrays: Sequence[Any], check: bool) -> None:
         self.kind, self.dtype, self.batch = kind, kind.dtype(arrays[0]), shared_batch(call, arrays)
         self.count = prod(self.batch)
         self.kernel, self.element = call.device_kernel(check), ELEMENT[self.dtype]
         self.sources = [_source(kind, x, self.batch) for x in arrays]
         columns = any(s.state == 1 and s.item >= self.count > 1 for s in self.sources)
         self.targets = [_target(shape, self.batch, columns or prod(shape) > LONG) for shape in call.shapes]
-        rooms = [Target((size, self.count), 1, self.count) for size in call.scratch]
+        rooms = [TargetLayout((size, self.count), 1, self.count) for size in call.scratch]
         self.memories = [*self.targets, *rooms]
         self.used = [bool(x.shape[-1]) for x in arrays]  # empty arrays get no kernel argument
         self.written = [bool(prod(shape)) for shape in call.shapes] + [True] * len(rooms)
@@ -83,7 +83,7 @@ class Plan:
             return tuple(_finished(kind, x, t) for x, t in zip(memories, self.targets, strict=False))
 
 
-def known(call: Call, arrays: Sequence[Any], check: bool) -> Plan | None:
+def known(call: ForeignCall, arrays: Sequence[Any], check: bool) -> LaunchPlan | None:
     """The plan of an earlier call with arrays like these."""
     layout = LAYOUTS.get(type(arrays[0]))
     if layout is None:
@@ -95,9 +95,9 @@ def known(call: Call, arrays: Sequence[Any], check: bool) -> Plan | None:
     return None if plan is None or plan.kind.is_watched(arrays) else plan
 
 
-def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool) -> tuple[Any, ...]:
+def run(call: ForeignCall, kind: Library, arrays: Sequence[Any], out: Any, check: bool) -> tuple[Any, ...]:
     """The results on the device of the arrays."""
-    plan = Plan(call, kind, arrays, check)
+    plan = LaunchPlan(call, kind, arrays, check)
     layout = LAYOUTS.get(type(arrays[0]))
     if layout is not None:
         plans = call.operators.setdefault("plans", {})
@@ -108,14 +108,14 @@ def run(call: Call, kind: Library, arrays: Sequence[Any], out: Any, check: bool)
     return results if out is None else _written(call, out, results)
 
 
-def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> Source:
+def _source(kind: Library, x: Any, batch: tuple[int, ...]) -> SourceLayout:
     """Layout of an input, after copying if necessary."""
     shape, strides = tuple(x.shape[:-1]), kind.strides(x)
     if prod(shape) == 1 and shape != batch and strides[-1] >= 0:
-        return Source(False, 0, strides[-1])
+        return SourceLayout(False, 0, strides[-1])
     if shape != batch or not _even(shape, strides):
-        return Source(True, x.shape[-1], 1)
-    return Source(False, strides[-2] if shape else 0, strides[-1])
+        return SourceLayout(True, x.shape[-1], 1)
+    return SourceLayout(False, strides[-2] if shape else 0, strides[-1])
 
 
 def _even(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
@@ -123,20 +123,20 @@ def _even(shape: tuple[int, ...], strides: Sequence[int]) -> bool:
     return min(strides) >= 0 and all(strides[k] == strides[k + 1] * shape[k + 1] for k in range(len(shape) - 1))
 
 
-def _target(shape: tuple[int, ...], batch: tuple[int, ...], columns: bool) -> Target:
+def _target(shape: tuple[int, ...], batch: tuple[int, ...], columns: bool) -> TargetLayout:
     """columns: the batch comes last in memory, and the result is a view with the batch in front."""
     if columns and batch and shape:
-        return Target((*shape, *batch), 1, prod(batch), len(batch))
-    return Target((*batch, *shape), prod(shape), 1)
+        return TargetLayout((*shape, *batch), 1, prod(batch), len(batch))
+    return TargetLayout((*batch, *shape), prod(shape), 1)
 
 
-def _finished(kind: Library, memory: Any, target: Target) -> Any:
+def _finished(kind: Library, memory: Any, target: TargetLayout) -> Any:
     """The result in the caller's hands."""
     x = kind.finish(memory)
     return kind.batch_first(x, target.behind) if target.behind else x
 
 
-def _written(call: Call, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
+def _written(call: ForeignCall, out: Any, results: tuple[Any, ...]) -> tuple[Any, ...]:
     """The results copied into the arrays of the caller."""
     targets = tuple(out) if isinstance(out, (tuple, list)) else (out,)
     shapes = [tuple(x.shape) for x in results]
@@ -152,12 +152,12 @@ class DeviceProgram:
 
     def __init__(self, program: Program) -> None:
         self.program = program
-        self.kernel = Kernel(program.name, program.identity, program.function)
+        self.kernel = CudaKernel(program.name, program.identity, program.function)
 
     def launch(
         self, element: str, count: int, arrays: Sequence[Array], stream: int | None = None, passes: int | None = None
     ) -> None:
-        """See `Kernel.launch`."""
+        """See `CudaKernel.launch`."""
         self.kernel.launch(element, count, arrays, stream, passes)
 
     def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:

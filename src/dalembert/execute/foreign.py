@@ -20,7 +20,7 @@ class Launched(Protocol):
         """Queue the computation of `count` states: arguments, results, scratch, each a `device.Array`."""
 
 
-class Call(Protocol):
+class ForeignCall(Protocol):
     """What a compiled function offers: see `call.Call`."""
 
     name: str
@@ -32,7 +32,7 @@ class Call(Protocol):
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any: ...
 
-    def pullback(self) -> Call:
+    def pullback(self) -> ForeignCall:
         """The vector-Jacobian product: arguments and flat cotangents → one gradient per argument."""
 
     def device_kernel(self, check: bool) -> Launched:
@@ -40,7 +40,7 @@ class Call(Protocol):
 
 
 def evaluate(
-    call: Call, arguments: Sequence[Any], out: Any, threads: int | None, check: bool, backend: str | None = None
+    call: ForeignCall, arguments: Sequence[Any], out: Any, threads: int | None, check: bool, backend: str | None = None
 ) -> Any:
     """The results of a call with at least one foreign array, as a tuple or, if it is one, by itself."""
     if backend is not None:
@@ -68,7 +68,12 @@ def evaluate(
 
 
 def compute(
-    call: Call, kind: Library, arrays: Sequence[Any], out: Any = None, threads: int | None = None, check: bool = True
+    call: ForeignCall,
+    kind: Library,
+    arrays: Sequence[Any],
+    out: Any = None,
+    threads: int | None = None,
+    check: bool = True,
 ) -> tuple[Any, ...]:
     """The numbers, without a gradient."""
     if kind.place is not None:
@@ -88,7 +93,7 @@ def compute(
     return tuple(kind.from_numpy(np.asarray(x)) for x in results)
 
 
-def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
+def _arrays(call: ForeignCall, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     """The arguments as arrays of one library and one floating type, with the right last axes."""
     if len(arguments) != len(call.sizes):
         raise TypeError(
@@ -117,7 +122,7 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     return arrays
 
 
-def shared_batch(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
+def shared_batch(call: ForeignCall, arrays: Sequence[Any]) -> tuple[int, ...]:
     """The batch shape that the arguments share."""
     return batch_shape(call.name, {n: tuple(x.shape[:-1]) for n, x in zip(call.sizes, arrays, strict=True)})
 

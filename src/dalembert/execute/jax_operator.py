@@ -15,17 +15,17 @@ import numpy as np
 
 from dalembert.interop.kinds import Jax
 
-from .foreign import Call, aligned, compute, shared_batch, summed_to_shape
+from .foreign import ForeignCall, aligned, compute, shared_batch, summed_to_shape
 
 
-def operator(call: Call) -> Callable[..., tuple[Any, ...]]:
+def operator(call: ForeignCall) -> Callable[..., tuple[Any, ...]]:
     """(arrays) → tuple of arrays. Its gradient is the operator of the call's pullback."""
     if "jax" not in call.operators:
         call.operators["jax"] = _operator(call)
     return call.operators["jax"]
 
 
-def _operator(call: Call) -> Callable[..., tuple[Any, ...]]:
+def _operator(call: ForeignCall) -> Callable[..., tuple[Any, ...]]:
     @jax.custom_vjp
     def apply(*arrays: Any) -> tuple[Any, ...]:
         kind = Jax()

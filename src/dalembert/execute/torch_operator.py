@@ -9,14 +9,14 @@ import torch
 
 from dalembert.interop.kinds import Library, library
 
-from .foreign import Call, aligned, compute, summed_to_shape
+from .foreign import ForeignCall, aligned, compute, summed_to_shape
 
 
 class Operator(torch.autograd.Function):
     """apply(call, check, *tensors) → tuple of tensors. Its gradient is the operator of the call's pullback."""
 
     @staticmethod
-    def forward(call: Call, check: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(call: ForeignCall, check: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return compute(call, library(call.name, tensors), tensors, check=check)
 
     @staticmethod
@@ -33,7 +33,7 @@ class Operator(torch.autograd.Function):
         return (None, None, *(summed_to_shape(g, x) for g, x in zip(gradients, tensors, strict=True)))
 
     @staticmethod
-    def vmap(info: Any, in_dims: Sequence[int | None], call: Call, check: bool, *tensors: torch.Tensor) -> Any:
+    def vmap(info: Any, in_dims: Sequence[int | None], call: ForeignCall, check: bool, *tensors: torch.Tensor) -> Any:
         places = in_dims[2:]
         moved = [x[None] if d is None else x.movedim(d, 0) for x, d in zip(tensors, places, strict=True)]
         inner = aligned([x[0] for x in moved])
@@ -42,7 +42,7 @@ class Operator(torch.autograd.Function):
 
 
 def apply(
-    call: Call,
+    call: ForeignCall,
     check: bool,
     tensors: Sequence[torch.Tensor],
     kind: Library | None = None,

@@ -73,7 +73,7 @@ class Repeated(Compound):
         of_state = {k: weight for k, weight in weights.items() if k < self.width}  # the number of passes has no slope
         if not of_state:
             return {}
-        adjoint = _Adjoint(self, node, of_state, active)
+        adjoint = _RepeatAdjoint(self, node, of_state, active)
         return adjoint.of_passes() if self.fixed_point is None else adjoint.of_fixed_point(self.fixed_point)
 
     def inputs(self) -> tuple[list[Scalar], list[Scalar]]:
@@ -140,7 +140,7 @@ class _Tangent:
         return rows
 
 
-class _Adjoint:
+class _RepeatAdjoint:
     """The reverse of a repetition. places: the numbers of the state that carry weight before some pass."""
 
     def __init__(self, repeated: Repeated, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> None:

@@ -116,10 +116,10 @@ class Scanned(Compound):
         return [x for row in by_item for x in row]
 
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
-        return _Adjoint(self, node, weights, active).amounts()
+        return _ScanAdjoint(self, node, weights, active).amounts()
 
 
-class _Adjoint:
+class _ScanAdjoint:
     """A scan in the other direction, over the carry before each item; weights of common values are summed."""
 
     def __init__(self, scan: Scanned, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> None:

@@ -22,7 +22,7 @@ from .model import Body, Model
 
 
 @dataclass
-class Plan:
+class LinkPlan:
     """A robot as links, the form that `ModelBuilder` collects, open to change. The base is the first of the links.
 
     Links and frames that were fixed to fixed links are placed in the link of the body that carries them; their `mount`
@@ -84,7 +84,7 @@ class Plan:
         """`wanted`, or with a number behind it if a joint has that name already."""
         return _fresh(wanted, self.joints)
 
-    def copy(self) -> Plan:
+    def copy(self) -> LinkPlan:
         """A plan that can be changed without changing this one."""
         return replace(
             self,
@@ -120,7 +120,7 @@ class Plan:
         return self.builder().model()
 
 
-def plan(model: Model) -> Plan:
+def plan(model: Model) -> LinkPlan:
     """The links of a model; `plan(model).model() == model`, to the bit."""
     links: dict[str, Link] = {}
     mimics = {}
@@ -138,7 +138,7 @@ def plan(model: Model) -> Plan:
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
     kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits)
-    return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
+    return LinkPlan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 
 def disassemble(model: Model) -> ModelBuilder:

@@ -17,7 +17,7 @@ from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
 
-from .names import Parameter
+from .names import CParameter
 
 PART = 2000  # statements in one C function; compilers take superlinear time and memory over longer ones
 
@@ -60,7 +60,7 @@ static {real} {name}_lookup(const {real} *table, {real} last, int columns, {real
 
 
 @dataclass
-class Body:
+class CBody:
     """Prints one straight-line function called `name`, over its parameters, in the real type `real`.
 
     A dialect of C overrides the order of the nodes, the kind of its functions, and the statements that differ.
@@ -69,11 +69,11 @@ class Body:
     function: Function
     name: str
     real: str
-    inputs: Mapping[str, Parameter]
-    outputs: Mapping[str, Parameter]
+    inputs: Mapping[str, CParameter]
+    outputs: Mapping[str, CParameter]
     order: list[Scalar] = field(init=False)
     temporary: dict[int, str] = field(init=False)
-    called: dict[int, Body] = field(init=False)  # functions that compounds call, by their ids
+    called: dict[int, CBody] = field(init=False)  # functions that compounds call, by their ids
     tables: dict[str, str] = field(init=False)  # identifiers by digests
 
     local: ClassVar[str] = "static void"  # a function that is called in this file only
@@ -93,11 +93,11 @@ class Body:
                 if id(function) not in self.called:
                     self.called[id(function)] = self._inner(function, f"{self.name}_{self.temporary[node.id]}")
 
-    def array(self, identifier: str, size: int, constant: bool) -> Parameter:
+    def array(self, identifier: str, size: int, constant: bool) -> CParameter:
         """A parameter of a function that a compound calls."""
-        return Parameter(identifier, (size,), constant)
+        return CParameter(identifier, (size,), constant)
 
-    def _inner(self, function: Function, name: str) -> Body:
+    def _inner(self, function: Function, name: str) -> CBody:
         inputs = {i.name: self.array(f"in{k}", i.size, True) for k, i in enumerate(function.inputs) if i.size}
         outputs = {
             o.name: self.array(f"out{k}", len(o.nodes), False) for k, o in enumerate(function.outputs) if o.nodes
@@ -145,7 +145,7 @@ class Body:
     def _definitions(self, head: str) -> list[str]:
         parts = _cut(self.order, self.part)
         slots = _slots(parts, {node.id: k for k, part in enumerate(parts) for node in part})
-        passed = Parameter("w", (max(slots.values(), default=0) + 1,), False)
+        passed = CParameter("w", (max(slots.values(), default=0) + 1,), False)
         every = [*self.inputs.values(), passed, *self.outputs.values()]
         bodies, needed = [], set()
         for k, nodes in enumerate(parts):

@@ -29,7 +29,7 @@ FUNCTIONS = """
 
 
 @dataclass(frozen=True)
-class Parameter:
+class CParameter:
     """One array argument of a C function: its identifier, its shape for one pass, whether it has a row per pass."""
 
     identifier: str
@@ -78,7 +78,7 @@ def identifier(name: str, taken: Iterable[str] = (), suffix: str = "_", function
     return word
 
 
-def parameters(function: Function | Loop, name: str) -> tuple[Mapping[str, Parameter], Mapping[str, Parameter]]:
+def parameters(function: Function | Loop, name: str) -> tuple[Mapping[str, CParameter], Mapping[str, CParameter]]:
     """Inputs and outputs by their traced names; those without elements have no parameter in C."""
     step = function.step if isinstance(function, Loop) else function
     sequence = function.sequence if isinstance(function, Loop) else ()
@@ -88,11 +88,11 @@ def parameters(function: Function | Loop, name: str) -> tuple[Mapping[str, Param
     for each in step.inputs:
         if each.size:
             word = identifier(each.name, taken, function=name)
-            inputs[each.name] = Parameter(word, (each.size,), True, each.name in sequence)
+            inputs[each.name] = CParameter(word, (each.size,), True, each.name in sequence)
             taken.add(word)
     for output, recorded in results:
         if output.nodes:
             word = identifier(output.name, taken, "_out", name)
-            outputs[output.name] = Parameter(word, output.shape, False, recorded)
+            outputs[output.name] = CParameter(word, output.shape, False, recorded)
             taken.add(word)
     return inputs, outputs

@@ -11,7 +11,7 @@ from dalembert.backends import interpreter
 from dalembert.graph import Function, Loop
 
 from .body import block, rows_of
-from .names import Parameter
+from .names import CParameter
 
 # Largest error of an output over its largest expected magnitude (or 1): above the rounding of long chains of
 # operations, below any mistake.
@@ -52,7 +52,7 @@ def check_program(
     function: Function | Loop,
     name: str,
     real: str,
-    parameters: tuple[Mapping[str, Parameter], Mapping[str, Parameter]],
+    parameters: tuple[Mapping[str, CParameter], Mapping[str, CParameter]],
     sample: Mapping[str, Any] | None,
 ) -> str:
     """Source of a program that returns 0 if the emitted function agrees with the interpreter."""

@@ -42,7 +42,7 @@ class Loaded:
     threads: int
 
 
-class Kernel:
+class CudaKernel:
     """One traced function or loop, compiled per element type and device.
 
     identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
@@ -97,7 +97,7 @@ class Kernel:
         function_handle = module.get_function(NAME)
         return Loaded(function_handle, function_handle.ptr, entry.facts["threads"])
 
-    def code(self, element: str, capability: str) -> cache.Entry:
+    def code(self, element: str, capability: str) -> cache.CacheEntry:
         """Machine code for processors of a compute capability such as "90": from the disk, or compiled now."""
         cupy()
         from cupy.cuda import nvrtc
@@ -109,7 +109,7 @@ class Kernel:
             with announced(f"compiling {self.name} for CUDA"):
                 source = emit(self._build(), NAME, element)
                 code = _compile(nvrtc, source.text, capability)
-            entry = cache.Entry(code, {"threads": source.threads})
+            entry = cache.CacheEntry(code, {"threads": source.threads})
             cache.write(key, entry)
         return entry
 

@@ -68,7 +68,7 @@ def source() -> str:
     return text
 
 
-class Table(np.ndarray):
+class CallTable(np.ndarray):
     """The words that one builtin reads; `keep` keeps alive what they point to.
 
     A builtin is pickled as an attribute of its `self`, by name: the table pickles as its owner.
@@ -115,12 +115,12 @@ def make(
     slow: Callable[..., Any],
     address: int,
     owner: Any = None,
-) -> tuple[Callable[..., Any], Table]:
+) -> tuple[Callable[..., Any], CallTable]:
     """A builtin over the code at `address`, and the table into which kernels are entered with `enter`.
 
     The builtin holds the table as its `self`, and the table everything it points to. owner: has it as attribute `name`.
     """
-    table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(Table)
+    table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(CallTable)
     method = _method(name, doc, address)
     keywords = sys.intern("out"), sys.intern("threads"), 1  # the interpreter's only copies
     table.keep, table.owner = [slow, keywords], owner
@@ -136,25 +136,25 @@ def make(
 
 
 def make_named(
-    name: str, doc: str, inputs: int, names: dict[str, Table], slow: Callable[..., Any], address: int, owner: Any
+    name: str, doc: str, inputs: int, names: dict[str, CallTable], slow: Callable[..., Any], address: int, owner: Any
 ) -> Callable[..., Any]:
     """A builtin of `count` arrays and a name, which chooses the builtin (its table) that gets the arrays.
 
     address: of the code "named"; names may grow later; unknown names, and keywords, go to `slow`.
     """
-    table = np.zeros(TEXT_TYPE + 1, np.uint64).view(Table)
+    table = np.zeros(TEXT_TYPE + 1, np.uint64).view(CallTable)
     table.keep, table.owner = [slow, names], owner
     table[SLOW], table[INPUTS], table[NAMES], table[TEXT_TYPE] = id(slow), inputs, id(names), id(str)
     return _builtin(_method(name, doc, address), table)
 
 
-def _builtin(method: _MethodDef, table: Table) -> Callable[..., Any]:
+def _builtin(method: _MethodDef, table: CallTable) -> Callable[..., Any]:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(method), table, None)
 
 
-def enter(table: Table, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
+def enter(table: CallTable, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
     """Let the builtin use a kernel ("one" or "batch"); `owner` keeps its code alive."""
     table.keep.append(owner)
     table[FAST_LIMIT] = max(1, FAST_WORK // max(operations, 1))

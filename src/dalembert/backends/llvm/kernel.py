@@ -26,7 +26,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Executable:
+class MachineCode:
     """Code in memory: how to call it, where it is, its operation count, and the engine that owns it."""
 
     call: Callable[..., int]
@@ -35,7 +35,7 @@ class Executable:
     engine: Any = field(repr=False)
 
 
-class Kernel:
+class LlvmKernel:
     """One traced function, compiled per kind ("one" state or "batch") and precision.
 
     identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
@@ -60,8 +60,8 @@ class Kernel:
             list(shapes),
             build,
         )
-        self._executables: dict[tuple[str, str], Executable] = {}
-        self._tables: list[fastcall.Table] = []
+        self._executables: dict[tuple[str, str], MachineCode] = {}
+        self._tables: list[fastcall.CallTable] = []
         self._lock = threading.RLock()
         self._function: Function | Loop | None = None
 
@@ -72,7 +72,7 @@ class Kernel:
                 self._function = self._build()
             return self._function
 
-    def executable(self, kind: str, element: str) -> Executable:
+    def executable(self, kind: str, element: str) -> MachineCode:
         """The code of a kind and element type: from memory, from the disk, or compiled now."""
         executable = self._executables.get((kind, element))
         if executable is None:
@@ -84,7 +84,7 @@ class Kernel:
                         fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
         return executable
 
-    def _make(self, kind: str, element: str) -> Executable:
+    def _make(self, kind: str, element: str) -> MachineCode:
         vector = target.lanes(element)
         lanes = self.lanes or vector
         name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
@@ -100,11 +100,11 @@ class Kernel:
                 else:
                     text = emit.batch_kernel(function, element, lanes, vector)
                 code = target.compile_object(text)
-            entry = cache.Entry(code, {"operations": sum(function.operations().values())})
+            entry = cache.CacheEntry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)
         address = engine.get_function_address(kind)
-        return Executable(_TYPES[kind](address), address, entry.facts["operations"], engine)
+        return MachineCode(_TYPES[kind](address), address, entry.facts["operations"], engine)
 
     def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
         """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built.
@@ -122,7 +122,7 @@ class Kernel:
         return function
 
     def named(
-        self, name: str, doc: str, names: dict[str, fastcall.Table], slow: Callable[..., Any], owner: Any
+        self, name: str, doc: str, names: dict[str, fastcall.CallTable], slow: Callable[..., Any], owner: Any
     ) -> Callable[..., Any] | None:
         """The fast call of a function that takes a name after this kernel's inputs; None where none can be built.
 
@@ -155,6 +155,6 @@ def _fast_engine() -> Any:
     name = cache.key("fastcall", fastcall.source(), target.description())
     entry = cache.read(name)
     if entry is None:
-        entry = cache.Entry(target.compile_object(fastcall.source()), {})
+        entry = cache.CacheEntry(target.compile_object(fastcall.source()), {})
         cache.write(name, entry)
     return target.load_object(entry.code)

@@ -89,7 +89,7 @@ class Subroutine:
         view: View | None = None,
     ) -> None:
         self.name, self.base, self.lanes = name, base, view.lanes if view else 1
-        self.plan = Plan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
+        self.plan = SlotPlan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
         if view:
             return
         self.inputs = [  # own slots
@@ -156,7 +156,7 @@ def _runs(slots: Sequence[int]) -> list[int]:
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
 
 
-class Plan:
+class SlotPlan:
     """How one function is laid out in memory and cut into parts.
 
     group: lanes that a loop over transcendentals takes at once (1 in a batch kernel, whose lanes are states; the vector

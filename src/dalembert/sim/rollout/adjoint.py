@@ -22,7 +22,7 @@ from .motions import DUMP, NUMBERS, T0, ZERO, Motions, batch_of
 class Adjoint:
     """(inputs of the motions, weights of the recorded q, of the recorded e) → the gradient in each input.
 
-    The gradient of the sum of all recorded numbers, each times its weight; as `execute.foreign.Call` asks.
+    The gradient of the sum of all recorded numbers, each times its weight; as `execute.foreign.ForeignCall` asks.
     """
 
     name = "rollout gradient"
