@@ -19,11 +19,10 @@ from dalembert.spatial.vectors import cross, dot
 
 from .ground import Ground
 from .hulls import Hull, hull
-from .supports import extremes
+from .supports import UPRIGHT, face
 from .witness import Witness, inflated, witness
 
 ALL_VERTICES = 12  # of a hull that has no more, every vertex is a candidate; else the corners of its lowest face
-UPRIGHT = 1e-8  # sine of the tilt below which a cylinder stands on its whole rim
 ROUND = ((1.0, 0.0), (-0.5, 0.75**0.5), (-0.5, -(0.75**0.5)))  # thirds of a circle: cosines and sines
 
 
@@ -92,7 +91,7 @@ def _(shape: Hull, X: Pose, ground: Ground) -> list[Witness]:
     if len(shape.vertices) <= ALL_VERTICES:
         return [_at(X.point(vertex), ground) for vertex in shape.vertices]
     _, normal = ground.tangent(X.p)
-    return [_at(X.point(p), ground) for p in extremes(shape, -(X.R.T @ normal))]
+    return [_at(X.point(p), ground) for p in face(shape, -(X.R.T @ normal))]
 
 
 @_points.register

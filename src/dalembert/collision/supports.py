@@ -8,13 +8,16 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math import abs as absolute
 from dalembert.math import maximum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial.vectors import cross, dot
 
 from .hulls import Hull
 
-TILT = 0.02  # [rad] by which directions are tilted to find the corners of the face that lies across them
+TILT = 0.05  # [rad] by which directions are tilted to find the corners of the face that lies across them
+AROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
+UPRIGHT = 1e-8  # sine of the tilt below which a round body stands on its whole rim
 TINY = 1e-30  # [m²] keeps the root of 0 from having an infinite slope, in single precision as well
 
 
@@ -72,13 +75,62 @@ def farthest(points: np.ndarray, d: np.ndarray) -> np.ndarray:
     return best
 
 
-def extremes(shape: Any, d: np.ndarray) -> list[np.ndarray]:
-    """The 4 corners, in turn, of the face of a shape that lies across a unit direction d; all in the shape's frame.
+@singledispatch
+def face(shape: Any, d: np.ndarray) -> list[np.ndarray]:
+    """The 4 corners, in turn, of the side of a shape that lies across a unit direction d; all in the shape's frame.
 
-    They are its farthest points along d tilted to four sides: of an edge or corner that comes first, some are the same.
+    Of an edge or a corner some are the same. This one: the farthest points along d tilted to four sides.
     """
     u, v = tangents(d)
-    return [support(shape, d + TILT * (su * u + sv * v)) for su, sv in ((1, 1), (-1, 1), (-1, -1), (1, -1))]
+    return [support(shape, d + TILT * (su * u + sv * v)) for su, sv in AROUND]
+
+
+@face.register
+def _(shape: Ellipsoid, d: np.ndarray) -> list[np.ndarray]:
+    return [support(shape, d)] * 4
+
+
+@face.register
+def _(shape: Box, d: np.ndarray) -> list[np.ndarray]:
+    """Those of the face that looks along d most, however much it is tilted."""
+    x, y, z = (absolute(c) for c in d)
+    along_x, along_y = x >= maximum(y, z), y >= z
+    outward = support(shape, d)
+    half = 0.5 * shape.size
+    corners = []
+    for s, t in AROUND:
+        of_x = np.array([outward[0], s * half[1], t * half[2]])
+        of_y = np.array([t * half[0], outward[1], s * half[2]])
+        of_z = np.array([s * half[0], t * half[1], outward[2]])
+        corners.append(where(along_x, of_x, where(along_y, of_y, of_z)))
+    return corners
+
+
+@face.register
+def _(shape: Cylinder, d: np.ndarray) -> list[np.ndarray]:
+    """Four points of a flat end, the lowest one first, or the line along its side."""
+    x, y = _rim(shape.radius, d)
+    upright = d[0] * d[0] + d[1] * d[1] < UPRIGHT * UPRIGHT
+    x, y = where(upright, shape.radius, x), where(upright, 0.0, y)
+    half = 0.5 * shape.length
+    end = _signed(d[2], half)
+    lying = d[2] * d[2] < 0.5
+    rim = [np.array([x, y, end]), np.array([-y, x, end]), np.array([-x, -y, end]), np.array([y, -x, end])]
+    top, bottom = np.array([x, y, half]), np.array([x, y, -half])
+    return [where(lying, p, q) for p, q in zip((top, top, bottom, bottom), rim, strict=True)]
+
+
+@face.register
+def _(shape: Cone, d: np.ndarray) -> list[np.ndarray]:
+    """Four points of the base, or the line from it to the tip."""
+    x, y = _rim(shape.radius, d)
+    upright = d[0] * d[0] + d[1] * d[1] < UPRIGHT * UPRIGHT
+    x, y = where(upright, shape.radius, x), where(upright, 0.0, y)
+    half = 0.5 * shape.length
+    below = d[2] < -(0.5**0.5)
+    rim = [np.array([x, y, -half]), np.array([-y, x, -half]), np.array([-x, -y, -half]), np.array([y, -x, -half])]
+    tip = np.array([0.0, 0.0, half])
+    return [where(below, p, q) for p, q in zip(rim, (tip, tip, rim[0], rim[0]), strict=True)]
 
 
 def tangents(n: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -19,7 +19,7 @@ def apply(op: str, numeric: Callable[..., Any], args: tuple) -> Any:
         if hasattr(x, "__traced__") and not any(isinstance(y, (np.ndarray, list, tuple)) for y in args):
             return x.__traced__(op, *args)
     arrays = [_array(x) for x in args]
-    if not any(isinstance(x, np.ndarray) and x.dtype == object for x in arrays):
+    if not any(hasattr(x, "__traced__") or (isinstance(x, np.ndarray) and x.dtype == object) for x in arrays):
         return numeric(*arrays)
     grid = np.broadcast(*arrays)
     out = np.empty(grid.shape, object)

@@ -46,10 +46,10 @@ class MechanismRobot(Robot):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.import_log, self.mechanism, self.coordinates, self.elements, self.start)
 
-    def simulate(self, q: Any, v: Any, duration: float, *arguments: Any, **options: Any) -> Run:
+    def simulate(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Run:
         """As `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
         elements = (*self.elements, *options.pop("elements", ()))
-        run = super().simulate(q, v, duration, *arguments, elements=elements, **options)
+        run = super().simulate(q, v, *arguments, elements=elements, **options)
         if not self.mechanism.sensors:
             return run
         values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))

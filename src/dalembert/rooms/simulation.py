@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.rollout import Rollout
-    from dalembert.sim.rollout.stepper import Stepper
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
@@ -134,15 +133,21 @@ def stepper(
     elements: Sequence[Element] = (),
     friction: str | None = None,
     controls: bool = False,
-) -> Stepper:
+    torque: Any = None,
+) -> Any:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
     tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
     Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
     The same step as `rollout` takes, with its `friction`.
+    torque: a law (t, q, v) → tau, asked once per step, or `dalembert.Sampled`, compiled into the step, which is then
+    q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """
-    from dalembert.sim.rollout.stepper import Stepper
+    from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
+
+    if torque is not None:
+        return ControlledStepper(robot.model, step, integrator, elements, friction, torque)
 
     return Stepper(robot.model, step, integrator, elements, friction, controls)
 
@@ -168,9 +173,10 @@ def rollout(
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
-    be traced. controls: the same of the robot's actuators (…, nu), in the place of torque.
-    record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
-    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}; see `live_values`. integrator:
+    be traced, or `dalembert.Sampled` of such. controls: the same of the robot's actuators (…, nu), in the place of
+    torque. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+    parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
+    of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
     any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:

@@ -10,7 +10,7 @@ import pytest
 from dalembert import math as dm
 from dalembert.backends.interpreter import run
 from dalembert.errors import DalembertError, unknown
-from dalembert.graph import trace
+from dalembert.graph import gradient, jacobian, trace
 from tolerances import ROUNDING, assert_close
 
 UNARY = {
@@ -112,3 +112,21 @@ def test_clip_keeps_between_numbers_and_arrays():
     np.testing.assert_array_equal(dm.clip(x, low, 2.0), np.clip(x, low, 2.0))
     traced = trace(lambda x: dm.clip(x, low, 2.0), {"x": 4})
     np.testing.assert_array_equal(run(traced, {"x": x})["function"], np.clip(x, low, 2.0))
+
+
+def test_where_chooses_between_arrays_of_numbers_by_a_traced_condition():
+    function = trace(lambda x: dm.where(x[0] > 0.0, np.array([1.0, 2.0]), np.zeros(2)), {"x": 1}, "y")
+    for x, expected in ((0.5, [1.0, 2.0]), (-3.0, [0.0, 0.0])):
+        assert_close(run(function, {"x": [x]})["y"], expected, 0.0)
+
+
+def test_what_is_held_keeps_its_value_and_has_no_slope():
+    def compute(x):
+        y = dm.held(np.array([x[0] * x[1], x[1]])) * x
+        return {"y": y, "slope": jacobian(y, x), "gradient": gradient(y[0] + y[1], x)}
+
+    values = run(trace(compute, {"x": 2}, "held"), {"x": [2.0, 3.0]})
+    assert_close(values["y"], [12.0, 9.0], 0.0)
+    assert_close(values["slope"], [[6.0, 0.0], [0.0, 3.0]], 0.0)
+    assert_close(values["gradient"], [6.0, 3.0], 0.0)
+    assert dm.held(0.25) == 0.25

@@ -18,6 +18,7 @@ from ..elements.base import Element
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..system.drive import Command
+from ..system.sampled import Sampled, Sampling
 from ..system.system import System
 from .rollout import prepared
 
@@ -113,3 +114,58 @@ def _compiled(
         return compute(tau[:1], q, v, tau, *z)
 
     return system, function_call(model, "stepper", sizes, at_any_time)
+
+
+class ControlledStepper:
+    """q, v, memory = stepper(q, v, memory): the state after one step under controllers that run at rates.
+
+    memory (…, n) is what the controllers keep, and the number of the step; `start(q, v)` gives the first one, also for
+    batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        step: float,
+        integrator: str | Integrator,
+        elements: Sequence[Element],
+        friction: str | None,
+        torque: Any,
+    ) -> None:
+        method = chosen(integrator, INTEGRATORS, "stepper")
+        if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
+            raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
+        model, elements = prepared("stepper", model, tuple(elements), method, friction)
+        controller = torque if isinstance(torque, Sampled) else Sampled(torque, step, state=())
+        sampling = Sampling("stepper", model, controller, float(step))
+        for element in elements:
+            if element.size(model):
+                raise DalembertError(
+                    f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`"
+                )
+        system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
+        take = method.fixed_step
+        self.model, self.step = model, float(step)
+
+        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray) -> np.ndarray:
+            number, kept = memory[0], memory[1:]
+            t = number * self.step
+            tau, after = sampling.advanced(number, t, q, v, kept, {})
+            q1, v1 = take(system, t, number.lift(self.step), q, v, Command.held(tau).flat())
+            return np.concatenate([q1, v1, [number + 1.0], after])
+
+        def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+            return np.array([q[0].lift(0.0), *sampling.start(q, v)], object)
+
+        sizes = {"q": model.nq, "v": model.nv}
+        self._start = function_call(model, "stepper", sizes, begin)
+        self.call = function_call(model, "stepper", {**sizes, "memory": 1 + sampling.size}, compute)
+        self._fast = self.call.builtin("stepper", "(q, v, memory)\n--\n\n", self.call)
+
+    def start(self, q: Any, v: Any) -> Any:
+        """The memory before the first step."""
+        return self._start(q, v)
+
+    def __call__(self, q: Any, v: Any, memory: Any, **keywords: Any) -> tuple[Any, Any, Any]:
+        x, nq, nx = self._fast(q, v, memory, **keywords), self.model.nq, self.model.nq + self.model.nv
+        return x[..., :nq], x[..., nq:nx], x[..., nx:]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cached_property, reduce
+from functools import cached_property, partial, reduce
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,7 @@ from ..elements.base import Element
 from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.drive import Command
+from ..system.sampled import Sampling
 from ..system.system import Law, System
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
@@ -46,18 +47,32 @@ class Stepping:
         driven: bool,
         varying: bool,
         events: tuple[Event, ...] = (),
+        sampling: Sampling | None = None,
+        settings: Mapping[str, int] | None = None,
     ) -> None:
         self.model, self.elements, self.varying, self.events = model, elements, varying, events
+        self.sampling, self.settings = sampling, dict(settings or {})
         self.name, self._take = f"rollout {integrator.name}", integrator.fixed_step
-        self.system = System(model, elements, law, driven, ledger=False, impulsive=True)
+        self.law = law
+        self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
-        ne = self.system.ne + len(events)
-        self.given = {"q": model.nq, "e": ne, **({"u": self.system.input_count} if driven else {}), **self.constants}
+        ne = self.system.ne + self.memory_size + len(events)
+        inputs = {"u": self.system.input_count} if driven else {}
+        self.given = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
-        known = content(model, elements, integrator, live, driven) if law is None and not events else None
+        known = (
+            content(model, elements, integrator, live, driven)
+            if law is None and sampling is None and not events
+            else None
+        )
         self.identity = self.step.fingerprint() if known is None else known
         self._loops: dict[tuple[Any, ...], Program] = {}
         self.motions: dict[tuple[float, int, int], Any] = {}  # by step [s], steps for each record, records
+
+    @property
+    def memory_size(self) -> int:
+        """Numbers that controllers keep from step to step."""
+        return 0 if self.sampling is None else self.sampling.size
 
     @cached_property
     def step(self) -> Function:
@@ -70,8 +85,17 @@ class Stepping:
                 system = replace(system, model=GROUPS[name].put(system.model, named[name]))
             (t0, h), (number,) = named["timing"], named["number"]
             u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
-            t, q, e, marks = t0 + number * h, named["q"], named["e"][: system.ne], named["e"][system.ne :]
+            t, q, kept = t0 + number * h, named["q"], system.ne + self.memory_size
+            e, memory, marks = np.split(named["e"], [system.ne, kept])
+            settings = {name: named[name] for name in self.settings}
+            if self.sampling is not None:
+                tau, memory = self.sampling.advanced(number, t, q, system.layout.velocity(e), memory, settings)
+                u = Command.held(tau).flat()
+            elif settings:
+                assert self.law is not None
+                system = replace(system, law=partial(self.law, **settings))
             q1, e1 = self._take(system, t, h, q, e, u)
+            e, e1 = np.concatenate([e, memory]), np.concatenate([e1, memory])
             if self.events:
                 q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
             return {"q_next": q1, "e_next": e1, "number_next": named["number"] + 1.0}
@@ -99,10 +123,12 @@ class Stepping:
 
     @cached_property
     def start(self) -> Call:
-        """(q, v) → the elements' own states at the beginning, compiled."""
+        """(q, v) → the elements' own states at the beginning and what controllers start with, compiled."""
 
         def compute(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return np.concatenate([element.start(self.model, q, v) for element in self.elements])
+            states = [element.start(self.model, q, v) for element in self.elements]
+            memory = [] if self.sampling is None else [self.sampling.start(q, v)]
+            return np.concatenate([*states, *memory])
 
         return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
 
@@ -222,13 +248,17 @@ def stepping(
     driven: bool,
     varying: bool,
     events: tuple[Event, ...] = (),
+    sampling: Sampling | None = None,
+    settings: Mapping[str, int] | None = None,
 ) -> Stepping:
     """The step of a rollout; that of an earlier one like it if there was one."""
 
     def prepare() -> Stepping:
-        return Stepping(model, elements, law, integrator, live, driven, varying, events)
+        return Stepping(model, elements, law, integrator, live, driven, varying, events, sampling, settings)
 
-    key = code(model, elements, law, integrator, live, driven, varying, events)
+    sizes = tuple((settings or {}).items())
+    drivers = (law, None if sampling is None else (sampling.torque, sampling.step))
+    key = code(model, elements, *drivers, integrator, live, driven, varying, events, sizes)
     if key is not None:
         return _recent.get(key, prepare)
     traced = prepare()  # nothing but its trace tells whether it is an earlier one

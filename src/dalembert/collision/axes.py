@@ -1,0 +1,244 @@
+"""How deep two convex shapes overlap: the direction along which they overlap least.
+
+For bodies bounded by planes that direction is the normal of a face of one of them, or lies across an edge of each. The
+feature that is found is held, and the depth computed from it in closed form, for derivatives as well.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import held, logical_and, maximum, scan, sqrt, where
+from dalembert.model.geometry import Box
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import cross, dot
+
+from .conditional import computed_where
+from .hulls import Hull
+from .lines import PARALLEL
+from .supports import support
+from .witness import Witness
+
+FACE_A, FACE_B, EDGES = 0.0, 1.0, 2.0
+LEAST = -1e9  # [m] below every separation
+
+
+class Segment(NamedTuple):
+    """The line from −half to +half along z [m]: the core of a capsule; of a sphere it has no length."""
+
+    half: float
+
+
+class Feature(NamedTuple):
+    """What two shapes are separated by: a face of A, a face of B, or an edge of each; vectors in their shape's frame.
+
+    Of a face: its outward normal, a point of it, and the point of the other shape that comes first.
+    Of edges: their directions, whose vector product points out of A, and a point of each.
+    """
+
+    kind: Any
+    direction_a: np.ndarray
+    point_a: np.ndarray
+    direction_b: np.ndarray
+    point_b: np.ndarray
+
+
+class Candidate(NamedTuple):
+    """A feature, and how far apart the shapes are along its normal [m], negative where they overlap."""
+
+    separation: Any
+    feature: Feature
+
+
+def overlap(a: Any, b: Any, X_AB: Pose, wanted: Any) -> Witness:
+    """The least overlap of two of `Segment`, `Box` and `Hull`, in A's frame; where it is not wanted, anything."""
+    numbers = computed_where(wanted, lambda X: _flat(_best(a, b, X)), X_AB, 14)
+    return _witness(_restored(held(numbers)).feature, X_AB)
+
+
+def _best(a: Any, b: Any, X_AB: Pose) -> Candidate:
+    """The feature along whose normal the shapes are farthest apart, or overlap least."""
+    swapped = X_AB.inverse()
+    best = Candidate(LEAST, Feature(FACE_A, *np.zeros((4, 3))))
+    for candidate in (*_face_candidates(a, b, X_AB, FACE_A), *_face_candidates(b, a, swapped, FACE_B)):
+        best = _larger(best, candidate)
+    return _larger(best, _edge_candidate(a, b, X_AB))
+
+
+# ---- faces
+
+
+def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]:
+    """The faces of a shape against the first point of another one."""
+    if isinstance(a, Segment):
+        return []
+    if isinstance(a, Box):
+        half = 0.5 * a.size
+        rows = []
+        for k in range(3):
+            # of two opposite faces, the one on the side of a symmetric shape's centre
+            for sign in (1.0, -1.0) if isinstance(b, Hull) else (where(X_AB.p[k] < 0.0, -1.0, 1.0),):
+                normal = np.array([sign if i == k else 0.0 for i in range(3)])
+                rows.append(_face(normal, normal * half, b, X_AB, kind))
+        return rows
+    normals, offsets = a.faces
+
+    def step(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
+        candidate = _face(normal, normal * offset, b, X_AB, kind)
+        return {"best": _flat(_larger(_restored(best), candidate))}
+
+    start = np.array([LEAST, *np.zeros(13)])
+    return [_restored(scan(step, {"normal": normals, "offset": offsets}, {"best": start})["best"][-1])]
+
+
+def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float) -> Candidate:
+    first = core_support(b, -(X_AB.R.T @ normal))
+    separation = dot(normal, X_AB.point(first) - point)
+    here, there = (normal, point), (np.zeros(3), first)
+    return Candidate(separation, Feature(kind, *(here + there if kind == FACE_A else there + here)))
+
+
+# ---- edges
+
+
+def _edge_candidate(a: Any, b: Any, X_AB: Pose) -> Candidate:
+    if isinstance(a, Hull) or isinstance(b, Hull):
+        return _hull_edges(a, b, X_AB)
+    best = Candidate(LEAST, Feature(EDGES, *np.zeros((4, 3))))
+    for i in _directions(a):
+        for j in _directions(b):
+            across = cross(np.eye(3)[i], X_AB.R[:, j])
+            square = dot(across, across)
+            crossing = square > PARALLEL
+            n = across / sqrt(where(crossing, square, 1.0))
+            side = where(dot(n, X_AB.p) < 0.0, -1.0, 1.0)
+            n = side * n  # from A to B
+            middle_a, middle_b = _middle(a, n, i), _middle(b, -(X_AB.R.T @ n), j)
+            separation = dot(n, X_AB.point(middle_b) - middle_a)
+            feature = Feature(EDGES, side * np.eye(3)[i], middle_a, np.eye(3)[j], middle_b)
+            best = _larger(best, Candidate(where(crossing, separation, LEAST), feature))
+    return best
+
+
+def _directions(shape: Any) -> tuple[int, ...]:
+    """The axes along which a box or segment has edges."""
+    return (2,) if isinstance(shape, Segment) and shape.half else () if isinstance(shape, Segment) else (0, 1, 2)
+
+
+def _middle(shape: Any, d: np.ndarray, axis: int) -> np.ndarray:
+    """The middle of the edge along an axis that is farthest along d."""
+    point = core_support(shape, d)
+    return np.array([0.0 if k == axis else x for k, x in enumerate(point)])
+
+
+def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
+    """Edges of hulls: two of them make a face of the set of all differences where their arcs on the sphere of normals
+    cross.   Gregorius, The separating axis test between convex polyhedra, 2013."""
+    start = np.array([LEAST, *np.zeros(13)])
+    if Segment in (type(a), type(b)):
+        return _segment_edges(a, b, X_AB, start)
+    edges_a, edges_b = as_hull(a).edges, as_hull(b).edges
+
+    def outer(best: Any, start_a: Any, along_a: Any, left_a: Any, right_a: Any) -> dict[str, Any]:
+        R, turn_a = X_AB.R.T, X_AB.R.T @ cross(right_a, left_a)  # in B's axes, in which its edges are constants
+        left, right, direction = R @ left_a, R @ right_a, R @ along_a
+        origin = R @ (start_a - X_AB.p)
+
+        def inner(best: Any, start_b: Any, along_b: Any, left_b: Any, right_b: Any) -> dict[str, Any]:
+            turn_b = cross(right_b, left_b)
+            cba, dba = -dot(left_b, turn_a), -dot(right_b, turn_a)
+            adc, bdc = dot(left, turn_b), dot(right, turn_b)
+            meet = logical_and(logical_and(cba * dba < 0.0, adc * bdc < 0.0), cba * bdc > 0.0)
+            across = cross(direction, along_b)
+            square = dot(across, across)
+            meet = logical_and(meet, square > PARALLEL * dot(direction, direction) * dot(along_b, along_b))
+            n = across / sqrt(where(meet, square, 1.0))
+            side = where(dot(n, left + right) < 0.0, -1.0, 1.0)  # out of A
+            separation = where(meet, side * dot(n, start_b - origin), LEAST)
+            feature = Feature(EDGES, side * along_a, start_a, along_b, start_b)
+            return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
+
+        items = dict(zip(("start_b", "along_b", "left_b", "right_b"), edges_b, strict=True))
+        return {"best": scan(inner, items, {"best": best})["best"][-1]}
+
+    items = dict(zip(("start_a", "along_a", "left_a", "right_a"), edges_a, strict=True))
+    return _restored(scan(outer, items, {"best": start})["best"][-1])
+
+
+def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
+    """A segment against the edges of a hull whose faces look to both of its ends."""
+    segment, body = (a, b) if isinstance(a, Segment) else (b, a)
+    X = X_AB.inverse() if isinstance(a, Segment) else X_AB  # the segment in the hull's frame
+    along = X.R[:, 2]
+
+    def step(best: Any, point: Any, direction: Any, left: Any, right: Any) -> dict[str, Any]:
+        across = cross(direction, along)
+        square = dot(across, across)
+        meet = logical_and(dot(left, along) * dot(right, along) < 0.0, square > PARALLEL * dot(direction, direction))
+        n = across / sqrt(where(meet, square, 1.0))
+        side = where(dot(n, left + right) < 0.0, -1.0, 1.0)  # out of the hull
+        separation = where(meet, side * dot(n, X.p - point), LEAST)
+        of_hull, of_segment = (side * direction, point), (np.array([0.0, 0.0, 1.0]), np.zeros(3))
+        feature = Feature(EDGES, *(of_segment + of_hull if isinstance(a, Segment) else of_hull + of_segment))
+        return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
+
+    if not segment.half:
+        return _restored(start)
+    items = dict(zip(("point", "direction", "left", "right"), body.edges, strict=True))
+    return _restored(scan(step, items, {"best": start})["best"][-1])
+
+
+# ---- shapes and features
+
+
+def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
+    """As `support`, of a segment as well."""
+    if isinstance(shape, Segment):
+        return np.array([0.0, 0.0, where(d[2] < 0.0, -shape.half, shape.half) if shape.half else 0.0])
+    return support(shape, d)
+
+
+def as_hull(shape: Any) -> Hull:
+    """A box as a hull."""
+    if isinstance(shape, Hull):
+        return shape
+    signs = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+    quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
+    triangles = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
+    return Hull(signs * (0.5 * shape.size), triangles)
+
+
+def _larger(x: Candidate, y: Candidate) -> Candidate:
+    """The one with the larger separation; x of equal ones."""
+    better = y.separation > x.separation
+    feature = Feature(*(where(better, new, old) for old, new in zip(x.feature, y.feature, strict=True)))
+    return Candidate(maximum(x.separation, y.separation), feature)
+
+
+def _flat(candidate: Candidate) -> np.ndarray:
+    """As 14 numbers, for a loop to carry."""
+    kind, *vectors = candidate.feature
+    return np.array([candidate.separation, kind, *(x for vector in vectors for x in vector)])
+
+
+def _restored(numbers: np.ndarray) -> Candidate:
+    vectors = (numbers[k : k + 3] for k in (2, 5, 8, 11))
+    return Candidate(numbers[0], Feature(numbers[1], *vectors))
+
+
+def _witness(feature: Feature, X_AB: Pose) -> Witness:
+    """Separation, points and normal of a feature, in A's frame."""
+    kind, d_a, a, d_b, b = feature
+    b, d_b = X_AB.point(b), X_AB.R @ d_b
+    edges, of_a = kind == EDGES, kind == FACE_A
+    across = cross(d_a, d_b)
+    square = dot(across, across)
+    outward = where(edges, across / sqrt(where(edges, square, 1.0)), where(of_a, d_a, -d_b))  # from A to B
+    separation = dot(outward, b - a)
+    # where the edges pass each other
+    between = b - a
+    t = dot(cross(between, d_b), across) / where(edges, square, 1.0)
+    on_a = where(edges, a + t * d_a, where(of_a, b - separation * outward, a))
+    return Witness(separation, on_a, on_a + separation * outward, -outward)

@@ -1,0 +1,155 @@
+"""Signed distance of two shapes.
+
+Spheres and capsules are cores, a point and a segment, with a radius around them: their distances are those of the cores
+less the radii, and so are depths of overlap. Points, segments and boxes have closed forms; boxes and hulls against each
+other take an iteration where they are apart (`gjk`) and the faces and edges of both where they overlap (`axes`).
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.math import logical_not, where
+from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import dot
+
+from . import gjk
+from .axes import Segment, core_support, overlap
+from .candidates import ground_points
+from .ground import Ground, plane
+from .hulls import Hull, hull
+from .lines import any_across, between_segments, crossing_normal, from_box, segment_near_box, unit
+from .penetration import penetration
+from .witness import Witness, chosen, inflated, nearer
+
+ROUND = Cylinder | Ellipsoid | Cone
+
+
+def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
+    """Signed distance of two shapes placed in the world, with the points and the normal that it is along.
+
+    Where they overlap it is the least motion of A, along the normal, after which they only touch. b may be a `Ground`,
+    which needs no pose.
+    """
+    if isinstance(b, Ground):
+        points = ground_points(a, X_a, b)
+        nearest = points[0]
+        for other in points[1:]:
+            nearest = nearer(nearest, other)
+        return nearest
+    if isinstance(b, Plane):
+        return distance(a, X_a, plane(b.normal, X_b), X_b)
+    if isinstance(a, Plane):
+        return distance(b, X_b, plane(a.normal, X_a), X_a).swapped()
+    (core_a, radius_a), (core_b, radius_b) = core(a), core(b)
+    X_AB = X_a.inverse() @ X_b
+    local = between(core_a, core_b, X_AB)
+    w = inflated(local, radius_a, radius_b) if radius_a or radius_b else local
+    return Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal)
+
+
+def core(shape: Any) -> tuple[Any, float]:
+    """What a shape is made of when a radius all around it is taken off, and that radius [m]."""
+    match shape:
+        case Sphere():
+            return Segment(0.0), shape.radius
+        case Capsule():
+            return Segment(0.5 * shape.length), shape.radius
+        case Mesh() | Polyhedron():
+            return hull(shape), 0.0
+        case Box() | Hull() | Cylinder() | Ellipsoid() | Cone():
+            return shape, 0.0
+    raise DalembertError(f"a {type(shape).__name__} has no distance from other shapes than the ground")
+
+
+def between(a: Any, b: Any, X_AB: Pose) -> Witness:
+    """Of two cores, in A's frame."""
+    match a, b:
+        case Segment(), Segment():
+            return _segments(a, b, X_AB)
+        case Segment(), Box():
+            X_BA = X_AB.inverse()
+            w = _segment_box(a, b, X_BA)
+            return Witness(w.distance, X_AB.point(w.a), X_AB.point(w.b), X_AB.R @ w.normal)
+        case Box(), Segment():
+            return _segment_box(b, a, X_AB).swapped()
+    return _convex(a, b, X_AB)
+
+
+def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
+    half_a, half_b = np.array([0.0, 0.0, a.half]), b.half * X_AB.R[:, 2]
+    if a.half and b.half:
+        p, q = between_segments(np.zeros(3), half_a, X_AB.p, half_b)
+        length, normal = unit(p - q, crossing_normal(half_a, half_b))
+        return Witness(length, p, q, normal)
+    if a.half:
+        z = where(X_AB.p[2] > a.half, a.half, where(X_AB.p[2] < -a.half, -a.half, X_AB.p[2]))
+        p, q = np.array([0.0, 0.0, z]), X_AB.p
+        length, normal = unit(p - q, np.array([1.0, 0.0, 0.0]))
+        return Witness(length, p, q, normal)
+    if b.half:
+        t = -dot(X_AB.p, X_AB.R[:, 2])
+        t = where(t > b.half, b.half, where(t < -b.half, -b.half, t))
+        p, q = np.zeros(3), X_AB.p + t * X_AB.R[:, 2]
+        length, normal = unit(p - q, any_across(half_b))
+        return Witness(length, p, q, normal)
+    length, normal = unit(-X_AB.p)
+    return Witness(length, np.zeros(3), X_AB.p, normal)
+
+
+def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
+    """A is the segment, placed at X in the frame of the box, B; in the frame of the box."""
+    size = 0.5 * box.size
+    if not segment.half:
+        length, normal = from_box(X.p, size)
+        return Witness(length, X.p, X.p - length * normal, normal)
+    half = segment.half * X.R[:, 2]
+    p = X.p + segment_near_box(X.p, half, size) * half
+    length, normal = from_box(p, size)
+    outside = Witness(length, p, p - length * normal, normal)
+    apart = length > gjk.TOUCHING * (segment.half + float(np.max(size)))
+    w = overlap(box, segment, X, logical_not(apart)).swapped()
+    return chosen(apart, outside, w)
+
+
+def _convex(a: Any, b: Any, X_AB: Pose) -> Witness:
+    """Of two convex cores, at least one of which has only a farthest point along each direction."""
+    size = extent(a) + extent(b)
+    support_a, support_b = partial(core_support, a), partial(core_support, b)
+    near, apart = gjk.nearest(support_a, support_b, X_AB, size)
+    if isinstance(a, ROUND) or isinstance(b, ROUND):
+
+        def preferred(X: Pose) -> list[np.ndarray]:
+            return [unit(-X.p)[1], *_axes(a), *(X.R @ n for n in _axes(b))]
+
+        deep = penetration(support_a, support_b, X_AB, size, preferred, logical_not(apart))
+    else:
+        deep = overlap(a, b, X_AB, logical_not(apart))
+    return chosen(apart, near, deep)
+
+
+def _axes(shape: Any) -> list[np.ndarray]:
+    """The directions along which flat sides of a shape lie, and the opposite ones."""
+    normals = shape.faces[0][:20] if isinstance(shape, Hull) else np.eye(3)
+    return [] if isinstance(shape, Segment | Ellipsoid) else [*normals, *-normals]
+
+
+def extent(shape: Any) -> float:
+    """How far a core reaches from its origin [m], more or less."""
+    match shape:
+        case Segment():
+            return shape.half
+        case Box():
+            return float(0.5 * np.linalg.norm(shape.size))
+        case Cylinder() | Cone():
+            return float(np.hypot(shape.radius, 0.5 * shape.length))
+        case Ellipsoid():
+            return float(np.max(shape.radii))
+        case Hull():
+            return float(np.max(np.linalg.norm(shape.vertices, axis=1)))
+    raise DalembertError(f"a {type(shape).__name__} has no extent")

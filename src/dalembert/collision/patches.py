@@ -1,0 +1,208 @@
+"""Where two shapes touch each other: several points, so that a face that rests on a face is held at its corners.
+
+Seen along the normal, the sides of the two shapes that look at each other are polygons of four corners, which may
+coincide: an edge has two different ones, a corner has one. The corners of what they have in common are candidates; four
+of them far from each other, and deep, are kept.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.math import abs as absolute
+from dalembert.math import clip, logical_and, maximum, minimum, sqrt, where
+from dalembert.model.geometry import Ellipsoid, Plane
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import dot
+
+from .axes import Segment
+from .candidates import ground_points
+from .distance import between, core, distance, extent
+from .ground import Ground, plane
+from .supports import face, tangents
+from .witness import FAR, Witness, inflated
+
+WIDTH = 1e-4  # of the size: edges are seen as this wide, so that those that are almost parallel meet along a line
+ROUNDING = 1e-9  # of the size: a corner this far outside still counts
+NARROW = 1e-4  # a polygon that is narrower than this part of its length is a line
+TINY = 1e-30  # [m²]
+STEEP = 10.0  # how much farther apart points must be for each metre of gap
+FIRST = (0.83, 0.56)  # the direction in which the first point is looked for: along no edge, as a rule
+
+
+def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Witness]:
+    """The candidates of two shapes placed in the world: 4, or 1 where one of them is a sphere or an ellipsoid.
+
+    Fewer may touch; the others have the gap `FAR`. b may be a `Ground` or a plane: see `ground_points`.
+    """
+    if isinstance(b, Ground):
+        return ground_points(a, X_a, b)
+    if isinstance(b, Plane):
+        return ground_points(a, X_a, plane(b.normal, X_b))
+    if isinstance(a, Plane):
+        return [w.swapped() for w in ground_points(b, X_b, plane(a.normal, X_a))]
+    (core_a, radius_a), (core_b, radius_b) = core(a), core(b)
+    if _is_round(core_a) or _is_round(core_b):
+        return [distance(a, X_a, b, X_b)]
+    X_AB = X_a.inverse() @ X_b
+    deepest = between(core_a, core_b, X_AB)
+    points = _patch(core_a, core_b, X_AB, deepest)
+    local = [inflated(w, radius_a, radius_b) if radius_a or radius_b else w for w in points]
+    return [Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal) for w in local]
+
+
+def _is_round(shape: Any) -> bool:
+    return isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and not shape.half)
+
+
+class _Polygon(NamedTuple):
+    """Four corners, in turn: coordinates (2,) across the normal, and height along it."""
+
+    corners: list[np.ndarray]
+    heights: list[Any]
+
+    def height(self, x: np.ndarray) -> Any:
+        """Of the plane of the corners at x (2,); of a line at the foot of x on it."""
+        p, z = self.corners, self.heights
+        d, e = p[2] - p[0], p[3] - p[1]
+        dz, ez = z[2] - z[0], z[3] - z[1]
+        r = x - p[0]
+        scale = 1.0 / where(self.wide, _cross(d, e), 1.0)
+        on_plane = z[0] + (_cross(r, e) * dz + _cross(d, r) * ez) * scale
+        start, line, bottom, rise = self.line
+        length = dot(line, line)
+        t = clip(dot(x - start, line) / where(length > 0.0, length, 1.0), 0.0, 1.0)
+        return where(self.wide, on_plane, bottom + t * rise)
+
+    @property
+    def wide(self) -> Any:
+        """Whether it is more than a line or a point."""
+        d, e = self.corners[2] - self.corners[0], self.corners[3] - self.corners[1]
+        return absolute(_cross(d, e)) > NARROW * (dot(d, d) + dot(e, e)) + TINY
+
+    @property
+    def line(self) -> tuple[np.ndarray, np.ndarray, Any, Any]:
+        """The longer diagonal: start (2,), direction (2,), height of its start, and rise to its end."""
+        p, z = self.corners, self.heights
+        d, e = p[2] - p[0], p[3] - p[1]
+        longer = dot(d, d) >= dot(e, e)
+        rise = where(longer, z[2] - z[0], z[3] - z[1])
+        return where(longer, p[0], p[1]), where(longer, d, e), where(longer, z[0], z[1]), rise
+
+    def sides(self, size: float) -> list[tuple[np.ndarray, Any]]:
+        """Four half-planes m · x ≥ o, (m, o) each, that it lies in; of a line those of a strip around it."""
+        d, e = self.corners[2] - self.corners[0], self.corners[3] - self.corners[1]
+        turn = where(_cross(d, e) < 0.0, -1.0, 1.0)
+        start, line, _, _ = self.line
+        length = sqrt(dot(line, line) + TINY)
+        along = where(length > ROUNDING * size, line / length, np.array([1.0, 0.0]))
+        across = np.array([-along[1], along[0]])
+        strip = [(along, 0.0), (-along, -length), (across, 0.0), (-across, 0.0)]
+        planes = []
+        for k, (m, o) in enumerate(strip):
+            c = self.corners[k]
+            edge = self.corners[(k + 1) % 4] - c
+            inward = turn * np.array([-edge[1], edge[0]]) / sqrt(dot(edge, edge) + TINY)
+            normal = where(self.wide, inward, m)
+            offset = where(self.wide, dot(inward, c) - ROUNDING * size, o + dot(m, start) - WIDTH * size)
+            planes.append((normal, offset))
+        return planes
+
+    def clipped(self, p: np.ndarray, q: np.ndarray, size: float) -> tuple[Any, Any]:
+        """The part [s, t] of the segment from p to q that is inside; s > t where there is none."""
+        low: Any = 0.0
+        high: Any = 1.0
+        for normal, offset in self.sides(size):
+            at_p, at_q = dot(normal, p) - offset, dot(normal, q) - offset
+            entering, leaving = logical_and(at_p < 0.0, at_q >= 0.0), logical_and(at_p >= 0.0, at_q < 0.0)
+            change = at_p - at_q
+            t = at_p / where(change == 0.0, 1.0, change)
+            outside = logical_and(at_p < 0.0, at_q < 0.0)
+            low = where(outside, 2.0, where(entering, maximum(low, t), low))
+            high = where(leaving, minimum(high, t), high)
+        return low, high
+
+
+def _patch(a: Any, b: Any, X_AB: Pose, deepest: Witness) -> list[Witness]:
+    """In A's frame; deepest: the witness of their distance."""
+    n = deepest.normal
+    u, v = tangents(n)
+    origin = deepest.a
+    size = extent(a) + extent(b)
+    points_a = _side(a, -n)
+    points_b = [X_AB.point(p) for p in _side(b, X_AB.R.T @ n)]
+    of_a, of_b = (_seen(points, origin, u, v, n) for points in (points_a, points_b))
+    places = _common(of_a, of_b, size)
+    gaps = [where(valid, of_a.height(x) - of_b.height(x), FAR) for x, valid in places]
+    chosen = _spread([x for x, _ in places], gaps, 10.0 * WIDTH * size)
+    witnesses = []
+    for x, gap in chosen:
+        z = of_b.height(x)
+        on_b = origin + x[0] * u + x[1] * v + z * n
+        real = gap < 0.5 * FAR
+        witnesses.append(Witness(gap, on_b + where(real, gap, 0.0) * n, on_b, n))
+    nothing = chosen[0][1] > 0.5 * FAR  # rounding: the nearest points themselves
+    first = Witness(*(where(nothing, x, y) for x, y in zip(deepest, witnesses[0], strict=True)))
+    return [first, *witnesses[1:]]
+
+
+def _side(shape: Any, d: np.ndarray) -> list[np.ndarray]:
+    if isinstance(shape, Segment):
+        ends = np.array([0.0, 0.0, shape.half]), np.array([0.0, 0.0, -shape.half])
+        return [ends[0], ends[0], ends[1], ends[1]]
+    return face(shape, d)
+
+
+def _seen(points: list[np.ndarray], origin: np.ndarray, u: np.ndarray, v: np.ndarray, n: np.ndarray) -> _Polygon:
+    relative = [p - origin for p in points]
+    return _Polygon([np.array([dot(r, u), dot(r, v)]) for r in relative], [dot(r, n) for r in relative])
+
+
+def _common(p: _Polygon, q: _Polygon, size: float) -> list[tuple[np.ndarray, Any]]:
+    """Corners of what two polygons have in common, 12 places, with whether each is one."""
+    places = []
+    for k in range(4):
+        start, end = p.corners[k], p.corners[(k + 1) % 4]
+        low, high = q.clipped(start, end, size)
+        inside = low <= high
+        places.append((start + clip(low, 0.0, 1.0) * (end - start), inside))
+        places.append((start + high * (end - start), logical_and(inside, high < 1.0)))
+    for corner in q.corners:
+        low, high = p.clipped(corner, corner, size)
+        places.append((corner, low <= high))
+    return places
+
+
+def _spread(places: list[np.ndarray], gaps: list[Any], least: float) -> list[tuple[np.ndarray, Any]]:
+    """Four of several points (2,), with their gaps: far from each other, and deep.
+
+    The gap is `FAR` where there is no other one at least that far away [m].
+    """
+
+    def best(scores: list[Any]) -> tuple[np.ndarray, Any, Any]:
+        x, gap, score = places[0], gaps[0], scores[0]
+        for place, other, value in zip(places[1:], gaps[1:], scores[1:], strict=True):
+            better = value > score
+            x, gap, score = where(better, place, x), where(better, other, gap), maximum(value, score)
+        return x, gap, score
+
+    costs = [STEEP * gap for gap in gaps]
+    first, gap, _ = best([dot(x, FIRST) - cost for x, cost in zip(places, costs, strict=True)])
+    chosen = [(first, gap)]
+    away = [x - first for x in places]
+    second, gap, _ = best([sqrt(dot(r, r) + TINY) - cost for r, cost in zip(away, costs, strict=True)])
+    line = second - first
+    length = sqrt(dot(line, line) + TINY)
+    chosen.append((second, where(length > least, gap, FAR)))
+    for side in (1.0, -1.0):
+        off = [side * _cross(line, r) / length for r in away]
+        x, gap, _ = best([o - cost for o, cost in zip(off, costs, strict=True)])
+        distance_off = side * _cross(line, x - first) / length
+        chosen.append((x, where(distance_off > least, gap, FAR)))
+    return chosen
+
+
+def _cross(p: np.ndarray, q: np.ndarray) -> Any:
+    return p[0] * q[1] - p[1] * q[0]

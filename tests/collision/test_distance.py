@@ -1,0 +1,206 @@
+"""Laws of signed distances: symmetry, rigid motions, slopes, certificates; and cases where something vanishes."""
+
+import numpy as np
+import pytest
+
+from collision.compiled import compiled_distance, compiled_slope, placements, pose
+from collision.shapes import SHAPES, directions, reach
+from dalembert.collision import distance
+from dalembert.model.geometry import Box, Capsule, Mesh, Plane, Polyhedron, Sphere
+from dalembert.spatial import Pose, so3
+from tolerances import PRODUCT, RECURSION, assert_close
+
+POLYHEDRAL = [
+    ("sphere", "capsule"),
+    ("sphere", "box"),
+    ("capsule", "capsule"),
+    ("capsule", "box"),
+    ("capsule", "wedge"),
+    ("box", "box"),
+    ("box", "wedge"),
+    ("rock", "sphere"),
+]
+ROUND = [("cylinder", "box"), ("ellipsoid", "sphere"), ("cone", "cylinder")]
+PAIRS = [*POLYHEDRAL, *ROUND]
+GRID = directions(4000)
+
+
+def separation(a, X, b, Y, n):
+    """How far apart two shapes are along n, out of b towards a: never more than their distance."""
+    return -reach(a, X, -n) - reach(b, Y, n)
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_distance_is_the_largest_separation_along_any_direction(a, b):
+    rng = np.random.default_rng(2)
+    x, y = placements(rng, 60, 0.12), placements(rng, 60, 0.12)
+    rows = compiled_distance(a, b)(x, y)
+    assert (rows[:, 0] < 0).any() and (rows[:, 0] > 0).any()
+    tolerance = 1e-10 if (a, b) in POLYHEDRAL else 1e-5  # round sides: the normal is found by iteration
+    for row, i, j in zip(rows, x, y, strict=True):
+        X, Y, normal = pose(i), pose(j), row[7:]
+        assert_close(np.linalg.norm(normal), 1.0, PRODUCT)
+        assert_close(row[1:4] - row[4:7], row[0] * normal, RECURSION)
+        certificate = separation(SHAPES[a], X, SHAPES[b], Y, normal)
+        assert certificate == pytest.approx(row[0], abs=tolerance)
+        for n in GRID[::40]:
+            assert separation(SHAPES[a], X, SHAPES[b], Y, n) <= row[0] + 1e-9
+        for point, shape, placed in ((row[1:4], a, X), (row[4:7], b, Y)):  # they are points of the shapes
+            excess = max(n @ point - reach(SHAPES[shape], placed, n) for n in GRID[::80])
+            assert excess < (1e-9 if (a, b) in POLYHEDRAL else 1e-5)
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_swapping_and_moving_both_shapes_changes_nothing(a, b):
+    rng = np.random.default_rng(3)
+    x, y = placements(rng, 40, 0.12), placements(rng, 40, 0.12)
+    rows = compiled_distance(a, b)(x, y)
+    swapped = compiled_distance(b, a)(y, x)
+    tolerance = 1e-10 if (a, b) in POLYHEDRAL else 1e-5
+    assert_close(swapped[:, 0], rows[:, 0], tolerance)
+    motion = pose(placements(rng, 1, 1.0)[0])
+    moved = [
+        np.array([[*motion.point(i[:3]), *so3.to_quaternion(motion.R @ so3.from_quaternion(i[3:]))] for i in z])
+        for z in (x, y)
+    ]
+    assert_close(compiled_distance(a, b)(*moved)[:, 0], rows[:, 0], tolerance)
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_slopes_are_those_of_differences_and_a_unit_vector_for_translations(a, b):
+    rng = np.random.default_rng(4)
+    x, y = placements(rng, 40, 0.12), placements(rng, 40, 0.12)
+    slope, rows = compiled_slope(a, b)(x, y), compiled_distance(a, b)(x, y)
+    tolerance = 1e-9 if (a, b) in POLYHEDRAL else 1e-5
+    assert_close(slope[:, :3], rows[:, 7:], tolerance)  # the distance grows along the normal, by as much as A is moved
+    assert_close(slope[:, 7:10], -rows[:, 7:], tolerance)
+    h, allowed = (1e-5, 1e-4) if (a, b) in POLYHEDRAL else (3e-4, 3e-2)
+    numeric = np.zeros_like(slope)
+    for k in range(14):
+        step = np.zeros(14)
+        step[k] = h
+        ahead, behind = (compiled_distance(a, b)(x + s * step[:7], y + s * step[7:])[:, 0] for s in (1.0, -1.0))
+        numeric[:, k] = (ahead - behind) / (2.0 * h)
+    error = np.max(np.abs(numeric - slope), axis=1)
+    assert np.quantile(error, 0.75) < allowed  # the others are at creases, where the nearest feature changes
+
+
+@pytest.mark.parametrize(("a", "b"), PAIRS)
+def test_distance_changes_by_no_more_than_a_shape_is_moved(a, b):
+    rng = np.random.default_rng(5)
+    x, y = placements(rng, 200, 0.12), placements(rng, 200, 0.12)
+    moved = x.copy()
+    moved[:, :3] += 0.01 * directions(200)
+    change = np.abs(compiled_distance(a, b)(moved, y)[:, 0] - compiled_distance(a, b)(x, y)[:, 0])
+    late = change > 0.01 + 1e-7
+    assert late.sum() <= (0 if (a, b) in POLYHEDRAL else 1)  # a round shape deep in another: another minimum
+
+
+@pytest.mark.parametrize(("a", "b"), [("capsule", "box"), ("box", "box"), ("wedge", "capsule"), ("cylinder", "box")])
+def test_compiled_numbers_are_those_of_plain_python(a, b):
+    rng = np.random.default_rng(6)
+    x, y = placements(rng, 6, 0.1), placements(rng, 6, 0.1)
+    rows = compiled_distance(a, b)(x, y)
+    for row, i, j in zip(rows, x, y, strict=True):
+        w = distance(SHAPES[a], pose(i), SHAPES[b], pose(j))
+        assert_close(row, np.array([w.distance, *w.a, *w.b, *w.normal]), 1e-9 if a != "cylinder" else 1e-5)
+
+
+@pytest.mark.parametrize(("a", "b"), [("capsule", "capsule"), ("box", "box"), ("wedge", "sphere")])
+def test_single_precision(a, b):
+    rng = np.random.default_rng(7)
+    x, y = placements(rng, 200, 0.12), placements(rng, 200, 0.12)
+    single = compiled_distance(a, b)(x.astype(np.float32), y.astype(np.float32))
+    assert single.dtype == np.float32
+    assert_close(single[:, 0], compiled_distance(a, b)(x, y)[:, 0], 3e-5)
+
+
+@pytest.mark.parametrize("backend", ["interpreter", "jax"])
+def test_other_backends(backend, request):
+    if backend == "jax":
+        request.getfixturevalue("jax")
+    rng = np.random.default_rng(8)
+    x, y = placements(rng, 20, 0.12), placements(rng, 20, 0.12)
+    call = compiled_distance("capsule", "box")
+    assert_close(call(x, y, backend=backend), call(x, y), 1e-9)
+
+
+# ---- where something vanishes
+
+I = np.eye(3)
+LYING = so3.from_rpy(0.0, np.pi / 2, 0.0)
+
+
+def at(x, y, z, R=I):
+    return Pose(R, np.array([x, y, z], float))
+
+
+def test_concentric_spheres_overlap_by_their_radii():
+    w = distance(Sphere(0.2), at(1, 2, 3), Sphere(0.1), at(1, 2, 3))
+    assert w.distance == pytest.approx(-0.3, abs=1e-15)
+    assert np.linalg.norm(w.normal) == 1.0
+
+
+def test_parallel_and_collinear_and_crossed_capsules():
+    one = Capsule(0.05, 0.4)
+    assert distance(one, at(0, 0, 0.3, LYING), one, at(0.1, 0, 0, LYING)).distance == pytest.approx(0.2)
+    assert distance(one, at(1.0, 0, 0, LYING), one, at(0, 0, 0, LYING)).distance == pytest.approx(0.5)
+    crossed = distance(one, at(0, 0, 0, LYING), one, at(0, 0, 0, so3.from_rpy(np.pi / 2, 0, 0)))
+    assert crossed.distance == pytest.approx(-0.1)
+    assert_close(np.abs(crossed.normal), [0, 0, 1], PRODUCT)
+    same = distance(one, at(0, 0, 0), one, at(0, 0, 0))
+    assert same.distance == pytest.approx(-0.1)
+    assert np.all(np.isfinite(same.normal))
+
+
+def test_capsule_without_length_is_a_sphere():
+    rng = np.random.default_rng(9)
+    for other in ("capsule", "box", "wedge", "sphere"):
+        x, y = (pose(p) for p in placements(rng, 2, 0.2))
+        dot, ball = (distance(s, x, SHAPES[other], y) for s in (Capsule(0.1, 0.0), Sphere(0.1)))
+        assert_close(dot.distance, ball.distance, PRODUCT)
+
+
+def test_faces_edges_and_corners_of_boxes():
+    cube = Box([2.0, 2.0, 2.0])
+    face = distance(cube, at(0, 0, 2.5), cube, at(0.3, 0.2, 0))
+    assert face.distance == pytest.approx(0.5)
+    assert_close(face.normal, [0, 0, 1], PRODUCT)
+    assert distance(cube, at(0, 0, 2), cube, at(0, 0, 0)).distance == pytest.approx(0.0, abs=1e-12)
+    assert distance(cube, at(3, 3, 0), cube, at(0, 0, 0)).distance == pytest.approx(np.sqrt(2))
+    assert distance(cube, at(3, 3, 3), cube, at(0, 0, 0)).distance == pytest.approx(np.sqrt(3))
+    edges = distance(
+        cube,
+        at(0, 0, 2 * np.sqrt(2) + 0.1, so3.from_rpy(np.pi / 4, 0, 0)),
+        cube,
+        at(0, 0, 0, so3.from_rpy(0, np.pi / 4, 0)),
+    )
+    assert edges.distance == pytest.approx(0.1)
+    assert_close(edges.a - edges.b, [0, 0, 0.1], 1e-9)
+    assert distance(cube, at(0, 0, 0), cube, at(0, 0, 0)).distance == pytest.approx(-2.0)
+
+
+def test_deep_overlap_ends_through_the_nearest_side():
+    plank = Box([4.0, 1.0, 0.2])
+    w = distance(Box([0.2, 0.2, 0.2]), at(1.0, 0.1, 0.02), plank, at(0, 0, 0))
+    assert w.distance == pytest.approx(-0.18)
+    assert_close(w.normal, [0, 0, 1], PRODUCT)
+    assert distance(Sphere(0.05), at(1.95, 0, 0), plank, at(0, 0, 0)).distance == pytest.approx(-0.1)
+
+
+def test_planes_in_either_place():
+    ball, floor = Sphere(0.1), Plane([0, 0, 2.0])
+    over = distance(ball, at(3, 4, 0.5), floor, at(0, 0, 0.1))
+    assert over.distance == pytest.approx(0.3)
+    under = distance(floor, at(0, 0, 0.1), ball, at(3, 4, 0.5))
+    assert under.distance == pytest.approx(0.3)
+    assert_close(under.normal, [0, 0, -1], 0.0)
+
+
+def test_a_mesh_is_its_convex_hull():
+    block = SHAPES["wedge"]
+    rock = Polyhedron(np.vstack([block.vertices, block.vertices.mean(axis=0)]), np.zeros((0, 3), int))
+    x, y = (pose(p) for p in placements(np.random.default_rng(1), 2, 0.2))
+    assert_close(distance(rock, x, SHAPES["box"], y).distance, distance(block, x, SHAPES["box"], y).distance, PRODUCT)
+    with pytest.raises(ValueError, match="no such file"):
+        distance(Mesh("nowhere.stl"), x, SHAPES["box"], y)
