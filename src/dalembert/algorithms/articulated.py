@@ -62,7 +62,7 @@ def _free_directions(joint: Joint, S: np.ndarray) -> list[tuple[int, int]]:
 
 
 def refuse_massless(r: np.ndarray, joint: Joint) -> None:
-    """A pivot 1/r that is zero whatever the configuration is a mistake in the model."""
+    """A pivot 1/r that is zero in every configuration is a mistake in the model."""
     if np.any(np.isinf(known(r))):
         raise DalembertError(
             f"joint {joint.name!r} moves no mass, so that forces on it have no finite effect: give the bodies behind "

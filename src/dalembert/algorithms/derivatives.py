@@ -86,7 +86,7 @@ def gravity_derivatives(model: Model, q: np.ndarray, inverse: Slopes = inverse_d
 
 
 def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives (nv, nv) in q and v of what damping, friction and springs add."""
+    """Derivatives (nv, nv) in q and v of the forces of damping, friction and springs."""
     dq, dv = (np.zeros((model.nv, model.nv), np.result_type(q, v)) for _ in range(2))
     for body in model.bodies:
         joint, i = body.joint, body.v

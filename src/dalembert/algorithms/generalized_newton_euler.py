@@ -1,4 +1,4 @@
-"""The generalised Newton-Euler equations: every joint's equation of motion in closed form, on its own.
+"""The generalised Newton-Euler equations: every joint's equation of motion in closed form, independent of the others.
 
 By d'Alembert's principle a link and all links behind it are in equilibrium under their weight, their inertial forces
 and the force of the joint that carries them. Written for one joint, that is one row of M(q) a + H(q, v) + G(q) = tau:

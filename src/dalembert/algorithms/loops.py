@@ -108,7 +108,7 @@ def _on_body(frame: Frame, moment: np.ndarray, force: np.ndarray) -> np.ndarray:
 
 
 def mobility(model: Model, q: np.ndarray) -> np.ndarray:
-    """How joints give way to forces (nv, nv): M⁻¹, less what closed loops hold, so that J_loops @ mobility = 0."""
+    """Acceleration per force (nv, nv): M⁻¹ less the part that closed loops block, so that J_loops @ mobility = 0."""
     inverse = inverse_mass_matrix(model, q)
     if not model.closures:
         return inverse

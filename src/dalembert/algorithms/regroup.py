@@ -18,7 +18,7 @@ def regrouped(model: Model) -> list[Mass]:
     Mass that the joint leaves at rest relative to the parent (mass on the axis of a hinge, for instance) may as well
     belong to the parent: equations of motion, mass matrix and kinetic energy stay the same, and zeros take the place of
     up to three (hinge) or six (slider) of the ten numbers of the child. Sums over all bodies (momentum, centre of mass)
-    stay too. The masses are no longer those of real bodies, so this is not for what one body does, such as reactions.
+    stay too. The masses are no longer those of real bodies, so this is not for single bodies, as in reactions.
 
     Points [r; 1] move with the velocity Ξ [r; 1], where Ξ (4, 4) is the twist of the joint. Mass rests if its second
     moments Λ = [P h; hᵀ m] have Ξ Λ = 0: they lie within the null space of Ξ, and Π Λ Π is the part of Λ that does.

@@ -168,7 +168,7 @@ def _unreached(robot: Robot, frame: str, result: InverseKinematicsResult, starts
 
 
 class _Solution(NamedTuple):
-    """Configurations (n, nq), what is left of the way to their targets (n, 6), its weighted size (n,), iterations."""
+    """Configurations (n, nq), the remaining errors (n, 6), their weighted size (n,), iterations."""
 
     q: np.ndarray
     error: np.ndarray
@@ -177,7 +177,7 @@ class _Solution(NamedTuple):
 
 
 class _Search:
-    """The search of one call: what moves, what counts, when it is over."""
+    """The search of one call: the joints that move, the weights, and the tolerances."""
 
     def __init__(
         self,
@@ -205,7 +205,7 @@ class _Search:
         self.bounds = (*bounds, self.mobile)
 
     def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position [m] and orientation [rad] error (n,) of what was asked for."""
+        """Position [m] and orientation [rad] error (n,) of the weighted components."""
         weighted = np.where(self.weight > 0.0, error, 0.0)
         return np.linalg.norm(weighted[:, 3:], axis=-1), np.linalg.norm(weighted[:, :3], axis=-1)
 

@@ -76,7 +76,7 @@ ROUNDING = 1e-5  # by which a moment may fall short of that of a point mass: poi
 
 
 def conditions(model: Model, named: Mapping[str, np.ndarray]) -> list[tuple[str, Any]]:
-    """What live parameters must obey to be those of a robot: (what is wrong otherwise, whether it holds).
+    """Conditions on live parameters: (the violation in words, whether the condition holds).
 
     named: group → numbers (…, n) or traced scalars (n,).
     """
@@ -119,7 +119,7 @@ def check_live(model: Model, where: str, named: Mapping[str, np.ndarray]) -> Non
     for wrong, holds in conditions(model, named):
         if not np.all(holds):
             state = f" in state {int(np.argmin(holds.ravel()))}" if np.ndim(holds) else ""
-            cure = "give what a robot can have, or pass check=False"
+            cure = "pass values that a robot can have, or check=False"
             raise DalembertError(f"{where}: {wrong}{state}: {cure}")
 
 
@@ -131,7 +131,7 @@ def group(name: str) -> Group:
 
 
 def checked(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The names of live groups as given, each known and given once."""
+    """The names of live groups, each known and stated once."""
     live = (names,) if isinstance(names, str) else tuple(names)
     for name in live:
         group(name)

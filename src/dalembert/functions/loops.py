@@ -81,7 +81,7 @@ def _loop_forces(
     external: External = (),
     **keywords: Unpack[Keywords],
 ) -> AllForces:
-    """Forces of the actuated joints and of the closures, and what they leave over of forces and accelerations."""
+    """Forces of the actuated joints and of the closures, and the residuals of forces and accelerations."""
     wrenches = body_wrenches(robot.model, q, external)
     return algorithms.loop_inverse_dynamics(robot.model, q, v, a, freedoms(robot.model, actuated), wrenches)
 

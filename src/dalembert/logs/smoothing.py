@@ -13,7 +13,7 @@ import numpy as np
 
 from .splines import DEGREE, Basis
 
-CLEAN = 0.002  # noise of differences, relative to their RMS, up to which they are taken as they are
+CLEAN = 0.002  # noise of differences, relative to their RMS, up to which they are used unsmoothed
 SHORT = 16  # rows below which there is nothing to average
 FINER = np.sqrt(2.0)  # ratio of bandwidths that are tried one after the other
 BESIDE = (2, 4)  # a bandwidth does if those so many places finer explain no more
@@ -117,7 +117,7 @@ def local_noise(t: np.ndarray, x: np.ndarray) -> np.ndarray:
                 weights[i] *= (at - nodes[j]) / (nodes[i] - nodes[j])
     predicted = sum(w[:, None] * y for w, y in zip(weights, (x[:-4], x[1:-3], x[3:-1], x[4:]), strict=True))
     deviation = np.abs(x[2:-2] - predicted) / np.sqrt(1.0 + np.sum(weights**2, axis=0))[:, None]
-    moving = [column[column > 0.0] for column in deviation.T]  # at a standstill nothing is to be learnt
+    moving = [column[column > 0.0] for column in deviation.T]  # a standstill carries no information
     return np.array([np.median(column) / 0.6745 if len(column) else 0.0 for column in moving])
 
 
@@ -137,7 +137,7 @@ def _rounding(x: np.ndarray) -> np.ndarray:
 
 
 def _clean(t: np.ndarray, differences: Smoothed, noise: np.ndarray, order: int) -> np.ndarray:
-    """Which signals (k,) have so little noise that their differences can be taken as they are."""
+    """Which signals (k,) have so little noise that their differences can be used unsmoothed."""
     step = float(np.median(np.diff(t)))
     amplified = noise * (np.sqrt(6.0) / step**2 if order == 2 else 1.0 / (np.sqrt(2.0) * step))
     rates = differences.second if order == 2 else differences.first

@@ -8,7 +8,7 @@ from dalembert.graph.lookup import Table
 from . import elementary
 from .ir import Builder, Module
 from .items import load_common, load_moving, store_moving, write_items
-from .plan import Calling, Items, SlotPlan, Product, Repeating, Subroutine
+from .plan import Calling, Items, Product, Repeating, SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry

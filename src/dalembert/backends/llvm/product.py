@@ -7,7 +7,7 @@ the vectors run along the columns, and a tile is TILE rows by two vectors.
 from __future__ import annotations
 
 from .ir import Builder
-from .plan import TILE, SlotPlan, Product
+from .plan import TILE, Product, SlotPlan
 from .tiles import table_entry
 
 
