@@ -53,7 +53,19 @@ def test_quintic_rates_are_derivatives():
     assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < 1e-12
 
 
-ROBOT_COMMANDS = ["info", "audit", "torques", "simulate", "equations", "export", "convert", "compare", "view", "report"]
+ROBOT_COMMANDS = [
+    "info",
+    "audit",
+    "torques",
+    "simulate",
+    "plan",
+    "equations",
+    "export",
+    "convert",
+    "compare",
+    "view",
+    "report",
+]
 COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "bench", "demo"]
 
 
