@@ -14,6 +14,7 @@ import pytest
 
 from dalembert import cli, demo, load, load_run
 from dalembert.robots import path
+from tolerances import COMPUTED, ITERATED
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -50,7 +51,7 @@ def test_quintic_rates_are_derivatives():
     np.testing.assert_allclose(np.gradient(q, t, axis=0)[1:-1], v[1:-1], atol=2e-6)
     np.testing.assert_allclose(np.gradient(v, t, axis=0)[1:-1], a[1:-1], atol=1e-5)
     np.testing.assert_allclose(q[-1] - q[0], demo.MOVE)
-    assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < 1e-12
+    assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < COMPUTED
 
 
 ROBOT_COMMANDS = [
@@ -308,7 +309,7 @@ def test_simulate_saves_a_run_and_a_figure(tmp_path, capsys):
 def test_a_held_robot_stays(capsys):
     assert cli.main(["simulate", "2r", "--q", "0.5,0.2", "--hold", "--duration", "0.1", "--json"]) == 0
     content = json.loads(capsys.readouterr().out)
-    np.testing.assert_allclose(content["q"][-1], [0.5, 0.2], atol=1e-9)
+    np.testing.assert_allclose(content["q"][-1], [0.5, 0.2], atol=ITERATED)
 
 
 def test_export_writes_c(tmp_path, capsys):
