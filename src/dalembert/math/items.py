@@ -1,4 +1,4 @@
-"""One function over like items, on numbers and on traced values alike."""
+"""One function over like items, on numbers and on traced values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any]) -> dic
 def scan(
     step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], carry: Mapping[str, Any], reverse: bool = False
 ) -> dict[str, np.ndarray]:
-    """Item after item, as `map`; parts of what the step returns for one item are what it takes for the next.
+    """Item after item, as `map`; the carried results for one item are inputs for the next.
 
     carry: numbers or arrays by name, where that starts. step takes them first and returns them, in their shapes, among
     its results; reverse: from the last item to the first. Results are in the order of the items: of a carried part the
@@ -37,7 +37,7 @@ def scan(
         raise DalembertError(f"scan: items are {shapes}, expected arrays (n, …) with one n")
     n = len(next(iter(arrays.values())))
     if not n:
-        raise DalembertError("scan: there are no items, so that nothing tells the shapes of the results")
+        raise DalembertError("scan: there are no items, so that the shapes of the results are unknown")
     if both := set(items) & set(carry):
         raise DalembertError(f"scan: '{min(both)}' is carried and an item")
 

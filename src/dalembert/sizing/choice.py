@@ -1,4 +1,4 @@
-"""A motor and a gear on a joint: what it asks of them, whether they give it, and the lightest pair that does."""
+"""A motor and a gear on a joint: the requirements, whether the pair meets them, and the lightest pair that does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .drives import Catalogue, Gear, Motor
 
 
 class Drive(NamedTuple):
-    """A motor and a gear on a joint. Ratios are what is given by what is asked, margin included: 1 or more fits.
+    """A motor and a gear on a joint. Ratios are available over required values, margin included: 1 or more fits.
 
     peak: the torque-speed envelope at every sample, and the worst gravity; continuous: the RMS of the motions, and the
     worst gravity held for ever; speed: of motor and gear; output: peak and rated torque of the gear. reflected: N²
@@ -86,7 +86,7 @@ def drive(demand: Demand, courses: Sequence[Course], motor: Motor, gear: Gear, m
 def choose(
     demand: Demand, courses: Sequence[Course], catalogue: Catalogue, margin: float
 ) -> tuple[Drive | None, Drive]:
-    """The lightest pair that fits (None if none does), and the pair that comes nearest.
+    """The lightest pair that fits (None if none does), and the closest pair.
 
     Of equally light ones the one with the smaller reflected inertia.
     """
