@@ -227,8 +227,10 @@ def step_advice(
     return advise(robot.model, q, np.zeros(robot.model.nv) if v is None else v, integrator, tuple(elements))
 
 
-def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
+def close_loops(robot: Robot, q: Any, v: Any = None, *, hold: str | Sequence[str] = ()) -> LoopState:
     """The configuration nearest to q (nq,) that closes all loops, and the velocity nearest to v that keeps them closed.
+
+    hold: joints that stay as they are in q and v, while the others follow: close_loops(q, hold="crank").
 
     Nearest as `difference` measures it, of the configurations that Newton's method finds from q and from beside it.
     None found is an error that names the loop.
@@ -247,7 +249,10 @@ def close_loops(robot: Robot, q: Any, v: Any = None) -> LoopState:
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
     compiled = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
-    state, _ = closed_start(compiled, State(0.0, q, v))
+    mobile = np.ones(robot.model.nv)
+    for name in [hold] if isinstance(hold, str) else hold:
+        mobile[robot.model.joint(name).v] = 0.0
+    state, _ = closed_start(compiled, State(0.0, q, v), mobile)
     return LoopState(state.q, state.e[: robot.model.nv])
 
 

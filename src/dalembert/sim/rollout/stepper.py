@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute import Call
+from dalembert.functions.dynamics import singular_mass
 from dalembert.functions.guards import function_call
 from dalembert.graph import trace
 from dalembert.model import Model
@@ -30,8 +31,8 @@ class Stepper:
     their own, q, v, z = stepper(q, v, tau, z), with z (…, nz) from `start(q, v)` at first.
 
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
-    check. Where the Newton iteration of an implicit integrator does not settle, as always in float32, or a number
-    overflows, the state is NaN, which the next step refuses.
+    check. A mass matrix that is singular, a Newton iteration of an implicit integrator that does not settle, as always
+    in float32, and numbers that overflow are errors; with check=False the state is NaN or infinite.
     `call` is the function behind it, whose result is [q; v; z] in one array.
     """
 
@@ -113,7 +114,15 @@ def _compiled(
     def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> np.ndarray:
         return compute(tau[:1], q, v, tau, *z)
 
-    return system, function_call(model, "stepper", sizes, at_any_time)
+    def unbounded(state: Mapping[str, np.ndarray]) -> str:
+        if (words := singular_mass(model, state["q"])) is not None:
+            return words
+        return (
+            f"the state of robot {model.name!r} after the step is not made of numbers: a smaller step, "
+            "'implicit-velocity' for stiff damping, float64 for implicit integrators; check=False gives NaN"
+        )
+
+    return system, function_call(model, "stepper", sizes, at_any_time, unbounded)
 
 
 class ControlledStepper:
