@@ -86,7 +86,7 @@ COMMANDS = [*ROBOT_COMMANDS, "edit", "robots", "bench", "demo"]
         (["torques", "ur5", "no.csv"], "no such file"),
         (["simulate", "2r", "--q", "1,2,3"], "--q has 3 numbers, expected 2"),
         (["simulate", "2r", "--q", "one,two"], "expected 2 numbers"),
-        (["simulate", "2r", "--integrator", "rk46"], "rk45"),
+        (["simulate", "2r", "--integrator", "rk46"], "did you mean 'rk4'"),
         (["export", "2r", "gravty", "--out", "/dev/null/x"], "gravity"),
         (["convert", "2r", "x.stl"], ".stl"),
         (["equations", "2r", "--quantity", "mas_matrix"], "did you mean 'mass_matrix'"),
