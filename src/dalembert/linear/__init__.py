@@ -8,7 +8,7 @@ from .cones import ContactImpulses, Moment, contact_error, contact_impulses
 from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
 from .order import elimination_order
-from .symmetric import Factor, factor, factor_semidefinite, gram, solve_semidefinite
+from .symmetric import Factor, factor, factor_entries, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "contact_impulses",
     "elimination_order",
     "factor",
+    "factor_entries",
     "factor_semidefinite",
     "gram",
     "is_zero",

@@ -61,8 +61,8 @@ def _run(
     them into torques; in the place of torque. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
     "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
-    "variational"; or an
-    `integrators.Integrator` of one's own. record [s]: states are kept this far apart; None: every step. With events,
+    "variational"; for mechanisms of free bodies "leapfrog" and "axis-angle"; or an `integrators.Integrator` of one's
+    own. record [s]: states are kept this far apart; None: every step. With events,
     stops, dry friction or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
     the model are kept closed by multipliers and projection. friction: "dry", the Coulomb friction of joints sticks
