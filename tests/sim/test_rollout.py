@@ -110,7 +110,7 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
         ({"record": 2000}, "expected at most the number of steps"),
         ({"torque": np.array([np.nan, 0.0])}, "torque has NaN or inf"),
         ({"torque": np.zeros((3, 2)), "parameters": {"gravity": np.zeros((4, 3))}}, r"torque \(3,\), gravity \(4,\)"),
-        ({"torque": Sampled(lambda t, q, v: v, 1e-3)}, "Sampled calls Python code"),
+        ({"torque": Sampled(lambda t, q, v: v * float(t), 1e-3)}, "cannot be traced"),
         ({"torque": np.zeros(3)}, r"torque has shape \(3,\)"),
         ({"parameters": {"inertias": 1.0}}, "did you mean 'inertia'"),
         ({"torque": lambda t, q, v: v if v[0] > 0 else q}, "cannot be traced"),

@@ -217,8 +217,8 @@ def test_bad_samplers_say_what_is_wrong(arm) -> None:
             Sampled(lambda t, q, v: v, period, delay)
     with pytest.raises(SimulationError, match=r"returned is of type NoneType.*expected \(2,\)"):
         arm.simulate(Q, V, 0.1, Sampled(lambda t, q, v: None, 0.01))
-    with pytest.raises(DalembertError, match="only `simulate` does"):
-        arm.rollout(Q, V, Sampled(lambda t, q, v: v, 0.01))
+    with pytest.raises(DalembertError, match="cannot be traced"):
+        arm.rollout(Q, V, Sampled(lambda t, q, v: v * float(t), 0.01))
 
 
 def test_times_and_values_of_a_single_joint() -> None:

@@ -15,9 +15,11 @@ from .laws.joint import (
 )
 from .laws.law import Law
 from .laws.linear import LinearQuadratic, lqr, riccati
+from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
 
 __all__ = [
+    "PID",
     "ComputedTorque",
     "EnergyShaping",
     "Feedforward",
@@ -31,6 +33,7 @@ __all__ = [
     "ResolvedRate",
     "computed_torque",
     "dither",
+    "encoders",
     "energy_shaping",
     "feedforward",
     "gravity_pd",
@@ -39,6 +42,7 @@ __all__ = [
     "lqr",
     "operational_space",
     "passivity",
+    "pid",
     "region_of_attraction",
     "resolved_rate",
     "riccati",

@@ -52,6 +52,14 @@ def add_geometry(plan: Plan, shape: Any, body: str, xyz: Any, rpy: Any, role: An
     return Change(plan, f"a {type(shape).__name__.lower()} on {body!r}", f"added, {role}; nothing moves otherwise")
 
 
+def add_closure(plan: Plan, name: str, kind: str, options: dict[str, Any]) -> Change:
+    """A loop closed between two places."""
+    builder = plan.builder()
+    builder.add_closure(name, kind, **options)
+    what = f"closure {name!r}, {kind}, between {options['a']!r} and {options['b']!r}"
+    return Change(plan_of(builder.model()), what, "added: states must keep it closed, robot.close_loops finds them")
+
+
 def remove(plan: Plan, name: str) -> Change:
     """A link with all that sits on it, or a frame, taken off."""
     plan.place(name, "remove")

@@ -13,6 +13,7 @@ from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 
 from .sensors import readings
+from .sweep import Sweep, sweep
 
 if TYPE_CHECKING:
     from dalembert.formats import Finding
@@ -46,14 +47,18 @@ class MechanismRobot(Robot):
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.import_log, self.mechanism, self.coordinates, self.elements, self.start)
 
-    def simulate(self, q: Any, v: Any, duration: float, *arguments: Any, **options: Any) -> Run:
+    def simulate(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Run:
         """As `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
         elements = (*self.elements, *options.pop("elements", ()))
-        run = super().simulate(q, v, duration, *arguments, elements=elements, **options)
+        run = super().simulate(q, v, *arguments, elements=elements, **options)
         if not self.mechanism.sensors:
             return run
         values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
         return replace(run, readings=values)
+
+    def sweep(self, joint: str, values: Any, start: Any = None) -> Sweep:
+        """Drive a joint through `values` (n,) on one branch: positions, slopes, coupler curves; see `Sweep`."""
+        return sweep(self, joint, values, start)
 
     def rollout(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Rollout:
         """As `Robot.rollout`, with the mechanism's elements before those given here."""

@@ -53,15 +53,19 @@ class _JointLaw(Law):
 class GravityPD(_JointLaw):
     """tau = g(q) + Kp e + Kd ė."""
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping: Any = None) -> np.ndarray:
-        return self.robot.gravity(q) + self._pd(t, q, v, frequency, damping)
+    def __call__(
+        self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping_ratio: Any = None
+    ) -> np.ndarray:
+        return self.robot.gravity(q) + self._pd(t, q, v, frequency, damping_ratio)
 
 
 class ComputedTorque(_JointLaw):
     """tau = M(q) (a_d + kd ė + kp e) + C(q, v) v + g(q)."""
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping: Any = None) -> np.ndarray:
-        kp, kd = self._rates(frequency, damping)
+    def __call__(
+        self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping_ratio: Any = None
+    ) -> np.ndarray:
+        kp, kd = self._rates(frequency, damping_ratio)
         off = deviation(self.robot.model, self.reference, t, q, v)
         return self.robot.inverse_dynamics(q, v, off.a + kd * (off.v - v) + kp * off.e)
 
@@ -71,10 +75,12 @@ class Feedforward(_JointLaw):
 
     inertial = coriolis = gravity = True
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping: Any = None) -> np.ndarray:
+    def __call__(
+        self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping_ratio: Any = None
+    ) -> np.ndarray:
         target, robot, still = self.reference, self.robot, np.zeros(self.robot.nv)
         q_d, v_d = np.asarray(target.q(t)), np.asarray(target.v(t))
-        tau = self._pd(t, q, v, frequency, damping)
+        tau = self._pd(t, q, v, frequency, damping_ratio)
         if self.inertial or self.coriolis:  # without velocities, friction and damping are left out too
             a_d = np.asarray(target.a(t)) if self.inertial else still
             tau = tau + robot.inverse_dynamics(q_d, v_d if self.coriolis else still, a_d) - robot.gravity(q_d)
@@ -84,9 +90,11 @@ class Feedforward(_JointLaw):
 class Passivity(_JointLaw):
     """tau = M(q) a_r + C(q, v) v_r + g(q) + K s."""
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping: Any = None) -> np.ndarray:
+    def __call__(
+        self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping_ratio: Any = None
+    ) -> np.ndarray:
         robot, omega = self.robot, given_or(frequency, self.frequency)
-        zeta = given_or(damping, self.damping)
+        zeta = given_or(damping_ratio, self.damping)
         off = deviation(robot.model, self.reference, t, q, v)
         v_r, a_r = off.v + omega * off.e, off.a + omega * (off.v - v)
         C = robot.coriolis_matrix(q, v)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..program import Program
+from ..system.drive import Command
+from ..system.sampled import Sampling
 from ..system.shared import shared
 from ..system.system import System
 from .record import Integrator
@@ -35,4 +37,34 @@ def program(
         record=("q_next", "e_next") if recorded else (),
         lanes=1,
         interpreted=system.called,
+    )
+
+
+def sampled_program(system: System, integrator: Integrator, sampling: Sampling, recorded: bool) -> Program:
+    """As `program`, driven by controllers that run at rates: their memory and the command are carried too.
+
+    number: of the step in the whole run; recorded (q, e, command) of each step.
+    """
+    model, step = system.model, integrator.fixed_step
+
+    def compute(q: Any, e: Any, number: Any, timing: Any, memory: Any, command: Any) -> dict[str, Any]:
+        t0, h = timing
+        t = t0 + number[0] * h
+        tau, after = sampling.advanced(number[0], t, q, system.layout.velocity(e), memory, {})
+        u = Command.held(tau).flat()
+        q1, e1 = step(system, t, h, q, e, u)
+        following = {"q_next": q1, "e_next": e1, "number_next": number + 1.0}
+        return following | {"memory_next": after, "command_next": u}
+
+    sizes = {"q": model.nq, "e": system.ne, "number": 1, "timing": 2, "memory": sampling.size, "command": system.nu}
+    carried = {name: size for name, size in sizes.items() if name != "timing"}
+    return Program(
+        f"sampled {integrator.name}",
+        None,
+        sizes,
+        {f"{name}_next": (size,) for name, size in carried.items()},
+        compute,
+        carry={f"{name}_next": name for name in carried},
+        record=("q_next", "e_next", "command_next") if recorded else (),
+        lanes=1,
     )

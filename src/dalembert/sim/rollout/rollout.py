@@ -10,17 +10,20 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.execute import Interrupted, is_single, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
+from dalembert.graph import TracedValueError
 from dalembert.interop import is_foreign
 from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 from dalembert.robot import Robot
 
 from ..elements.base import Element
+from ..elements.contact import with_contact
 from ..elements.friction import with_friction
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import INTEGRATORS, integrator_for
+from ..integrators.record import Integrator
 from ..run.events import Event
-from ..system.laws import Inputs, Sampled, chosen_inputs, drive
+from ..system.laws import Inputs, chosen_inputs, drive
+from ..system.sampled import Sampled, Sampling, settings_of
 from ..system.system import Law
 from .motions import Motions
 from .stepping import NEVER, Stepping, stepping
@@ -83,7 +86,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
@@ -92,23 +95,24 @@ def rollout(
     friction: str | None = None,
     events: Sequence[Event] = (),
     controls: Any = None,
+    contact: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method = chosen(integrator, INTEGRATORS, "rollout")
+    method = integrator_for("rollout", integrator, "semi-implicit", contact)
     _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
-    live = checked(groups)
+    settings = _settings(torque if controls is None else controls, groups)
+    live = checked([name for name in groups if name not in settings])
     model, elements = prepared("rollout", model, elements, method, friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
-    elements = (*elements, *actuators)
-    if isinstance(driving, Sampled):
-        raise DalembertError("rollout: Sampled calls Python code, which only `simulate` does: pass rows or a function")
-    law = _law(inputs, driving) if callable(driving) else None
-    sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live}
+    elements = with_contact("rollout", model, (*elements, *actuators), contact)
+    sampling = _sampling(inputs, driving, step, settings) if isinstance(driving, Sampled) else None
+    law = _law(inputs, driving, settings) if callable(driving) else None
+    sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | settings
     given = {"q": q, "v": v, **groups}
-    if law is None and driving is not None:
+    if law is None and sampling is None and driving is not None:
         sizes[inputs.word], given[inputs.word] = inputs.count, driving
     arrays = _arrays(model, given, sizes)
     if check:
@@ -122,11 +126,23 @@ def rollout(
     for event in events:
         if not isinstance(event, Event):
             raise DalembertError(f"rollout: events: expected Events, got {type(event).__name__}")
-    made = stepping(model, elements, law, method, live, inputs.word in arrays, varying, tuple(events))
+    driven = inputs.word in arrays
+    made = stepping(model, elements, law, method, live, driven, varying, tuple(events), sampling, settings)
     _check_precision(arrays, method, made)
-    state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
+    e = _with_carried(made, arrays["q"], arrays["v"], _with_states(made, arrays["q"], arrays["v"]))
+    state = {"q": arrays["q"], "e": _with_marks(made, e)}
     arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
     return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
+
+
+def _with_carried(made: Stepping, q: Any, v: Any, e: Any) -> Any:
+    """e with the numbers that the integrator carries from step to step."""
+    if made.carried is None:
+        return e
+    if any(is_foreign(x) for x in (q, v)):
+        raise DalembertError(f"{made.name}: the integrator carries numbers of its own: give NumPy arrays")
+    memory = made.carried.start(made.system, q, v)
+    return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
 
 
 def _with_marks(made: Stepping, e: Any) -> Any:
@@ -183,9 +199,31 @@ def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks))
 
 
-def _law(inputs: Inputs, function: Any) -> Law:
+def _settings(torque: Any, groups: Mapping[str, Any]) -> dict[str, int]:
+    """Sizes of those parameters that are arguments of the law, and no live groups of the model."""
+    laws = [each.law for each in torque.chain()] if isinstance(torque, Sampled) else [torque]
+    named = {name: x for name, x in groups.items() if name not in GROUPS}
+    taken = {name for law in laws if callable(law) for name in settings_of(law, named)}
+    return {name: x.shape[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
+
+
+def _sampling(inputs: Inputs, torque: Sampled, step: float, settings: Mapping[str, int]) -> Sampling:
+    """Controllers that run at rates, if they can be traced."""
+    try:
+        return Sampling("rollout", inputs.model, torque, float(step), settings, inputs.count)
+    except Exception as error:  # whatever the user's code raises when it meets a traced number
+        if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
+            raise
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise DalembertError(
+            f"rollout: {torque.name} cannot be traced ({why}): write it with arithmetic, dalembert.math and the "
+            "robot's methods, and what it keeps as state=…; only `simulate` calls controllers from Python"
+        ) from None
+
+
+def _law(inputs: Inputs, function: Any, settings: Mapping[str, int]) -> Law:
     """A function of the user's, if it can be traced."""
-    made = drive(inputs, function, 1.0)
+    made = drive(inputs, function, 1.0, settings)
     if made.called:
         raise DalembertError(
             f"rollout: {made.log[0]}: write it with arithmetic, dalembert.math and the robot's methods, or roll "
@@ -289,13 +327,13 @@ def _arrays(model: Model, given: Mapping[str, Any], sizes: Mapping[str, int]) ->
 
 
 def _with_states(made: Stepping, q: Any, v: Any) -> Any:
-    """e = [v, z] (…, nv + nz) at the beginning."""
-    if not made.system.layout.nz:
+    """e = [v, z, memory] at the beginning: velocities, states of elements, and what controllers keep."""
+    if not made.system.layout.nz and not made.memory_size:
         return v
     try:
         start = made.start
     except Exception as error:  # whatever the user's code raises when it meets a traced number
-        names = ", ".join(element.label() for element in made.elements if element.size(made.model))
+        names = ", ".join(element.label() for element in made.elements if element.size(made.model)) or "a controller"
         raise DalembertError(
             f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
         ) from None

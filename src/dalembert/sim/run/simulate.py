@@ -15,15 +15,18 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
 from ..failure import SimulationError
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import integrator_for
+from ..integrators.record import Integrator
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
+from ..system.sampled import Asking, Sampled, Sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
-from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, State, Trouble, engine, steps_between
+from .contacts import rigid_contacts
+from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
 from .initial import closed_start, first_state
@@ -45,7 +48,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -55,6 +58,7 @@ def simulate(
     progress: bool | None = None,
     friction: str = "dry",
     controls: Any = None,
+    contact: Any = None,
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
@@ -72,8 +76,8 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    force_elements = (*force_elements, *actuators)
-    method = chosen(integrator, INTEGRATORS, "simulate")
+    force_elements = with_contact("simulate", model, (*force_elements, *actuators), contact)
+    method = integrator_for("simulate", integrator, "rk45", contact)
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
@@ -91,7 +95,7 @@ def simulate(
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*undriven, *said, *stepped, *moved]
+    run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, contact, start.q)]
     return run.run(start)
 
 
@@ -160,20 +164,51 @@ class _Simulation:
             compiled, self.engine, events, self._called if torques.called and not self.held else None
         )
         self.log, self.steps = list(torques.log), 0
+        self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
         if self.held:
             self.log.append(f"torque: asked once per step, then held ({compiled.integrator.name})")
+        if torques.sampled is not None:
+            self._compile_controllers(torques.sampled)
         self.progress = Progress(settings["duration"], progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
 
+    def _compile_controllers(self, torque: Sampled) -> None:
+        """Run controllers inside the compiled step, where it can be; the log says why not."""
+        step, duration, model = self.settings["step"], self.settings["duration"], self.compiled.system.model
+        why = None
+        if not torque.declared:
+            why = "it may keep a state that it does not state; pass state=… to have it compiled"
+        elif not isinstance(self.engine, Fixed) or self.instants.watching:
+            what = "events, stops or dry friction" if isinstance(self.engine, Fixed) else "this integrator's own steps"
+            why = f"{what} divide the steps"
+        elif abs(duration / step - round(duration / step)) > 1e-6 or not self._in_one_block(step):
+            why = "the duration is no multiple of the step and of the records"
+        else:
+            try:
+                self.sampling = Sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
+            except SimulationError:
+                raise
+            except Exception as error:  # whatever the user's code raises when it meets a traced number
+                why = " ".join(str(error).split()) or type(error).__name__
+        if why is None:
+            self.log.append("torque: the controllers run inside the compiled step")
+        else:
+            self.log.append(f"torque: called from Python at every sample, since {why}")
+
     def run(self, state: State) -> Run:
         """From the state at the beginning to the end, or as far as it goes."""
         duration, start, self.state = self.settings["duration"], state, state
+        if self.sampling is not None:
+            memory = np.asarray(self.sampling.start(state.q, self.layout.velocity(state.e)), float)
+            self.engine = SampledFixed(self.compiled, self.settings["step"], self.sampling, memory)
         first = None if self.drive.called or self.drive.sampled else self.drive.values[0]
         recorder = Recorder(self.compiled, state, duration, self.record, first)
         try:
+            if isinstance(self.engine, SampledFixed):
+                recorder.driven(self.engine.first_command(state))
             for leg in self._legs():
-                if self.drive.sampled:
+                if self.drive.sampled and not isinstance(self.engine, SampledFixed):
                     recorder.driven(leg.command)
                 if not self.held:
                     self.state = self.instants.enter(self.state, leg.command)
@@ -201,8 +236,14 @@ class _Simulation:
     def _legs(self) -> Iterator[Leg]:
         """The legs of the way; those that nothing interrupts go together where the engine can take them so."""
         duration, step = self.settings["duration"], self.settings["step"]
+        if isinstance(self.engine, SampledFixed):
+            yield Leg.single(self.drive.values[0], duration)
+            return
         if self.drive.sampled:
-            yield from self.drive.sampled.legs(duration, lambda: self._asked(self.state))
+            assert isinstance(self.drive.function, Checked)
+            ask = self.drive.function
+            asking = Asking(self.compiled.system.model, self.drive.sampled, ask.inputs.count, ask.sample)
+            yield from asking.legs(duration, lambda: (self.state.t, self.state.q, self.layout.velocity(self.state.e)))
             return
         all_legs = Leg(self.drive.values, np.append(self.drive.times[1:], duration))
         together = all_legs.several and not self.instants.watching and not self.drive.called
@@ -287,6 +328,8 @@ class _Simulation:
         kinetic, potential, elastic = observed["energies"].T
         ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
+        contacts = rigid_contacts(self.compiled, t, q, e, self.settings["step"]) if system.contact is not None else None
+        touched = [] if contacts is None else contacts.log
         return Run(
             system.model.name,
             system.model.coordinate_names,
@@ -299,11 +342,12 @@ class _Simulation:
             ledger,
             observed.get("multipliers", np.zeros((len(t), 0))),
             tuple(self.instants.log),
-            (*self.log, *self.instants.remarks, *beyond_limits(system.model, system.elements, t, q, v, tau)),
+            (*self.log, *self.instants.remarks, *touched, *beyond_limits(system.model, system.elements, t, q, v, tau)),
             self.steps,
             dict(self.settings),
             system.model.coordinate_units,
             system.model.freedom_units,
+            contacts=contacts,
         )
 
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,53 +17,9 @@ from dalembert.model import Model
 from ..elements.actuators import Actuators
 from ..elements.base import Element
 from ..failure import SimulationError
-from .drive import Command, Leg
+from .drive import Command
+from .sampled import Sampled, answered
 from .system import Law
-
-
-@dataclass(frozen=True, eq=False)
-class Sampled:
-    """A controller that runs at a rate: torque=Sampled(law, 1e-3).
-
-    law (t, q, v) → tau (nv,) is Python code, asked at t = 0, period, 2 period …, once each and in order, so that it may
-    keep a state (an integral, a filter, random numbers). Its answer acts from `delay` [s] later on, and is held until
-    the next one does; before the first the torque is zero.
-    """
-
-    law: Callable[[float, np.ndarray, np.ndarray], Any]
-    period: float
-    delay: float = 0.0
-
-    def __post_init__(self) -> None:
-        if not callable(self.law):
-            raise DalembertError(
-                f"Sampled: law is of type {type(self.law).__name__}, expected a function (t, q, v) → tau"
-            )
-        for name, low in (("period", np.nextafter(0.0, 1.0)), ("delay", 0.0)):
-            value = getattr(self, name)
-            if not (isinstance(value, (int, float, np.number)) and low <= float(value) < np.inf):
-                above = "≥ 0" if low == 0.0 else "above 0"
-                raise DalembertError(f"Sampled: {name} is {value!r}, expected a time {above} [s]")
-
-    def legs(self, duration: float, ask: Callable[[], np.ndarray]) -> Iterator[Leg]:
-        """The legs, each with the command that is held over it; `ask` is called where a period begins."""
-        whole, rest = divmod(float(self.delay), float(self.period))
-        if min(rest, self.period - rest) < 1e-9 * self.period:
-            whole, rest = round(self.delay / self.period), 0.0
-        answers: deque[np.ndarray] = deque(maxlen=int(whole) + 2)
-        for k in range(max(1, int(np.ceil(duration / self.period * (1.0 - 1e-9))))):
-            answers.append(ask())
-            begin, end = k * self.period, min((k + 1) * self.period, duration)
-            if abs(duration - end) < 1e-9 * self.period:
-                end = duration
-            if rest:
-                yield Leg.single(self._acting(answers, int(whole) + 1), min(begin + rest, end))
-            if not rest or begin + rest < end:
-                yield Leg.single(self._acting(answers, int(whole)), end)
-
-    @staticmethod
-    def _acting(answers: deque[np.ndarray], back: int) -> np.ndarray:
-        return answers[-1 - back] if back < len(answers) else np.zeros_like(answers[-1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -129,15 +84,18 @@ def chosen_inputs(
     return Inputs.torques(model), torque, (), said
 
 
-def drive(inputs: Inputs, given: Any, duration: float) -> Drive:
-    """From None, an array, (times, values), or a function of (t, q, v)."""
+def drive(inputs: Inputs, given: Any, duration: float, settings: Mapping[str, int] | None = None) -> Drive:
+    """From None, an array, (times, values), or a function of (t, q, v).
+
+    settings: sizes of what a function takes beside the state, by name.
+    """
     n, word = inputs.count, inputs.word
     if given is None:
         return Drive(np.zeros(1), np.zeros((1, 0)))
     if isinstance(given, Sampled):
         return _sampled(inputs, given)
     if callable(given):
-        return _function(inputs, given)
+        return _function(inputs, given, settings or {})
     if isinstance(given, tuple) and len(given) == 2 and (np.ndim(given[1]) == 2 or (n == 1 and np.ndim(given[1]))):
         return _linear(inputs, *given, duration)
     robot = f"for robot {inputs.model.name!r}"
@@ -185,23 +143,25 @@ def _numbers(inputs: Inputs, x: Any, expected: str) -> np.ndarray:
 
 
 def _sampled(inputs: Inputs, given: Sampled) -> Drive:
-    name = _name(given.law)
-    late = f", acting {given.delay:g} s later" if given.delay else ""
-    log = (f"{inputs.word}: {name} is asked every {given.period:g} s{late}, then held",)
+    log = []
+    for each in reversed(given.chain()):
+        late = f", acting {each.delay:g} s later" if each.delay else ""
+        what = inputs.word if each is given else "input"
+        log.append(f"{what}: {each.name} is asked every {each.period:g} s{late}, then held")
     nothing = np.zeros((1, Command.size(inputs.count)))
-    return Drive(np.zeros(1), nothing, Checked(inputs, name, given.law), sampled=given, log=log)
+    return Drive(np.zeros(1), nothing, Checked(inputs, given.name, given.law), sampled=given, log=tuple(log))
 
 
 def _name(law: Callable[..., Any]) -> str:
     return getattr(law, "__name__", type(law).__name__)
 
 
-def _function(inputs: Inputs, law: Callable[..., Any]) -> Drive:
+def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, int]) -> Drive:
     """Traced if it can be, called back otherwise."""
-    name, sizes = _name(law), {"t": 1, "q": inputs.model.nq, "v": inputs.model.nv}
+    name, sizes = _name(law), {"t": 1, "q": inputs.model.nq, "v": inputs.model.nv, **settings}
 
-    def on_vectors(t: Any, q: Any, v: Any) -> np.ndarray:
-        return _shaped(inputs, name, law(t[0], q, v))
+    def on_vectors(t: Any, q: Any, v: Any, *given: Any) -> np.ndarray:
+        return _shaped(inputs, name, law(t[0], q, v, **dict(zip(settings, given, strict=True))))
 
     try:
         traced = trace(on_vectors, sizes, "torque")
@@ -238,8 +198,8 @@ class TracedLaw:
     function: Law
     fingerprint: str
 
-    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> Any:
-        return self.function(t, q, v)
+    def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, **settings: Any) -> Any:
+        return self.function(t, q, v, **settings)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, TracedLaw) and self.fingerprint == other.fingerprint
@@ -271,6 +231,20 @@ class Checked:
             answer = self.law(float(t), q.copy(), v.copy())
         except TracedValueError:  # it kept something from the attempt to trace it
             raise changing(self.inputs.word, self.name) from None
+        return self._checked(t, q, v, answer)
+
+    def sample(
+        self, controller: Sampled, t: float, q: np.ndarray, v: np.ndarray, state: Any, held: Mapping[str, Any]
+    ) -> tuple[np.ndarray, Any]:
+        """(tau, state after) of a controller that is asked."""
+        try:
+            answer, after = answered(controller, t, q.copy(), v.copy(), state, held)
+        except TracedValueError:
+            raise changing(self.inputs.word, self.name) from None
+        return self._checked(t, q, v, answer), after
+
+    def _checked(self, t: Any, q: np.ndarray, v: np.ndarray, answer: Any) -> np.ndarray:
+        """The answer (nv,), if it is made of numbers."""
         if is_traced(answer):
             raise changing(self.inputs.word, self.name)
         word = self.inputs.word

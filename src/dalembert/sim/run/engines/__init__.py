@@ -9,10 +9,21 @@ from __future__ import annotations
 from ..compiled import Programs
 from .adaptive import Adaptive
 from .base import Chunk, Engine, State, Trouble, steps_between
-from .fixed import Fixed
+from .fixed import Fixed, SampledFixed
 from .implicit import Implicit
 
-__all__ = ["DEFAULT_STEP", "Adaptive", "Chunk", "Engine", "Fixed", "State", "Trouble", "engine", "steps_between"]
+__all__ = [
+    "DEFAULT_STEP",
+    "Adaptive",
+    "Chunk",
+    "Engine",
+    "Fixed",
+    "SampledFixed",
+    "State",
+    "Trouble",
+    "engine",
+    "steps_between",
+]
 
 DEFAULT_STEP = 1e-3  # [s] of integrators that do not choose their own
 

@@ -6,7 +6,10 @@ from collections.abc import Iterator
 
 import numpy as np
 
+from ...integrators.fixed import sampled_program
+from ...program import Program
 from ...system.drive import Leg
+from ...system.sampled import Sampling
 from ..compiled import Programs
 from .base import Chunk, State, chunk_sizes, finite, strides
 
@@ -52,6 +55,54 @@ class Fixed:
         inputs = {"q": state.q, "e": state.e, "number": np.zeros(1), "timing": np.array([state.t, h]), "u": command}
         results = self.programs.at(state.e).steps(False, False)(inputs)
         return State(state.t + h, results["q_next"][0], results["e_next"][0])
+
+
+class SampledFixed(Fixed):
+    """Steps of one size, driven by controllers that run at rates; their memory is that of the run so far."""
+
+    def __init__(self, programs: Programs, step: float, sampling: Sampling, memory: np.ndarray) -> None:
+        super().__init__(programs, step)
+        self.sampling, self.memory = sampling, memory
+        self._loops: dict[bool, Program] = {}
+
+    def _loop(self, recorded: bool) -> Program:
+        if recorded not in self._loops:
+            programs = self.programs
+            self._loops[recorded] = sampled_program(programs.system, programs.integrator, self.sampling, recorded)
+        return self._loops[recorded]
+
+    def _inputs(self, number: int, q: np.ndarray, e: np.ndarray) -> dict[str, np.ndarray]:
+        timing, command = np.array([0.0, self.step]), np.zeros(self.programs.system.nu)
+        inputs = {"q": q, "e": e, "number": np.array([float(number)]), "timing": timing, "command": command}
+        return inputs | ({"memory": self.memory} if self.sampling.size else {})
+
+    def first_command(self, state: State) -> np.ndarray:
+        """What drives the first step (nu,)."""
+        return self._loop(False)(self._inputs(0, state.q, state.e))["command_next"][0]
+
+    def advance(
+        self, state: State, stop: float, leg: Leg, nodes: int | None = None, every: bool = False
+    ) -> Iterator[Chunk]:
+        stride, count = strides(state.t, stop, self.step, nodes)
+        first, number = round(state.t / self.step), 0
+        _, q, e = state
+        thin, sizes = stride > 64, chunk_sizes(False)
+        while number < count:
+            passes = min(stride if thin else max(next(sizes) // stride, 1) * stride, count - number)
+            results = self._loop(not thin)(self._inputs(first + number, q, e), passes=passes)
+            kept = np.arange(stride, passes + 1, stride)
+            if not len(kept) or kept[-1] != passes:
+                kept = np.append(kept, passes)
+            ends = number + kept
+            t = np.where(ends == count, stop, (first + ends) * self.step)
+            names = ("q_next", "e_next", "command_next")
+            q_all, e_all, driven = (results[n] if thin else results[n][0, kept - 1] for n in names)
+            nodes_q, nodes_e = _after(q, q_all), _after(e, e_all)
+            begin = state.t if not number else (first + number) * self.step
+            self.memory = results["memory_next"][0] if self.sampling.size else self.memory
+            yield finite(Chunk(_after(begin, t), nodes_q, nodes_e, u=driven, steps=passes))
+            number += passes
+            q, e = nodes_q[-1], nodes_e[-1]
 
 
 def steps_of(leg: Leg, begin: float, step: float) -> np.ndarray:
