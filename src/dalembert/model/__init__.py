@@ -9,7 +9,7 @@ from .builder import ModelBuilder
 from .closures import CamEquation, Closure, JointEquation
 from .disassembly import LinkPlan, disassemble, plan
 from .frame import Frame
-from .geometry import Geometry
+from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
@@ -35,8 +35,10 @@ __all__ = [
     "LinkPlan",
     "Model",
     "ModelBuilder",
+    "MujocoContact",
     "Part",
     "State",
+    "Surface",
     "Unopposed",
     "chain",
     "charts",
