@@ -292,7 +292,13 @@ class Solver:
             converged=converged,
             violation=violation,
             why="; ".join(reasons),
+            durations=self._durations(),
         )
+
+    def _durations(self) -> np.ndarray:
+        """Of each step (nodes,) [s]; impacts take no time."""
+        step = np.full(self.problem.nodes, self.problem.step)
+        return step * (1.0 - self.parameters["impact"][:-1, 0]) if self.problem.motion.contacts is not None else step
 
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""
