@@ -22,8 +22,7 @@ from dalembert.algorithms.passive import spring_force
 from dalembert.errors import DalembertError
 from dalembert.linear import elimination_order, factor, gram, nonzeros, sparse_product
 from dalembert.robot import Robot
-
-DECAY = 50.0  # k [1/s]
+from dalembert.spatial import so3
 
 
 @dataclass(frozen=True)
@@ -32,18 +31,21 @@ class Contacts:
 
     robot: Robot
     rows: Mapping[str, int]
+    decay: float = 50.0  # k [1/s]
 
     @staticmethod
-    def of(robot: Robot, asked: Any) -> Contacts | None:
+    def of(robot: Robot, asked: Any, decay: float) -> Contacts | None:
         """From names of frames, points all, or a dict from names to 3 or 6."""
         if not asked:
             return None
         rows = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys([asked] if isinstance(asked, str) else asked, 3)
+        if not (isinstance(decay, (int, float)) and 0.0 <= decay < np.inf):
+            raise DalembertError(f"optimal_control: contact_decay is {decay!r}, expected a rate ≥ 0 [1/s]")
         for name, size in rows.items():
             robot.frame(name)
             if size not in (3, 6):
                 raise DalembertError(f"optimal_control: contact {name!r} is {size!r}, expected 3 (a point) or 6 (a surface)")
-        return Contacts(robot, rows)
+        return Contacts(robot, rows, decay)
 
     @property
     def size(self) -> int:
@@ -74,9 +76,18 @@ class Contacts:
         force = algorithms.rnea(model, q, during * v, a, wrenches, gravity=during * model.gravity)
         frames = [model.frame(name) for name in self.rows]
         rates = self._stacked([algorithms.velocity(model, q, v, frame) for frame in frames])
-        bends = self._stacked([algorithms.acceleration(model, q, during * v, a, frame) for frame in frames])
-        moving = bends + (impact + during * DECAY) * rates
+        bends = self._stacked([self._bend(x, during * v, a, name) for name in self.rows])
+        moving = bends + (impact + during * self.decay) * rates
         return np.concatenate([force - impact * spring_force(model, q) - during * torque, mask * moving])
+
+    def _bend(self, x: Mapping[str, Any], v: Any, a: Any, name: str) -> np.ndarray:
+        """[α; a] (6,) of a frame, along world axes; of a surface, the rate of its twist as the frame itself sees it."""
+        model, frame = self.robot.model, self.robot.model.frame(name)
+        bend = algorithms.acceleration(model, x["q"], v, a, frame)
+        if self.rows[name] == 6:
+            twist = algorithms.velocity(model, x["q"], v, frame)
+            bend = np.concatenate([bend[:3], bend[3:] - so3.skew(twist[:3]) @ twist[3:]])
+        return bend
 
     def solved(self, x: Mapping[str, Any], torque: Any) -> Solution:
         """Accelerations and forces, with the factors for their slopes."""

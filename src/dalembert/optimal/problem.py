@@ -54,6 +54,7 @@ class Problem:
         integrator: str,
         curvature: str,
         contacts: Any,
+        contact_decay: float,
         impact: Callable[..., Any] | None,
         parameters: Mapping[str, int],
     ) -> None:
@@ -61,7 +62,7 @@ class Problem:
         self.step = _positive("step", step, "a time [s]")
         self.nodes = _count("nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
-        touching = Contacts.of(robot, contacts)
+        touching = Contacts.of(robot, contacts, contact_decay)
         self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls, touching)
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
