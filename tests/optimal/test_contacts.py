@@ -83,7 +83,9 @@ def jumping():
         lambda q, v: {"posture": (1e2, q[2:] - q0[2:]), "rest": (1e2, v)},
         impact=lambda q, v: {"soft": (1e-3, v)},
         constraints=cone,
-        terminal_constraints=lambda q, v: {"place": optimal.Equal(robot.pose(q, "foot")[[0, 2], 3] - np.array([0.15, 0.0]))},
+        terminal_constraints=lambda q, v: {
+            "place": optimal.Equal(robot.pose(q, "foot")[[0, 2], 3] - np.array([0.15, 0.0]))
+        },
         **SIZE,
     )
 

@@ -136,9 +136,7 @@ def anymal(robots: Path, kind: str) -> Gait:
     data = rows.data()
     nodes = len(data["stance"]) - 1
     sizes = {"feet": 12, "com": 3, "track": 1}
-    problem = robot.optimal_control(
-        running, terminal, step=0.01, nodes=nodes, contacts=ANYMAL, impact=impact, **sizes
-    )
+    problem = robot.optimal_control(running, terminal, step=0.01, nodes=nodes, contacts=ANYMAL, impact=impact, **sizes)
     return Gait(problem, q0, data, {"trot": 231.792477729, "walk": 588.636806789}[kind])
 
 

@@ -38,13 +38,16 @@ class Contacts:
         """From names of frames, points all, or a dict from names to 3 or 6."""
         if not asked:
             return None
-        rows = dict(asked) if isinstance(asked, Mapping) else dict.fromkeys([asked] if isinstance(asked, str) else asked, 3)
+        names = [asked] if isinstance(asked, str) else asked
+        rows = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, 3)
         if not (isinstance(decay, (int, float)) and 0.0 <= decay < np.inf):
             raise DalembertError(f"optimal_control: contact_decay is {decay!r}, expected a rate ≥ 0 [1/s]")
         for name, size in rows.items():
             robot.frame(name)
             if size not in (3, 6):
-                raise DalembertError(f"optimal_control: contact {name!r} is {size!r}, expected 3 (a point) or 6 (a surface)")
+                raise DalembertError(
+                    f"optimal_control: contact {name!r} is {size!r}, expected 3 (a point) or 6 (a surface)"
+                )
         return Contacts(robot, rows, decay)
 
     @property
@@ -104,7 +107,10 @@ class Solution:
         mask = contacts._mask(x["stance"])
         frames = [model.frame(name) for name in contacts.rows]
         J = np.concatenate(
-            [algorithms.jacobian(model, x["q"], frame)[-size:] for frame, size in zip(frames, contacts.rows.values(), strict=True)]
+            [
+                algorithms.jacobian(model, x["q"], frame)[-size:]
+                for frame, size in zip(frames, contacts.rows.values(), strict=True)
+            ]
         )
         self.half = self.factor.forward((mask[:, None] * J).T)  # L⁻¹ Jᵀ
         G = gram(self.half, self.factor.r)

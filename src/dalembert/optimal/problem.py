@@ -67,7 +67,7 @@ class Problem:
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif impact is not None:
-            raise DalembertError("optimal_control: impact= is the cost of impacts of contacts: name those by contacts=(…)")
+            raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
         with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")

@@ -106,7 +106,8 @@ class Node:
         def look(*vectors: Any) -> np.ndarray:
             values = dict(zip(self.variables(), vectors, strict=True))
             size = 0 if self.is_end or self.motion.contacts is None else self.motion.contacts.size
-            unknown = np.zeros(0, object) if not size else values["v"][0].graph.input("contact", len(values["v"]) + size)
+            graph, n = values["v"][0].graph, len(values["v"])
+            unknown = graph.input("contact", n + size) if size else np.zeros(0, object)
             point = self.point(values | self._named(unknown))
             rows, expressions = rows_of(point.constraints)
             self.names = tuple(term.name for term, _ in point.terms)
@@ -161,29 +162,27 @@ class Node:
         q = values["q"] if model.flat else np.zeros(model.nv)
         return np.concatenate([q, values["v"], values.get("w", np.zeros(0, object))])
 
-    def _linear(self, values: dict[str, Any]) -> tuple[Point, np.ndarray, np.ndarray, np.ndarray]:
+    def _linear(self, values: dict[str, Any]) -> tuple[Point, Slopes, Slopes, np.ndarray]:
         """The point; slopes of residuals and of gradients of smooth costs, of constraints, of the gap."""
         at = self.here(values)
         n = len(at)
         solved = self._solved(values)
+        y = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
 
         def stacked(z: np.ndarray) -> np.ndarray:
             point = self.point(self.there(values, z[:n]) | self._named(z[n:]))
-            parts = [term.value if isinstance(term, Residual) else self._smooth(term, z) for term, _ in point.terms]
+            parts = [term.value if isinstance(term, Residual) else self._smooth(term, z[:n]) for term, _ in point.terms]
             return np.concatenate([np.zeros(0, object), *parts, rows_of(point.constraints)[1], point.gap])
 
-        if solved is None:
-            slopes, here = linearised(stacked, at).slope, self.point(values)
-        else:
-            y = np.concatenate([solved.a, solved.f])
-            parts = linearised(stacked, np.concatenate([at, y])).slope
-            missing = linearised(lambda z: self._missing(self.there(values, z), y), at).slope
-            slopes = parts[:, :n] + sparse_product(parts[:, n:], solved.slopes(missing))
-            here = self.point(values | self._named(y))
+        slopes = linearised(stacked, np.concatenate([at, y])).slope
+        here = self.point(values | self._named(y))
+        chain = np.zeros((0, n), object)
+        if solved is not None:
+            chain = solved.slopes(linearised(lambda z: self._missing(self.there(values, z), y), at).slope)
         limits = len(rows_of(here.constraints)[1])
         cuts = np.cumsum([len(slopes) - len(here.gap) - limits, limits])
-        costs, limit_slopes, steps = np.split(slopes, cuts)
-        return here, costs, limit_slopes, steps
+        costs, limit_slopes, steps = (Slopes(rows[:, :n], rows[:, n:], chain) for rows in np.split(slopes, cuts))
+        return here, costs, limit_slopes, steps.total()
 
     def _solved(self, values: Mapping[str, Any]) -> Solution | None:
         """Accelerations and forces of contacts, with what their slopes need."""
@@ -214,24 +213,23 @@ class Node:
 
     # ---- the quadratic model
 
-    def _quadratic(self, point: Point, slopes: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gradient, Hessian and the cost of each term. Residuals by Gauss and Newton; smooth costs exactly."""
-        n = slopes.shape[1]
-        H, g, costs, start = np.zeros((n, n), object), np.zeros(n, object), [], 0
+    def _quadratic(self, point: Point, slopes: Slopes) -> tuple[Quadratic, np.ndarray]:
+        """The model, and the cost of each term. Residuals by Gauss and Newton; smooth costs exactly."""
+        n, costs, start = slopes.z.shape[1], [], 0
+        model = Quadratic(n, slopes.chain)
         for k, (term, scale) in enumerate(point.terms):
             if isinstance(term, Residual):
-                J = slopes[start : start + len(term.value)]
                 weights = scale * term.weight
-                add_products(H, g, J, weights, weights * term.value)
+                model.add(slopes.rows(start, len(term.value)), weights, weights * term.value)
                 costs.append(0.5 * sum_of(w * r * r for w, r in zip(weights, term.value, strict=True)))
                 start += len(term.value)
             else:
-                J = slopes[start : start + n]
-                H += scale * 0.5 * (J + J.T)
-                g += scale * self._gradients[k]
+                J = slopes.z[start : start + n]
+                model.H += scale * 0.5 * (J + J.T)
+                model.g += scale * self._gradients[k]
                 costs.append(scale * term.value)
                 start += n
-        return g, H, np.array(costs, object)
+        return model, np.array(costs, object)
 
     _gradients: dict[int, np.ndarray]
 
@@ -311,10 +309,11 @@ class Node:
             outputs |= {"slack": values["slack"], "multiplier": values["multiplier"]}
         self._gradients = self._smooth_gradients(values)
         here, cost_slopes, limit_slopes, steps = self._linear(values)
-        g, H, costs = self._quadratic(here, cost_slopes)
+        model, costs = self._quadratic(here, cost_slopes)
         if not self.is_end and self.motion.contacts is not None:  # at an impact the control does nothing
             for k in range(n, n + layout.controls):
-                H[k, k] = H[k, k] + values["parameter impact"][0]
+                model.H[k, k] = model.H[k, k] + values["parameter impact"][0]
+        _, g = model.total()
         outputs["slope x"] = layout.state_row(g[:n])  # of the cost alone
         if not self.is_end:
             outputs["slope w"] = layout.control_row(g[n:])
@@ -322,7 +321,7 @@ class Node:
         if self.rows.rows:
             curvature, pull, c = self._barrier(here, values)
             e = rows_of(here.constraints)[1]
-            add_products(H, g, limit_slopes, curvature, pull)
+            model.add(limit_slopes, curvature, pull)
             outputs["constraint"] = np.array([r.sign * e[r.expression] + r.offset for r in self.rows.rows], object)
             inequality = ~self.rows.equalities
             s, multiplier = values["slack"], values["multiplier"]
@@ -331,6 +330,7 @@ class Node:
             measures[2] = sum_of(math.log(y) for y in s[inequality])
             measures[3] = sum_of(s[inequality] * multiplier[inequality])
         outputs |= {"measures": np.array(measures, object), "costs": costs}
+        H, g = model.total()
         if self.is_end:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
@@ -395,16 +395,65 @@ def sum_of(items: Any) -> Any:
     return total
 
 
-def add_products(H: np.ndarray, g: np.ndarray, J: np.ndarray, weights: Any, forces: Any) -> None:
-    """H += Jᵀ diag(weights) J and g += Jᵀ forces, in place; entries of J that are 0 take no part."""
-    for row, weight, force in zip(J, weights, forces, strict=True):
-        places = [k for k, x in enumerate(row) if not vanishes(x)]
-        for i in places:
-            g[i] = g[i] + row[i] * force
-            weighted = weight * row[i]
-            for j in places:
-                if j > i:
-                    break
-                H[i, j] = H[i, j] + weighted * row[j]
-                if i != j:
-                    H[j, i] = H[i, j]
+class Slopes(NamedTuple):
+    """Slopes of rows in z, and in y, accelerations and forces of contacts, whose slopes in z are the chain."""
+
+    z: np.ndarray
+    y: np.ndarray
+    chain: np.ndarray
+
+    def rows(self, start: int, count: int) -> Slopes:
+        """Some of the rows."""
+        return Slopes(self.z[start : start + count], self.y[start : start + count], self.chain)
+
+    def total(self) -> np.ndarray:
+        """Slopes in z alone."""
+        return self.z + sparse_product(self.y, self.chain) if len(self.chain) else self.z
+
+
+class Quadratic:
+    """A model ½ zᵀ H z + gᵀ z that rows are added to. Rows that depend on y alone are gathered there first."""
+
+    def __init__(self, size: int, chain: np.ndarray) -> None:
+        self.H, self.g = np.zeros((size, size), object), np.zeros(size, object)
+        self.chain, count = chain, len(chain)
+        self.K, self.k = np.zeros((count, count), object), np.zeros(count, object)
+
+    def add(self, J: Slopes, weights: Any, forces: Any) -> None:
+        """H += Jᵀ diag(weights) J and g += Jᵀ forces."""
+        for i, (weight, force) in enumerate(zip(weights, forces, strict=True)):
+            row = J.rows(i, 1)
+            if all(map(vanishes, row.z[0])):
+                add_products(self.K, self.k, row.y[0], weight, force)
+            else:
+                add_products(self.H, self.g, row.total()[0], weight, force)
+
+    def total(self) -> tuple[np.ndarray, np.ndarray]:
+        """H and g, with what y adds."""
+        if not len(self.chain):
+            return self.H.copy(), self.g.copy()
+        scaled = sparse_product(self.K, self.chain)
+        H, g = self.H.copy(), self.g + sparse_product(self.chain.T, self.k)
+        for y, (row, product) in enumerate(zip(self.chain, scaled, strict=True)):
+            if all(map(vanishes, self.K[y])):
+                continue
+            for i in range(len(row)):
+                for j in range(i + 1):
+                    H[i, j] = H[i, j] + row[i] * product[j]
+        lower = np.tril_indices(len(H), -1)
+        H.T[lower] = H[lower]
+        return H, g
+
+
+def add_products(H: np.ndarray, g: np.ndarray, row: np.ndarray, weight: Any, force: Any) -> None:
+    """H += weight · rowᵀ row and g += force · row, in place; entries of the row that are 0 take no part."""
+    places = [k for k, x in enumerate(row) if not vanishes(x)]
+    for i in places:
+        g[i] = g[i] + row[i] * force
+        weighted = weight * row[i]
+        for j in places:
+            if j > i:
+                break
+            H[i, j] = H[i, j] + weighted * row[j]
+            if i != j:
+                H[j, i] = H[i, j]

@@ -44,9 +44,10 @@ def optimal_control(
     "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has them, for
     robots with a motor on every joint: fewer iterations where residuals stay large, as with goals out of reach.
     contacts: names of frames that touch as points, or a dict from names to 3 (points) or 6 (surfaces). Which of them
-    stand at which node is data: solve(…, stance=(nodes + 1, k) of 0 and 1). contact_decay [1/s]: how fast what velocity they have dies out. running(…, force, stance) then also gets the
-    forces on the robot by frame, along world axes. impact=(nodes + 1, 1) of 0 and 1 marks nodes that take no time, at
-    which contacts in stance stop the frames; impact(q, v, force, …) here is what those nodes cost.
+    stand at which node is data: solve(…, stance=(nodes + 1, k) of 0 and 1). contact_decay [1/s]: how fast what
+    velocity they have dies out. running(…, force, stance) then also gets the forces on the robot by frame, along
+    world axes. impact=(nodes + 1, 1) of 0 and 1 marks nodes that take no time, at which contacts in stance stop the
+    frames; impact(q, v, force, …) here is what those nodes cost.
     """
     from dalembert.optimal import Problem
 
