@@ -8,6 +8,7 @@ from .cones import ContactImpulses, contact_error, contact_impulses
 from .general import solve, solve_saddle
 from .impulses import ANY, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
 from .order import elimination_order
+from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
 from .symmetric import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
 
@@ -18,6 +19,7 @@ __all__ = [
     "Factor",
     "Impulses",
     "Law",
+    "QuadraticSolution",
     "Response",
     "SparseResponse",
     "contact_error",
@@ -31,6 +33,8 @@ __all__ = [
     "row_impulse",
     "row_impulses",
     "solve",
+    "solve_elastic",
+    "solve_quadratic",
     "solve_saddle",
     "solve_semidefinite",
     "sparse_product",
