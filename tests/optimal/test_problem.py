@@ -343,7 +343,30 @@ def test_a_cost_without_a_slope_is_named():
         bad.solve([0.0, 0.0])
 
 
-def test_a_control_that_costs_nothing_is_told():
-    bad = arm().optimal_control(lambda q, v, u: {"q": (1.0, 0.0 * q + 1.0)}, step=STEP, nodes=NODES)
-    with pytest.raises(DalembertError, match="no minimum"):
-        bad.solve([0.0, 0.0])
+def test_a_control_that_changes_no_cost_is_left_alone():
+    idle = arm().optimal_control(lambda q, v, u: {"constant": (1.0, 0.0 * q + 1.0)}, step=STEP, nodes=NODES)
+    plan = idle.solve([0.1, 0.2])
+    assert plan.converged and plan.cost == pytest.approx(STEP * NODES)
+    assert np.allclose(plan.q, [0.1, 0.2])
+
+
+def test_goals_out_of_reach():
+    robot, goal = arm(), [0.9, 0.0, 0.9]
+    running = lambda q, v, u: {"speed": (0.1, v), "effort": (1e-3, u - robot.gravity(q))}  # noqa: E731
+    terminal = lambda q, v: {"goal": (1e4, robot.pose(q, "tool")[:3, 3] - goal), "rest": (1e2, v)}  # noqa: E731
+    exact = robot.optimal_control(running, terminal, step=STEP, nodes=NODES, curvature="exact").solve([0.0, 0.1])
+    assert exact.converged and exact.iterations < 30
+    assert np.allclose(exact.q[-1], [np.pi / 4, 0.0], atol=1e-3)  # stretched out towards it
+    plain = robot.optimal_control(running, terminal, step=STEP, nodes=NODES).solve([0.0, 0.1], iterations=60)
+    assert plain.converged or 'curvature="exact"' in plain.why
+    assert plain.cost == pytest.approx(exact.cost, rel=1e-3)
+
+
+def test_exact_curvature_finds_the_same_minimum():
+    running, terminal = posture(arm())
+    exact = arm().optimal_control(running, terminal, step=STEP, nodes=NODES, goal=2, curvature="exact")
+    plan = exact.solve([0.3, -0.2], goal=[0.8, 0.5])
+    assert plan.converged
+    assert plan.cost == pytest.approx(problem().solve([0.3, -0.2], goal=[0.8, 0.5]).cost, rel=1e-9)
+    with pytest.raises(DalembertError, match="motor on every joint"):
+        dalembert.load("cartpole").optimal_control(running, terminal, step=STEP, nodes=NODES, goal=2, curvature="exact")

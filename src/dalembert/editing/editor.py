@@ -70,6 +70,27 @@ class ModelEditor(Generic[Made]):
         """Add a frame, placed in a link or another frame at xyz [m], rpy [rad]."""
         return self._edit(structure.add_frame, name, body, xyz, rpy)
 
+    def add_closure(
+        self,
+        name: str,
+        kind: str,
+        *,
+        a: str,
+        b: str,
+        xyz_a: Any = ORIGIN,
+        rpy_a: Any = ORIGIN,
+        xyz_b: Any = ORIGIN,
+        rpy_b: Any = ORIGIN,
+        **shape: Any,
+    ) -> Self:
+        """Close a loop between a place of `a` and one of `b` (links, frames, "world"); as `ModelBuilder.add_closure`.
+
+        kind: weld point revolute prismatic …; xyz [m], rpy [rad]: the places that are held together; shape: axis and
+        the like. What states the loop allows, `robot.close_loops` finds.
+        """
+        places = {"xyz_a": xyz_a, "rpy_a": rpy_a, "xyz_b": xyz_b, "rpy_b": rpy_b}
+        return self._edit(structure.add_closure, name, kind, {"a": a, "b": b} | places | shape)
+
     def remove(self, link: str) -> Self:
         """Take off a link with all that sits on it, or a frame. The log says what mass went."""
         return self._edit(structure.remove, link)

@@ -43,6 +43,14 @@ def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     return Change(plan, f"frame {name!r} on {body!r}", "added", energy=1.0)
 
 
+def add_closure(plan: Plan, name: str, kind: str, options: dict[str, Any]) -> Change:
+    """A loop closed between two places."""
+    builder = plan.builder()
+    builder.add_closure(name, kind, **options)
+    what = f"closure {name!r}, {kind}, between {options['a']!r} and {options['b']!r}"
+    return Change(plan_of(builder.model()), what, "added: states must keep it closed, robot.close_loops finds them")
+
+
 def remove(plan: Plan, name: str) -> Change:
     """A link with all that sits on it, or a frame, taken off."""
     plan.place(name, "remove")

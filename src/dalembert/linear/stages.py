@@ -113,6 +113,12 @@ class StageLayout:
         rows = [x for a, b, d in zip(A, B, c, strict=True) for x in (self.state_row(a, d), self.control_row(b))]
         return np.concatenate(rows)
 
+    @property
+    def control_diagonal(self) -> list[int]:
+        """Where in a stage's quadratic model the diagonal of the control's Hessian lies."""
+        start, row = self.states * self.state_width + self.state_width, self.state_width + self.control_width
+        return [start + j * row + j for j in range(self.controls)]
+
     def end(self, V: np.ndarray, g: np.ndarray) -> np.ndarray:
         """V (n, n) and g (n,) at the end as numbers in a row."""
         return np.concatenate([self.state_row(V[i], g[i]) for i in range(self.states)])

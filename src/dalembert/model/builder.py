@@ -152,14 +152,19 @@ class ModelBuilder:
         *,
         a: str,
         b: str,
+        xyz_a: Any = ORIGIN,
+        rpy_a: Any = ORIGIN,
         placement_a: Pose | None = None,
+        xyz_b: Any = ORIGIN,
+        rpy_b: Any = ORIGIN,
         placement_b: Pose | None = None,
         **shape: Any,
     ) -> None:
         """Close a loop: hold a place of `b` to a place of `a` (bodies, frames, or "world").
 
         kind: weld point revolute prismatic cylindrical planar universal screw point-on-line point-on-plane distance.
-        placement_a: pose in `a` of the frame K that is held to the frame L, placed in `b` by placement_b.
+        xyz_a [m], rpy_a [rad]: where in `a` the frame K lies that is held to the frame L, which lies in `b` at xyz_b,
+        rpy_b; or their poses, placement_a and placement_b.
         shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, pitch [m/rad] of a screw, length [m]
         of a distance.
         """
@@ -168,7 +173,8 @@ class ModelBuilder:
         for end in (a, b):
             if end != WORLD and end not in self._frames:
                 raise unknown("body or frame", end, [WORLD, *self._frames], where)
-        X_aK, X_bL = (placement_from(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
+        X_aK = placement_from(placement_a, xyz_a, rpy_a, f"{where}: end a")
+        X_bL = placement_from(placement_b, xyz_b, rpy_b, f"{where}: end b")
         self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
 
     def add_equation(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from .solver import Solver
 
 FIRST_GAP = 0.1  # of the cost: what the barrier takes away at first
-SMALLEST_STEP = 1e-8  # after which, three times in a row, constraints are taken to exclude each other
+SHORTEST = 1e-4  # part of the way to the boundary below which a direction is given up
 BOUNDARY = 0.995  # part of the way to a slack of zero that a step may go
 
 
@@ -31,9 +31,11 @@ def solve(
 
 class _InteriorPoint:
     def __init__(self, solver: Solver, tolerance: float) -> None:
+        from .solver import Damping
+
         self.solver, self.tolerance = solver, tolerance
-        self.damping, self.stalled = 0.0, 0
         self.sums = self._first()
+        self.damping = Damping(solver)
 
     def _first(self) -> np.ndarray:
         """Slacks well inside, multipliers to match."""
@@ -42,7 +44,7 @@ class _InteriorPoint:
         solver = self.solver
         sums = solver.start()
         if not np.isfinite(sums[0]):
-            solver.complain("cost")
+            solver.complain()
         self.mu = max(FIRST_GAP * abs(float(sums[0])) / max(1, solver.count), 1e-12)
         for kept in solver.constraints:
             if not kept.rows.rows:
@@ -58,39 +60,35 @@ class _InteriorPoint:
         return sums
 
     def solve(self, iterations: int, progress: Callable[[Mapping[str, float]], None] | None) -> Plan:
-        solver = self.solver
+        solver, damping = self.solver, self.damping
         for k in range(1, iterations + 1):
-            gain, least = solver.direction(self.damping)
+            gain, least = solver.direction(damping.value)
             if not (least > 0.0 and np.isfinite(gain)):
-                self._damp(least)
+                if not damping.raised():
+                    solver.complain()
                 continue
             primal, dual = solver.constrained_lengths(self.mu * max(1, solver.count), BOUNDARY)
             length = self._search(primal, dual)
             if length is None:
-                if self.damping > 1e9 or self.stalled >= 3:
+                if not damping.raised():
                     return solver.plan(k, False, "no step improves on cost or constraints any more")
-                self.damping = max(1e-9, 10.0 * self.damping)
-                self.stalled += length is None and self.damping > 1.0
                 continue
             solver.side = 1 - solver.side
-            self.damping = self.damping / 10.0 if self.damping > 1e-9 else 0.0
             cost, off = abs(float(self.sums[0])), float(self.sums[1])
             if progress is not None:
-                progress({"iteration": k, "cost": cost, "infeasibility": off, "length": length, "barrier": self.mu})
-            settled = 0.5 * gain <= max(self.tolerance * cost, 2.0 * self.mu * solver.count)
+                numbers = {"iteration": k, "cost": float(self.sums[0]), "infeasibility": off}
+                progress(numbers | {"length": length, "damping": damping.value, "barrier": self.mu})
+            enough = max(self.tolerance * cost, 2.0 * self.mu * solver.count)
+            settled = 0.5 * gain <= (enough if damping.value == 0.0 else 0.01 * enough)
             if settled and off <= self.allowed and float(self.sums[3]) <= 10.0 * self.tolerance * max(cost, 1e-12):
                 return solver.plan(k, True, "")
-        return solver.plan(iterations, False, f"it had not settled after {iterations} iterations")
+            damping.adapt(length / primal)
+        return solver.plan(iterations, False, solver.unsettled(iterations))
 
     @property
     def allowed(self) -> float:
         """Infeasibility, summed over all rows of all nodes, that counts as none."""
         return 1e-9 * max(1, self.solver.count)
-
-    def _damp(self, least: float) -> None:
-        if (not np.isfinite(least) and self.damping == 0.0) or self.damping >= 1e9:
-            self.solver.complain("slope")
-        self.damping = max(1e-9, 10.0 * self.damping)
 
     def _search(self, primal: float, dual: float) -> float | None:
         """The step that the filter accepts, with the sums there; None: there is none."""
@@ -99,7 +97,7 @@ class _InteriorPoint:
         slope, length = solver.slope() - mu * self._log_rate(), primal
         following = self._next_barrier(primal, dual)
         solver.barrier[0] = following
-        while length > max(SMALLEST_STEP, 1e-3 * primal):
+        while length > SHORTEST * primal:
             sums = solver.evaluate(length, dual)
             after = float(sums[0] - mu * sums[2])
             if self.filter.accepts(before, float(self.sums[1]), after, float(sums[1]), length, slope):
@@ -107,7 +105,6 @@ class _InteriorPoint:
                 if following < mu:
                     self.filter.pairs.clear()
                 self.mu = following
-                self.stalled = 0
                 return length
             length *= 0.5
         solver.barrier[0] = mu

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+
+from dalembert.logs import Trajectory, write_trajectory
+from dalembert.motion import PolynomialMotion, via
 
 if TYPE_CHECKING:
     from .problem import Problem
@@ -26,7 +30,7 @@ class Plan:
     v: np.ndarray = field(repr=False)
     u: np.ndarray = field(repr=False)
     control: np.ndarray = field(repr=False)  # accelerations where those are the control, else u
-    control_gains: np.ndarray = field(repr=False)
+    gain_rows: np.ndarray = field(repr=False)  # of the control, as stages lie in memory
     cost: float
     costs: dict[str, float]
     iterations: int
@@ -40,9 +44,55 @@ class Plan:
         return self.problem.step * np.arange(len(self.q))
 
     @cached_property
+    def control_gains(self) -> np.ndarray:
+        """Gains (nodes, m, 2 nv) of `control`."""
+        return self.gain_rows[:, :, list(self.problem.layout.columns)]
+
+    @cached_property
     def gains(self) -> np.ndarray:
         """K (nodes, m, 2 nv): u + K [difference(plan.q, q); v − plan.v] is the best control near the plan."""
         if not self.problem.motion.by_acceleration:
             return self.control_gains
         slopes: Any = self.problem.robot.inverse_dynamics_derivatives(self.q[:-1], self.v[:-1], self.control)
         return np.concatenate([slopes.dq, slopes.dv], axis=2) + slopes.da @ self.control_gains
+
+    @cached_property
+    def tau(self) -> np.ndarray:
+        """Generalised forces (nodes, nv) of the controls [N·m, N]."""
+        motion = self.problem.motion
+        if motion.driven:
+            tau = np.zeros((len(self.u), self.problem.robot.nv))
+            tau[:, list(motion.driven)] = self.u
+            return tau
+        rows = zip(self.q, self.v, self.u, strict=False)
+        return np.array([np.asarray(motion.torque(q, v, u), float) for q, v, u in rows])
+
+    @cached_property
+    def motion(self) -> PolynomialMotion:
+        """The plan as a motion for other commands: .q(t), .v(t), .a(t), cubic between the nodes."""
+        robot = self.problem.robot
+        motion = via(self.q, times=self.t, velocities=self.v, robot=robot)
+        return PolynomialMotion(motion.curves, motion.robot, motion.anchors, "plan")
+
+    @cached_property
+    def trajectory(self) -> Trajectory:
+        """The nodes as arrays t, q, v, a, tau; a and tau of the last node are those before it."""
+        a = np.diff(self.v, axis=0) / self.problem.step
+        return Trajectory(self.t, self.q, self.v, np.vstack([a, a[-1:]]), np.vstack([self.tau, self.tau[-1:]]))
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write the nodes: columns t, q.<joint>, v., a., tau.; the ending says how (.csv .npz .parquet .h5)."""
+        write_trajectory(path, self.problem.robot, self.trajectory)
+
+    def plot(self) -> Any:
+        """A figure of q, v and u over time, with the limits of the problem, and of what each cost contributes."""
+        from .plot import plot
+
+        return plot(self)
+
+    def summary(self) -> str:
+        """What it costs and whether it can be trusted, in a few lines."""
+        state = "converged" if self.converged else "not converged"
+        lines = [f"{state} after {self.iterations} iterations: cost {self.cost:.6g}, violation {self.violation:.2g}"]
+        lines += [f"  {name}: {value:.6g}" for name, value in self.costs.items()]
+        return "\n".join([*lines, *([f"  because {self.why}"] if self.why else [])])

@@ -26,6 +26,7 @@ from .stage import Node
 from .terms import Constraint, Residual, Smooth, UserFunction
 
 LIMITS = ("torque", "velocity", "position")
+CURVATURES = ("gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t"}
 
 
@@ -33,6 +34,7 @@ class Problem:
     """Motions of `nodes` steps of `step` [s] that cost least; made by `robot.optimal_control`.
 
     Everything is traced and compiled once, when it is made or first solved. `solve` gives a plan, `receding` a law.
+    ranges: limits by name ("torque", "velocity", "position"), each lower and upper.
     """
 
     def __init__(
@@ -49,6 +51,7 @@ class Problem:
         actuation: Actuation | None,
         controls: int | None,
         integrator: str,
+        curvature: str,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
@@ -57,14 +60,14 @@ class Problem:
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
         self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls)
         self.layout: StageLayout = self.motion.layout
+        self.exact = _exact(curvature, self.motion)
         with_u, state = ("q", "v", "u"), ("q", "v")
         self._running = UserFunction("running", running, with_u, self.parameters)
         self._terminal = _optional("terminal", terminal, state, self.parameters)
         self._constraints = _optional("constraints", constraints, with_u, self.parameters)
         self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
-        ranges = _ranges(self.motion, limits)
-        self._torque_range = ranges.get("torque")
-        self._limits = {name: _limit(self.motion, name, *both) for name, both in ranges.items()}
+        self.ranges = _ranges(self.motion, limits)
+        self._limits = {name: _limit(self.motion, name, *both) for name, both in self.ranges.items()}
         self.node, self.end = Node(self, is_end=False), Node(self, is_end=True)
         if not self.node.names and not self.end.names:
             raise DalembertError("optimal_control: running and terminal return no cost at all: expected at least one")
@@ -79,19 +82,22 @@ class Problem:
         """Names of the costs, of the nodes and of the end."""
         return tuple(dict.fromkeys((*self.node.names, *self.end.names)))
 
+    @property
+    def control_names(self) -> list[str]:
+        """A name for each number of u."""
+        return _control_names(self.motion)
+
     # ---- what the nodes trace
 
     def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Residual | Smooth], list[Constraint]]:
         """Costs and constraints of a node, or of the end, at traced values."""
         function = self._terminal if is_end else self._running
         costs = terms.costs(function.role, function(values)) if function else []
+        if self.exact:
+            costs = [terms.smooth(term) for term in costs]
         of_state = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
         own = self._terminal_constraints if is_end else self._constraints
         return costs, [*of_state, *(terms.constraints(own.role, own(values)) if own else [])]
-
-    def torque_range(self) -> tuple[np.ndarray, np.ndarray] | None:
-        """Lowest and highest control (m,) that the torque limits allow, or None without them."""
-        return self._torque_range
 
     @cached_property
     def programs(self) -> dict[str, Program]:
@@ -234,6 +240,17 @@ class _Lent:
 
 def _optional(role: str, function: Any, arguments: Sequence[str], sizes: Mapping[str, int]) -> UserFunction | None:
     return None if function is None else UserFunction(role, function, arguments, sizes)
+
+
+def _exact(curvature: str, motion: Motion) -> bool:
+    if curvature not in CURVATURES:
+        raise unknown("curvature", curvature, CURVATURES, "optimal_control")
+    if curvature == "exact" and not motion.is_linear:
+        raise DalembertError(
+            'optimal_control: curvature="exact" needs a motor on every joint, joints without quaternions and the '
+            'semi-implicit integrator: use "gauss-newton"'
+        )
+    return curvature == "exact"
 
 
 def _positive(name: str, value: Any, what: str) -> float:

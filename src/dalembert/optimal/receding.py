@@ -41,7 +41,7 @@ class Receding:
         self._durations: deque[int] = deque(maxlen=REMEMBERED)
         motion = problem.motion
         self._columns, self._nv = list(problem.layout.columns), problem.robot.nv
-        self._torque_range = problem.torque_range()
+        self._torque_range = problem.ranges.get("torque")
         self._is_full = motion.by_acceleration or len(motion.driven) == problem.robot.nv
         self.reset()
 

@@ -8,7 +8,8 @@ infeasibility (gaps between nodes and constraints), accepted by a filter (Wächt
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
@@ -23,8 +24,9 @@ if TYPE_CHECKING:
 
 SHORTEST = 2.0**-14  # step length below which a direction is given up
 FEASIBLE = 1e-9  # infeasibility, summed over all nodes, that counts as none
-DAMPING = 1e-9  # first damping when a direction fails; then tenfold
-MOST_DAMPING = 1e9
+DAMPING = 1e-3  # first damping when a direction fails, beside the curvature in the control; then tenfold
+LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e12  # below, there is none; above, it is given up
+SHORT = 0.1  # a step shorter than this asks for more damping
 ARMIJO = 1e-4
 NOTHING = 1e-9  # costs below this, and below this part of the first cost, count as none
 FILTER = 1e-5  # margin of the filter
@@ -175,44 +177,50 @@ class Solver:
             return solve(self, iterations, tolerance, progress)
         sums = self.start()
         cost, gaps = float(sums[0]), float(sums[1])
-        if not np.isfinite(cost):
-            self.complain("cost")
-        scale, damping, why = cost, 0.0, ""
-        filtered = Filter(gaps)
+        if not isfinite(cost):
+            self.complain()
+        scale, damping, filtered = abs(cost), Damping(self), Filter(gaps)
         for k in range(1, iterations + 1):
-            gain, least = self.direction(damping)
-            slope = -gain if self.is_plain else self.slope()
-            if not (least > 0.0 and np.isfinite(gain) and np.isfinite(slope)):
-                if not (np.isfinite(least) or np.isfinite(gain)) or damping >= MOST_DAMPING:
-                    self.complain("slope")
-                damping = max(DAMPING, 10.0 * damping)
+            gain, least = self.direction(damping.value)
+            if not (least > 0.0 and isfinite(gain)):
+                if not damping.raised():
+                    self.complain()
                 continue
-            length = 1.0
-            while True:
-                sums = self.evaluate(length)
-                if filtered.accepts(cost, gaps, float(sums[0]), float(sums[1]), length, slope):
-                    break
-                length *= 0.5
-                if length < SHORTEST:
-                    break
-            if length < SHORTEST:
-                if 0.5 * gain <= tolerance * max(abs(cost), NOTHING) and gaps <= FEASIBLE:
+            slope = -gain if self.is_plain else self.slope()
+            length = self._search(filtered, cost, gaps, slope)
+            small = 0.5 * gain <= tolerance * max(abs(cost), NOTHING * scale, NOTHING)
+            if length is None:
+                if small and gaps <= FEASIBLE:
                     return self.plan(k, True, "")
-                damping = max(DAMPING, 10.0 * damping)
-                if damping > MOST_DAMPING:
-                    why = "no step along the direction of Newton's method lowers the cost any more"
-                    return self.plan(k, False, why)
+                if not damping.raised():
+                    return self.plan(k, False, "no step along Newton's direction lowers the cost any more")
                 continue
             self.side = 1 - self.side
+            sums = self.evaluations[1 - self.side].sums
             cost, gaps = float(sums[0]), float(sums[1])
-            damping = damping / 10.0 if damping > DAMPING else 0.0
             if progress is not None:
-                progress({"iteration": k, "cost": cost, "infeasibility": gaps, "length": length, "damping": damping})
-            if 0.5 * gain <= tolerance * max(abs(cost), NOTHING * abs(scale), NOTHING) and gaps <= FEASIBLE * max(
-                1.0, length
-            ):
+                numbers = {"iteration": k, "cost": cost, "infeasibility": gaps}
+                progress(numbers | {"length": length, "damping": damping.value})
+            if small and gaps <= FEASIBLE and (damping.value == 0.0 or 50.0 * gain <= tolerance * abs(cost)):
                 return self.plan(k, True, "")
-        return self.plan(iterations, False, f"it had not settled after {iterations} iterations")
+            damping.adapt(length)
+        return self.plan(iterations, False, self.unsettled(iterations))
+
+    def unsettled(self, iterations: int) -> str:
+        """Words for a solve that ran out of iterations."""
+        linear, exact = self.problem.motion.is_linear, self.problem.exact
+        advice = ': where residuals stay large, curvature="exact" converges better' if linear and not exact else ""
+        return f"it had not settled after {iterations} iterations{advice}"
+
+    def _search(self, filtered: Filter, cost: float, gaps: float, slope: float) -> float | None:
+        """The longest step that the filter accepts, halving; None: there is none."""
+        length = 1.0
+        while length >= SHORTEST:
+            sums = self.evaluate(length)
+            if filtered.accepts(cost, gaps, float(sums[0]), float(sums[1]), length, slope):
+                return length
+            length *= 0.5
+        return None
 
     def slope(self) -> float:
         """The rate at which the cost changes along the direction."""
@@ -241,7 +249,7 @@ class Solver:
 
     def plan(self, iterations: int, converged: bool, why: str) -> Plan:
         """The current trajectory as a plan."""
-        problem, layout = self.problem, self.problem.layout
+        problem = self.problem
         totals = dict.fromkeys(problem.costs, 0.0)
         for node, rows in zip((self.node, self.end), self.costs, strict=True):
             for name, value in zip(node.names, rows.sum(axis=0), strict=True):
@@ -261,7 +269,7 @@ class Solver:
             v=self.v[self.side].copy(),
             u=self.u.copy(),
             control=self.w[self.side].copy(),
-            control_gains=self.direction.gains[:, :, list(layout.columns)].copy(),
+            gain_rows=self.direction.gains.copy(),
             cost=float(sum(totals.values())),
             costs=totals,
             iterations=iterations,
@@ -290,7 +298,7 @@ class Solver:
                 words = f"constraint {row[1]!r} is violated by {worst:.3g} at node {place}"
         return worst, words
 
-    def complain(self, what: str) -> None:
+    def complain(self) -> NoReturn:
         """Raise the error that names the term and the node at which a cost or its slope is no number."""
         for k, (node, rows) in enumerate(zip((self.node, self.end), self.costs, strict=True)):
             if not np.all(np.isfinite(rows)):
@@ -348,6 +356,28 @@ class _Constrained:
         amounts = np.where(equal, np.abs(self.value), np.maximum(-self.value, 0.0)) * self.enabled
         place, row = np.unravel_index(int(np.argmax(amounts)), amounts.shape)
         return int(place), self.rows.rows[row].name, float(amounts[place, row])
+
+
+class Damping:
+    """What is added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones."""
+
+    def __init__(self, solver: Solver) -> None:
+        diagonal = solver.direction.quadratic[:, solver.problem.layout.control_diagonal]
+        mean = float(np.mean(np.abs(diagonal)))
+        self.scale = mean if isfinite(mean) and mean > 0.0 else 1.0
+        self.value = 0.0
+
+    def raised(self) -> bool:
+        """Tenfold; False: it is as large as makes sense."""
+        self.value = max(DAMPING * self.scale, 10.0 * self.value)
+        return self.value <= MOST_DAMPING * self.scale
+
+    def adapt(self, length: float) -> None:
+        """After a step of this length."""
+        if length < SHORT:
+            self.raised()
+        elif length > 0.5:
+            self.value = self.value / 10.0 if self.value > LEAST_DAMPING * self.scale else 0.0
 
 
 class Filter:

@@ -128,6 +128,16 @@ def costs(role: str, answer: Mapping[str, Any]) -> list[Residual | Smooth]:
     return terms
 
 
+def smooth(term: Residual | Smooth) -> Smooth:
+    """A sum of squares as a cost whose second derivatives are taken in full."""
+    if isinstance(term, Smooth):
+        return term
+    total: Any = 0.0
+    for weight, value in zip(term.weight, term.value, strict=True):
+        total = total + 0.5 * weight * value * value
+    return Smooth(term.name, total)
+
+
 def constraints(role: str, answer: Mapping[str, Any]) -> list[Constraint]:
     """The rows of a constraint function: name → expression that stays ≥ 0, or `Equal(expression)`."""
     rows = []

@@ -24,6 +24,7 @@ def optimal_control(
     actuation: Callable[[Any, Any, Any], Any] | None = None,
     controls: int | None = None,
     integrator: str = "semi-implicit",
+    curvature: str = "gauss-newton",
     **parameters: int,
 ) -> Problem:
     """Motions of `nodes` steps of `step` [s] that cost least: .solve(q, v, …) gives a plan, .receding() a law.
@@ -37,7 +38,8 @@ def optimal_control(
     on the state alone from the second node on.
     motors: joints with a motor, u their torques; by default all joints but a free base and those with an effort limit
     of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
-    "midpoint" or "rk4".
+    "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has them, for
+    robots with a motor on every joint: fewer iterations where residuals stay large, as with goals out of reach.
     """
     from dalembert.optimal import Problem
 
@@ -54,5 +56,6 @@ def optimal_control(
         actuation,
         controls,
         integrator,
+        curvature,
         parameters,
     )

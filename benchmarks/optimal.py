@@ -1,0 +1,183 @@
+"""Optimal control beside Crocoddyl, in one run, on one thread: python benchmarks/optimal.py
+
+Arms that reach (symplectic Euler; armature 0.1; weights as in tests/refs/test_optimal_costs.py) without and with torque
+limits, and a step of a receding horizon. Times are CPU times of whole solves from Python, the best of many.
+
+The peer: pip install crocoddyl==3.2.1 pin==4.0.0, in an environment of its own (it does not load with later ones).
+The robots: pip install --no-deps example-robot-data==5.0.0. Without the peer only our own times are printed.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_NUM_THREADS", "1")
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from dalembert import load
+
+UR5 = ("ur_description/urdf/ur5_robot.urdf", "tool0", [0, -np.pi / 2, np.pi / 2, 0, 0.1, 0], [0.4, 0.3, 0.5])
+PANDA = ("panda_description/urdf/panda.urdf", "panda_hand", [0, -0.5, 0, -2.0, 0, 1.6, 0.8], [0.4, 0.4, 0.4])
+CASES = {
+    "UR5, 100 nodes": (UR5, 100, 0.01),
+    "Panda, 100 nodes": (PANDA, 100, 0.01),
+    "Panda, 20 nodes": (PANDA, 20, 0.05),
+}
+TORQUES = np.array([15, 20, 10, 25, 4, 5, 2.0])
+
+
+def robots() -> Path:
+    """Where example-robot-data keeps its robots."""
+    folder = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")
+    if not folder.is_dir():
+        sys.exit("the robots are missing: pip install --no-deps example-robot-data==5.0.0")
+    return folder
+
+
+def best(work: Callable[[], Any], seconds: float = 3.0) -> float:
+    """Least CPU time of a call [µs]."""
+    work()
+    least, end = np.inf, time.perf_counter() + seconds
+    while time.perf_counter() < end:
+        begin = time.process_time_ns()
+        work()
+        least = min(least, time.process_time_ns() - begin)
+    return least / 1e3
+
+
+def ours(arm: tuple[Any, ...], nodes: int, step: float, **options: Any) -> tuple[Any, np.ndarray, np.ndarray]:
+    """The problem, its start and its goal."""
+    file, frame, start, goal = arm
+    robot, start = load(robots() / file), np.array(start, float)
+    if "panda" in file:
+        robot = robot.edit().lock({"panda_finger_joint1": 0.0}).done()
+    edit = robot.without("friction", "damping", "springs").edit()
+    for joint in robot.joints:
+        edit = edit.set_joint(joint.name, armature=0.1)
+    robot = edit.done()
+
+    def running(q: Any, v: Any, u: Any, goal: Any) -> dict[str, Any]:
+        state = np.concatenate([q - start, v])
+        reach = robot.pose(q, frame)[:3, 3] - goal
+        return {"state": (1e-1, state), "effort": (1e-3, u - robot.gravity(q)), "reach": (1.0, reach)}
+
+    def terminal(q: Any, v: Any, goal: Any) -> dict[str, Any]:
+        return {"reach": (1e3, robot.pose(q, frame)[:3, 3] - goal), "state": (1e-1, np.concatenate([q - start, v]))}
+
+    return robot.optimal_control(running, terminal, step=step, nodes=nodes, goal=3, **options), start, np.array(goal)
+
+
+def crocoddyl_problem(arm: tuple[Any, ...], nodes: int, step: float, torques: np.ndarray | None = None) -> Any:
+    """The same problem for Crocoddyl."""
+    import crocoddyl
+    import pinocchio as pin
+
+    file, frame, start, goal = arm
+    model = pin.buildModelFromUrdf(str(robots() / file))
+    fingers = [model.getJointId(name) for name in model.names if "finger" in name]
+    model = pin.buildReducedModel(model, fingers, pin.neutral(model)) if fingers else model
+    state = crocoddyl.StateMultibody(model)
+    actuation = crocoddyl.ActuationModelFull(state)
+    x0 = np.concatenate([np.array(start, float), np.zeros(model.nv)])
+
+    def cost(residual: Any) -> Any:
+        return crocoddyl.CostModelResidual(state, residual)
+
+    place = crocoddyl.ResidualModelFrameTranslation(state, model.getFrameId(frame), np.array(goal), model.nv)
+    posture = crocoddyl.ResidualModelState(state, x0, model.nv)
+    effort = crocoddyl.ResidualModelControlGrav(state, model.nv)
+    running, terminal = crocoddyl.CostModelSum(state), crocoddyl.CostModelSum(state)
+    for name, residual, weight in (("x", posture, 1e-1), ("u", effort, 1e-3), ("g", place, 1.0)):
+        running.addCost(name, cost(residual), weight)
+    for name, residual, weight in (("g", place, 1e3), ("x", posture, 1e-1)):
+        terminal.addCost(name, cost(residual), weight)
+
+    def stage(costs: Any, step: float) -> Any:
+        model_of_node = crocoddyl.DifferentialActionModelFreeFwdDynamics(state, actuation, costs)
+        model_of_node.armature = 0.1 * np.ones(model.nv)
+        node = crocoddyl.IntegratedActionModelEuler(model_of_node, step)
+        if torques is not None:
+            node.u_lb, node.u_ub = -torques, torques
+        return node
+
+    problem = crocoddyl.ShootingProblem(x0, [stage(running, step)] * nodes, stage(terminal, 0.0))
+    problem.nthreads = 1
+    return problem
+
+
+def peer_solve(problem: Any, name: str, iterations: int = 200) -> tuple[Callable[[], Any], Any]:
+    """A call that solves from rest under gravity torques, and the solver."""
+    import crocoddyl
+
+    solver = getattr(crocoddyl, name)(problem)
+    states = [problem.x0] * (problem.T + 1)
+    controls = problem.quasiStatic([problem.x0] * problem.T)
+    return lambda: solver.solve(list(states), list(controls), iterations, False, 1e-9), solver
+
+
+def has_peer() -> bool:
+    """Whether Crocoddyl can be loaded; says how to get it if not."""
+    try:
+        import crocoddyl  # noqa: F401
+    except ImportError as error:
+        print(f"Crocoddyl is missing ({error}): pip install crocoddyl==3.2.1 pin==4.0.0 in an environment of its own\n")
+        return False
+    return True
+
+
+def row(what: str, us: float, iterations: int, cost: float, peer: tuple[float, int, float] | None) -> None:
+    beside = ""
+    if peer is not None:
+        beside = f"{peer[0]:10.0f} {peer[1]:4d} {peer[2]:16.12f} {peer[0] / us:6.1f}x {cost / peer[2] - 1.0:9.1e}"
+    print(f"{what:34s}{us:10.0f} {iterations:4d} {cost:16.12f} {beside}")
+
+
+def main() -> None:
+    peer = has_peer()
+    titles = ("ours", 10), ("it", 4), ("cost", 16), ("Crocoddyl", 10), ("it", 4), ("cost", 16)
+    print(f"{'µs, CPU time':34s}{' '.join(title.rjust(n) for title, n in titles)}   ratio  cost off")
+    for name, (arm, nodes, step) in CASES.items():
+        problem, start, goal = ours(arm, nodes, step)
+        us, plan = best(partial(problem.solve, start, goal=goal)), problem.solve(start, goal=goal)
+        other = None
+        if peer:
+            solve, solver = peer_solve(crocoddyl_problem(arm, nodes, step), "SolverFDDP")
+            other = best(solve), solver.iter + 1, solver.cost
+        row(name, us, plan.iterations, plan.cost, other)
+    problem, start, goal = ours(PANDA, 100, 0.01, limits={"torque": TORQUES})
+    us, plan = best(lambda: problem.solve(start, goal=goal)), problem.solve(start, goal=goal)
+    other = None
+    if peer:
+        solve, solver = peer_solve(crocoddyl_problem(PANDA, 100, 0.01, TORQUES), "SolverBoxFDDP")
+        other = best(solve, 5.0), solver.iter + 1, solver.cost
+    row("Panda, 100 nodes, torque limits", us, plan.iterations, plan.cost, other)
+    problem, start, goal = ours(PANDA, 100, 0.01, limits={"torque": TORQUES, "velocity": 0.6})
+    us, plan = best(lambda: problem.solve(start, goal=goal)), problem.solve(start, goal=goal)
+    row("… and speed limits (no peer)", us, plan.iterations, plan.cost, None)
+    problem, start, goal = ours(PANDA, 20, 0.05)
+    law, t = problem.receding(goal=goal), [0.0]
+    q, v = start, np.zeros(7)
+
+    def call() -> None:
+        t[0] += 0.05
+        law(t[0], q, v)
+
+    us, other = best(call), None
+    if peer:
+        solve, solver = peer_solve(crocoddyl_problem(PANDA, 20, 0.05), "SolverFDDP", 1)
+        other = best(solve), 1, solver.cost
+    row("Panda, 20 nodes, receding step", us, 1, law.plan.cost, other)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,130 @@
+"""`dalembert plan`: a motion that brings the tool to a place at least cost, within the robot's limits."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import numpy as np
+import typer
+
+from dalembert.errors import DalembertError
+from dalembert.model.tool import tool_frame
+from dalembert.robot import Robot
+from dalembert.tables import FORMATS
+
+from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
+
+if TYPE_CHECKING:
+    from dalembert.optimal import Plan
+
+
+def run(
+    robot: Source,
+    goal: Annotated[str, typer.Option(help='Where the tool goes, "x,y,z" in the world [m].')],
+    frame: Annotated[
+        str | None, typer.Option(help="Frame that goes there; default: the tool at the end of the longest chain.")
+    ] = None,
+    start: Annotated[str | None, typer.Option(help='Where it starts, "q1,q2,…"; default: neutral.')] = None,
+    duration: Annotated[float, typer.Option(help="Time it takes [s].")] = 1.0,
+    nodes: Annotated[int, typer.Option(help="Steps that it is divided into.")] = 100,
+    limits: Annotated[str, typer.Option(help='Limits that are kept: some of "torque,velocity,position", or "".')] = (
+        "torque,velocity,position"
+    ),
+    base: Base = None,
+    mimic: Mimic = "couple",
+    arg: Arguments = None,
+    out: Annotated[Path | None, typer.Option(help="Write the motion with its torques here.")] = None,
+    plot: Annotated[Path | None, typer.Option(help="Write a picture of the plan here (.png, .pdf, .svg).")] = None,
+    as_json: Json = False,
+) -> int:
+    """A motion of least effort from rest that brings the tool to a place, to rest, within limits of the robot.
+
+    Example: `dalembert plan ur5 --goal 0.4,0.3,0.5 --out plan.csv`
+    """
+    check_target(out, "--out", tuple(FORMATS))
+    check_target(plot, "--plot", (".png", ".pdf", ".svg"))
+    arm = open_robot(robot, base, mimic=mimic, arg=arg)
+    tool = tool_frame(arm.model, frame).name
+    begin = arm.neutral() if start is None else numbers("--start", start, arm.nq)
+    place = numbers("--goal", goal, 3)
+    plan = reach(arm, tool, begin, place, duration, nodes, [x.strip() for x in limits.split(",") if x.strip()])
+    if out is not None:
+        plan.save(out)
+    if plot is not None:
+        plan.plot().savefig(plot)
+    missed = float(np.linalg.norm(arm.pose(plan.q[-1], tool)[:3, 3] - place))
+    if as_json:
+        print_json(
+            {
+                "robot": arm.name,
+                "frame": tool,
+                "missed_by": missed,
+                "converged": plan.converged,
+                "why": plan.why,
+                "iterations": plan.iterations,
+                "cost": plan.cost,
+                "costs": plan.costs,
+                "joints": rows(plan),
+            }
+        )
+        return 0 if plan.converged else 1
+    screen = console()
+    screen.print(plan.summary(), markup=False)
+    screen.print(f"the tool, frame '{tool}', ends {missed:.3g} m from the goal", markup=False)
+    heads = ["joint", "from", "to", "peak speed", "peak torque"]
+    keys = ("joint", "from", "to", "speed", "torque")
+    title = f"{arm.name}: {duration:g} s in {nodes} steps; rad and N·m (m and N for slides)"
+    screen.print(table(title, heads, [[row[key] for key in keys] for row in rows(plan)], 4))
+    for path in (out, plot):
+        if path is not None:
+            screen.print(f"written to {path}", markup=False)
+    return 0 if plan.converged else 1
+
+
+def reach(
+    robot: Robot, frame: str, start: np.ndarray, goal: np.ndarray, duration: float, nodes: int, limits: list[str]
+) -> Plan:
+    """The plan: least change of effort and speed on the way, the tool at the goal and at rest in the end."""
+    if not 0.0 < duration < np.inf:
+        raise DalembertError(f"--duration {duration!r}: expected a time above 0 [s]")
+    scale = np.maximum(np.abs(robot.gravity(start)).max(), 1.0)
+
+    def running(q: Any, v: Any, u: Any, goal: Any) -> dict[str, Any]:
+        effort = u - robot.gravity(q) if len(u) == robot.nv else u
+        return {"speed": (0.1, v), "effort": (1.0 / scale**2, effort)}
+
+    def terminal(q: Any, v: Any, goal: Any) -> dict[str, Any]:
+        return {"goal": (1e4, robot.pose(q, frame)[:3, 3] - goal), "rest": (1e2, v)}
+
+    problem = robot.optimal_control(running, terminal, step=duration / nodes, nodes=nodes, goal=3, limits=limits)
+    return problem.solve(start, goal=goal)
+
+
+def numbers(option: str, text: str, count: int) -> np.ndarray:
+    """Numbers with commas between them."""
+    try:
+        values = np.array([float(x) for x in text.split(",")])
+    except ValueError:
+        raise DalembertError(
+            f"{option} {text!r}: expected numbers with commas between them, as in 0.4,0.3,0.5"
+        ) from None
+    if len(values) != count:
+        raise DalembertError(f"{option} {text!r}: {len(values)} numbers, expected {count}")
+    return values
+
+
+def rows(plan: Plan) -> list[dict[str, Any]]:
+    """What each joint does."""
+    model = plan.problem.robot.model
+    return [
+        {
+            "joint": body.joint.name,
+            "from": float(plan.q[0, body.q.start]),
+            "to": float(plan.q[-1, body.q.start]),
+            "speed": float(np.max(np.abs(plan.v[:, body.v]))),
+            "torque": float(np.max(np.abs(plan.tau[:, body.v]))),
+        }
+        for body in model.independent
+        if body.joint.nv == 1
+    ]

@@ -1,0 +1,97 @@
+"""What people do with a plan: pictures, files, motions, the command line."""
+
+from __future__ import annotations
+
+import json
+from functools import cache
+
+import numpy as np
+import pytest
+
+import dalembert
+from dalembert import cli, read_trajectory
+
+
+@cache
+def plan():
+    robot = dalembert.load("2r").without("friction")
+    problem = robot.optimal_control(
+        lambda q, v, u, goal: {"speed": (0.1, v), "effort": (1e-3, u - robot.gravity(q)), "goal": (1.0, q - goal)},
+        lambda q, v, goal: {"goal": (1e2, q - goal), "rest": (1.0, v)},
+        step=0.02,
+        nodes=30,
+        goal=2,
+        limits={"torque": 30.0, "velocity": 1.0},
+    )
+    return problem.solve([0.3, -0.2], goal=[0.8, 0.5])
+
+
+def test_as_a_motion():
+    motion = plan().motion
+    assert motion.duration == pytest.approx(0.6)
+    assert np.allclose(motion.q(plan().t), plan().q, atol=1e-12)
+    assert np.allclose(motion.v(plan().t[1:-1]), plan().v[1:-1], atol=1e-12)
+    assert motion.title == "plan"
+
+
+def test_free_bodies_as_a_motion():
+    robot = dalembert.load("quadrotor")
+    hover = 0.028 * 9.81
+    turned = np.array([0.2, 0.0, 0.1, np.cos(0.3), 0.0, 0.0, np.sin(0.3)])
+    found = robot.optimal_control(
+        lambda q, v, u: {"effort": (np.array([1e3, 1e3, 1e3, 1.0]), u - np.array([0, 0, 0, hover]))},
+        lambda q, v: {"there": (1e2, robot.difference(turned, q)), "rest": (1.0, v)},
+        step=0.02,
+        nodes=50,
+        actuation=lambda q, v, u: np.array([u[0], u[1], u[2], 0.0, 0.0, u[3]], object),
+        controls=4,
+    ).solve(robot.neutral())
+    assert np.allclose(found.motion.q(found.t[::7]), found.q[::7], atol=1e-9)
+    assert np.allclose(found.tau[:, 5], found.u[:, 3]) and not found.tau[:, 3:5].any()
+
+
+def test_saved_and_read_again(tmp_path):
+    plan().save(tmp_path / "plan.csv")
+    again = read_trajectory(tmp_path / "plan.csv", plan().problem.robot)
+    assert np.allclose(again.q, plan().q) and np.allclose(again.tau[:-1], plan().u)
+
+
+def test_plot_shows_states_controls_limits_and_costs():
+    figure = plan().plot()
+    panels = figure.axes
+    assert len(panels) == 4
+    assert [len([x for x in axes.lines if len(x.get_xdata()) > 2]) for axes in panels[:3]] == [2, 2, 2]
+    dashed = [line for line in panels[1].lines if line.get_linestyle() == "--"]
+    assert any(abs(line.get_ydata()[0] - 1.0) < 1e-12 for line in dashed)
+    assert [label.get_text() for label in panels[3].get_yticklabels()] == list(plan().costs)
+
+
+def test_summary_says_what_matters():
+    assert "converged" in plan().summary() and "effort" in plan().summary()
+
+
+def test_command(tmp_path, capsys):
+    out, picture = tmp_path / "plan.npz", tmp_path / "plan.png"
+    arguments = ["plan", "2r", "--goal", "0.3,0,0.4", "--nodes", "40", "--limits", "torque"]
+    assert cli.main([*arguments, "--out", str(out), "--plot", str(picture)]) == 0
+    assert "converged" in capsys.readouterr().out
+    assert out.exists() and picture.read_bytes().startswith(b"\x89PNG")
+    assert cli.main([*arguments, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["converged"] and said["missed_by"] < 1e-2 and len(said["joints"]) == 2
+
+
+@pytest.mark.parametrize(
+    "arguments, words",
+    [
+        (["--goal", "0.9,0"], "expected 3"),
+        (["--goal", "there"], "numbers with commas"),
+        (["--goal", "0.3,0,0.4", "--limits", "speed"], "speed"),
+        (["--goal", "0.3,0,0.4", "--start", "1"], "expected 2"),
+        (["--goal", "0.3,0,0.4", "--duration", "0"], "above 0"),
+        (["--goal", "0.3,0,0.4", "--frame", "hand"], "hand"),
+    ],
+)
+def test_bad_commands(arguments, words, capsys):
+    assert cli.main(["plan", "2r", *arguments]) == 2
+    assert words in capsys.readouterr().err
