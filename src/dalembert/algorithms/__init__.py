@@ -20,7 +20,7 @@ from .external import Load, body_loads
 from .forward_dynamics import forward_dynamics
 from .generalized_newton_euler import equations, generalized_newton_euler
 from .hybrid import hybrid_dynamics
-from .inverse_kinematics import Bounds, inverse_kinematics_step, reach
+from .inverse_kinematics import Bounds, error_weights, inverse_kinematics_step, reach
 from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
@@ -60,6 +60,7 @@ __all__ = [
     "energy",
     "energy_regressor",
     "equations",
+    "error_weights",
     "forward_dynamics",
     "forward_dynamics_derivatives",
     "frame_pose",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,6 +13,7 @@ from dalembert.model import Body, Frame, Model
 from dalembert.spatial import so3
 
 from .configuration import integrate
+from .constraints import constraint_count, constraints
 from .jacobian import jacobian
 from .kinematics import chain, frame_pose
 
@@ -30,13 +32,19 @@ class Bounds(NamedTuple):
     mobile: np.ndarray
 
 
-def pose_error(model: Model, q: np.ndarray, frame: Frame, target: np.ndarray) -> np.ndarray:
-    """[θ; d] (6,) in world axes: rotation vector [rad] and displacement [m] that bring the frame at q to the target.
+def pose_error(model: Model, q: np.ndarray, frames: Sequence[Frame], target: np.ndarray) -> np.ndarray:
+    """[θ; d] (6,) of each frame: rotation vector [rad] and displacement [m] that bring it to its target; then loops.
 
-    q (nq,); target (12,): the rows of the target's rotation matrix, then its position.
+    q (nq,); target (12 k,): of each frame the rows of the target's rotation matrix, then its position. In world axes.
+    After the 6 k numbers of the frames come the nc that are missing for closed loops [m or rad].
     """
-    X = frame_pose(model, q, frame)
-    return np.concatenate([so3.log(target[:9].reshape(3, 3) @ X.R.T), target[9:] - X.p])
+    errors = []
+    for k, frame in enumerate(frames):
+        X, wanted = frame_pose(model, q, frame), target[12 * k : 12 * k + 12]
+        errors += [so3.log(wanted[:9].reshape(3, 3) @ X.R.T), wanted[9:] - X.p]
+    if model.closures:
+        errors.append(-constraints(model, q, np.zeros(model.nv)).residual)
+    return np.concatenate(errors)
 
 
 def reach(model: Model, frame: Frame) -> float:
@@ -51,25 +59,38 @@ def inverse_kinematics_step(
     target: np.ndarray,
     damping: Any,
     bounds: Bounds,
-    frame: Frame,
+    frames: Sequence[Frame],
     rows: tuple[int, ...] | None = None,
 ) -> np.ndarray:
-    """[q'; error at q'] (nq + 6,): one step Jᵀ (J Jᵀ + λ 1)⁻¹ e from q towards the target, λ = damping · eᵀe.
+    """[q'; error at q'] (nq + 6 k + nc,): one step Jᵀ (J Jᵀ + λ 1)⁻¹ e from q towards the targets, λ = damping · eᵀe.
 
-    q (nq,), target as in `pose_error`. e holds the given rows of the error, lengths divided by `reach`.   Sugihara 2011
+    q (nq,), target as in `pose_error`. e holds the given rows of the error of each frame, lengths divided by `reach`,
+    and what is missing for closed loops.   Sugihara 2011
     A coordinate at a limit that the gradient Jᵀ e would push on does not take part; the others stop at theirs. An angle
     whose range holds more than a turn comes in again from the other side.
     """
-    chosen = list(range(6) if rows is None else rows)
-    weight = np.repeat([1.0, 1.0 / reach(model, frame)], 3)[chosen]
-    e = weight * pose_error(model, q, frame, target)[chosen]
-    J = weight[:, None] * jacobian(model, q, frame)[chosen] * bounds.mobile
+    weight = error_weights(model, frames, rows)
+    chosen = np.flatnonzero(weight)
+    parts = [jacobian(model, q, frame) for frame in frames]
+    if model.closures:
+        parts.append(constraints(model, q, np.zeros(model.nv)).J)
+    weight = weight[chosen]
+    e = weight * pose_error(model, q, frames, target)[chosen]
+    J = weight[:, None] * np.concatenate(parts)[chosen] * bounds.mobile
     J = J * _movable(model, q, J.T @ e, bounds)
     A = J @ J.T
     size = 0.0 + np.trace(A)
     A = A + (damping * (e @ e) + FLOOR * size + np.finfo(float).tiny) * np.eye(len(chosen))
     moved = _clipped(model, integrate(model, q, J.T @ factor(A).solve(e)), bounds)
-    return np.concatenate([moved, pose_error(model, moved, frame, target)])
+    return np.concatenate([moved, pose_error(model, moved, frames, target)])
+
+
+def error_weights(model: Model, frames: Sequence[Frame], rows: tuple[int, ...] | None) -> np.ndarray:
+    """What each number of `pose_error` counts (6 k + nc,); 0 for rows that were not asked for."""
+    asked = np.isin(np.arange(6), range(6) if rows is None else rows)
+    lengths = [reach(model, frame) for frame in frames]
+    parts = [np.where(asked, np.repeat([1.0, 1.0 / length], 3), 0.0) for length in lengths]
+    return np.concatenate([*parts, np.full(constraint_count(model), 1.0 / max(lengths))])
 
 
 def _movable(model: Model, q: np.ndarray, gradient: np.ndarray, bounds: Bounds) -> np.ndarray:

@@ -31,10 +31,16 @@ class LoopForces(NamedTuple):
     scale: np.ndarray
 
 
-def loop_dynamics(model: Model, q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def loop_dynamics(
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    external: Mapping[int, np.ndarray] | None = None,
+) -> tuple[np.ndarray, np.ndarray]:
     """a (nv,) and λ (nc,) with M a + h = tau + Jᵀ λ and J a + γ = 0, at q (nq,), v (nv,), tau (nv,)."""
     _, J, drift = constraints(model, q, v)
-    return ConstrainedMass(model, q, J).accelerated(tau - bias(model, q, v), -drift)
+    return ConstrainedMass(model, q, J).accelerated(tau - bias(model, q, v, external), -drift)
 
 
 def loop_inverse_dynamics(

@@ -19,6 +19,7 @@ from .run import run_audit
 from .symptoms import SYMPTOMS, Cause, Symptom
 
 WEIGHT = {"error": 3.0, "warning": 2.0, "info": 0.5}
+CONSEQUENCES = ("headroom",)  # rules that other faults break too
 EXPLAINED = 0.2  # share of a residual that a term must explain to be named
 TELLING = 4.0  # weight of a term that explains all of a residual
 STEM = 5  # letters in which two words agree
@@ -106,10 +107,15 @@ def _suspects(symptom: Symptom, findings: Sequence[AuditFinding], shares: Mappin
     for cause in symptom.causes:
         found = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
         explained = float(shares.get(cause.term, 0.0))
-        evidence = max((WEIGHT[f.severity] for f in found), default=0.0)
+        evidence = max((_evidence(f) for f in found), default=0.0)
         weight = evidence + (TELLING * explained if explained > EXPLAINED else 0.0)
         suspects.append(Suspect(cause, found, explained, weight))
     return tuple(sorted(suspects, key=lambda suspect: -suspect.weight))
+
+
+def _evidence(finding: AuditFinding) -> float:
+    """How much a finding speaks for its cause: motors also look weak where masses are wrong, so they are no proof."""
+    return WEIGHT["warning" if finding.rule in CONSEQUENCES else finding.severity]
 
 
 def matching(text: str) -> list[Symptom]:

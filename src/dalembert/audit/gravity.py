@@ -80,8 +80,9 @@ def gravity_by_hand(subject: Subject) -> Iterator[Found]:
 @rule(
     "headroom",
     "gravity",
-    "warning",
-    reason="a motor that cannot hold the arm stretched out lets it fall; 1.3 times gravity is the usual least",
+    "error",
+    reason="a motor that cannot hold the arm stretched out lets it fall, which is an error; 1.3 times gravity is the "
+    "usual least, and less than that a warning",
     cure="check effort limits and masses; a smaller payload, a counterweight or a larger motor",
 )
 def headroom(subject: Subject) -> Iterator[Found | NotRun]:
@@ -91,11 +92,12 @@ def headroom(subject: Subject) -> Iterator[Found | NotRun]:
         return
     for row in rows:
         if row.ratio < MARGIN:
-            held = "cannot hold" if row.ratio < 1.0 else "barely holds"
+            falls = row.ratio < 1.0
             yield Found(
                 f"joint '{row.joint}'",
-                f"{held} the robot: gravity asks {row.gravity:.3g}, the limit is {row.limit:.3g} "
-                f"({row.ratio:.2f} times) at {subject.configuration(row.q)}",
+                f"{'cannot hold' if falls else 'barely holds'} the robot: gravity asks {row.gravity:.3g}, the limit is "
+                f"{row.limit:.3g} ({row.ratio:.2f} times) at {subject.configuration(row.q)}",
+                "error" if falls else "warning",
             )
     unlimited = [row.joint for row in rows if np.isinf(row.limit)]
     if unlimited:

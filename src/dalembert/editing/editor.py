@@ -12,6 +12,7 @@ from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
 from dalembert.model import Model, Plan, plan
 from dalembert.model.builder import placement_from, vector
+from dalembert.model.geometry import Role, Shape
 from dalembert.spatial import Pose
 
 from . import locking, naming, parameters, rerooting, scaling, structure
@@ -69,6 +70,36 @@ class ModelEditor(Generic[Made]):
     def add_frame(self, name: str, *, body: str, xyz: Any = ORIGIN, rpy: Any = ORIGIN) -> Self:
         """Add a frame, placed in a link or another frame at xyz [m], rpy [rad]."""
         return self._edit(structure.add_frame, name, body, xyz, rpy)
+
+    def add_geometry(
+        self, shape: Shape, *, body: str, xyz: Any = ORIGIN, rpy: Any = ORIGIN, role: Role = "collision", **options: Any
+    ) -> Self:
+        """Add a shape to a link, at xyz [m], rpy [rad] in it: to be touched, or to be seen (role="visual").
+
+        options: color, name, surface as in `ModelBuilder.add_geometry`.
+        """
+        return self._edit(structure.add_geometry, shape, body, xyz, rpy, role, options)
+
+    def add_closure(
+        self,
+        name: str,
+        kind: str,
+        *,
+        a: str,
+        b: str,
+        xyz_a: Any = ORIGIN,
+        rpy_a: Any = ORIGIN,
+        xyz_b: Any = ORIGIN,
+        rpy_b: Any = ORIGIN,
+        **shape: Any,
+    ) -> Self:
+        """Close a loop between a place of `a` and one of `b` (links, frames, "world"); as `ModelBuilder.add_closure`.
+
+        kind: weld point revolute prismatic …; xyz [m], rpy [rad]: the places that are held together; shape: axis and
+        the like. What states the loop allows, `robot.close_loops` finds.
+        """
+        places = {"xyz_a": xyz_a, "rpy_a": rpy_a, "xyz_b": xyz_b, "rpy_b": rpy_b}
+        return self._edit(structure.add_closure, name, kind, {"a": a, "b": b} | places | shape)
 
     def remove(self, link: str) -> Self:
         """Take off a link with all that sits on it, or a frame. The log says what mass went."""

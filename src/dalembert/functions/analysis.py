@@ -13,7 +13,7 @@ from dalembert.execute import is_single, real_array
 from dalembert.interop import on_host
 from dalembert.model import Model
 
-from .dynamics import open_tree
+from .closed import EXACT, check_closed, closed, closed_linearization, left_over, loop_rows
 from .kinds import LOAD, wrenches
 from .structure import Wrench
 
@@ -30,6 +30,27 @@ class Linearization(NamedTuple):
 
     A: np.ndarray
     B: np.ndarray
+
+
+class ClosedLinearization(Linearization):
+    """A (2nf, 2nf) and B (2nf, nv or nu) of a robot with closed loops, in the deviations that the loops leave free.
+
+    x = [δq; δv] of nf independent freedoms. coordinates: their names; basis (nv, nf): the deviations of all freedoms
+    are δq = basis · (those of the independent ones).
+    """
+
+    coordinates: tuple[str, ...]
+    basis: np.ndarray
+
+    def __new__(
+        cls, A: np.ndarray, B: np.ndarray, coordinates: tuple[str, ...], basis: np.ndarray
+    ) -> ClosedLinearization:
+        self = super().__new__(cls, A, B)
+        self.coordinates, self.basis = coordinates, basis
+        return self
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self.coordinates, self.basis)
 
 
 class Modes(NamedTuple):
@@ -62,6 +83,7 @@ def linearize(
     *,
     step: float | None = None,
     actuated: str | Sequence[str] | None = None,
+    coordinates: str | Sequence[str] | None = None,
     external: Sequence[Wrench] = (),
     threads: int | None = None,
     check: bool = True,
@@ -73,10 +95,19 @@ def linearize(
     constant (zero-order hold). Away from an equilibrium A and B are those of the instant. External wrenches
     keep their numbers along their axes. actuated: names of the joints that have a motor, so that u and the columns of B
     are those of their freedoms alone, in the order of tau; default all.
+
+    A robot with closed loops: x are the deviations of as many independent freedoms as the loops leave, those of the
+    joints `coordinates`, or chosen here; the result also has their names and the basis (nv, nf) of all deviations,
+    δq = basis · δq of the independent ones. One state, in which the loops are closed (`close_loops`).
     """
     if step is not None and (np.ndim(step) != 0 or not 0.0 < step < np.inf):
         raise DalembertError(f"linearize: step is {step!r}, expected a time above 0 [s]")
     q, v, tau = on_host("linearize", q, v, tau)
+    if robot.model.closures:
+        q, v, tau = (np.asarray(x, float) for x in (q, v, tau))
+        return _closed(robot, q, v, tau, step, actuated, coordinates, external)
+    if coordinates is not None:
+        raise DalembertError(f"linearize: robot {robot.name!r} has no loops: all coordinates are independent")
     d = robot.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
     n, batch = robot.model.nv, d.dq.shape[:-2]
     A, B = np.zeros((*batch, 2 * n, 2 * n), d.dq.dtype), np.zeros((*batch, 2 * n, n), d.dq.dtype)
@@ -89,8 +120,29 @@ def linearize(
         raise DalembertError(f"linearize: slopes of robot {robot.name!r} are too large for numbers of this precision")
     if actuated is not None:
         B = B[..., _freedoms(robot.model, actuated)]
-    if step is None:
-        return Linearization(A, B)
+    return Linearization(A, B) if step is None else _after(robot, A, B, step, check)
+
+
+def _closed(
+    robot: Robot,
+    q: np.ndarray,
+    v: np.ndarray,
+    tau: np.ndarray,
+    step: float | None,
+    actuated: str | Sequence[str] | None,
+    coordinates: str | Sequence[str] | None,
+    external: Sequence[Wrench],
+) -> ClosedLinearization:
+    A, B, chart = closed_linearization(robot, q, v, tau, external, coordinates)
+    if actuated is not None:
+        B = B[:, _freedoms(robot.model, actuated)]
+    A, B = (A, B) if step is None else _after(robot, A, B, step, check=True)
+    return ClosedLinearization(A, B, chart.names(robot.model), chart.basis)
+
+
+def _after(robot: Robot, A: np.ndarray, B: np.ndarray, step: float, check: bool) -> Linearization:
+    """x' = A x + B u after a time with u held constant."""
+    batch, n = A.shape[:-2], A.shape[-1] // 2
     size = 2 * n + B.shape[-1]
     whole = np.zeros((*batch, size, size))
     whole[..., : 2 * n, : 2 * n], whole[..., : 2 * n, 2 * n :] = A, B
@@ -111,18 +163,33 @@ def _freedoms(model: Model, joints: str | Sequence[str]) -> list[int]:
     return sorted({k for name in names for k in range(model.nv)[model.joint(name).v]})
 
 
-def modes(robot: Robot, q: Any, *, tau: Any = None, external: Sequence[Wrench] = ()) -> Modes:
+def modes(
+    robot: Robot,
+    q: Any,
+    *,
+    tau: Any = None,
+    actuated: str | Sequence[str] | None = None,
+    external: Sequence[Wrench] = (),
+) -> Modes:
     """Free vibrations about q (nq,), where the robot stands still under the constant generalised force tau (nv,).
 
     tau: default what holds it there, `equilibrium_torque(q)`; one that does not is an error. External wrenches keep
     their numbers along their axes, so that they stiffen or soften what they press on. Joint damping counts, and
     friction with its slope at rest, friction / slip_speed: use robot.without("friction") for motion that is large
     against slip_speed. A freedom that nothing holds back has frequency 0.
+
+    A robot with closed loops vibrates as the loops let it; shapes are still those of all freedoms (nv, m). Which joints
+    hold it changes its stiffness: actuated names them, or tau says what acts; default nothing.
     """
     q = real_array("modes: q", q, f"expected ({robot.model.nq},)").astype(float)
     if q.shape != (robot.model.nq,):
         raise DalembertError(f"modes: q has shape {q.shape}, expected one configuration ({robot.model.nq},)")
     external = _few("modes", external)
+    if robot.model.closures:
+        A, basis = _closed_stiffness(robot, q, tau, actuated, external)
+        return _modes(A, basis)
+    if actuated is not None:
+        raise DalembertError(f"modes: robot {robot.name!r} has no loops: it does not matter which joints hold it")
     holding = robot.equilibrium_torque(q, external=external)
     if tau is not None:
         scale = max(1.0, float(np.max(np.abs(holding), initial=0.0)))
@@ -131,11 +198,36 @@ def modes(robot: Robot, q: Any, *, tau: Any = None, external: Sequence[Wrench] =
         )
     n = robot.model.nv
     A = robot.linearize(q, np.zeros(n), holding, external=external).A
+    return _modes(A, np.eye(n))
+
+
+def _closed_stiffness(
+    robot: Robot, q: np.ndarray, tau: Any, actuated: str | Sequence[str] | None, external: Sequence[Wrench]
+) -> tuple[np.ndarray, np.ndarray]:
+    """A (2nf, 2nf) and the basis (nv, nf) about rest at q under tau, or under what the actuated joints hold it with."""
+    n = robot.model.nv
+    if tau is not None and actuated is not None:
+        raise DalembertError("modes: tau and actuated are both given: actuated joints hold with the tau that it takes")
+    still = np.zeros(n)
+    holding = still if tau is None else real_array("modes: tau", tau, f"expected ({n},)").astype(float)
+    if actuated is not None:
+        holding = robot.loop_inverse_dynamics(q, still, still, actuated=actuated, external=external).tau
+    pulls = robot.equilibrium_torque(q, external=external)
+    scale = max(1.0, float(np.max(np.abs(pulls), initial=0.0)))
+    what = "q is no equilibrium under tau" if tau is not None else "q is no equilibrium without forces (actuated=…?)"
+    _demand(robot.model, "modes", left_over(robot, q, pulls - holding), BALANCED * scale, what)
+    A, _, chart = closed_linearization(robot, q, still, holding, external, None)
+    return A, chart.basis
+
+
+def _modes(A: np.ndarray, basis: np.ndarray) -> Modes:
+    """Of ẋ = A x, x = [y; ẏ], with the shapes basis · y."""
+    n = len(A) // 2
     eigenvalues, vectors = np.linalg.eig(A)
     moving = (np.abs(eigenvalues) > ZERO * np.max(np.abs(eigenvalues), initial=0.0)) & (eigenvalues.imag >= 0.0)
     still = _null_space(A[n:, :n])
     values = np.concatenate([np.zeros(still.shape[1]), eigenvalues[moving]])
-    shapes = np.concatenate([still, vectors[:n, moving]], axis=1)
+    shapes = basis @ np.concatenate([still, vectors[:n, moving]], axis=1)
     order = np.argsort(np.abs(values), kind="stable")
     values, shapes = values[order].astype(complex), shapes[:, order]
     largest = np.take_along_axis(shapes, np.argmax(np.abs(shapes), axis=0)[None], axis=0)
@@ -171,9 +263,10 @@ def equilibrium(
     equilibrium_torque(q, external=external) = tau, so that the equilibrium may be unstable (see `modes`); joint
     limits play no part. tolerance: largest residual relative to the forces at the start, or 1 [N·m or N]. None
     found is an error.
+
+    With closed loops: what the loops leave free is at rest, and residual is what no force of the loops balances. It
+    starts from the closed configuration near q.
     """
-    if reason := open_tree(robot.model):
-        raise DalembertError(f"equilibrium: {reason}")
     n = robot.model.nv
     (q,) = on_host("equilibrium", q)
     q = robot.normalize(q)
@@ -183,6 +276,8 @@ def equilibrium(
             f"equilibrium: q has shape {q.shape} and tau {tau.shape}, expected ({robot.model.nq},) and ({n},)"
         )
     external = _few("equilibrium", external)
+    if robot.model.closures:
+        return _closed_equilibrium(robot, q, tau, external, tolerance, max_iterations)
     r, still, iterations = robot.equilibrium_torque(q, external=external) - tau, np.zeros(n), 0
     bound = tolerance * max(1.0, float(np.max(np.abs(r), initial=0.0)), float(np.max(np.abs(tau), initial=0.0)))
     damping = 1e-6
@@ -193,6 +288,36 @@ def equilibrium(
         trial = robot.integrate(q, np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ r)))
         r_trial = robot.equilibrium_torque(trial, external=external) - tau
         if np.linalg.norm(r_trial) < np.linalg.norm(r):
+            q, r, damping = trial, r_trial, max(damping * 0.1, SMALLEST)
+        else:
+            damping *= 10.0
+    _demand(robot.model, "equilibrium", r, bound, f"none found after {iterations} iterations")
+    return Equilibrium(q, r, iterations)
+
+
+def _closed_equilibrium(
+    robot: Robot, q: np.ndarray, tau: np.ndarray, external: Sequence[Wrench], tolerance: float, max_iterations: int
+) -> Equilibrium:
+    """Damped Newton steps in the freedoms that the loops leave, on the force that these feel; then loops closed."""
+    q, still, iterations, damping = closed(robot, q), np.zeros(robot.model.nv), 0, 1e-6
+    check_closed(robot, "equilibrium", loop_rows(robot, q).residual, np.zeros(1))
+
+    def pull(q: np.ndarray) -> np.ndarray:
+        return left_over(robot, q, robot.equilibrium_torque(q, external=external) - tau)
+
+    r = pull(q)
+    bound = tolerance * max(1.0, float(np.max(np.abs(r), initial=0.0)), float(np.max(np.abs(tau), initial=0.0)))
+    while np.max(np.abs(r), initial=0.0) > bound and iterations < max_iterations and damping < LARGEST:
+        iterations += 1
+        A, _, (places, basis) = closed_linearization(robot, q, still, tau, external, None)
+        n = len(places)
+        K, a = A[n:, :n], robot.loop_dynamics(q, still, tau, external=external).a[places]
+        size = float(np.trace(K.T @ K)) / max(n, 1) or 1.0
+        y = np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ a))
+        trial = closed(robot, robot.integrate(q, basis @ y))
+        gap = np.max(np.abs(loop_rows(robot, trial).residual), initial=0.0)
+        r_trial = pull(trial)
+        if gap <= EXACT and np.linalg.norm(r_trial) < np.linalg.norm(r):
             q, r, damping = trial, r_trial, max(damping * 0.1, SMALLEST)
         else:
             damping *= 10.0

@@ -55,8 +55,14 @@ def inverse_dynamics(
 
 
 def _no_acceleration(model: Model, state: Mapping[str, np.ndarray]) -> str:
-    """Words for a state in which forces have no finite effect: the first pivot of M, tips first, that is lost."""
-    M = algorithms.mass_matrix(model, np.asarray(state["q"], float))
+    """Words for a state in which forces have no finite effect."""
+    too_large = f"the accelerations of robot {model.name!r} are too large for numbers of this precision"
+    return singular_mass(model, np.asarray(state["q"], float)) or too_large
+
+
+def singular_mass(model: Model, q: np.ndarray) -> str | None:
+    """Words for a configuration whose mass matrix is singular: the first pivot, tips first, that is lost; else None."""
+    M = algorithms.mass_matrix(model, q)
     diagonal = np.diag(M).copy()
     for k in reversed(range(model.nv)):
         if not M[k, k] > LOST * diagonal[k]:
@@ -66,7 +72,7 @@ def _no_acceleration(model: Model, state: Mapping[str, np.ndarray]) -> str:
                 "forces on it have no finite effect; give the bodies behind it inertia, or the joint an armature"
             )
         M[:k, :k] -= np.outer(M[:k, k], M[k, :k]) / M[k, k]
-    return f"the accelerations of robot {model.name!r} are too large for numbers of this precision"
+    return None
 
 
 @quantity("nv", refuses=open_tree, unbounded=_no_acceleration)
@@ -95,7 +101,7 @@ def mass_matrix(
     return algorithms.mass_matrix(robot.model, q)
 
 
-@quantity("nv", "nv")
+@quantity("nv", "nv", unbounded=_no_acceleration)
 def inverse_mass_matrix(robot: Robot, q: Configuration, **keywords: Unpack[Keywords]) -> np.ndarray:
     """M⁻¹ (…, nv, nv), full and symmetric."""
     return algorithms.inverse_mass_matrix(robot.model, q)

@@ -17,16 +17,32 @@ CONFIGURATIONS = ("q", "q0", "q1")  # names by which functions of one's own call
 UNIT_TOLERANCE = 1e-6  # by how much the length of a quaternion may miss 1
 
 
-def function_call(model: Model, name: str, sizes: dict[str, int], compute: Callable[..., Any]) -> Call:
-    """The compiled form of a user's own function."""
+def function_call(
+    model: Model,
+    name: str,
+    sizes: dict[str, int],
+    compute: Callable[..., Any],
+    unbounded: Callable[[Mapping[str, np.ndarray]], str] | None = None,
+) -> Call:
+    """The compiled form of a user's own function.
+
+    unbounded: words for a state, by the names of `sizes`, whose result is not finite; None: such results are returned.
+    """
     configurations = [argument for argument in sizes if argument in CONFIGURATIONS]
-    traced = trace(compute, sizes, name, quaternion_guards(model, sizes, configurations))
+    guards = quaternion_guards(model, sizes, configurations)
+    if unbounded is not None:
+        compute, guards = finite_outputs(compute, guards)
+    traced = trace(compute, sizes, name, guards)
 
     def explain(named: dict[str, np.ndarray]) -> None:
         check_quaternions(model, name, {argument: named[argument] for argument in configurations})
+        if unbounded is not None:
+            place, state = first_unbounded(call, named)
+            raise DalembertError(f"{name}{place}: {unbounded(state)}")
 
     shapes = {o.name: o.shape for o in traced.outputs}
-    return Call(name, f"robot {model.name!r}", None, sizes, shapes, lambda: traced, explain)
+    call = Call(name, f"robot {model.name!r}", None, sizes, shapes, lambda: traced, explain)
+    return call
 
 
 def quaternion_guards(

@@ -10,10 +10,11 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import is_single, real_array
+from dalembert.execute import Call, Recent, is_single, real_array
+from dalembert.model import Model
 
 from .configurations import difference, integrate, normalize
-from .dynamics import open_tree
+from .guards import function_call
 from .kinds import Configuration, FrameName, Input, Rows, Tangent, TaskDamping, chosen_rows
 from .quantity import Keywords, quantity
 
@@ -42,7 +43,7 @@ class InverseKinematicsResult(NamedTuple):
     limit_distance: Any
 
 
-@quantity("nq + 6")
+@quantity("nq + 6 + nc")
 def inverse_kinematics_step(
     robot: Robot,
     q: Configuration,
@@ -55,18 +56,19 @@ def inverse_kinematics_step(
     rows: Rows = None,
     **keywords: Unpack[Keywords],
 ) -> np.ndarray:
-    """[q'; error at q'] (…, nq + 6): a step of the search from q towards the target (rotation by rows, position).
+    """[q'; error at q'] (…, nq + 6 + nc): a step of the search from q towards the target (rotation by rows, position).
 
     lower, upper (…, nv): limits of the coordinates; mobile (…, nv): 1 for those that may move, 0 for the others.
     """
     bounds, chosen = algorithms.Bounds(lower, upper, mobile), chosen_rows("inverse_kinematics", rows)
-    return algorithms.inverse_kinematics_step(robot.model, q, target, damping, bounds, robot.model.frame(frame), chosen)
+    frames = [robot.model.frame(frame)]
+    return algorithms.inverse_kinematics_step(robot.model, q, target, damping, bounds, frames, chosen)
 
 
 def inverse_kinematics(
     robot: Robot,
     target: Any,
-    frame: str,
+    frame: str | Sequence[str],
     *,
     rows: str | Sequence[int] | None = None,
     start: Any = None,
@@ -80,19 +82,29 @@ def inverse_kinematics(
 ) -> InverseKinematicsResult:
     """Configurations q (…, nq) in which the frame has the pose `target` (…, 4, 4) in the world [m].
 
-    target: or positions (…, 3), the orientation left free. rows: the part of the pose that matters, in world axes:
-    "position", "orientation" or numbers of rows of [rotation; displacement]. start (…, nq): where to begin, default
-    a random configuration. joints: names of those that may move, default all; the others stay as in `start`.
+    target: or positions (…, 3), the orientation left free. frame: or k names, with targets (…, k, 4, 4) or (…, k, 3)
+    that are to be reached together. rows: the part of the pose that matters, in world axes: "position", "orientation"
+    or numbers of rows of [rotation; displacement], of each frame. start (…, nq): where to begin, default a random
+    configuration. joints: names of those that may move, default all; the others stay as in `start`.
     limits: keep within the joint limits. starts: how many beginnings are tried in all, further ones random, drawn
     with `rng` (a generator, or a seed: same result every time) and only for targets not yet reached. tolerance:
-    [m] and [rad]. Damped Gauss-Newton (Levenberg-Marquardt) on the manifold, all targets at once.
+    [m] and [rad], also of closed loops, which the configurations found close. Damped Gauss-Newton
+    (Levenberg-Marquardt) on the manifold, all targets at once.
 
     A single target that is not reached is an error that says how near it came; with check=False, or in a batch,
     `success` is False and q is the nearest found: out of reach, or (rarely, with enough starts) not found.
     """
-    if reason := open_tree(robot.model):
-        raise DalembertError(f"inverse_kinematics: {reason}, and robot.close_loops(q) finds the nearest closed state")
+    frames = [frame] if isinstance(frame, str) else list(frame)
+    if not frames:
+        raise DalembertError("inverse_kinematics: frame is empty, expected at least one name")
     T, points = _targets(target)
+    if not isinstance(frame, str):
+        if T.ndim < 2 or T.shape[-2] != len(frames):
+            raise DalembertError(
+                f"inverse_kinematics: target has shape {np.shape(target)}, expected (…, {len(frames)}, 4, 4) or "
+                f"(…, {len(frames)}, 3) for {len(frames)} frames"
+            )
+        T = T.reshape(*T.shape[:-2], 12 * len(frames))
     if points and rows is None:
         rows = "position"
     chosen = chosen_rows("inverse_kinematics", rows)
@@ -103,13 +115,13 @@ def inverse_kinematics(
     if first is not None:
         batch = np.broadcast_shapes(batch, first.shape[:-1])
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
-    T = np.broadcast_to(T, (*batch, 12)).reshape(-1, 12)
-    search = _Search(robot, frame, chosen, joints, limits, tolerance, max_iterations)
+    T = np.broadcast_to(T, (*batch, T.shape[-1])).reshape(-1, T.shape[-1])
+    search = _Search(robot, frames, chosen, joints, limits, tolerance, max_iterations)
     found = search.run(T, first, starts, rng)
     single = is_single(target) and (start is None or is_single(start))
     result = _result(found, batch, search, single)
     if check and not batch and not result.success:
-        raise DalembertError(_unreached(robot, frame, result, starts, limits))
+        raise DalembertError(_unreached(robot, frames, result, starts, limits, search.gap(found.error)))
     return result
 
 
@@ -158,17 +170,40 @@ def _result(found: _Found, batch: tuple[int, ...], search: _Search, single: bool
     return InverseKinematicsResult(q, *shaped)
 
 
-def _unreached(robot: Robot, frame: str, result: InverseKinematicsResult, starts: int, limits: bool) -> str:
+def _unreached(
+    robot: Robot, frames: list[str], result: InverseKinematicsResult, starts: int, limits: bool, gap: np.ndarray
+) -> str:
+    named = f"frame {frames[0]!r} to the target" if len(frames) == 1 else f"frames {', '.join(frames)} to their targets"
+    loops = f", its loops open by {gap[0]:.3g} (m or rad)" if robot.model.closures else ""
     return (
         f"inverse_kinematics: no configuration of robot {robot.model.name!r}{' within limits' if limits else ''} "
-        f"found that brings frame {frame!r} to the target: the nearest is off by {result.position_error:.6g} m "
-        f"and {result.orientation_error:.6g} rad (best of {starts} starts); pass check=False to get it, rows=… to "
+        f"found that brings {named}: the nearest is off by {result.position_error:.6g} m and "
+        f"{result.orientation_error:.6g} rad{loops} (best of {starts} starts); pass check=False to get it, rows=… to "
         "ask for less"
     )
 
 
+def _steps(model: Model, frames: tuple[str, ...], rows: tuple[int, ...] | None) -> Call:
+    """The step of the search for several frames together, compiled; that of an earlier call if there was one."""
+    nv = model.nv
+    sizes = {"q": model.nq, "target": 12 * len(frames), "damping": 1, "lower": nv, "upper": nv, "mobile": nv}
+
+    def compute(q: Any, target: Any, damping: Any, lower: Any, upper: Any, mobile: Any) -> np.ndarray:
+        bounds, places = algorithms.Bounds(lower, upper, mobile), [model.frame(name) for name in frames]
+        return algorithms.inverse_kinematics_step(model, q, target, damping[0], bounds, places, rows)
+
+    def prepare() -> Any:
+        call = function_call(model, "inverse_kinematics", sizes, compute)
+        return lambda q, target, damping, *bounds, **keywords: call(q, target, damping[:, None], *bounds, **keywords)
+
+    return _several.get((model, frames, rows), prepare)
+
+
+_several = Recent(32)
+
+
 class _Found(NamedTuple):
-    """Configurations (n, nq), what is left of the way to their targets (n, 6), its weighted size (n,), iterations."""
+    """Configurations (n, nq), what is left of the way (n, 6 k + nc), its weighted size (n,), iterations."""
 
     q: np.ndarray
     error: np.ndarray
@@ -182,7 +217,7 @@ class _Search:
     def __init__(
         self,
         robot: Robot,
-        frame: str,
+        frames: list[str],
         rows: tuple[int, ...] | None,
         joints: Sequence[str] | None,
         limits: bool,
@@ -199,24 +234,31 @@ class _Search:
         bounds = (
             (self.lower, self.upper) if limits else (np.full(robot.model.nv, -np.inf), np.full(robot.model.nv, np.inf))
         )
-        weight = np.repeat([1.0, 1.0 / algorithms.reach(robot.model, robot.model.frame(frame))], 3)
-        self.weight = weight if rows is None else np.where(np.isin(np.arange(6), rows), weight, 0.0)
-        self.robot, self.step = robot, partial(inverse_kinematics_step, robot, frame=frame, rows=rows, check=False)
+        self.frames = len(frames)
+        self.weight = algorithms.error_weights(robot.model, [robot.model.frame(name) for name in frames], rows)
+        self.robot, self.step = robot, partial(inverse_kinematics_step, robot, frame=frames[0], rows=rows, check=False)
+        if len(frames) > 1:
+            self.step = partial(_steps(robot.model, tuple(frames), rows), check=False)
         self.bounds = (*bounds, self.mobile)
 
     def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position [m] and orientation [rad] error (n,) of what was asked for."""
-        asked = np.where(self.weight > 0.0, error, 0.0)
-        return np.linalg.norm(asked[:, 3:], axis=-1), np.linalg.norm(asked[:, :3], axis=-1)
+        """Position [m] and orientation [rad] error (n,) of what was asked for, the largest of all frames."""
+        asked = np.where(self.weight > 0.0, error, 0.0)[:, : 6 * self.frames].reshape(len(error), -1, 2, 3)
+        orientation, position = np.moveaxis(np.linalg.norm(asked, axis=-1).max(axis=1), -1, 0)
+        return position, orientation
+
+    def gap(self, error: np.ndarray) -> np.ndarray:
+        """How far (n,) loops are from closed [m or rad]."""
+        return np.max(np.abs(error[:, 6 * self.frames :]), axis=-1, initial=0.0)
 
     def reached(self, error: np.ndarray) -> np.ndarray:
-        """Whether (n,) both errors are within the tolerance."""
-        return np.maximum(*self.errors(error)) <= self.tolerance
+        """Whether (n,) both errors are within the tolerance, and loops closed."""
+        return np.maximum(np.maximum(*self.errors(error)), self.gap(error)) <= self.tolerance
 
     def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Found:
-        """The best of several starts for each target (n, 12), in waves of 1, 2, 4 …, until it is reached."""
+        """The best of several starts for each target (n, 12 k), in waves of 1, 2, 4 …, until it is reached."""
         rng, n, nq = np.random.default_rng(rng), len(target), self.model.nq
-        best = _Found(np.zeros((n, nq)), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
+        best = _Found(np.zeros((n, nq)), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
         open_, tried = np.arange(n), 0
         while tried < max(starts, 1) and len(open_):
             count = min(max(1, tried), max(starts, 1) - tried)
@@ -237,9 +279,9 @@ class _Search:
         return integrate(self.robot, first[:, None], self.mobile * difference(self.robot, first[:, None], drawn))
 
     def _descend(self, q: np.ndarray, target: np.ndarray) -> _Found:
-        """Levenberg-Marquardt from every q (n, nq) to its target (n, 12)."""
+        """Levenberg-Marquardt from every q (n, nq) to its target (n, 12 k)."""
         n, nq = q.shape
-        best = _Found(q.copy(), np.zeros((n, 6)), np.full(n, np.inf), np.zeros(n, int))
+        best = _Found(q.copy(), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
         damping, active = np.full(n, DAMPING), np.arange(n)
         for k in range(1, self.max_iterations + 1):
             if not len(active):

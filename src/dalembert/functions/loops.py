@@ -37,23 +37,31 @@ class LoopForces(NamedTuple):
     multipliers: np.ndarray
 
 
-def _no_loops(model: Model) -> str | None:
+def no_loops(model: Model) -> str | None:
+    """Why a model without loops has nothing here."""
     return None if model.closures else f"robot {model.name!r} has no loops: use forward or inverse_dynamics"
 
 
-@quantity(fields={"a": ("nv",), "multipliers": ("nc",)}, refuses=_no_loops)
+@quantity(fields={"a": ("nv",), "multipliers": ("nc",)}, refuses=no_loops)
 def loop_dynamics(
-    robot: Robot, q: Configuration, v: Tangent, tau: Tangent, **keywords: Unpack[Keywords]
+    robot: Robot,
+    q: Configuration,
+    v: Tangent,
+    tau: Tangent,
+    *,
+    external: External = (),
+    **keywords: Unpack[Keywords],
 ) -> LoopDynamics:
     """The acceleration under tau with all loops kept closed, and the forces that keep them: M a + h = tau + Jᵀ λ.
 
     For states in which the loops are closed (`close_loops`); errors of q and v are not corrected here. `out` is a tuple
     of two arrays.
     """
-    return LoopDynamics(*algorithms.loop_dynamics(robot.model, q, v, tau))
+    wrenches = body_wrenches(robot.model, q, external)
+    return LoopDynamics(*algorithms.loop_dynamics(robot.model, q, v, tau, wrenches))
 
 
-@quantity("nk", 6, refuses=_no_loops)
+@quantity("nk", 6, refuses=no_loops)
 def closure_wrenches(
     robot: Robot, q: Configuration, multipliers: Multipliers, **keywords: Unpack[Keywords]
 ) -> np.ndarray:
@@ -68,7 +76,7 @@ def closure_wrenches(
 
 @quantity(
     fields={"tau": ("nv",), "multipliers": ("nc",), "left": ("nv",), "opening": ("nc",), "scale": (2,)},
-    refuses=_no_loops,
+    refuses=no_loops,
     name="loop_inverse_dynamics",
 )
 def _loop_forces(

@@ -17,7 +17,7 @@ from .actuators import Actuator, JointForceLimits
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import CamEquation, JointEquation, closure_maker, periodic_spline
 from .coupling import Mimic, coupled, stated
-from .geometry import Geometry, Role, Shape, check_geometry
+from .geometry import Geometry, Role, Shape, Surface, check_geometry
 from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe, keyframe
@@ -49,6 +49,7 @@ class ModelBuilder:
         self._actuators: list[Actuator] = []
         self._keyframes: list[Keyframe] = []
         self._joint_force_limits: list[JointForceLimits] = []
+        self._exclusions: list[tuple[str, str]] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -133,17 +134,26 @@ class ModelBuilder:
         role: Role = "visual",
         color: tuple[float, float, float, float] | None = None,
         name: str = "",
+        surface: Surface | None = None,
     ) -> None:
         """Add a shape to be seen (role "visual") or touched ("collision"), fixed in `body` at `xyz`, `rpy` [m, rad].
 
-        color: red, green, blue, opacity, each 0 to 1; None: not stated.
+        color: red, green, blue, opacity, each 0 to 1; None: not stated. surface: friction and the like of a shape to be
+        touched, as data for contacts.
         """
         where = f"geometry of {body!r}"
         if body not in self._links:
             raise unknown("body", body, self._links, where)
         check_geometry(shape, role, color, where)
-        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
+        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name, surface)
         self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
+
+    def exclude(self, a: str, b: str) -> None:
+        """State that two links, added before, never touch each other."""
+        for name in (a, b):
+            if name not in self._frames:
+                raise unknown("link", name, self._frames, "exclude")
+        self._exclusions.append((a, b))
 
     def add_closure(
         self,
@@ -152,14 +162,19 @@ class ModelBuilder:
         *,
         a: str,
         b: str,
+        xyz_a: Any = ORIGIN,
+        rpy_a: Any = ORIGIN,
         placement_a: Pose | None = None,
+        xyz_b: Any = ORIGIN,
+        rpy_b: Any = ORIGIN,
         placement_b: Pose | None = None,
         **shape: Any,
     ) -> None:
         """Close a loop: hold a place of `b` to a place of `a` (bodies, frames, or "world").
 
         kind: weld point revolute prismatic cylindrical planar universal screw point-on-line point-on-plane distance.
-        placement_a: pose in `a` of the frame K that is held to the frame L, placed in `b` by placement_b.
+        xyz_a [m], rpy_a [rad]: where in `a` the frame K lies that is held to the frame L, which lies in `b` at xyz_b,
+        rpy_b; or their poses, placement_a and placement_b.
         shape: axis (3,) in K and L alike, axis2 (3,) in L of a universal closure, pitch [m/rad] of a screw, length [m]
         of a distance.
         """
@@ -168,7 +183,8 @@ class ModelBuilder:
         for end in (a, b):
             if end != WORLD and end not in self._frames:
                 raise unknown("body or frame", end, [WORLD, *self._frames], where)
-        X_aK, X_bL = (placement_from(X, ORIGIN, ORIGIN, where) for X in (placement_a, placement_b))
+        X_aK = placement_from(placement_a, xyz_a, rpy_a, f"{where}: end a")
+        X_bL = placement_from(placement_b, xyz_b, rpy_b, f"{where}: end b")
         self._closings.append(Closing(name, a, X_aK, b, X_bL, closure_maker(kind, shape, where)))
 
     def add_equation(
@@ -289,6 +305,7 @@ class ModelBuilder:
             self._actuators,
             self._keyframes,
             self._joint_force_limits,
+            self._exclusions,
         )
 
     def coupled(self, joint: str) -> Coupled:

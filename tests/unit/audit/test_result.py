@@ -20,7 +20,15 @@ def reasons(audit) -> dict[str, str]:
 def test_a_payload_that_motors_of_a_parallel_robot_cannot_hold() -> None:
     audit = load("delta").audit(payload=50.0, rules=["headroom"])
     assert [f.where for f in audit.findings] == [f"joint 'motor{k}'" for k in (1, 2, 3)]
-    assert "cannot hold" in audit.findings[0].what and audit.score == 85
+    assert "cannot hold" in audit.findings[0].what and audit.score == 25
+    assert not audit.ok and audit.steps[3].status == "failed"
+
+
+def test_a_motor_that_cannot_hold_is_an_error_for_the_command(capsys) -> None:
+    """500 kg on a small arm: nobody may conclude from a score or an exit code that this works."""
+    assert cli.main(["audit", "ur5", "--payload", "500", "--rule", "headroom"]) == 1
+    said = capsys.readouterr().out
+    assert "error" in said and "cannot hold" in said
 
 
 def test_a_question_that_cannot_be_answered_is_not_passed(capsys) -> None:

@@ -47,6 +47,14 @@ class Action:
     lost: Any = 0.0
     given: Any = 0.0
 
+    def __post_init__(self) -> None:
+        for name in ("tau", "wrenches"):
+            if not isinstance(getattr(self, name), Mapping):
+                raise DalembertError(
+                    f"Action: {name} is {type(getattr(self, name)).__name__}, expected a mapping from the index of a "
+                    "body (as of s.model.body(name)) to what acts on it"
+                )
+
 
 class Element:
     """A force element. Written with arithmetic and `dalembert.math`, so that it computes and traces alike."""

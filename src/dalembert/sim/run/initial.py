@@ -29,8 +29,10 @@ def first_state(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     return layout.packed(v, np.concatenate([np.zeros(0), *z]), np.zeros(layout.nm), np.zeros(layout.nw))
 
 
-def closed_start(compiled: Programs, state: State) -> tuple[State, list[str]]:
+def closed_start(compiled: Programs, state: State, mobile: np.ndarray | None = None) -> tuple[State, list[str]]:
     """The state with all loops closed, in position and velocity, and what to tell the user.
+
+    mobile (nv,): 1 for freedoms that may change for it, 0 for those that stay as they are; None: all may.
 
     Newton's method, each step the smallest that closes the linearised loops; from there along the closed
     configurations to the nearest one, from other starts too where that is far away; then the nearest velocity.
@@ -39,51 +41,58 @@ def closed_start(compiled: Programs, state: State) -> tuple[State, list[str]]:
     if not system.permanent_count:
         return state, []
     q, v = state.q, system.layout.velocity(state.e)
-    q = _nearest(compiled, state.q, v)
+    mobile = np.ones(model.nv) if mobile is None else mobile
+    q = _nearest(compiled, state.q, v, mobile)
     residual, J = _rows(compiled, q, v)
     if not np.max(np.abs(residual), initial=0.0) <= 1e3 * CLOSED:
         worst = int(np.argmax(np.where(np.isfinite(residual), np.abs(residual), np.inf)))
         raise SimulationError(
             f"no configuration near q closes the loop {_name(compiled, worst)!r} of robot {model.name!r}: "
             f"{residual[worst]:.3g} (m or rad) are missing; start from a q nearer to one that is closed"
+            + ("" if mobile.all() else ", or hold fewer joints")
         )
     opening = J @ v
     closed = np.max(np.abs(opening), initial=0.0) <= ROUNDING * np.max(np.abs(v), initial=0.0)
-    kept = v if closed else v - np.linalg.pinv(J) @ opening
+    kept = v if closed else v - np.linalg.pinv(J * mobile) @ opening
+    if not closed and np.max(np.abs(J @ kept), initial=0.0) > 1e3 * CLOSED * max(1.0, np.max(np.abs(v))):
+        raise SimulationError(
+            f"no velocity of the other joints of robot {model.name!r} keeps the loops closed at the speed of those "
+            "held: hold fewer joints, or give their velocities"
+        )
     moved, changed = np.max(np.abs(algorithms.difference(model, state.q, q))), np.max(np.abs(kept - v))
     log = [f"start: q was moved by up to {moved:.3g} to close the loops"] if moved > SAID else []
     log += [f"start: v was changed by up to {changed:.3g} to keep the loops closed"] if changed > SAID else []
     return State(state.t, q, system.layout.replaced(state.e, kept)), log
 
 
-def _nearest(compiled: Programs, start: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _nearest(compiled: Programs, start: np.ndarray, v: np.ndarray, mobile: np.ndarray) -> np.ndarray:
     """The closed configuration nearest to `start`, of those that Newton's method finds from there and beside it."""
     model = compiled.system.model
-    best = _closed(compiled, start, v)
+    best = _closed(compiled, start, v, mobile)
     if not _is_closed(compiled, best, v):
         distance, starts = np.inf, np.zeros((0, model.nv))
     else:
-        best = _approached(compiled, start, best, v)
+        best = _approached(compiled, start, best, v, mobile)
         distance = float(np.linalg.norm(algorithms.difference(model, start, best)))
         rng = np.random.default_rng(0)
         starts = distance * rng.uniform(-1.0, 1.0, (STARTS if distance > NEAR else 0, model.nv))
     for shift in starts:
-        q = _closed(compiled, algorithms.integrate(model, start, shift), v)
+        q = _closed(compiled, algorithms.integrate(model, start, mobile * shift), v, mobile)
         if _is_closed(compiled, q, v):
-            q = _approached(compiled, start, q, v)
+            q = _approached(compiled, start, q, v, mobile)
             away = float(np.linalg.norm(algorithms.difference(model, start, q)))
             if away < (1.0 - GAIN) * distance:
                 best, distance = q, away
     return best
 
 
-def _closed(compiled: Programs, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _closed(compiled: Programs, q: np.ndarray, v: np.ndarray, mobile: np.ndarray) -> np.ndarray:
     """Where Newton's method gets from q; closed if it converged."""
     for _ in range(ITERATIONS):
         residual, J = _rows(compiled, q, v)
         if np.max(np.abs(residual), initial=0.0) <= CLOSED or not np.all(np.isfinite(J)):
             break
-        q = algorithms.integrate(compiled.system.model, q, -np.linalg.pinv(J) @ residual)
+        q = algorithms.integrate(compiled.system.model, q, -np.linalg.pinv(J * mobile) @ residual)
     return q
 
 
@@ -91,19 +100,19 @@ def _is_closed(compiled: Programs, q: np.ndarray, v: np.ndarray) -> bool:
     return bool(np.max(np.abs(_rows(compiled, q, v)[0]), initial=0.0) <= CLOSED)
 
 
-def _approached(compiled: Programs, start: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+def _approached(compiled: Programs, start: np.ndarray, q: np.ndarray, v: np.ndarray, mobile: np.ndarray) -> np.ndarray:
     """Along closed configurations from q towards `start`, as long as the way between them, ½ |difference|², shrinks."""
     model = compiled.system.model
     d = algorithms.difference(model, start, q)
     length = 1.0
     for _ in range(ITERATIONS):
-        J = _rows(compiled, q, v)[1]
+        J = _rows(compiled, q, v)[1] * mobile
         slope = np.concatenate([b.joint.displacement_jacobian(d[b.v]).T @ d[b.v] for b in model.independent])
-        along = slope - np.linalg.pinv(J) @ (J @ slope)
+        along = mobile * slope - np.linalg.pinv(J) @ (J @ slope)
         if np.linalg.norm(along) <= STATIONARY * (1.0 + np.linalg.norm(d)):
             break
         while length > SHORTEST:
-            trial = _closed(compiled, algorithms.integrate(model, q, -length * along), v)
+            trial = _closed(compiled, algorithms.integrate(model, q, -length * along), v, mobile)
             away = algorithms.difference(model, start, trial)
             gain = 0.5 * (d @ d - away @ away)
             if gain >= 0.1 * length * (along @ along) and _is_closed(compiled, trial, v):
