@@ -331,5 +331,6 @@ class Robot:
     rollout = simulation.rollout
     step_advice = simulation.step_advice
     close_loops = simulation.close_loops
+    rollout_gradient = simulation.rollout_gradient
     optimal_control = optimal.optimal_control
     view = viewing.view

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted, is_single, real_array
+from dalembert.execute import Interrupted, is_single, one_line, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.graph import TracedValueError
 from dalembert.interop import is_foreign
@@ -58,6 +58,9 @@ class Rollout(NamedTuple):
         t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
         return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class WatchedRollout(Rollout):
     """A `Rollout` with the times of events."""
@@ -96,6 +99,37 @@ def rollout(
     controls: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
+    plan = planned(
+        model, q, v, torque, step, steps, integrator, record, parameters, elements, check, friction, events, controls
+    )
+    return _result(plan.motions, plan.arguments, record is None, threads, check)
+
+
+class Plan(NamedTuple):
+    """A rollout before it runs: the motions, and what goes into them; word: "torque" or "controls"."""
+
+    motions: Motions
+    arguments: list[Any]
+    word: str
+
+
+def planned(
+    model: Model,
+    q: Any,
+    v: Any,
+    torque: Any,
+    step: float,
+    steps: int,
+    integrator: str | Integrator,
+    record: int | None,
+    parameters: Mapping[str, Any] | None,
+    elements: Sequence[Element],
+    check: bool,
+    friction: str | None,
+    events: Sequence[Event],
+    controls: Any,
+) -> Plan:
+    """What was asked for, checked, as arrays; arguments as of `rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     method = chosen(integrator, INTEGRATORS, "rollout")
@@ -129,7 +163,7 @@ def rollout(
     _check_precision(arrays, method, made)
     state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
     arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
-    return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
+    return Plan(_motions(made, float(step), every, count), arguments, inputs.word)
 
 
 def _with_marks(made: Stepping, e: Any) -> Any:
