@@ -169,7 +169,7 @@ class Robot:
         return ModelEditor(self.model, self.import_log, Robot)
 
     def without(self, *effects: str) -> Robot:
-        """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
+        """The same robot without some of "friction", "damping", "armature", "springs", "loops", "surroundings"."""
         return Robot(self.model.without(*effects), self.import_log)
 
     def with_parameters(self, pi: Any) -> Robot:

@@ -19,6 +19,7 @@ from .joints import Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe
 from .model import Body, Model, Part
+from .surroundings import Surroundings
 
 WORLD = "world"
 
@@ -71,6 +72,7 @@ def assemble(
     actuators: Iterable[Actuator] = (),
     keyframes: Iterable[Keyframe] = (),
     joint_force_limits: Iterable[JointForceLimits] = (),
+    surroundings: Surroundings | None = None,
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -119,7 +121,7 @@ def assemble(
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
     closed: list[Closure | JointEquation] = [_closed(closing, found) for closing in closings]
     closed += equations
-    drives = tuple(actuators), tuple(keyframes), tuple(joint_force_limits)
+    drives = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), surroundings or Surroundings()
     return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *drives)
 
 

@@ -19,6 +19,7 @@ from .frame import Frame
 from .joints import Fixed, Mimic
 from .keyframes import Keyframe
 from .model import Body, Model
+from .surroundings import Surroundings
 
 
 @dataclass
@@ -39,6 +40,7 @@ class Plan:
     actuators: list[Actuator]
     keyframes: list[Keyframe]
     joint_force_limits: list[JointForceLimits]
+    surroundings: Surroundings
 
     @property
     def base(self) -> Link:
@@ -111,6 +113,7 @@ class Plan:
         joints, frames = free | self.mimics.keys(), self.places.keys() | self.links.keys()
         builder._actuators.extend(one for one in self.actuators if {*one.joints} <= joints and {*one.frames} <= frames)
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
+        builder._surroundings = self.surroundings.kept(self.links.keys())
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
@@ -137,7 +140,7 @@ def plan(model: Model) -> Plan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits)
+    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits), model.surroundings
     return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 

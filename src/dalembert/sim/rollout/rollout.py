@@ -18,6 +18,7 @@ from dalembert.robot import Robot
 
 from ..elements.base import Element
 from ..elements.friction import with_friction
+from ..elements.surroundings import surroundings
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
 from ..run.events import Event
@@ -298,6 +299,7 @@ def prepared(
     for element in elements:
         model = element.prepared(model)
     fits = able and "friction" not in live
+    elements = (*elements, *surroundings(model))
     model, elements, _ = with_friction(where, model, elements, friction or ("dry" if fits else "smooth"))
     return model, elements
 

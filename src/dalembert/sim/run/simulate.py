@@ -16,6 +16,7 @@ from dalembert.model import Model
 
 from ..elements.base import Element
 from ..elements.friction import with_friction
+from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import INTEGRATORS
 from ..integrators.record import Integrator, chosen
@@ -73,7 +74,7 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    force_elements = (*force_elements, *actuators)
+    force_elements = (*force_elements, *surroundings(model), *actuators)
     method = chosen(integrator, INTEGRATORS, "simulate")
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
