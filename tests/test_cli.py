@@ -474,3 +474,17 @@ def test_info_on_the_system():
     assert json.loads(run("info", "--system", "--json")[1])["fast call"] == "yes"
     code, _, errors = run("info")
     assert code == 2 and "--system" in errors
+
+
+def test_a_motion_in_a_file_is_followed(tmp_path, capsys):
+    from dalembert import motion
+
+    robot = load("2r")
+    move = motion.quintic([0.0, 0.0], [0.5, -0.3], 0.4, robot=robot)
+    move.save(tmp_path / "move.csv")
+    assert cli.main(["simulate", "2r", "--motion", str(tmp_path / "move.csv"), "--json"]) == 0
+    run = json.loads(capsys.readouterr().out)
+    assert run["t"][-1] == pytest.approx(0.4)
+    assert np.abs(np.array(run["q"]) - move.q(np.array(run["t"]))).max() < 1e-3
+    assert cli.main(["simulate", "2r", "--motion", str(tmp_path / "move.csv"), "--hold"]) != 0
+    assert "--motion gives the torques" in capsys.readouterr().err

@@ -327,6 +327,7 @@ class Robot:
     sizing = auditing.sizing
     equations = equations.equations
     simulate = simulation.simulate
+    contact_dynamics = simulation.contact_dynamics
     stepper = simulation.stepper
     rollout = simulation.rollout
     step_advice = simulation.step_advice

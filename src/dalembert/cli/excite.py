@@ -76,5 +76,5 @@ def run(
     screen.print(table(title, ["joint", "from", "to", "speed", "acceleration", "torque"], rows, 5))
     for note in motion.log:
         screen.print(f"note: {note}", markup=False)
-    screen.print(f"written to {out}; look at it first: dalembert view {robot} {out}", markup=False)
+    screen.print(f"written to {out}; look at it first: dalembert view {robot} --motion {out}", markup=False)
     return 0

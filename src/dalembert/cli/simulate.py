@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import numpy as np
 import typer
 
+from dalembert import motion as motions
 from dalembert.errors import DalembertError
 from dalembert.files import replacing
+from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, counted, open_robot, print_json
@@ -19,10 +22,16 @@ FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
 def run(
     robot: Source,
-    duration: Annotated[float, typer.Option(help="Seconds.")] = 1.0,
+    duration: Annotated[
+        float | None, typer.Option(help="Seconds; default: 1, or the duration of the motion.", show_default=False)
+    ] = None,
     q: Annotated[str | None, typer.Option(help="Start, comma separated [rad, m]; default: neutral.")] = None,
     v: Annotated[str | None, typer.Option(help="Start velocity, comma separated; default: rest.")] = None,
     torque: Annotated[str | None, typer.Option(help="Constant torques, comma separated; default: none.")] = None,
+    motion: Annotated[
+        Path | None, typer.Option(help="Follow this motion by computed torque: .csv .npz .parquet .h5 .mcap.")
+    ] = None,
+    frequency: Annotated[float, typer.Option(min=0.0, help="Of the controller that follows it [rad/s].")] = 20.0,
     hold: Annotated[bool, typer.Option("--hold", help="Add the gravity torque of the start.")] = False,
     integrator: Annotated[
         str, typer.Option(help="rk45, semi-implicit, rk4, implicit-midpoint, variational …")
@@ -43,11 +52,18 @@ def run(
     check_target(out, "--out", tuple(FORMATS))
     check_target(plot, "--plot", FIGURES)
     made = open_robot(robot, base, mimic=mimic, arg=arg)
-    start = _numbers(q, made.nq, "--q") if q else made.neutral()
-    speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv)
-    tau = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)
+    if motion is not None and (torque or hold):
+        raise DalembertError("--motion gives the torques: leave out --torque and --hold")
+    move = None if motion is None else motions.load(motion, made)
+    start = _numbers(q, made.nq, "--q") if q else made.neutral() if move is None else move.q(0.0)
+    speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv) if move is None else move.v(0.0)
+    tau: Any = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)
     if hold:
         tau = tau + made.gravity(start)
+    if move is not None:
+        tau = _computed_torque(made, move, frequency)
+    if duration is None:
+        duration = 1.0 if move is None else move.duration
     result = made.simulate(start, speed, duration, torque=tau, integrator=integrator, step=step, record=record)
     if out is not None:
         result.save(out)
@@ -66,6 +82,17 @@ def run(
         if path is not None:
             screen.print(f"{name} written to {path}", markup=False)
     return 0
+
+
+def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Callable[..., Any]:
+    """The law that follows a motion, critically damped at a frequency [rad/s]."""
+
+    def computed_torque(t: Any, q: Any, v: Any) -> Any:
+        wanted = move.at(t)
+        error = robot.difference(q, wanted.q)
+        return robot.inverse_dynamics(q, v, wanted.a + 2.0 * frequency * (wanted.v - v) + frequency**2 * error)
+
+    return computed_torque
 
 
 def _numbers(text: str, size: int, option: str) -> np.ndarray:

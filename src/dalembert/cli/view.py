@@ -5,9 +5,11 @@ from __future__ import annotations
 import sys
 import webbrowser
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+
+from dalembert.errors import DalembertError
 
 from .common import Arguments, Base, Json, Mimic, console, open_robots, print_json
 
@@ -18,6 +20,10 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     run_file: Annotated[Path | None, typer.Option("--run", help="A saved run of the first robot, to play.")] = None,
+    motion_file: Annotated[
+        Path | None,
+        typer.Option("--motion", help="A motion of the first robot, to play: .csv .npz .mcap …"),
+    ] = None,
     port: Annotated[int, typer.Option(help="Port on this machine; 0: any free one.")] = 0,
     host: Annotated[str, typer.Option(help="Address to serve at; the default is reachable from this machine only.")] = (
         "127.0.0.1"
@@ -32,7 +38,13 @@ def run(
     from dalembert.view import Viewer
 
     made = open_robots(robots, base, mimic=mimic, arg=arg)
-    motion = None
+    motion: Any = None
+    if run_file is not None and motion_file is not None:
+        raise DalembertError("--run and --motion: one motion is played at a time, pass one of them")
+    if motion_file is not None:
+        from dalembert import read_trajectory
+
+        motion = read_trajectory(motion_file, made[0])
     if run_file is not None:
         from dalembert import load_run
 

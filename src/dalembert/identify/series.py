@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, Protocol
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.motion import Series
 from dalembert.robot import Robot
 
 FINE = 2400  # instants at which limits are looked at; between them a bound of the next derivative is added
@@ -28,29 +29,6 @@ class Limits:
     def center(self) -> np.ndarray:
         """(n,): the middle of the range."""
         return 0.5 * (self.lower + self.upper)
-
-
-@dataclass(frozen=True)
-class Series:
-    """A periodic motion: center (n,), A and B (n, harmonics) with scale included, period [s]."""
-
-    center: np.ndarray
-    A: np.ndarray
-    B: np.ndarray
-    period: float
-
-    def at(self, t: Any, order: int = 0) -> np.ndarray:
-        """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
-        w = 2.0 * np.pi / self.period * np.arange(1, self.A.shape[1] + 1)
-        phase = np.multiply.outer(np.asarray(t, float), w)
-        sine, cosine = np.sin(phase) * w ** (order - 1), np.cos(phase) * w ** (order - 1)
-        turned = ((sine, cosine), (cosine, -sine), (-sine, -cosine))[order]
-        x = turned[0] @ self.A.T + turned[1] @ self.B.T
-        return x + self.center if order == 0 else x
-
-    def drawn_in(self, factor: float) -> Series:
-        """The same motion, smaller about its centre."""
-        return replace(self, A=factor * self.A, B=factor * self.B)
 
 
 def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, lower: Any, upper: Any) -> Limits:

@@ -5,24 +5,43 @@ move.q(t), move.v(t), move.a(t)
 """
 
 from .check import Check, Violation, check
+from .files import from_samples, load
+from .fourier import FourierMotion, Series, fourier
+from .frames import FrameMotion, follow, poses, screw, slerp
 from .motion import Motion, PolynomialMotion
 from .moves import cubic, quintic, s_curve, trapezoid
+from .online import online
 from .polynomials import Extremes, Polynomials
 from .splines import minimum_snap, spline, via
+from .time_optimal import Limits, path, time_optimal
 
 __all__ = [
     "Check",
     "Extremes",
+    "FourierMotion",
+    "FrameMotion",
+    "Limits",
     "Motion",
     "PolynomialMotion",
     "Polynomials",
+    "Series",
     "Violation",
     "check",
     "cubic",
+    "follow",
+    "fourier",
+    "from_samples",
+    "load",
     "minimum_snap",
+    "online",
+    "path",
+    "poses",
     "quintic",
     "s_curve",
+    "screw",
+    "slerp",
     "spline",
+    "time_optimal",
     "trapezoid",
     "via",
 ]

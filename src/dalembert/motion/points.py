@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -62,13 +63,18 @@ def per_freedom(where: str, name: str, x: Any, names: tuple[str, ...]) -> np.nda
     values = real_array(f"{where}: {name}", x, f"expected a number or ({len(names)},)").astype(float)
     if values.ndim > 1 or values.size not in (1, len(names)):
         raise DalembertError(f"{where}: {name} has shape {values.shape}, expected one number or ({len(names)},)")
-    values = np.broadcast_to(values, (len(names),)).copy()
-    for k, value in enumerate(values):
-        if not value > 0.0:
-            raise DalembertError(f"{where}: {name} of {names[k]} is {value:g}, expected a limit above 0")
+    values = np.broadcast_to(values, (len(names),))
+    if not (values > 0.0).all():
+        k = int(np.argmin(values > 0.0))
+        raise DalembertError(f"{where}: {name} of {names[k]} is {values[k]:g}, expected a limit above 0")
     return values
 
 
 def freedom_names(robot: Robot | None, n: int) -> tuple[str, ...]:
     """What errors call each freedom."""
-    return tuple(f"coordinate {k}" for k in range(n)) if robot is None else robot.model.freedom_names
+    return _numbered(n) if robot is None else robot.model.freedom_names
+
+
+@cache
+def _numbered(n: int) -> tuple[str, ...]:
+    return tuple(f"coordinate {k}" for k in range(n))

@@ -17,6 +17,7 @@ from dalembert.execute import is_traced
 from dalembert.math import clip, interp, logical_and, where
 
 REAL = 1e-7  # imaginary part below which a root counts as real; a double root splits by about this much
+CORNER = 1e-9  # relative jump of a derivative that is no rounding
 LEVEL = 1e-12  # relative height above the ends of pieces below which the inside of a piece is not searched
 
 
@@ -99,10 +100,18 @@ class Polynomials:
         row = interp(t, self.times, np.vstack([rows, rows[-1:]]), kind="previous")
         return row[0], row[1], row[2:].reshape(table.shape[1:])
 
+    @cached_property
+    def corners(self) -> np.ndarray:
+        """At the ends of pieces, without the first and last: whether the first derivative jumps (K − 1,)."""
+        first = self.derivative(1)
+        before, after = first[:-1].sum(axis=1), first[1:, 0]
+        jump, size = np.abs(before - after).max(axis=1, initial=0.0), np.abs(before).max(axis=1, initial=1e-12)
+        return jump > CORNER * np.maximum(size, np.abs(after).max(axis=1, initial=0.0))
+
     def extremes(self, order: int = 0) -> Extremes:
         """Least and greatest values of a derivative at any time, from the roots of the next one."""
         power = self.derivative(order)
-        control = np.einsum("ij,kjn->kin", _to_bernstein(power.shape[1] - 1), power)  # bounds of each piece
+        control = np.einsum("ij,kjn->kin", bernstein(power.shape[1] - 1), power)  # bounds of each piece
         least, least_time = self._least(control, power)
         greatest, greatest_time = self._least(-control, -power)
         return Extremes(least, least_time, -greatest, greatest_time)
@@ -143,7 +152,7 @@ def _horner(coefficients: np.ndarray, s: Any) -> Any:
 
 
 @cache
-def _to_bernstein(degree: int) -> np.ndarray:
+def bernstein(degree: int) -> np.ndarray:
     """From powers to the Bernstein polynomials of the same degree: between their least and greatest lies the curve."""
     return np.array([[comb(i, j) / comb(degree, j) for j in range(degree + 1)] for i in range(degree + 1)])
 

@@ -140,10 +140,23 @@ def _cubic_velocities(t: np.ndarray, x: np.ndarray, stated: np.ndarray) -> np.nd
     return np.linalg.solve(A, b)
 
 
-def _smoothest(t: np.ndarray, path: np.ndarray, r: int) -> np.ndarray:
-    """Derivatives (k, r − 1, n) of orders 1 … r − 1 at the points, 0 at both ends, of the smoothest curve."""
+def smooth_through(
+    where: str, points: np.ndarray, t: np.ndarray, ends: np.ndarray, robot: Robot | None
+) -> PolynomialMotion:
+    """The motion of least jerk through points (k, nq) at t (k,); ends (2, 2, nv): velocity and acceleration there."""
+    path = _unrolled(points, robot)
+    return _through(where, points, t, path, _smoothest(t, path, 3, ends), robot)
+
+
+def _smoothest(t: np.ndarray, path: np.ndarray, r: int, ends: np.ndarray | None = None) -> np.ndarray:
+    """Derivatives (k, r − 1, n) of orders 1 … r − 1 at the points of the smoothest curve.
+
+    ends (2, r − 1, n): those at the first and last point; default 0.
+    """
     k, n = path.shape
     found = np.zeros((k, r - 1, n))
+    if ends is not None:
+        found[0], found[-1] = ends
     if k == 2:
         return found
     at_start, at_end = _slopes_of_hermite(r)
@@ -159,6 +172,7 @@ def _smoothest(t: np.ndarray, path: np.ndarray, r: int) -> np.ndarray:
         lower[i - 1], upper[i - 1] = E[:, 1:r], -S[:, r + 1 :]
         diagonal[i - 1] = E[:, r + 1 :] - S[:, 1:r]
         right[i - 1] = -(np.outer(E[:, r], path[i] - path[i - 1]) - np.outer(S[:, r], path[i + 1] - path[i]))
+    right[0] -= lower[0] @ found[0]
     for i in range(1, k - 2):
         factor = np.linalg.solve(diagonal[i - 1].T, lower[i].T).T
         diagonal[i] -= factor @ upper[i - 1]

@@ -11,6 +11,7 @@ import numpy as np
 from dalembert.audit.closed import ClosedManifold, motors
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
+from dalembert.motion import quintic
 from dalembert.robot import Robot
 
 MOVE = 0.5  # rad, or m/5 for slides
@@ -21,13 +22,6 @@ UNCARRIED = 1e-6  # share of the base's load that contacts may miss
 
 def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
     """A quintic move of 0.5 rad (0.1 m) on every joint, from and to rest, about the middle of the ranges."""
-    t = np.linspace(0.0, DURATION, samples)
-    s = t / DURATION
-    way, rate, bend = (
-        10 * s**3 - 15 * s**4 + 6 * s**5,
-        (30 * s**2 - 60 * s**3 + 30 * s**4) / DURATION,
-        (60 * s - 180 * s**2 + 120 * s**3) / DURATION**2,
-    )
     step = np.zeros(robot.nv)
     start = robot.neutral()
     for body in robot.model.independent:
@@ -39,9 +33,9 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
         move = min(MOVE if joint.units[0] == "rad" else MOVE / 5, 0.8 * room if np.isfinite(room) else np.inf)
         middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
         step[body.v], start[body.q] = move, middle - move / 2
-    q = robot.integrate(start, way[:, None] * step)
+    motion = quintic(start, robot.integrate(start, step), DURATION, robot)
     title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
-    return Trajectory(t, q, rate[:, None] * step, bend[:, None] * step, title=title)
+    return replace(motion.sample(DURATION / (samples - 1)), title=title)
 
 
 class Efforts(NamedTuple):

@@ -63,9 +63,11 @@ class Playback:
             series = (uplot.Series(label="t"), *lines)
             gui.add_uplot((t, *data), series, title=title, axes=axes, scales={"x": uplot.Scale(time=False)}, aspect=1.6)
 
-        tau, units = np.asarray(self.run.tau), set(getattr(self.run, "freedom_units", ()))
+        units = set(getattr(self.run, "freedom_units", ()))
+        tau = np.zeros((0, 0)) if self.run.tau is None else np.asarray(self.run.tau)
         if tau.any():
             unit = {"rad": "N·m", "m": "N"}[units.pop()] if len(units) == 1 else "N·m or N"
             curves("generalised forces", unit, {name: tau[:, k] for k, name in enumerate(names[: tau.shape[1]])})
-        energy = self.run.energy
-        curves("energy", "J", {name: getattr(energy, name) for name in ("kinetic", "potential", "total")})
+        energy = getattr(self.run, "energy", None)  # a motion without forces has none
+        if energy is not None:
+            curves("energy", "J", {name: getattr(energy, name) for name in ("kinetic", "potential", "total")})

@@ -32,8 +32,8 @@ SWITCHES = {
 class Viewer:
     """Shows robots at `url` until `close()`; also as a context manager.
 
-    robots: one or several, placed side by side. run: a motion of the first one to play. host: the address the page is
-    served at; only this machine can open the default. port: 0 takes a free one.
+    robots: one or several, placed side by side. run: a `Run` or `Trajectory` of the first one to play. host: the
+    address the page is served at; only this machine can open the default. port: 0 takes a free one.
     """
 
     def __init__(

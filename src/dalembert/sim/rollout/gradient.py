@@ -51,17 +51,32 @@ def rollout_gradient(
     torque: Any,
     step: float,
     steps: int,
-    integrator: str | Integrator,
+    integrator: str | Integrator | None,
     record: int | None,
     parameters: Mapping[str, Any] | None,
     elements: Sequence[Element],
     threads: int | None,
     friction: str | None,
     controls: Any,
+    contact: Any = None,
 ) -> RolloutGradient:
     """See `Robot.rollout_gradient`."""
     plan = planned(
-        model, q, v, torque, step, steps, integrator, record, parameters, elements, True, friction, (), controls
+        model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        True,
+        friction,
+        (),
+        controls,
+        contact,
     )
     motions, made = plan.motions, plan.motions.stepping
     if any(map(is_foreign, plan.arguments)):
@@ -77,8 +92,10 @@ def rollout_gradient(
     seeds = [x.reshape(*batch, -1) for x in (values[..., 1 : 1 + nq], weights)]
     slopes = dict(zip(made.given, Adjoint(motions)(*arguments, *seeds, threads=threads), strict=True))
     in_q, in_v = slopes["q"], slopes["e"][..., :n]
-    if made.system.layout.nz + made.memory_size:  # states of elements that start from q and v
-        pulled = np.einsum("...i,...ij->...j", slopes["e"][..., n:], _starts(made)(*_starting(arguments, made)))
+    kept = made.system.layout.nz + made.memory_size  # states of elements and controllers, which start from q and v
+    if kept:
+        starts = _starts(made)(*_starting(arguments, made))
+        pulled = np.einsum("...i,...ij->...j", slopes["e"][..., n : n + kept], starts)
         in_q, in_v = in_q + pulled[..., :nq], in_v + pulled[..., nq:]
     driven = slopes.pop("u", None)
     if driven is not None and made.varying:

@@ -17,10 +17,11 @@ from dalembert.model import Model
 from dalembert.robot import Robot
 
 from ..elements.base import Element
+from ..elements.contact import with_contact
 from ..elements.friction import with_friction
 from ..elements.surroundings import surroundings
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import INTEGRATORS, integrator_for
+from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.sampled import Sampled, Sampling, settings_of
@@ -89,7 +90,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
@@ -98,10 +99,25 @@ def rollout(
     friction: str | None = None,
     events: Sequence[Event] = (),
     controls: Any = None,
+    contact: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     plan = planned(
-        model, q, v, torque, step, steps, integrator, record, parameters, elements, check, friction, events, controls
+        model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        check,
+        friction,
+        events,
+        controls,
+        contact,
     )
     return _result(plan.motions, plan.arguments, record is None, threads, check)
 
@@ -121,7 +137,7 @@ def planned(
     torque: Any,
     step: float,
     steps: int,
-    integrator: str | Integrator,
+    integrator: str | Integrator | None,
     record: int | None,
     parameters: Mapping[str, Any] | None,
     elements: Sequence[Element],
@@ -129,18 +145,19 @@ def planned(
     friction: str | None,
     events: Sequence[Event],
     controls: Any,
+    contact: Any = None,
 ) -> Plan:
     """What was asked for, checked, as arrays; arguments as of `rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method = chosen(integrator, INTEGRATORS, "rollout")
+    method = integrator_for("rollout", integrator, "semi-implicit", contact)
     _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
     settings = _settings(torque if controls is None else controls, groups)
     live = checked([name for name in groups if name not in settings])
     model, elements = prepared("rollout", model, elements, method, friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
-    elements = (*elements, *actuators)
+    elements = with_contact("rollout", model, (*elements, *actuators), contact, float(step), method.stable)
     sampling = _sampling(inputs, driving, step, settings) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, settings) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | settings
@@ -162,9 +179,20 @@ def planned(
     driven = inputs.word in arrays
     made = stepping(model, elements, law, method, live, driven, varying, tuple(events), sampling, settings)
     _check_precision(arrays, method, made)
-    state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
+    e = _with_carried(made, arrays["q"], arrays["v"], _with_states(made, arrays["q"], arrays["v"]))
+    state = {"q": arrays["q"], "e": _with_marks(made, e)}
     arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
     return Plan(_motions(made, float(step), every, count), arguments, inputs.word)
+
+
+def _with_carried(made: Stepping, q: Any, v: Any, e: Any) -> Any:
+    """e with the numbers that the integrator carries from step to step."""
+    if made.carried is None:
+        return e
+    if any(is_foreign(x) for x in (q, v)):
+        raise DalembertError(f"{made.name}: the integrator carries numbers of its own: give NumPy arrays")
+    memory = made.carried.start(made.system, q, v)
+    return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
 
 
 def _with_marks(made: Stepping, e: Any) -> Any:

@@ -15,16 +15,18 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import integrator_for
+from ..integrators.record import Integrator
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.sampled import Asking, Sampled, Sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
+from .contacts import contacts_of
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
@@ -47,7 +49,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -57,6 +59,7 @@ def simulate(
     progress: bool | None = None,
     friction: str = "dry",
     controls: Any = None,
+    contact: Any = None,
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
@@ -74,8 +77,10 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    force_elements = (*force_elements, *surroundings(model), *actuators)
-    method = chosen(integrator, INTEGRATORS, "simulate")
+    method = integrator_for("simulate", integrator, "rk45", contact)
+    fixed = None if step is None and method.adaptive else step or DEFAULT_STEP
+    acting = (*force_elements, *surroundings(model), *actuators)
+    force_elements = with_contact("simulate", model, acting, contact, fixed, method.stable)
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
@@ -93,7 +98,7 @@ def simulate(
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*undriven, *said, *stepped, *moved]
+    run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, contact, start.q)]
     return run.run(start)
 
 
@@ -326,6 +331,8 @@ class _Simulation:
         kinetic, potential, elastic = observed["energies"].T
         ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
+        contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
+        touched = [] if contacts is None else contacts.log
         return Run(
             system.model.name,
             system.model.coordinate_names,
@@ -338,11 +345,12 @@ class _Simulation:
             ledger,
             observed.get("multipliers", np.zeros((len(t), 0))),
             tuple(self.instants.log),
-            (*self.log, *self.instants.remarks, *beyond_limits(system.model, system.elements, t, q, v, tau)),
+            (*self.log, *self.instants.remarks, *touched, *beyond_limits(system.model, system.elements, t, q, v, tau)),
             self.steps,
             dict(self.settings),
             system.model.coordinate_units,
             system.model.freedom_units,
+            contacts=contacts,
         )
 
 
