@@ -17,6 +17,7 @@ from .functions import (
     analysis,
     configurations,
     derivatives,
+    distances,
     dynamics,
     inverse_kinematics,
     kinematics,
@@ -251,6 +252,13 @@ class Robot:
     jacobian = kinematics.jacobian
     jacobian_rate = kinematics.jacobian_rate
     inverse_kinematics = inverse_kinematics.inverse_kinematics
+
+    # ---- distances of links
+
+    distance = distances.distance
+    witnesses = distances.witnesses
+    distance_jacobian = distances.distance_jacobian
+    collision_pairs = distances.collision_pairs
 
     # ---- dynamics
 

@@ -13,6 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from . import (
     configurations,
     derivatives,
+    distances,
     dynamics,
     inverse_kinematics,
     kinematics,
@@ -44,6 +45,7 @@ FAMILIES = (
     second,
     loops,
     inverse_kinematics,
+    distances,
 )
 CATALOGUE: dict[str, Quantity] = {
     definition(function).name: definition(function)

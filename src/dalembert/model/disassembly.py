@@ -40,6 +40,7 @@ class Plan:
     actuators: list[Actuator]
     keyframes: list[Keyframe]
     joint_force_limits: list[JointForceLimits]
+    exclusions: list[tuple[str, str]]
     surroundings: Surroundings
 
     @property
@@ -98,6 +99,7 @@ class Plan:
             actuators=list(self.actuators),
             keyframes=list(self.keyframes),
             joint_force_limits=list(self.joint_force_limits),
+            exclusions=list(self.exclusions),
         )
 
     def builder(self) -> ModelBuilder:
@@ -112,6 +114,9 @@ class Plan:
         free = {link.joint.name for link in self.links.values() if link.joint.nv} - self.mimics.keys()
         joints, frames = free | self.mimics.keys(), self.places.keys() | self.links.keys()
         builder._actuators.extend(one for one in self.actuators if {*one.joints} <= joints and {*one.frames} <= frames)
+        builder._exclusions.extend(
+            pair for pair in self.exclusions if all(name in self.places or name in self.links for name in pair)
+        )
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
         builder._surroundings = self.surroundings.kept(self.links.keys())
         for one in self.keyframes:
@@ -140,7 +145,13 @@ def plan(model: Model) -> Plan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits), model.surroundings
+    kept = (
+        list(model.actuators),
+        list(model.keyframes),
+        list(model.joint_force_limits),
+        list(model.exclusions),
+        model.surroundings,
+    )
     return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 
