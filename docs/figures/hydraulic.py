@@ -30,7 +30,13 @@ def main() -> None:
     middle = points[2]
     lift = Cylinder(
         *("lift", "lift_cylinder_base", "lift_cylinder_rod"),
-        **{"bore": 0.1, "rod": 0.05, "stroke": 0.6, "hose": 2e-3, "damping": 2e4, "speed": 0.05, "closure": 0.5},
+        bore=0.1,
+        rod=0.05,
+        stroke=0.6,
+        hose=2e-3,
+        damping=2e4,
+        speed=0.05,
+        closure=0.5,
     )
     held = arm.edit().lock(joint1=middle[0], joint3=middle[2], joint4=middle[3], joint5=middle[4]).done()
     rate = at_joint(arm, middle, lift, "joint2").rate
