@@ -59,6 +59,7 @@ ROBOT_COMMANDS = [
     "torques",
     "simulate",
     "plan",
+    "control",
     "equations",
     "export",
     "convert",
