@@ -15,6 +15,7 @@ from dalembert.execute import described
 if TYPE_CHECKING:
     from dalembert.contact import Contact
     from dalembert.robot import Robot
+    from dalembert.sim.contact_dynamics import ContactDynamics
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.rollout import Rollout
@@ -219,6 +220,19 @@ def rollout(
     )
 
 
+def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:
+    """Accelerations and contact forces of a state q (…, nq), v (…, nv) under joint forces tau (…, nv).
+
+    contact: a `dalembert.Contact`. Returns `.a` (…, nv); `.force` (…, k, 3) on the first body of each of the k points
+    that may touch, in world axes [N]; `.gap` (…, k) [m]. Compliant contact can be differentiated, with arrays of
+    PyTorch and JAX. Rigid contact: points within 0.01 mm touch, and those that meet with a speed are stopped within
+    10 µs, by as large a force. Keywords as of other quantities.
+    """
+    from dalembert.sim.contact_dynamics import contact_dynamics
+
+    return contact_dynamics(robot.model, q, v, tau, contact, **keywords)
+
+
 def step_advice(
     robot: Robot,
     q: Any,
@@ -258,11 +272,11 @@ def close_loops(robot: Robot, q: Any, v: Any = None, *, hold: str | Sequence[str
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
+    compiled = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
     mobile = np.ones(robot.model.nv)
     for name in [hold] if isinstance(hold, str) else hold:
         mobile[robot.model.joint(name).v] = 0.0
-    state, _ = closed_start(made, State(0.0, q, v), mobile)
+    state, _ = closed_start(compiled, State(0.0, q, v), mobile)
     return LoopState(state.q, state.e[: robot.model.nv])
 
 

@@ -107,7 +107,7 @@ def rollout(
     live = checked([name for name in groups if name not in settings])
     model, elements = prepared("rollout", model, elements, method, friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
-    elements = with_contact("rollout", model, (*elements, *actuators), contact)
+    elements = with_contact("rollout", model, (*elements, *actuators), contact, float(step), method.stable)
     sampling = _sampling(inputs, driving, step, settings) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, settings) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | settings
