@@ -29,6 +29,5 @@ assert abs(places[0] - places[1]) < 1e-6
 sweep = tree.sweep("pivot", np.linspace(0.0, 2.0 * np.pi, 73))
 print(f"stroke {np.ptp(sweep.path('slider.origin')[:, 0]):.3f} m")
 balance = sweep.balance(["crank"])
-print(
-    f"a counterweight of {-balance.moments['crank'][0]:.3f} kg·m: {balance.before:.2f} -> {balance.after:.2f} N at 1 rad/s"
-)
+weight = -balance.moments["crank"][0]
+print(f"a counterweight of {weight:.3f} kg·m: {balance.before:.2f} -> {balance.after:.2f} N at 1 rad/s")
