@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, elements
+from dalembert.contact import candidates
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
 
@@ -187,3 +188,25 @@ def test_stops_and_joint_friction_beside_contact() -> None:
     assert run.energy.heat["friction hinge"][-1] > 0.01
     assert np.abs(run.energy.residual).max() < 0.02 * run.energy.scale
     assert run.contacts.normal_force[-1].sum() == pytest.approx(2.2 * G, rel=1e-9)
+
+
+def test_a_slide_and_a_plot_of_its_contacts() -> None:
+    run = box(float(np.arctan(1.5 * MU))).simulate(*standing(SIDE / 2), duration=0.2, step=STEP, contact=CONTACT)
+    figure = pytest.importorskip("matplotlib", reason="plots need it") and run.contacts.plot()
+    assert len(figure.axes) == 3
+    assert run.contacts.ratio[-1].max() == pytest.approx(1.0, abs=1e-6)
+    assert "8 points, 4 of them touch" in repr(run.contacts)
+
+
+def test_pairs_all_leaves_out_what_a_joint_connects() -> None:
+    builder = ModelBuilder("arm and ball")
+    builder.add_body("arm", parent="world", joint="revolute", mass=1.0, inertia=np.eye(3), com=(0.1, 0, 0))
+    builder.add_body(
+        "hand", parent="arm", joint="revolute", mass=1.0, inertia=np.eye(3), com=(0.1, 0, 0), xyz=(1, 0, 0)
+    )
+    builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    for body in ("arm", "hand", "ball"):
+        builder.add_geometry(Sphere(0.1), body=body, role="collision")
+    names = candidates(builder.build().model, Contact(pairs="all"))
+    found = [name for patch in names for name in patch.names]
+    assert sorted(found) == ["arm", "arm on ball", "ball", "hand", "hand on ball"]
