@@ -17,6 +17,7 @@ from .functions import (
     analysis,
     configurations,
     derivatives,
+    distances,
     dynamics,
     inverse_kinematics,
     kinematics,
@@ -169,7 +170,7 @@ class Robot:
         return ModelEditor(self.model, self.import_log, Robot)
 
     def without(self, *effects: str) -> Robot:
-        """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
+        """The same robot without some of "friction", "damping", "armature", "springs", "loops", "surroundings"."""
         return Robot(self.model.without(*effects), self.import_log)
 
     def with_parameters(self, pi: Any) -> Robot:
@@ -252,6 +253,13 @@ class Robot:
     jacobian_rate = kinematics.jacobian_rate
     inverse_kinematics = inverse_kinematics.inverse_kinematics
 
+    # ---- distances of links
+
+    distance = distances.distance
+    witnesses = distances.witnesses
+    distance_jacobian = distances.distance_jacobian
+    collision_pairs = distances.collision_pairs
+
     # ---- dynamics
 
     inverse_dynamics = dynamics.inverse_dynamics
@@ -332,5 +340,6 @@ class Robot:
     rollout = simulation.rollout
     step_advice = simulation.step_advice
     close_loops = simulation.close_loops
+    rollout_gradient = simulation.rollout_gradient
     optimal_control = optimal.optimal_control
     view = viewing.view

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, elements
+from dalembert import Contact, ModelBuilder, elements, load
 from dalembert.contact import candidates
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
@@ -210,3 +213,47 @@ def test_pairs_all_leaves_out_what_a_joint_connects() -> None:
     names = candidates(builder.build().model, Contact(pairs="all"))
     found = [name for patch in names for name in patch.names]
     assert sorted(found) == ["arm", "arm on ball", "ball", "hand", "hand on ball"]
+
+
+def test_forces_of_a_run_near_the_friction_angle() -> None:
+    """Of four corners more stick than are needed, and no sharing with least squares keeps to all cones."""
+    slope = float(np.arctan(0.95 * MU))
+    run = box(slope).simulate(*standing(SIDE / 2), 0.2, step=STEP, contact=CONTACT)
+    weight = G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    np.testing.assert_allclose(run.contacts.force[-1].sum(axis=0), -weight, atol=1e-6)
+    assert run.contacts.ratio.max() <= 1.0 + 1e-6
+
+
+def test_the_bundled_quadruped_stands_on_its_feet() -> None:
+    robot = load("quadruped")
+    q = robot.neutral()
+    q[7:] = np.tile([0.0, 0.6, -1.2], 4)
+    q[2] -= robot.pose(q, "FL_foot")[2, 3] - 0.02
+    stance = q[7:]
+
+    def servos(t, q, v):
+        return np.concatenate([np.zeros(6), 200.0 * (stance - q[7:]) - 5.0 * v[6:]])
+
+    run = robot.simulate(q, np.zeros(18), servos, duration=1.0, step=STEP, contact=CONTACT)
+    carried = run.contacts.force[-1]
+    np.testing.assert_allclose(carried.sum(axis=0), [0.0, 0.0, 12.0 * 9.81], atol=0.05)
+    feet = [name.endswith("_foot") for name in run.contacts.names]
+    np.testing.assert_allclose(carried[np.logical_not(feet)], 0.0)
+
+
+def test_a_rollout_says_how_its_contacts_were_solved_for() -> None:
+    q, v = (np.tile(x, (3, 1)) for x in standing(0.15, 1.0, 0.0, 0.0))
+    motion = box().rollout(q, v, step=STEP, steps=100, contact=CONTACT)
+    assert motion.contacts.unsettled.shape == (3,) and not motion.contacts.unsettled.any()
+    assert np.all(motion.contacts.worst <= CONTACT.tolerance) and len(motion.contacts.names) == 8
+    again = pickle.loads(pickle.dumps(motion))
+    np.testing.assert_array_equal(again.contacts.worst, motion.contacts.worst)
+    assert box().rollout(q, v, steps=1).contacts is None
+
+
+def test_steps_that_did_not_settle_and_forces_outside_the_cone_are_told() -> None:
+    run = box().simulate(*standing(SIDE / 2, 1.0, 0.0, 0.0), duration=0.1, step=STEP, contact=CONTACT)
+    assert not run.contacts.log
+    assert "3 steps did not reach the tolerance" in replace(run.contacts, unsettled=3, worst=1e-3).log[0]
+    infeasible = replace(run.contacts, friction=0.5 * MU).log
+    assert len(infeasible) == 4 and "is 2 of its most" in infeasible[0]

@@ -13,6 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from . import (
     configurations,
     derivatives,
+    distances,
     dynamics,
     inverse_kinematics,
     kinematics,
@@ -44,6 +45,7 @@ FAMILIES = (
     second,
     loops,
     inverse_kinematics,
+    distances,
 )
 CATALOGUE: dict[str, Quantity] = {
     definition(function).name: definition(function)
@@ -54,7 +56,7 @@ CATALOGUE: dict[str, Quantity] = {
 
 
 def find(what: str | Callable[..., Any] | Quantity, owner: str) -> Quantity:
-    """A quantity of the catalogue by name, or one that is given by its function; owner: of whom it is asked."""
+    """A quantity of the catalogue by name, or by its function; owner: the caller's name, for messages."""
     if isinstance(what, Quantity):
         return what
     if not callable(what):

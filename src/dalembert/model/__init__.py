@@ -7,9 +7,9 @@ from . import charts
 from .actuators import Actuator, JointForceLimits
 from .builder import ModelBuilder
 from .closures import CamEquation, Closure, JointEquation
-from .disassembly import Plan, disassemble, plan
+from .disassembly import LinkPlan, disassemble, plan
 from .frame import Frame
-from .geometry import Geometry
+from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
@@ -32,11 +32,13 @@ __all__ = [
     "JointForceLimits",
     "JointState",
     "Keyframe",
+    "LinkPlan",
     "Model",
     "ModelBuilder",
+    "MujocoContact",
     "Part",
-    "Plan",
     "State",
+    "Surface",
     "Unopposed",
     "chain",
     "charts",

@@ -1,4 +1,4 @@
-"""Shapes of links: what a viewer draws and what mass properties can be computed from. They move nothing."""
+"""Shapes of links, for drawing, contact and mass properties. Without contact they do not affect the motion."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Role = Literal["visual", "collision"]
 
 
 class _Numbers:
-    """Shapes may be given with any numbers: they are kept as floats and arrays (3,)."""
+    """Shapes accept any numbers: they are kept as floats and arrays (3,)."""
 
     def __post_init__(self) -> None:
-        for own in fields(self):  # type: ignore[arg-type]
-            given, size = getattr(self, own.name), {"float": (), "np.ndarray": (3,)}.get(str(own.type))
+        for each in fields(self):  # type: ignore[arg-type]
+            number, size = getattr(self, each.name), {"float": (), "np.ndarray": (3,)}.get(str(each.type))
             if size is not None:
-                object.__setattr__(self, own.name, _kept(given, size, f"{type(self).__name__}: {own.name}"))
+                object.__setattr__(self, each.name, _kept(number, size, f"{type(self).__name__}: {each.name}"))
 
 
-def _kept(given: Any, size: tuple[int, ...], where: str) -> Any:
+def _kept(x: Any, size: tuple[int, ...], where: str) -> Any:
     try:
-        value = np.asarray(given, float)
+        value = np.asarray(x, float)
     except (TypeError, ValueError):
-        raise DalembertError(f"{where} is {given!r}, expected {'3 numbers' if size else 'a number'}") from None
+        raise DalembertError(f"{where} is {x!r}, expected {'3 numbers' if size else 'a number'}") from None
     if value.shape != size or not np.all(np.isfinite(value)):
-        raise DalembertError(f"{where} is {given!r}, expected {'3 finite numbers' if size else 'a finite number'}")
+        raise DalembertError(f"{where} is {x!r}, expected {'3 finite numbers' if size else 'a finite number'}")
     return value if size else float(value)
 
 
@@ -109,6 +109,46 @@ class Polyhedron:
 Shape = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Plane | Mesh | Polyhedron
 
 
+@dataclass(frozen=True)
+class MujocoContact:
+    """MuJoCo's parameters of a geom, as its documentation names them."""
+
+    friction: tuple[float, float, float]  # sliding, torsional [m], rolling [m]
+    solref: tuple[float, float]
+    solimp: tuple[float, float, float, float, float]
+    margin: float
+    gap: float
+    condim: int
+    priority: int
+    solmix: float
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What a file says about touching a shape, in SI units; None where it says nothing.
+
+    friction: Coulomb's coefficient; torsion and rolling: moments about and across the normal by the normal force [m];
+    restitution: speed after an impact by the speed before; stiffness [N/m] and damping [N·s/m] of a contact point.
+    layers: bits (own, of others): two shapes touch where the bits of one meet those that the other one asks for.
+    """
+
+    friction: float | None = None
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+    layers: tuple[int, int] | None = None
+    mujoco: MujocoContact | None = None
+
+    def meets(self, other: Surface) -> bool:
+        """Whether two surfaces are on layers that touch; one without layers is on all."""
+        if self.layers is None or other.layers is None:
+            return True
+        (own, asked), (others, wanted) = self.layers, other.layers
+        return bool((own & wanted) | (others & asked))
+
+
 @dataclass(frozen=True, eq=False)
 class Geometry:
     """A shape fixed in a link."""
@@ -118,10 +158,11 @@ class Geometry:
     role: Role = "visual"
     color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, each 0 to 1
     name: str = ""
+    surface: Surface | None = None  # of a shape to be touched
 
 
 def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:
-    """Refuse what is no shape, role or colour."""
+    """Refuse anything that is not a shape, role or colour."""
     if not isinstance(shape, Shape):
         some = ", ".join(kind.__name__ for kind in get_args(Shape))
         raise DalembertError(f"{where}: expected a shape of dalembert.model.geometry ({some}), got {shape!r}")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted, is_single, real_array
+from dalembert.execute import Interrupted, is_single, one_line, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.graph import TracedValueError
 from dalembert.interop import is_foreign
@@ -19,6 +19,7 @@ from dalembert.robot import Robot
 from ..elements.base import Element
 from ..elements.contact import with_contact
 from ..elements.friction import with_friction
+from ..elements.surroundings import surroundings
 from ..integrators.catalogue import INTEGRATORS, integrator_for
 from ..integrators.record import Integrator
 from ..run.events import Event
@@ -47,6 +48,11 @@ class Rollout(NamedTuple):
         """None: no events were watched for."""
         return None
 
+    @property
+    def contacts(self) -> RolloutContacts | None:
+        """How rigid contact was solved for; None: there was none."""
+        return None
+
     def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
@@ -59,16 +65,38 @@ class Rollout(NamedTuple):
         t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
         return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
+
+class RolloutContacts(NamedTuple):
+    """Of rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
+
+    names: of the points that may touch.
+    """
+
+    names: tuple[str, ...]
+    unsettled: Any
+    worst: Any
+
 
 class WatchedRollout(Rollout):
-    """A `Rollout` with the times of events."""
+    """A `Rollout` with the times of events, and how its contacts were solved for."""
 
-    def __new__(cls, t: Any, q: Any, v: Any, events: Any) -> WatchedRollout:
+    def __new__(
+        cls, t: Any, q: Any, v: Any, events: Any = None, contacts: RolloutContacts | None = None
+    ) -> WatchedRollout:
         self = super().__new__(cls, t, q, v)
-        self._times = events
+        self._times, self._contacts = events, contacts
         return self
 
     _times: Any
+    _contacts: RolloutContacts | None
+
+    @property
+    def contacts(self) -> RolloutContacts | None:
+        """How rigid contact was solved for; None: there was none."""
+        return self._contacts
 
     @property
     def events(self) -> Any:
@@ -76,7 +104,7 @@ class WatchedRollout(Rollout):
         return self._times
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (*self, self._times)
+        return (*self, self._times, self._contacts)
 
 
 def rollout(
@@ -98,6 +126,52 @@ def rollout(
     contact: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
+    plan = planned(
+        model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        check,
+        friction,
+        events,
+        controls,
+        contact,
+    )
+    return _result(plan.motions, plan.arguments, record is None, threads, check)
+
+
+class Plan(NamedTuple):
+    """A rollout before it runs: the motions, and what goes into them; word: "torque" or "controls"."""
+
+    motions: Motions
+    arguments: list[Any]
+    word: str
+
+
+def planned(
+    model: Model,
+    q: Any,
+    v: Any,
+    torque: Any,
+    step: float,
+    steps: int,
+    integrator: str | Integrator | None,
+    record: int | None,
+    parameters: Mapping[str, Any] | None,
+    elements: Sequence[Element],
+    check: bool,
+    friction: str | None,
+    events: Sequence[Event],
+    controls: Any,
+    contact: Any = None,
+) -> Plan:
+    """What was asked for, checked, as arrays; arguments as of `rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     method = integrator_for("rollout", integrator, "semi-implicit", contact)
@@ -132,7 +206,7 @@ def rollout(
     e = _with_carried(made, arrays["q"], arrays["v"], _with_states(made, arrays["q"], arrays["v"]))
     state = {"q": arrays["q"], "e": _with_marks(made, e)}
     arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
-    return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
+    return Plan(_motions(made, float(step), every, count), arguments, inputs.word)
 
 
 def _with_carried(made: Stepping, q: Any, v: Any, e: Any) -> Any:
@@ -192,11 +266,22 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
 def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     """The result of its arrays; e_end: that at the end."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
+    contacts = _contacts(motions.stepping, e_end)
     if not count:
-        return Rollout(t, q, v)
+        return Rollout(t, q, v) if contacts is None else WatchedRollout(t, q, v, None, contacts)
     marks = e_end[..., -count:]
     namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
-    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks))
+    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks), contacts)
+
+
+def _contacts(made: Stepping, e_end: Any) -> RolloutContacts | None:
+    """What the memory of rigid contact says at the end."""
+    system = made.system
+    if system.contact is None:
+        return None
+    begin = system.layout.nv + sum(system.layout.element_sizes[: system.contact_number])
+    memory = system.contact.memory(e_end[..., begin : begin + system.contact.size(system.model)])
+    return RolloutContacts(system.contact.names, memory.unsettled, memory.worst)
 
 
 def _settings(torque: Any, groups: Mapping[str, Any]) -> dict[str, int]:
@@ -277,6 +362,7 @@ def prepared(
     for element in elements:
         model = element.prepared(model)
     fits = able and "friction" not in live
+    elements = (*elements, *surroundings(model))
     model, elements, _ = with_friction(where, model, elements, friction or ("dry" if fits else "smooth"))
     return model, elements
 
