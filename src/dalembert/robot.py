@@ -18,6 +18,7 @@ from .functions import (
     configurations,
     derivatives,
     dynamics,
+    hamilton,
     inverse_kinematics,
     kinematics,
     loops,
@@ -286,6 +287,13 @@ class Robot:
     forward_dynamics_vjp = products.forward_dynamics_vjp
     inverse_dynamics_second = second.inverse_dynamics_second
     forward_dynamics_second = second.forward_dynamics_second
+
+    # ---- Hamilton's form
+
+    generalized_momentum = hamilton.generalized_momentum
+    hamiltonian = hamilton.hamiltonian
+    hamiltonian_derivatives = hamilton.hamiltonian_derivatives
+    hamilton_equations = hamilton.hamilton_equations
 
     # ---- momentum, reactions, identification
 

@@ -17,6 +17,7 @@ from .laws.law import Law
 from .laws.linear import LinearQuadratic, lqr, riccati
 from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
+from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
 
 __all__ = [
     "PID",
@@ -30,7 +31,9 @@ __all__ = [
     "LinearQuadratic",
     "OperationalSpace",
     "Passivity",
+    "Quadrotor",
     "ResolvedRate",
+    "RotorLag",
     "computed_torque",
     "dither",
     "encoders",
@@ -43,8 +46,10 @@ __all__ = [
     "operational_space",
     "passivity",
     "pid",
+    "quadrotor",
     "region_of_attraction",
     "resolved_rate",
     "riccati",
+    "rotor_lag",
     "within_limits",
 ]

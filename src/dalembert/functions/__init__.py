@@ -14,6 +14,7 @@ from . import (
     configurations,
     derivatives,
     dynamics,
+    hamilton,
     inverse_kinematics,
     kinematics,
     loops,
@@ -42,6 +43,7 @@ FAMILIES = (
     operational,
     products,
     second,
+    hamilton,
     loops,
     inverse_kinematics,
 )
