@@ -26,6 +26,7 @@ from .version import __version__
 
 if TYPE_CHECKING:
     from . import control, identify, motion
+    from .contact import Contact
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .mechanism import Mechanism
@@ -42,6 +43,7 @@ __all__ = [
     "AxisJoint",
     "BodyInfo",
     "Comparison",
+    "Contact",
     "DalembertError",
     "Difference",
     "Event",
@@ -94,6 +96,7 @@ __all__ = [
 
 # rooms that take time to load: files need an XML library, runs the compiler
 _LATER = {
+    "Contact": "contact",
     "Event": "sim.run.events",
     "Finding": "formats.ledger",
     "Log": "logs",

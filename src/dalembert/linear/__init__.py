@@ -4,20 +4,22 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
-from .cones import ContactImpulses, contact_error, contact_impulses
+from .cones import ContactImpulses, Moment, contact_error, contact_impulses
 from .general import solve, solve_saddle
-from .impulses import ANY, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
+from .impulses import ANY, Carrier, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
 from .order import elimination_order
 from .symmetric import Factor, factor, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
     "ANY",
+    "Carrier",
     "ContactImpulses",
     "DenseResponse",
     "Factor",
     "Impulses",
     "Law",
+    "Moment",
     "Response",
     "SparseResponse",
     "contact_error",

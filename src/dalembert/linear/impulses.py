@@ -52,6 +52,28 @@ class Impulses(NamedTuple):
     passes: Any
 
 
+class Carrier(NamedTuple):
+    """How impulses move what carries them: u = c + Xᵀ w with w = Y p, X and Y (m, n), so that G = Xᵀ Y.
+
+    r (m,): X = diag(r) Y, as for bodies with the inertia L diag(1/r) Lᵀ and Y = L⁻¹ Jᵀ. Without it G is all that is
+    known.
+    """
+
+    X: np.ndarray
+    Y: np.ndarray
+    r: np.ndarray | None = None
+
+    @classmethod
+    def dense(cls, G: np.ndarray) -> Carrier:
+        """That of a matrix G (n, n) > 0, symmetric."""
+        return cls(G, np.eye(len(G)))
+
+    @classmethod
+    def bodies(cls, Y: np.ndarray, r: np.ndarray) -> Carrier:
+        """That of columns Y (m, n) = L⁻¹ Jᵀ and reciprocal pivots r (m,)."""
+        return cls((Y.T * r).T, Y, r)
+
+
 class Response(Protocol):
     """How the velocities of rows follow from their impulses: u = G p + c, G (n, n) ≥ 0 symmetric.
 

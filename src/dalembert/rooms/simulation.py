@@ -13,6 +13,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute import described
 
 if TYPE_CHECKING:
+    from dalembert.contact import Contact
     from dalembert.robot import Robot
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
@@ -38,7 +39,7 @@ def _run(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -49,6 +50,7 @@ def _run(
     progress: bool | None = None,
     friction: str = "dry",
     controls: Any = None,
+    contact: Contact | None = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
@@ -66,6 +68,8 @@ def _run(
     the model are kept closed by multipliers and projection. friction: "dry", the Coulomb friction of joints sticks
     and slides; "smooth", with a smooth sign as in `forward_dynamics`, under which loaded joints creep. Arrays of
     other libraries are taken from the memory of the processor; the run is NumPy's.
+    contact: a `dalembert.Contact`, what the robot's shapes touch; rigid contact has a time step of its own, `step` [s]
+    (by default 1 ms), in the place of an integrator, and `run.contacts` says what touched.
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
     """
     from dalembert.sim.run.simulate import simulate
@@ -86,6 +90,7 @@ def _run(
         progress,
         friction,
         controls,
+        contact,
     )
     return replace(run, viewer=partial(_view, robot))
 
@@ -97,7 +102,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -128,28 +133,29 @@ def _is_torque(x: Any) -> bool:
 def stepper(
     robot: Robot,
     step: float = 1e-3,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     *,
     elements: Sequence[Element] = (),
     friction: str | None = None,
     controls: bool = False,
     torque: Any = None,
+    contact: Contact | None = None,
 ) -> Any:
     """A compiled step for loops written in Python: q, v = stepper(q, v, tau), about a microsecond.
 
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
     tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
     Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
-    The same step as `rollout` takes, with its `friction`.
+    The same step as `rollout` takes, with its `friction` and `contact`; rigid contact is solved anew in each call.
     torque: a law (t, q, v) → tau, asked once per step, or `dalembert.Sampled`, compiled into the step, which is then
     q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """
     from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
 
     if torque is not None:
-        return ControlledStepper(robot.model, step, integrator, elements, friction, torque)
+        return ControlledStepper(robot.model, step, integrator, elements, friction, torque, contact)
 
-    return Stepper(robot.model, step, integrator, elements, friction, controls)
+    return Stepper(robot.model, step, integrator, elements, friction, controls, contact)
 
 
 def rollout(
@@ -159,7 +165,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     *,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
@@ -169,6 +175,7 @@ def rollout(
     friction: str | None = None,
     events: Sequence[Event] = (),
     controls: Any = None,
+    contact: Contact | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
@@ -182,6 +189,7 @@ def rollout(
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
     steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
+    contact: a `dalembert.Contact`, what the robot's shapes touch.
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -206,6 +214,7 @@ def rollout(
         friction,
         events,
         controls,
+        contact,
     )
 
 

@@ -7,9 +7,16 @@ import pytest
 
 from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
-from dalembert.linear import ANY, DenseResponse, Law, contact_error, contact_impulses, row_impulses
+from dalembert.linear import ANY, Carrier, ContactImpulses, DenseResponse, Law, contact_error, row_impulses
+from dalembert.linear import contact_impulses as impulses_on
 
 NEAR = 1e-7  # velocity relative to those at work: what 1e-9 as the last change of a sweep leaves
+
+
+def contact_impulses(G, c, mu, laws=(), start=None, tolerance=1e-9, sweeps=200) -> ContactImpulses:
+    """Of a matrix; the tolerance relative to the velocities at work."""
+    largest = max([abs(x) for x in c if not hasattr(x, "__traced__")], default=1.0) if len(c) else 1.0
+    return impulses_on(Carrier.dense(np.asarray(G)), c, mu, laws, start, tolerance * largest, sweeps=sweeps)
 
 
 def problem(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, list[Law]]:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
+from dalembert.contact import Contact
+from dalembert.errors import DalembertError
+
+from ..system.contact_step import contact_step
 from .explicit import semi_implicit, semi_implicit_damped
 from .implicit import implicit_fast, implicit_velocity, midpoint
-from .record import Integrator
+from .record import Integrator, chosen
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
 
@@ -53,3 +59,21 @@ INTEGRATORS: dict[str, Integrator] = {
         ),
     )
 }
+
+# of systems with rigid contact, which no other integrator takes
+TIME_STEPPING = Integrator(
+    "time-stepping", 2, step=contact_step, stable=(2.0, ANY_STEP), holds_control=True, impulsive=True
+)
+
+
+def integrator_for(where: str, integrator: str | Integrator | None, default: str, contact: Any) -> Integrator:
+    """The integrator asked for, or the default; rigid contact has a step of its own."""
+    if not (isinstance(contact, Contact) and contact.model == "rigid"):
+        return chosen(default if integrator is None else integrator, INTEGRATORS, where)
+    if integrator is None:
+        return TIME_STEPPING
+    name = integrator if isinstance(integrator, str) else integrator.name
+    raise DalembertError(
+        f"{where}: integrator is {name!r}, but rigid contact has a time step of its own: leave `integrator` out, "
+        "or use Contact(model='compliant')"
+    )

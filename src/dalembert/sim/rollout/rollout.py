@@ -17,9 +17,10 @@ from dalembert.model import Model
 from dalembert.robot import Robot
 
 from ..elements.base import Element
+from ..elements.contact import with_contact
 from ..elements.friction import with_friction
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import INTEGRATORS, integrator_for
+from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.sampled import Sampled, Sampling, settings_of
@@ -85,7 +86,7 @@ def rollout(
     torque: Any = None,
     step: float = 1e-3,
     steps: int = 1000,
-    integrator: str | Integrator = "semi-implicit",
+    integrator: str | Integrator | None = None,
     record: int | None = None,
     parameters: Mapping[str, Any] | None = None,
     elements: Sequence[Element] = (),
@@ -94,18 +95,19 @@ def rollout(
     friction: str | None = None,
     events: Sequence[Event] = (),
     controls: Any = None,
+    contact: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method = chosen(integrator, INTEGRATORS, "rollout")
+    method = integrator_for("rollout", integrator, "semi-implicit", contact)
     _check(step, steps, record)
     elements, groups = tuple(elements), dict(parameters or {})
     settings = _settings(torque if controls is None else controls, groups)
     live = checked([name for name in groups if name not in settings])
     model, elements = prepared("rollout", model, elements, method, friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
-    elements = (*elements, *actuators)
+    elements = with_contact("rollout", model, (*elements, *actuators), contact)
     sampling = _sampling(inputs, driving, step, settings) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, settings) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | settings

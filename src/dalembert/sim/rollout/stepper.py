@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.execute import Call
 from dalembert.functions.dynamics import singular_mass
@@ -16,8 +17,9 @@ from dalembert.model import Model
 
 from ..elements.actuators import Actuators
 from ..elements.base import Element
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..elements.contact import with_contact
+from ..integrators.catalogue import integrator_for
+from ..integrators.record import Integrator
 from ..system.drive import Command
 from ..system.sampled import Sampled, Sampling
 from ..system.system import System
@@ -40,15 +42,18 @@ class Stepper:
         self,
         model: Model,
         step: float,
-        integrator: str | Integrator,
+        integrator: str | Integrator | None,
         elements: Sequence[Element],
         friction: str | None = None,
         controls: bool = False,
+        contact: Contact | None = None,
     ) -> None:
-        self.model, self.step, self.integrator, self.elements = model, step, integrator, tuple(elements)
-        self.friction, self.controls = friction, controls
-        self._system, self.call = _compiled(model, step, integrator, self.elements, friction, controls)
-        self.nz = self._system.layout.nz
+        self.model, self.step, self.elements = model, step, tuple(elements)
+        self.friction, self.controls, self.contact = friction, controls, contact
+        self._asked = integrator
+        self.integrator = integrator_for("stepper", integrator, "semi-implicit", contact)
+        self._system, self.call = _compiled(model, step, self.integrator, self.elements, friction, controls, contact)
+        self.nz = _shown_states(self._system)
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
@@ -72,25 +77,31 @@ class Stepper:
     def start(self, q: Any, v: Any) -> np.ndarray:
         """The states z (nz,) of elements and actuators at the beginning, at q (nq,), v (nv,)."""
         states = [element.start(self._system.model, np.asarray(q), np.asarray(v)) for element in self._system.elements]
-        return np.concatenate([np.zeros(0), *states])
+        return np.concatenate([np.zeros(0), *states])[: self.nz]
 
     def __repr__(self) -> str:
-        name = self.integrator if isinstance(self.integrator, str) else self.integrator.name
-        return f"<Stepper of robot {self.model.name!r}: {name}, {self.step:g} s>"
+        return f"<Stepper of robot {self.model.name!r}: {self.integrator.name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Stepper, (self.model, self.step, self.integrator, self.elements, self.friction, self.controls)
+        settings = self.model, self.step, self._asked, self.elements, self.friction, self.controls, self.contact
+        return Stepper, settings
+
+
+def _shown_states(system: System) -> int:
+    """States of elements and actuators; what rigid contact remembers, at their end, starts anew with each step."""
+    contact = system.contact
+    return system.layout.nz - (0 if contact is None else contact.size(system.model))
 
 
 def _compiled(
     model: Model,
     step: float,
-    integrator: str | Integrator,
+    method: Integrator,
     elements: tuple[Element, ...],
     friction: str | None,
     controls: bool,
+    contact: Contact | None,
 ) -> tuple[System, Call]:
-    method = chosen(integrator, INTEGRATORS, "stepper")
     if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
         raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
     if not model.nv:
@@ -98,16 +109,19 @@ def _compiled(
     if controls:
         elements = (*elements, Actuators.of(model, "stepper"))
     model, elements = prepared("stepper", model, elements, method, friction)
+    elements = with_contact("stepper", model, elements, contact)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-    take = method.fixed_step
+    take, shown = method.fixed_step, _shown_states(system)
+    forgotten = np.zeros(system.layout.nz - shown)
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> np.ndarray:
-        e = np.concatenate([v, *z])
-        return np.concatenate(take(system, t[0], t[0].lift(step), q, e, Command.held(tau).flat()))
+        e = np.concatenate([v, *z, forgotten])
+        q1, e1 = take(system, t[0], t[0].lift(step), q, e, Command.held(tau).flat())
+        return np.concatenate([q1, e1[: model.nv + shown]])
 
     sizes = {"q": model.nq, "v": model.nv, "tau": system.input_count}
-    if system.layout.nz:
-        sizes["z"] = system.layout.nz
+    if shown:
+        sizes["z"] = shown
     if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):
         raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
 
@@ -136,12 +150,13 @@ class ControlledStepper:
         self,
         model: Model,
         step: float,
-        integrator: str | Integrator,
+        integrator: str | Integrator | None,
         elements: Sequence[Element],
         friction: str | None,
         torque: Any,
+        contact: Contact | None = None,
     ) -> None:
-        method = chosen(integrator, INTEGRATORS, "stepper")
+        method = integrator_for("stepper", integrator, "semi-implicit", contact)
         if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
             raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
         model, elements = prepared("stepper", model, tuple(elements), method, friction)
@@ -152,16 +167,18 @@ class ControlledStepper:
                 raise DalembertError(
                     f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`"
                 )
+        elements = with_contact("stepper", model, elements, contact)
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-        take = method.fixed_step
+        take, forgotten = method.fixed_step, np.zeros(system.layout.nz)
         self.model, self.step = model, float(step)
 
         def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray) -> np.ndarray:
             number, kept = memory[0], memory[1:]
             t = number * self.step
             tau, after = sampling.advanced(number, t, q, v, kept, {})
-            q1, v1 = take(system, t, number.lift(self.step), q, v, Command.held(tau).flat())
-            return np.concatenate([q1, v1, [number + 1.0], after])
+            e = np.concatenate([v, forgotten])
+            q1, e1 = take(system, t, number.lift(self.step), q, e, Command.held(tau).flat())
+            return np.concatenate([q1, e1[: model.nv], [number + 1.0], after])
 
         def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             return np.array([q[0].lift(0.0), *sampling.start(q, v)], object)

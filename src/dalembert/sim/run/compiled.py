@@ -14,6 +14,7 @@ from dalembert.model import Model
 
 from ..elements.base import Element
 from ..integrators import adaptive, dense, fixed, implicit
+from ..integrators.catalogue import TIME_STEPPING
 from ..integrators.record import Integrator
 from ..integrators.tableaux import Tableau
 from ..program import Program
@@ -161,13 +162,13 @@ class Programs:
             return {
                 "tau": system.torque(t[0], q, e, u),
                 "energies": list(system.energies(t[0], q, e, u)),
-                "multipliers": system.multipliers(t[0], q, e, u) if system.row_count else [],
+                "multipliers": system.multipliers(t[0], q, e, u) if system.solved_count else [],
             }
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         shapes = {"tau": (system.model.nv,), "energies": (3,)}
-        if system.row_count:
-            shapes["multipliers"] = (system.row_count,)
+        if system.solved_count:
+            shapes["multipliers"] = (system.solved_count,)
         return Program("observed", self.identity, sizes, shapes, compute)
 
 
@@ -192,7 +193,8 @@ def programs(model: Model, elements: tuple[Element, ...], drive: Drive, integrat
 
     def prepare() -> Programs:
         identity = content(model, elements, driven, integrator) if law is None else None
-        return Programs(System(model, elements, law, driven), integrator, identity)
+        system = System(model, elements, law, driven, impulsive=integrator is TIME_STEPPING)
+        return Programs(system, integrator, identity)
 
     recent: Programs = _recent.get(code(model, elements, law, driven, integrator), prepare)
     if recent.identity is None:

@@ -15,6 +15,7 @@ from .ledger import Ledger
 
 if TYPE_CHECKING:
     from .audit import Audit
+    from .contacts import Contacts
     from .events import Happening
 
 
@@ -47,6 +48,7 @@ class Run:
     coordinate_units: tuple[str, ...] = ()
     freedom_units: tuple[str, ...] = ()
     readings: dict[str, np.ndarray] = field(default_factory=dict)
+    contacts: Contacts | None = None  # what touched, if the run had a contact
     viewer: Callable[..., Any] | None = field(default=None, repr=False)  # shows the run, if the robot is at hand
 
     def __repr__(self) -> str:

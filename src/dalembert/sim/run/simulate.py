@@ -15,15 +15,17 @@ from dalembert.interop import is_foreign, on_host
 from dalembert.model import Model
 
 from ..elements.base import Element
+from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
 from ..failure import SimulationError
-from ..integrators.catalogue import INTEGRATORS
-from ..integrators.record import Integrator, chosen
+from ..integrators.catalogue import integrator_for
+from ..integrators.record import Integrator
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.sampled import Asking, Sampled, Sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
+from .contacts import rigid_contacts
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
@@ -46,7 +48,7 @@ def simulate(
     v: Any,
     duration: float,
     torque: Any = None,
-    integrator: str | Integrator = "rk45",
+    integrator: str | Integrator | None = None,
     step: float | None = None,
     rtol: float = 1e-8,
     atol: float = 1e-10,
@@ -56,6 +58,7 @@ def simulate(
     progress: bool | None = None,
     friction: str = "dry",
     controls: Any = None,
+    contact: Any = None,
 ) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
@@ -73,8 +76,8 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    force_elements = (*force_elements, *actuators)
-    method = chosen(integrator, INTEGRATORS, "simulate")
+    force_elements = with_contact("simulate", model, (*force_elements, *actuators), contact)
+    method = integrator_for("simulate", integrator, "rk45", contact)
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
@@ -92,7 +95,7 @@ def simulate(
     run = _Simulation(compiled, torques, settings, record, watched, progress)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*undriven, *said, *stepped, *moved]
+    run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, contact, start.q)]
     return run.run(start)
 
 
@@ -325,6 +328,8 @@ class _Simulation:
         kinetic, potential, elastic = observed["energies"].T
         ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
+        contacts = rigid_contacts(self.compiled, t, q, e, self.settings["step"]) if system.contact is not None else None
+        touched = [] if contacts is None else contacts.log
         return Run(
             system.model.name,
             system.model.coordinate_names,
@@ -337,11 +342,12 @@ class _Simulation:
             ledger,
             observed.get("multipliers", np.zeros((len(t), 0))),
             tuple(self.instants.log),
-            (*self.log, *self.instants.remarks, *beyond_limits(system.model, system.elements, t, q, v, tau)),
+            (*self.log, *self.instants.remarks, *touched, *beyond_limits(system.model, system.elements, t, q, v, tau)),
             self.steps,
             dict(self.settings),
             system.model.coordinate_units,
             system.model.freedom_units,
+            contacts=contacts,
         )
 
 

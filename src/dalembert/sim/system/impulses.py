@@ -69,15 +69,15 @@ def impulsive_step(
     p = np.concatenate([alone - sparse_product(felt, pushes), pushes])
 
     v1 = v + mass.backward(mass.r * (kick + sparse_product(Y, p)))
-    opened = np.array([_opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[N], strict=True)])
-    out = RECOVERED * opened / np.array([maximum(x, 1.0 / ANY) for x in np.diag(between)])
+    beyond = np.array([opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[N], strict=True)])
+    out = RECOVERED * beyond / np.array([maximum(x, 1.0 / ANY) for x in np.diag(between)])
     closed = loops.solve(rigid * (0.5 * h * h * rows.bias[B] - rows.coordinate[B]))
     back = sparse_product(Y, np.concatenate([closed - sparse_product(felt, out), out]))
     d = h * v1 + mass.backward(mass.r * back)
     return d, layout.replaced(e, v1, system.next_states(h, e, applied))
 
 
-def _opened(admissible: Admissible, coordinate: Any) -> Any:
+def opened(admissible: Admissible, coordinate: Any) -> Any:
     """How far a coordinate is beyond an end of its set, back towards it; it goes back without gaining speed."""
     below = maximum(admissible.lower - coordinate, 0.0) if np.isfinite(admissible.lower) else 0.0
     above = maximum(coordinate - admissible.upper, 0.0) if np.isfinite(admissible.upper) else 0.0

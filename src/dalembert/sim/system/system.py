@@ -18,6 +18,8 @@ from dalembert.model import Joint, Model
 
 from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
+from ..elements.contact import RigidContact
+from .accounts import Entry
 from .constraints import Constraint, Rows, joined
 from .drive import Command
 from .impulses import impulsive_step
@@ -27,13 +29,6 @@ from .multipliers import HeldRows, held_rows
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
 
 NO_FORCE = 1e-12  # relative to the forces at work: what counts as none
-
-
-class Entry(NamedTuple):
-    """One account of the ledger: "work" put in or "heat" given off, and by what."""
-
-    kind: str
-    name: str
 
 
 class Energies(NamedTuple):
@@ -124,9 +119,27 @@ class System:
         for field in ("damping", "friction"):
             names = [b.joint.name for b in self.model.bodies if np.any(getattr(b.joint, field) != 0.0)]
             entries += [Entry("heat", f"{field} {name}") for name in names]
-        for element, label in zip(self.elements, labels(self.elements), strict=True):
+        for element, label in zip(self.elements, self.labels, strict=True):
             entries += [Entry("work", label)] * element.gives + [Entry("heat", label)] * element.loses
+        if self.contact is not None:
+            entries += [Entry("heat", "contact friction"), Entry("heat", "contact impacts")]
         return tuple(entries)
+
+    @cached_property
+    def labels(self) -> list[str]:
+        """Names of the elements in the ledger."""
+        return labels(self.elements)
+
+    @cached_property
+    def contact_number(self) -> int:
+        """The place of rigid contact among the elements, −1: there is none."""
+        return next((k for k, element in enumerate(self.elements) if isinstance(element, RigidContact)), -1)
+
+    @cached_property
+    def contact(self) -> RigidContact | None:
+        """Contacts that steps keep by impulses."""
+        element = self.elements[self.contact_number] if self.contact_number >= 0 else None
+        return element if isinstance(element, RigidContact) else None
 
     # constraints
 
@@ -154,6 +167,11 @@ class System:
         """Rows that always hold: they come first."""
         return sum(not each.constraint.admissible.switches for each in self.row_owners)
 
+    @property
+    def solved_count(self) -> int:
+        """Rows with forces that follow from a state; impulses of others are those of a step."""
+        return self.permanent_count if self.impulsive else self.row_count
+
     def constraint_rows(self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> Rows:
         """All rows of a state."""
         seen = self.situations(t, q, v, z, np.zeros(self.model.nv))
@@ -162,7 +180,7 @@ class System:
 
     def held_rows(self, t: Any, q: np.ndarray, e: np.ndarray) -> HeldRows | None:
         """What the rows ask for, with the modes of e; None if there are none."""
-        count = self.permanent_count if self.impulsive else self.row_count
+        count = self.solved_count
         if not count:
             return None
         layout = self.layout
@@ -336,6 +354,8 @@ class System:
         for k, (element, action) in enumerate(zip(self.elements, applied.actions, strict=True)):
             given, lost = self._row_powers(k, applied.rows, forces)
             rates += [action.given + given] * element.gives + [action.lost + lost] * element.loses
+        if self.contact is not None:  # a step adds what its impulses did
+            rates += [0.0, 0.0]
         return np.array(rates, np.result_type(q, v, *(type(x) for x in rates)) if rates else float)
 
     def _row_powers(self, element: int, rows: HeldRows | None, forces: np.ndarray | None) -> tuple[Any, Any]:
@@ -354,7 +374,7 @@ class System:
         for k in range(len(impulses)):
             owner = self.row_owners[k].element
             if owner is not None and self.elements[owner].gives:
-                entry = Entry("work", labels(self.elements)[owner])
+                entry = Entry("work", self.labels[owner])
                 work[entry] = work.get(entry, 0.0) + impulses[k] * rows.surface[k]
         return np.array([work.get(entry, 0.0) for entry in self.entries])
 

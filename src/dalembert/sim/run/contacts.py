@@ -1,0 +1,234 @@
+"""What touched in a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from dalembert.contact import Contact
+from dalembert.contact.rows import contact_rows
+from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
+from dalembert.errors import DalembertError
+
+from ..elements.contact import RigidContact
+from ..program import Program
+from ..system.drift import drifted
+from .compiled import Programs
+
+OVER = 1e-6  # above 1: a ratio that is not rounding
+SLACK = 1e-9  # of the normal force: the friction cone is met
+
+
+@dataclass(frozen=True, eq=False)
+class Contacts:
+    """Contacts of a run at its n times.
+
+    names: of the k points that may touch, on the first body against the second one or the ground; bodies: (first,
+    second) of each, "ground" among them. gap (n, k) [m]; position (n, k, 3) [m]; force (n, k, 3) on the first body, in
+    world axes [N], mean over the step that led there; normal (n, k, 3) from the second body to the first; ratio (n, k)
+    = |F_t| / (µ F_n), 0 where nothing pushes.
+
+    Bodies that are rigid do not say how contacts that are more than enough share a load: force is the least that holds
+    (the sum of squares). passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the
+    tolerance, worst: their largest residual [m/s].
+    """
+
+    names: tuple[str, ...]
+    bodies: tuple[tuple[str, str], ...]
+    t: np.ndarray
+    gap: np.ndarray
+    position: np.ndarray
+    force: np.ndarray
+    normal: np.ndarray
+    friction: float
+    velocity: np.ndarray = field(repr=False)  # (n, k, 3): of the first body past the second, in world axes [m/s]
+    passes: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    residual: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
+    unsettled: int = 0
+    worst: float = 0.0
+
+    @cached_property
+    def normal_force(self) -> np.ndarray:
+        """F_n (n, k) [N], ≥ 0."""
+        return np.einsum("tki,tki->tk", self.force, self.normal)
+
+    @cached_property
+    def ratio(self) -> np.ndarray:
+        """|F_t| / (µ F_n) (n, k): 1 where it slips, 0 where nothing pushes."""
+        tangential = np.linalg.norm(self.force - self.normal_force[..., None] * self.normal, axis=-1)
+        most = self.friction * self.normal_force
+        return np.divide(tangential, most, out=np.zeros_like(most), where=most > 0.0)
+
+    @property
+    def residuals(self) -> dict[str, np.ndarray]:
+        """By how much each law is missed (n, k): zero in an exact solution.
+
+        "signorini": depth of penetration [m]; "complementarity": normal force times gap [J]; "dissipation": what
+        friction takes less than it could, µ F_n |u_t| + F_t · u_t [W]; "cone": |F_t| beyond µ F_n [N].
+        """
+        u_n = np.einsum("tki,tki->tk", self.velocity, self.normal)
+        slip = self.velocity - u_n[..., None] * self.normal
+        tangential = self.force - self.normal_force[..., None] * self.normal
+        most = self.friction * self.normal_force
+        power = np.einsum("tki,tki->tk", tangential, slip)
+        return {
+            "signorini": np.maximum(-self.gap, 0.0),
+            "complementarity": self.normal_force * np.maximum(self.gap, 0.0),
+            "dissipation": np.abs(most * np.linalg.norm(slip, axis=-1) + power),
+            "cone": np.maximum(np.linalg.norm(tangential, axis=-1) - most, 0.0),
+        }
+
+    @property
+    def table(self) -> dict[str, tuple[float, float]]:
+        """(largest, mean) of each of the residuals."""
+        return {name: (float(x.max(initial=0.0)), float(x.mean())) for name, x in self.residuals.items()}
+
+    @property
+    def zero_moment_point(self) -> np.ndarray:
+        """(n, 3) [m]: where the vertical forces of the ground act together; NaN in the air."""
+        grounded = self._grounded
+        return centre_of_pressure(self.position[:, grounded], self.force[:, grounded])
+
+    def support_polygon(self, k: int = -1) -> np.ndarray:
+        """Corners (m, 2) of what the points that push on the ground at time number k span, seen from above [m]."""
+        pushing = self._grounded & (self.normal_force[k] > 0.0)
+        return support_polygon(self.position[k][pushing])
+
+    @property
+    def margin(self) -> np.ndarray:
+        """(n,) [m]: how far the zero-moment point is inside the support polygon; −∞ in the air."""
+        points = self.zero_moment_point
+        inside = [support_margin(self.support_polygon(k), points[k]) for k in range(len(self.t))]
+        return np.array(inside)
+
+    @property
+    def _grounded(self) -> np.ndarray:
+        return np.array([second == "ground" for _, second in self.bodies])
+
+    @property
+    def log(self) -> list[str]:
+        """What a user should know: steps that did not settle, forces outside of the friction cone."""
+        lines = []
+        if self.unsettled:
+            lines.append(
+                f"contact: {self.unsettled} steps did not reach the tolerance; the laws of contact are missed there by "
+                f"up to about {self.worst:.1e} m/s: take shorter steps, or fewer points on one face"
+            )
+        over = self.ratio > 1.0 + OVER
+        for k in np.flatnonzero(over.any(axis=0)):
+            at = int(np.argmax(over[:, k]))
+            lines.append(
+                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its most at t = {self.t[at]:g} s"
+            )
+        return lines
+
+    def plot(self) -> Any:
+        """A matplotlib figure: gaps, normal forces, and shares of the friction, of the points that ever push."""
+        try:
+            from matplotlib.figure import Figure
+        except ImportError:
+            raise DalembertError("plot needs matplotlib: pip install 'dalembert[plot]'") from None
+        from .plot import style
+
+        pushing = np.flatnonzero((self.normal_force > 0.0).any(axis=0))
+        figure = Figure(figsize=(9.0, 7.2), layout="constrained")
+        panels = figure.subplots(3, 1, sharex=True)
+        curves = (("gap [mm]", 1e3 * self.gap), ("normal force [N]", self.normal_force), ("|F_t| / µ F_n", self.ratio))
+        for axes, (label, values) in zip(panels, curves, strict=True):
+            for number, k in enumerate(pushing):
+                axes.plot(self.t, values[:, k], label=self.names[k], **style(number))
+            axes.set_ylabel(label)
+            axes.grid(alpha=0.3)
+        if len(pushing):
+            panels[0].legend(fontsize="small", ncols=4)
+        panels[-1].set_xlabel("t [s]")
+        return figure
+
+    def __repr__(self) -> str:
+        touched = int((self.normal_force > 0.0).any(axis=0).sum()) if len(self.t) else 0
+        return f"<Contacts: {len(self.names)} points, {touched} of them touch, {len(self.t)} times>"
+
+
+def rigid_contacts(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float) -> Contacts:
+    """Those of states (n,) of a system with rigid contact, after steps of `step` [s]."""
+    system = programs.system
+    element = system.contact
+    assert element is not None
+    k = len(element.names)
+    memory = element.memory(system.layout.by_element(system.layout.states(e))[system.contact_number])
+    seen = _observed(programs, element)(
+        {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}, (len(t),)
+    )
+    p = _least(memory.impulses[:, : 3 * k], memory.slip, seen["J"], element.contact)
+    axes = seen["axes"].reshape(len(t), k, 3, 3)
+    force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
+    velocity = np.einsum("tkij,tki->tkj", axes, seen["u"].reshape(len(t), k, 3))
+    return Contacts(
+        element.names,
+        bodies_of(system.model, element.patches),
+        t,
+        seen["gap"],
+        seen["position"].reshape(len(t), k, 3),
+        force,
+        axes[:, :, 0],
+        element.contact.friction if element.contact.static_friction is None else element.contact.static_friction,
+        velocity,
+        memory.passes,
+        memory.residual,
+        int(memory.unsettled[-1]),
+        float(memory.worst[-1]),
+    )
+
+
+def bodies_of(model: Any, patches: Any) -> tuple[tuple[str, str], ...]:
+    """(first, second) of each point, by name."""
+    second = {patch.second: "ground" if patch.second < 0 else model.bodies[patch.second].name for patch in patches}
+    return tuple((model.bodies[x.first].name, second[x.second]) for x in patches for _ in x.names)
+
+
+def _observed(programs: Programs, element: RigidContact) -> Program:
+    """gap and position at q; axes, rows and velocities where the last step took them, half a step before."""
+    system = programs.system
+    model, k, nv = system.model, len(element.names), system.model.nv
+
+    def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
+        here = contact_rows(model, q, element.patches)
+        before, v_before = drifted(model, q, v, -0.5 * h[0])
+        rows = contact_rows(model, before, element.patches)
+        return {
+            "gap": here.gap,
+            "position": here.position.reshape(-1),
+            "axes": rows.axes.reshape(-1),
+            "J": rows.J,
+            "u": rows.J @ v_before,
+        }
+
+    shapes = {"gap": (k,), "position": (3 * k,), "axes": (9 * k,), "J": (3 * k, nv), "u": (3 * k,)}
+    sizes = {"q": model.nq, "v": nv, "h": 1}
+    identity = None if programs.identity is None else f"contacts {programs.identity}"
+    return Program("contacts", identity, sizes, shapes, compute)
+
+
+def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, contact: Contact) -> np.ndarray:
+    """Impulses (n, 3 k) with the same effect whose squares are least, of the contacts that stick, within their cones.
+
+    Where these are not more than enough, or the least would leave a cone, they stay as they are.
+    """
+    sticking = np.repeat((p[:, ::3] > 0.0) & (slip == 0.0), 3, axis=1)
+    crowded = np.flatnonzero(sticking.sum(1) > np.linalg.matrix_rank(J * sticking[..., None]))
+    if not len(crowded):
+        return p
+    least = p.copy()
+    rows = J[crowded] * sticking[crowded][..., None]
+    effect = np.einsum("tij,ti->tj", rows, p[crowded])
+    shared = np.einsum("tji,tj->ti", np.linalg.pinv(rows), effect)
+    shared = np.where(sticking[crowded], shared, p[crowded]).reshape(len(crowded), -1, 3)
+    most = contact.holding_friction * shared[..., 0] * (1.0 + SLACK)
+    allowed = (shared[..., 0] >= 0.0) & (np.linalg.norm(shared[..., 1:], axis=-1) <= most)
+    free = ~sticking[crowded].reshape(len(crowded), -1, 3)[..., 0]
+    good = (allowed | free).all(axis=1)
+    least[crowded[good]] = shared[good].reshape(good.sum(), -1)
+    return least

@@ -1,0 +1,92 @@
+"""Motion without forces: what drifts by its velocity."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms import integrate
+from dalembert.model import Body, Model
+from dalembert.model.joints import Free
+from dalembert.spatial import cross, so3
+
+ITERATIONS = 3  # of the mean angular velocity of a loose body
+
+
+def drifted(
+    model: Model, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray | None = None
+) -> tuple[np.ndarray, np.ndarray]:
+    """q (nq,) after a time h at v (nv,), displaced by `more` (nv,), and v as it is written there.
+
+    Free bodies go straight ahead: their velocity stays the same in the world, and that of loose ones is the velocity
+    of the centre of mass, their angular momentum being constant.
+    """
+    displacement = h * v if more is None else h * v + more
+    q1, v1 = integrate(model, q, displacement), v.astype(object)
+    for body in model.bodies:
+        if _drifts(model, body):
+            extra = np.zeros(6) if more is None else more[body.v]
+            place, velocity = (_loose if _is_loose(model, body) else _carrying)(body, q[body.q], v[body.v], h, extra)
+            q1[body.q], v1[body.v] = place, velocity
+    return q1, v1
+
+
+def still(model: Model, v: np.ndarray) -> np.ndarray:
+    """v (nv,) without what a drift takes care of: velocities of free bodies, and the spin of loose ones."""
+    rest = v.astype(object)
+    for body in model.bodies:
+        if _drifts(model, body):
+            rest[body.v] = np.concatenate([np.zeros(3) if _is_loose(model, body) else v[body.v][:3], np.zeros(3)])
+    return rest
+
+
+def _drifts(model: Model, body: Body) -> bool:
+    """Whether a body moves freely in the world."""
+    parent = body.parent
+    while parent >= 0:
+        if model.bodies[parent].joint.nv:
+            return False
+        parent = model.bodies[parent].parent
+    return isinstance(body.joint, Free)
+
+
+def _is_loose(model: Model, body: Body) -> bool:
+    """Whether nothing hangs on a free body, whose inertia is a number."""
+    constant = body.inertia.about_com().dtype.kind != "O"
+    return constant and all(other.parent != body.index for other in model.bodies)
+
+
+def _turned(quaternion: np.ndarray, by: np.ndarray) -> np.ndarray:
+    return so3.quaternion_normalize(so3.quaternion_multiply(quaternion, so3.quaternion_exp(by)))
+
+
+def _carrying(body: Body, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A base with limbs: its origin goes straight on."""
+    R = so3.from_quaternion(q[3:])
+    turned = _turned(q[3:], h * v[:3] + more[:3])
+    speed = R @ v[3:]
+    moved = q[:3] + h * speed + R @ more[3:]
+    return np.concatenate([moved, turned]), np.concatenate([v[:3], so3.from_quaternion(turned).T @ speed])
+
+
+def _loose(body: Body, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """A single body: its centre of mass goes straight on, its angular momentum L stays.
+
+    R1 = R exp(h w), I w1 = R1ᵀ L with w the mean of both angular velocities, found by fixed-point steps.
+    """
+    c, inertia = body.inertia.com, body.inertia.about_com() + np.diag(body.joint.armature[:3])
+    R, w0 = so3.from_quaternion(q[3:]), v[:3]
+    isotropic = np.array_equal(inertia, inertia[0, 0] * np.eye(3))
+    inverse, spin = np.linalg.inv(inertia), inertia @ w0
+    w, w1 = w0, w0
+    for _ in range(0 if isotropic else ITERATIONS):
+        w1 = inverse @ (so3.from_quaternion(so3.quaternion_exp(h * w)).T @ spin)
+        w = 0.5 * (w0 + w1)
+    turned = _turned(q[3:], h * w + more[:3])
+    R1 = so3.from_quaternion(turned)
+    if not isotropic:
+        w1 = inverse @ (R1.T @ (R @ spin))
+    speed = R @ (v[3:] + cross(w0, c))  # of the centre of mass
+    moved = q[:3] + R @ c + h * speed - R1 @ c + R @ more[3:]
+    return np.concatenate([moved, turned]), np.concatenate([w1, R1.T @ speed - cross(w1, c)])

@@ -1,0 +1,63 @@
+"""What `Contact` refuses, and what runs say without one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, DalembertError, ModelBuilder
+from loose_bodies import ball, box, standing
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"friction": -0.1}, "friction is -0.1"),
+        ({"friction": float("nan")}, "friction is nan"),
+        ({"restitution": 1.1}, "restitution is 1.1, expected 0 … 1"),
+        ({"static_friction": 0.1}, "at least friction"),
+        ({"ground": 0.0, "terrain": lambda x, y: 0.0}, "both given"),
+        ({"terrain": 3.0}, "expected a function"),
+        ({"model": "mujoco"}, "rigid"),
+        ({"pairs": "everything"}, "ground"),
+        ({"pairs": [("a", "a")]}, "two different names"),
+        ({"pairs": []}, "empty"),
+        ({"stiffness": 0.0}, "above 0"),
+        ({"tolerance": "tight"}, "finite number"),
+    ],
+)
+def test_bad_numbers_and_words(options: dict, said: str) -> None:
+    with pytest.raises(DalembertError, match=said):
+        Contact(**options)
+
+
+def test_a_robot_without_shapes() -> None:
+    builder = ModelBuilder("bare")
+    builder.add_body("body", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    with pytest.raises(DalembertError, match="no collision shapes"):
+        builder.build().rollout(*standing(1.0), contact=Contact())
+
+
+def test_unknown_names_and_integrators() -> None:
+    with pytest.raises(DalembertError, match=r"'bx'.*'box'"):
+        box().stepper(contact=Contact(pairs=[("bx", "ground")]))
+    with pytest.raises(DalembertError, match="time step of its own"):
+        box().rollout(*standing(1.0), integrator="rk4", contact=Contact())
+    with pytest.raises(DalembertError, match=r"expected a dalembert\.Contact"):
+        box().rollout(*standing(1.0), contact=0.6)
+
+
+def test_a_fall_without_ground_says_so() -> None:
+    run = ball().simulate(*standing(1.0), duration=0.1)
+    assert any("there is no ground" in line for line in run.log)
+    assert run.contacts is None
+
+
+def test_ground_at_a_height_and_terrain() -> None:
+    end = ball().rollout(*standing(1.0), step=2e-3, steps=600, contact=Contact(ground=0.3))
+    assert end.q[2] == pytest.approx(0.4, abs=1e-9)
+    hill = Contact(terrain=lambda x, y: 0.1 * x, friction=0.8)
+    end = ball().rollout(*standing(0.5), step=2e-3, steps=300, contact=hill)
+    assert end.q[0] < -0.05  # it rolls down
+    distance = (end.q[2] - 0.1 * end.q[0]) / np.sqrt(1.01)
+    assert distance == pytest.approx(0.1, abs=1e-6)

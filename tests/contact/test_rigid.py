@@ -1,0 +1,189 @@
+"""Rigid contact: laws that can be written down by hand, with one setting and steps of 2 ms."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, elements
+from dalembert.model.geometry import Sphere
+from loose_bodies import SIDE, G, ball, box, standing, table
+
+STEP = 2e-3
+MU = 0.6
+CONTACT = Contact(ground=0.0, friction=MU)
+
+
+def rolled(robot, state, steps: int, contact=CONTACT, **options):
+    return robot.rollout(*state, step=STEP, steps=steps, record=1, contact=contact, **options)
+
+
+def test_a_box_on_a_slope_below_the_friction_angle_does_not_creep() -> None:
+    motion = rolled(box(float(np.arctan(0.95 * MU))), standing(SIDE / 2), 1000)
+    creep = (motion.q[-1, 0] - motion.q[499, 0]) / (500 * STEP)
+    assert abs(creep) < 1e-12
+    assert np.abs(motion.v[-1]).max() < 1e-12
+
+
+def test_above_it_slides_at_the_acceleration_of_the_book() -> None:
+    slope = float(np.arctan(1.5 * MU))
+    motion = rolled(box(slope), standing(SIDE / 2), 500)
+    expected = G * (np.sin(slope) - MU * np.cos(slope))
+    assert (motion.v[-1, 3] - motion.v[249, 3]) / (250 * STEP) == pytest.approx(expected, rel=1e-9)
+
+
+@pytest.mark.parametrize("speed", [3.0, 15.0])
+def test_a_sliding_box_stops_where_it_should_and_does_not_lift(speed: float) -> None:
+    motion = rolled(box(), standing(SIDE / 2, speed, 0.0, 0.0), 1400)
+    assert motion.q[-1, 0] == pytest.approx(speed**2 / (2.0 * MU * G), rel=1e-5)
+    assert np.abs(motion.q[:, 2] - SIDE / 2).max() < 1e-9
+    assert np.abs(motion.v[-1]).max() < 1e-9
+
+
+@pytest.mark.parametrize("restitution", [1.0, 0.8, 0.5])
+def test_bounces_have_the_heights_of_the_book_at_any_step(restitution: float) -> None:
+    contact = Contact(friction=0.0, restitution=restitution)
+    motion = rolled(ball(), standing(1.1), 1500, contact)
+    energy = motion.q[:, 2] - 0.1 + motion.v[:, 5] ** 2 / (2.0 * G)  # as a height
+    risen = np.flatnonzero((motion.v[1:, 5] > 0.0) & (motion.v[:-1, 5] < 0.0)) + 1
+    tops = energy[risen[:3]]
+    np.testing.assert_allclose(tops, restitution ** (2.0 * np.arange(1, 4)), rtol=1e-9)
+    assert np.all(energy <= 1.0 + 1e-12)
+    assert motion.q[:, 2].min() >= 0.1 - 1e-12
+
+
+@pytest.mark.parametrize("restitution", [0.0, 0.5, 1.0])
+def test_thrown_boxes_never_gain_energy(restitution: float) -> None:
+    rng = np.random.default_rng(0)
+    q = np.zeros((16, 7))
+    q[:, 2], q[:, 3:] = 0.5, rng.normal(size=(16, 4))
+    q = box().normalize(q)
+    v = rng.normal(size=(16, 6)) * [5.0, 5.0, 5.0, 2.0, 2.0, 2.0]
+    contact = Contact(friction=MU, restitution=restitution)
+    motion = box().rollout(q, v, step=STEP, steps=1000, record=1, contact=contact)
+    energy = 0.5 * motion.v**2 @ np.array([SIDE**2 / 6.0] * 3 + [1.0] * 3) + G * motion.q[..., 2]
+    start = energy[:, 0]
+    assert np.all(energy.max(axis=1) <= start * (1.0 + 1e-6))
+    if restitution == 0.0:
+        assert np.abs(motion.v[:, -1]).max() < 1e-9  # they come to rest
+
+
+def test_angular_momentum_in_flight() -> None:
+    builder = ModelBuilder("brick", gravity=(0.0, 0.0, 0.0))
+    inertia = np.diag([1.0, 2.0, 3.0])
+    builder.add_body("brick", parent="world", joint="free", mass=2.0, com=(0.1, 0.2, 0.0), inertia=inertia)
+    builder.add_geometry(Sphere(0.1), body="brick", role="collision")
+    brick = builder.build()
+    q, v = np.array([0, 0, 10.0, 1, 0, 0, 0]), np.array([0.01, 1.0, 0.02, 0.3, 0.0, 0.0])
+    motion = rolled(brick, (q, v), 5000)
+    L = brick.centroidal_momentum(motion.q, motion.v)
+    np.testing.assert_allclose(L, L[0] * np.ones((5000, 1)), atol=1e-12)
+    energy = brick.kinetic_energy(motion.q, motion.v)
+    np.testing.assert_allclose(energy, energy[0], rtol=1e-6)  # through two flips of the middle axis
+
+
+@pytest.mark.parametrize(("legs", "load"), [(4, 29.43), (2, 58.86)])
+def test_loads_at_rest(legs: int, load: float) -> None:
+    run = table(legs).simulate(*standing(0.32), duration=0.1, step=STEP, contact=CONTACT)
+    contacts = run.contacts
+    np.testing.assert_allclose(contacts.force[-1], np.tile([0.0, 0.0, load], (legs, 1)), atol=1e-9)
+    assert contacts.names == tuple(f"foot{k}" for k in range(legs))
+    assert contacts.force.shape == (11, legs, 3) and contacts.gap.shape == contacts.ratio.shape == (11, legs)
+    assert np.abs(contacts.gap[-1]).max() < 1e-12
+    assert contacts.unsettled == 0
+    np.testing.assert_allclose(contacts.zero_moment_point[-1], 0.0, atol=1e-9)
+    if legs == 4:
+        assert contacts.margin[-1] == pytest.approx(0.2)
+        np.testing.assert_allclose(contacts.support_polygon(), [[-0.3, -0.2], [0.3, -0.2], [0.3, 0.2], [-0.3, 0.2]])
+
+
+def test_the_ledger_of_a_sliding_fall_adds_up() -> None:
+    q, v = standing(0.5, 2.0, 0.0, 0.0)
+    run = table().simulate(q, v, duration=0.8, step=STEP, contact=Contact(friction=0.3))
+    assert np.abs(run.energy.residual).max() < 1e-9 * run.energy.scale
+    heat = {name: x[-1] for name, x in run.energy.heat.items()}
+    assert heat["contact friction"] > 1.0 and heat["contact impacts"] > 1.0
+    assert set(heat) == {"contact friction", "contact impacts"}
+    for name, (largest, _) in run.contacts.table.items():
+        assert largest < 1e-6, name
+
+
+def test_a_thrown_ball_slips_and_then_rolls_at_five_sevenths() -> None:
+    motion = rolled(ball(), standing(0.1, 2.0, 0.0, 0.0), 500)
+    assert motion.v[-1, 1] * 0.1 == pytest.approx(2.0 * 5.0 / 7.0, rel=1e-9)  # about y, in body axes
+    world = (motion.q[-1, 0] - motion.q[-2, 0]) / STEP
+    assert world == pytest.approx(2.0 * 5.0 / 7.0, rel=1e-9)
+
+
+def test_rolling_and_torsional_friction_stop_a_ball() -> None:
+    state = standing(0.1, 1.0, 0.0, 0.0)
+    state[1][1], state[1][2] = 10.0, 5.0  # rolls along x, spins about the vertical
+    contact = Contact(friction=MU, rolling=0.01, torsion=0.01)
+    motion = rolled(ball(), state, 1500, contact)
+    assert np.abs(motion.v[-1]).max() < 1e-9
+    deceleration = 0.01 * G / (0.1 * 1.4)  # 7/5 m r a = rolling · m g / r … per radius
+    expected = 0.5 * 1.0**2 / deceleration
+    assert np.linalg.norm(motion.q[-1, :2]) == pytest.approx(expected, rel=0.02)
+
+
+def test_static_friction_above_sliding_friction() -> None:
+    contact = Contact(friction=0.4, static_friction=MU)
+    slope = float(np.arctan(0.95 * MU))
+    held = rolled(box(slope), standing(SIDE / 2), 250, contact)
+    assert np.abs(held.v[-1]).max() < 1e-9
+    moving = rolled(box(slope), standing(SIDE / 2, 0.5, 0.0, 0.0), 500, contact)
+    expected = G * (np.sin(slope) - 0.4 * np.cos(slope))
+    assert (moving.v[-1, 3] - moving.v[249, 3]) / (250 * STEP) == pytest.approx(expected, rel=1e-6)
+
+
+def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:
+    run = ball().simulate(*standing(0.075), duration=1.0, step=STEP, contact=CONTACT)
+    assert run.q[:, 2].max() < 0.101
+    assert abs(run.q[-1, 2] - 0.1) < 1e-4
+    assert any("25 mm deep" in line for line in run.log)
+
+
+def test_results_do_not_depend_on_threads_or_on_the_batch() -> None:
+    rng = np.random.default_rng(1)
+    q = np.zeros((24, 7))
+    q[:, 2], q[:, 3:] = 0.15, rng.normal(size=(24, 4))
+    q, v = box().normalize(q), rng.normal(size=(24, 6))
+    run = [box().rollout(q, v, step=STEP, steps=200, contact=CONTACT, threads=n) for n in (1, 2)]
+    np.testing.assert_array_equal(run[0].q, run[1].q)
+    parts = [
+        box().rollout(q[k : k + 5], v[k : k + 5], step=STEP, steps=200, contact=CONTACT).q for k in range(0, 24, 5)
+    ]
+    np.testing.assert_array_equal(np.concatenate(parts), run[0].q)
+
+
+def test_a_stepper_takes_the_same_steps_from_a_cold_start() -> None:
+    q, v = standing(0.15, 1.0, 0.0, 0.0)
+    stepper = box().stepper(STEP, contact=CONTACT)
+    expected = rolled(box(), (q, v), 200)
+    for _ in range(200):
+        q, v = stepper(q, v)
+    np.testing.assert_allclose(q, expected.q[-1], atol=1e-6)
+
+
+def test_stops_and_joint_friction_beside_contact() -> None:
+    """A pendulum with dry friction on a sliding box: both keep to their laws."""
+    builder = ModelBuilder("cart", gravity=(0.0, 0.0, -G))
+    builder.add_body("cart", parent="world", joint="free", mass=2.0, inertia=np.eye(3) * 0.1)
+    builder.add_geometry(Sphere(0.05), body="cart", xyz=(0.3, 0.2, -0.1), role="collision")
+    builder.add_geometry(Sphere(0.05), body="cart", xyz=(0.3, -0.2, -0.1), role="collision")
+    builder.add_geometry(Sphere(0.05), body="cart", xyz=(-0.3, 0.2, -0.1), role="collision")
+    builder.add_geometry(Sphere(0.05), body="cart", xyz=(-0.3, -0.2, -0.1), role="collision")
+    builder.add_body(
+        "arm", parent="cart", joint="revolute", joint_name="hinge", axis=(0, 1, 0), mass=0.2, com=(0, 0, -0.2),
+        inertia=np.eye(3) * 1e-3, friction=0.03,
+    )  # fmt: skip
+    cart = builder.build()
+    q, v = np.array([0, 0, 0.15, 1, 0, 0, 0, 0.8]), np.zeros(7)
+    stop = [elements.HardStop("hinge", 0.0, lower=-0.2, upper=2.0)]
+    run = cart.simulate(q, v, duration=2.0, step=1e-3, contact=CONTACT, elements=stop)
+    assert run.q[:, 7].min() > -0.2 - 1e-6 and np.abs(run.v[-1]).max() < 1e-6
+    held = 0.2 * G * 0.2 * np.sin(run.q[-1, 7])
+    assert abs(held) <= 0.03 * (1.0 + 1e-6)
+    assert run.energy.heat["friction hinge"][-1] > 0.01
+    assert np.abs(run.energy.residual).max() < 0.02 * run.energy.scale
+    assert run.contacts.normal_force[-1].sum() == pytest.approx(2.2 * G, rel=1e-9)
