@@ -1,6 +1,9 @@
 """Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
 
+from . import observer
+from .base_state import BaseEstimate, BaseState, Noise, base_state
 from .gains import Gains
+from .kalman import Estimate, KalmanFilter, kalman
 from .laws.additions import dither, limit_buffer, within_limits
 from .laws.energy import EnergyShaping, energy_shaping, region_of_attraction
 from .laws.joint import (
@@ -18,22 +21,33 @@ from .laws.linear import LinearQuadratic, lqr, riccati
 from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
 from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
+from .safety import BODY_PARTS, BodyPart, Collision, collision
 
 __all__ = [
+    "BODY_PARTS",
     "PID",
+    "BaseEstimate",
+    "BaseState",
+    "BodyPart",
+    "Collision",
     "ComputedTorque",
     "EnergyShaping",
+    "Estimate",
     "Feedforward",
     "Gains",
     "GravityPD",
     "Impedance",
+    "KalmanFilter",
     "Law",
     "LinearQuadratic",
+    "Noise",
     "OperationalSpace",
     "Passivity",
     "Quadrotor",
     "ResolvedRate",
     "RotorLag",
+    "base_state",
+    "collision",
     "computed_torque",
     "dither",
     "encoders",
@@ -41,8 +55,10 @@ __all__ = [
     "feedforward",
     "gravity_pd",
     "impedance",
+    "kalman",
     "limit_buffer",
     "lqr",
+    "observer",
     "operational_space",
     "passivity",
     "pid",
