@@ -1,4 +1,4 @@
-"""Estimators on simulated robots: external forces, collisions, states from noisy measurements, a legged robot's base."""
+"""Estimators on simulated robots: external forces, collisions, states from noise, the base of a legged robot."""
 
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
 """The state of a legged robot's base from its IMU and its legs: an extended Kalman filter.   Bloesch et al. 2012.
 
-State: position p, velocity u and attitude R of the IMU in the world, where each foot stands, and the biases of gyroscope
-and accelerometer. The IMU predicts; a foot that stands measures Rᵀ (foot − p), which the joint angles tell. Position
-and yaw are not observable, and drift slowly; height above the feet, velocity, roll and pitch are.
+State: position p, velocity u and attitude R of the IMU in the world, where each foot stands, and the biases of the
+gyroscope and the accelerometer. The IMU predicts; a foot that stands measures Rᵀ (foot − p), which the joint angles
+tell. Position and yaw are not observable, and drift slowly; height above the feet, velocity, roll and pitch are.
 """
 
 from __future__ import annotations

@@ -147,8 +147,8 @@ def momentum(robot: Robot, gain: Any = 50.0, period: float = 1e-3) -> MomentumOb
     """An observer of external forces: what the momentum does beyond what motors, gravity and friction explain.
 
     gain [1/s]: cutoff of the filter, a number or (nv,): a step of force is felt to 63 % after 1/gain. period [s]
-    between updates; gain · period below 1. The robot's model, friction included, is taken as true: what it does not know of
-    looks like a force.
+    between updates; gain · period below 1. The robot's model, friction included, is taken as true: what it does not
+    know of looks like a force.
     """
     if robot.model.closures:
         raise DalembertError(f"observer: robot {robot.name!r} has closed loops, and its momenta are not independent")

@@ -18,7 +18,8 @@ from dalembert.robot import Robot
 class BodyPart(NamedTuple):
     """What the norm allows of a body part.
 
-    force [N]: quasi-static; transient: factor for short contacts, 0 where none is allowed; stiffness [N/m] of the part's spring and its effective mass [kg].
+    force [N]: quasi-static; transient: factor for short contacts, 0 where none is allowed; stiffness [N/m] of the
+    part's spring, and its effective mass [kg].
     """
 
     force: float
@@ -49,8 +50,8 @@ class Collision(NamedTuple):
 
     energy [J]: ½ vᵀ Λ v of the point before the contact, an upper bound of what it can give; transferred [J]: ½ μ v² to
     the body part; speed [m/s] along the motion; mass [kg]: effective mass of the robot in that direction; force [N]:
-    peak; limit [N]: what is allowed, 0 where no transient contact is; allowed: whether the force is within it; safe_speed
-    [m/s]: at which it would be.
+    peak; limit [N]: what is allowed, 0 where no transient contact is; allowed: whether the force is within it;
+    safe_speed [m/s]: at which it would be.
     """
 
     energy: float
