@@ -44,3 +44,32 @@ def four_bar(
     m.joint("revolute", "coupler.b", "rocker.b", name="C")
     m.joint("revolute", "ground.D", "rocker.a", name="D")
     return m
+
+
+def chain(count: int) -> Mechanism:
+    """Bars in a row, hinged to each other and to the ground, stretched out level."""
+    m = Mechanism("chain", gravity=(0.0, -9.81, 0.0))
+    for k in range(count):
+        add_bar(m, f"b{k}", 0.2, xyz=(0.2 * k + 0.1, 0.0))
+        m.joint("revolute", "ground.origin" if not k else f"b{k - 1}.b", f"b{k}.a", name=f"j{k}")
+    return m
+
+
+KINDS = {
+    "fixed": {}, "revolute": {}, "prismatic": {}, "screw": {"pitch": 0.02}, "cylindrical": {}, "universal": {},
+    "spherical": {}, "planar": {"axis": (0, 1, 0)}, "point-on-line": {}, "point-on-plane": {}, "distance": {"length":
+    0.3},
+}  # fmt: skip
+
+
+def two_bodies(kind: str, **options) -> Mechanism:
+    """An arm on the ground and a body that a joint of that kind holds to it."""
+    m = Mechanism(kind)
+    m.ground(A=((0.0, 0.0, 1.0), (0.3, -0.2, 0.4)))
+    m.body("arm", 2.0, [0.02, 0.03, 0.04], com=(0.1, 0, 0), points={"tip": ((0.4, 0.1, 0.0), (0.5, 0.2, -0.3))})
+    m.body("hand", 1.0, [0.01, 0.02, 0.015], com=(0.1, 0.05, 0.2), points={"base": ((0.0, 0.0, -0.1), (0.1, 0.3, 0.2))})
+    m.joint("revolute", "ground.A", "arm.origin", name="shoulder", axis=(0, 1, 0), start=0.2, rate=1.5)
+    m.joint(kind, "arm.tip", "hand.base", name="wrist", **(KINDS[kind] | options))
+    if kind in ("point-on-line", "point-on-plane", "distance"):
+        m.spring("hand.com", "ground.A", stiffness=40.0, length=0.2, damping=0.5)
+    return m

@@ -38,7 +38,8 @@ def load(
 ) -> Robot:
     """A bundled robot by name (see `robots`), or one read from a file; of an SDF world, as in "world.sdf#model".
 
-    A mechanism (.mech.toml) comes with its forces, sensors and start: see `Mechanism`.
+    A mechanism (.mech.toml, or a bundled one such as "andrews") comes with its forces, sensors and start: see
+    `Mechanism`.
 
     base: "fixed" or "free", default as the file says. strict: whatever was dropped, repaired or assumed is an error.
     mimic: "couple" lets mimic joints share their leader's coordinate, "free" makes them independent, and logs it.
@@ -49,7 +50,7 @@ def load(
     given: Any = source
     if isinstance(source, str) and source in bundled_names():
         given = bundled_path(source)
-    if isinstance(given, str | os.PathLike) and os.fspath(given).lower().endswith(".mech.toml"):
+    if isinstance(given, str | os.PathLike) and (os.fspath(given).lower().endswith(".mech.toml") or _is_bundled(given)):
         return _mechanism(given, base, arguments)
     options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
     return Robot(*formats.read(given, **options))
@@ -57,11 +58,21 @@ def load(
 
 def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapping[str, Any] | None) -> Robot:
     """The robot of a mechanism's file, in joint coordinates; such a file leaves nothing to be assumed."""
+    from .mechanism.library import mechanism
     from .mechanism.read import read
 
     if base is not None or arguments:
         raise DalembertError(f"{os.fspath(source)}: base and arguments are not for mechanisms: leave them out")
-    return read(source).build()
+    return (mechanism(os.fspath(source)) if _is_bundled(source) else read(source)).build()
+
+
+def _is_bundled(source: str | os.PathLike[str]) -> bool:
+    """Whether it is the name of a bundled mechanism: a word without dots and slashes."""
+    if not isinstance(source, str) or not source.replace("-", "").isalpha():
+        return False
+    from .mechanism.library import BUNDLED
+
+    return source in BUNDLED
 
 
 def register_reader(ending: str, reader: Callable[..., Any]) -> None:

@@ -17,6 +17,7 @@ from .functions import (
     analysis,
     configurations,
     derivatives,
+    distances,
     dynamics,
     hamilton,
     inverse_kinematics,
@@ -253,6 +254,13 @@ class Robot:
     jacobian_rate = kinematics.jacobian_rate
     inverse_kinematics = inverse_kinematics.inverse_kinematics
 
+    # ---- distances of links
+
+    distance = distances.distance
+    witnesses = distances.witnesses
+    distance_jacobian = distances.distance_jacobian
+    collision_pairs = distances.collision_pairs
+
     # ---- dynamics
 
     inverse_dynamics = dynamics.inverse_dynamics
@@ -335,6 +343,7 @@ class Robot:
     sizing = auditing.sizing
     equations = equations.equations
     simulate = simulation.simulate
+    contact_dynamics = simulation.contact_dynamics
     stepper = simulation.stepper
     rollout = simulation.rollout
     step_advice = simulation.step_advice

@@ -7,7 +7,7 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, Mechanism
-from mechanism_linkages import add_bar, four_bar, slider_crank
+from mechanism_linkages import KINDS, add_bar, four_bar, slider_crank, two_bodies
 
 
 @pytest.mark.parametrize("coordinates", ["tree", "free"])
@@ -77,26 +77,6 @@ def test_bennett_linkage_moves_against_the_count() -> None:
     result = m.mobility()
     assert (result.count, result.freedoms) == (-2, 1)
     assert sum(result.redundant.values()) == 3
-
-
-KINDS = {
-    "fixed": {}, "revolute": {}, "prismatic": {}, "screw": {"pitch": 0.02}, "cylindrical": {}, "universal": {},
-    "spherical": {}, "planar": {"axis": (0, 1, 0)}, "point-on-line": {}, "point-on-plane": {}, "distance": {"length":
-    0.3},
-}  # fmt: skip
-
-
-def two_bodies(kind: str, **options) -> Mechanism:
-    """An arm on the ground and a body that a joint of that kind holds to it."""
-    m = Mechanism(kind)
-    m.ground(A=((0.0, 0.0, 1.0), (0.3, -0.2, 0.4)))
-    m.body("arm", 2.0, [0.02, 0.03, 0.04], com=(0.1, 0, 0), points={"tip": ((0.4, 0.1, 0.0), (0.5, 0.2, -0.3))})
-    m.body("hand", 1.0, [0.01, 0.02, 0.015], com=(0.1, 0.05, 0.2), points={"base": ((0.0, 0.0, -0.1), (0.1, 0.3, 0.2))})
-    m.joint("revolute", "ground.A", "arm.origin", name="shoulder", axis=(0, 1, 0), start=0.2, rate=1.5)
-    m.joint(kind, "arm.tip", "hand.base", name="wrist", **(KINDS[kind] | options))
-    if kind in ("point-on-line", "point-on-plane", "distance"):
-        m.spring("hand.com", "ground.A", stiffness=40.0, length=0.2, damping=0.5)
-    return m
 
 
 @pytest.mark.parametrize("kind", KINDS)

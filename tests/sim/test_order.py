@@ -31,7 +31,7 @@ def error(flying: tuple, integrator: str, steps: int) -> float:
     return max(np.abs(robot.difference(q_end, run.q[-1])).max(), np.abs(run.v[-1] - v_end).max())
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", [name for name, known in INTEGRATORS.items() if not known.free_bodies])
 def test_measured_order(flying, integrator: str) -> None:
     coarse = {"rk8": 4, "rk45": 12}.get(integrator, 64)
     measured = np.log2(error(flying, integrator, coarse) / error(flying, integrator, 2 * coarse))

@@ -11,7 +11,7 @@ from dalembert import DalembertError, ModelBuilder, Robot, elements, load
 from dalembert.sim.integrators import INTEGRATORS
 
 
-@pytest.mark.parametrize("integrator", INTEGRATORS)
+@pytest.mark.parametrize("integrator", [name for name, known in INTEGRATORS.items() if not known.free_bodies])
 def test_a_step_is_that_of_a_rollout(integrator) -> None:
     robot = load("2r")
     q, v, tau = np.random.default_rng(0).normal(size=(3, 5, 2))

@@ -28,7 +28,12 @@ LEAST = -1e9  # [m] below every separation
 class Segment(NamedTuple):
     """The line from −half to +half along z [m]: the core of a capsule; of a sphere it has no length."""
 
-    half: float
+    half: Any
+
+    @property
+    def is_point(self) -> bool:
+        """Whether it is known to have no length."""
+        return isinstance(self.half, float) and self.half == 0.0
 
 
 class Feature(NamedTuple):
@@ -124,7 +129,7 @@ def _edge_candidate(a: Any, b: Any, X_AB: Pose) -> Candidate:
 
 def _directions(shape: Any) -> tuple[int, ...]:
     """The axes along which a box or segment has edges."""
-    return (2,) if isinstance(shape, Segment) and shape.half else () if isinstance(shape, Segment) else (0, 1, 2)
+    return (0, 1, 2) if isinstance(shape, Box) else () if shape.is_point else (2,)
 
 
 def _middle(shape: Any, d: np.ndarray, axis: int) -> np.ndarray:
@@ -184,7 +189,7 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
         feature = Feature(EDGES, *(of_segment + of_hull if isinstance(a, Segment) else of_hull + of_segment))
         return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
 
-    if not segment.half:
+    if segment.is_point:
         return _restored(start)
     items = dict(zip(("point", "direction", "left", "right"), body.edges, strict=True))
     return _restored(scan(step, items, {"best": start})["best"][-1])
@@ -196,7 +201,7 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
 def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
     """As `support`, of a segment as well."""
     if isinstance(shape, Segment):
-        return np.array([0.0, 0.0, where(d[2] < 0.0, -shape.half, shape.half) if shape.half else 0.0])
+        return np.array([0.0, 0.0, 0.0 if shape.is_point else where(d[2] < 0.0, -shape.half, shape.half)])
     return support(shape, d)
 
 

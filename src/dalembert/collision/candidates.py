@@ -49,7 +49,8 @@ def _(shape: Sphere, X: Pose, ground: Ground) -> list[Witness]:
 @_points.register
 def _(shape: Capsule, X: Pose, ground: Ground) -> list[Witness]:
     half = 0.5 * shape.length * X.R[:, 2]
-    ends = (X.p + half, X.p - half) if shape.length else (X.p,)
+    has_length = not (isinstance(shape.length, float) and shape.length == 0.0)
+    ends = (X.p + half, X.p - half) if has_length else (X.p,)
     return [inflated(_at(end, ground), shape.radius, 0.0) for end in ends]
 
 

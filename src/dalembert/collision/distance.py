@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.math import logical_not, where
+from dalembert.math import logical_not, maximum, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
@@ -49,11 +49,11 @@ def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
     (core_a, radius_a), (core_b, radius_b) = core(a), core(b)
     X_AB = X_a.inverse() @ X_b
     local = between(core_a, core_b, X_AB)
-    w = inflated(local, radius_a, radius_b) if radius_a or radius_b else local
+    w = inflated(local, radius_a, radius_b)
     return Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal)
 
 
-def core(shape: Any) -> tuple[Any, float]:
+def core(shape: Any) -> tuple[Any, Any]:
     """What a shape is made of when a radius all around it is taken off, and that radius [m]."""
     match shape:
         case Sphere():
@@ -83,16 +83,16 @@ def between(a: Any, b: Any, X_AB: Pose) -> Witness:
 
 def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
     half_a, half_b = np.array([0.0, 0.0, a.half]), b.half * X_AB.R[:, 2]
-    if a.half and b.half:
+    if not a.is_point and not b.is_point:
         p, q = between_segments(np.zeros(3), half_a, X_AB.p, half_b)
         length, normal = unit(p - q, crossing_normal(half_a, half_b))
         return Witness(length, p, q, normal)
-    if a.half:
+    if not a.is_point:
         z = where(X_AB.p[2] > a.half, a.half, where(X_AB.p[2] < -a.half, -a.half, X_AB.p[2]))
         p, q = np.array([0.0, 0.0, z]), X_AB.p
         length, normal = unit(p - q, np.array([1.0, 0.0, 0.0]))
         return Witness(length, p, q, normal)
-    if b.half:
+    if not b.is_point:
         t = -dot(X_AB.p, X_AB.R[:, 2])
         t = where(t > b.half, b.half, where(t < -b.half, -b.half, t))
         p, q = np.zeros(3), X_AB.p + t * X_AB.R[:, 2]
@@ -105,14 +105,14 @@ def _segments(a: Segment, b: Segment, X_AB: Pose) -> Witness:
 def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
     """A is the segment, placed at X in the frame of the box, B; in the frame of the box."""
     size = 0.5 * box.size
-    if not segment.half:
+    if segment.is_point:
         length, normal = from_box(X.p, size)
         return Witness(length, X.p, X.p - length * normal, normal)
     half = segment.half * X.R[:, 2]
     p = X.p + segment_near_box(X.p, half, size) * half
     length, normal = from_box(p, size)
     outside = Witness(length, p, p - length * normal, normal)
-    apart = length > gjk.TOUCHING * (segment.half + float(np.max(size)))
+    apart = length > gjk.TOUCHING * (extent(segment) + extent(box))
     w = overlap(box, segment, X, logical_not(apart)).swapped()
     return chosen(apart, outside, w)
 
@@ -139,17 +139,17 @@ def _axes(shape: Any) -> list[np.ndarray]:
     return [] if isinstance(shape, Segment | Ellipsoid) else [*normals, *-normals]
 
 
-def extent(shape: Any) -> float:
+def extent(shape: Any) -> Any:
     """How far a core reaches from its origin [m], more or less."""
     match shape:
         case Segment():
             return shape.half
         case Box():
-            return float(0.5 * np.linalg.norm(shape.size))
+            return 0.5 * sqrt(dot(shape.size, shape.size))
         case Cylinder() | Cone():
-            return float(np.hypot(shape.radius, 0.5 * shape.length))
+            return shape.radius + 0.5 * shape.length
         case Ellipsoid():
-            return float(np.max(shape.radii))
+            return maximum(maximum(shape.radii[0], shape.radii[1]), shape.radii[2])
         case Hull():
             return float(np.max(np.linalg.norm(shape.vertices, axis=1)))
     raise DalembertError(f"a {type(shape).__name__} has no extent")

@@ -38,7 +38,7 @@ class Simplex(NamedTuple):
     used: np.ndarray  # (2,) 1 or 0: the second and the third point
 
 
-def nearest(support_a: Support, support_b: Support, X_AB: Pose, size: float) -> tuple[Witness, Any]:
+def nearest(support_a: Support, support_b: Support, X_AB: Pose, size: Any) -> tuple[Witness, Any]:
     """The nearest points of two shapes, in A's frame, and whether they are apart at all; size [m] of the shapes."""
 
     def step(a: Any, b: Any, used: Any, v: Any, apart: Any, settled: Any) -> dict[str, Any]:

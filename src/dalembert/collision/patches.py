@@ -49,12 +49,12 @@ def pair_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Witness]:
     X_AB = X_a.inverse() @ X_b
     deepest = between(core_a, core_b, X_AB)
     points = _patch(core_a, core_b, X_AB, deepest)
-    local = [inflated(w, radius_a, radius_b) if radius_a or radius_b else w for w in points]
+    local = [inflated(w, radius_a, radius_b) for w in points]
     return [Witness(w.distance, X_a.point(w.a), X_a.point(w.b), X_a.R @ w.normal) for w in local]
 
 
 def _is_round(shape: Any) -> bool:
-    return isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and not shape.half)
+    return isinstance(shape, Ellipsoid) or (isinstance(shape, Segment) and shape.is_point)
 
 
 class _Polygon(NamedTuple):
@@ -91,7 +91,7 @@ class _Polygon(NamedTuple):
         rise = where(longer, z[2] - z[0], z[3] - z[1])
         return where(longer, p[0], p[1]), where(longer, d, e), where(longer, z[0], z[1]), rise
 
-    def sides(self, size: float) -> list[tuple[np.ndarray, Any]]:
+    def sides(self, size: Any) -> list[tuple[np.ndarray, Any]]:
         """Four half-planes m · x ≥ o, (m, o) each, that it lies in; of a line those of a strip around it."""
         d, e = self.corners[2] - self.corners[0], self.corners[3] - self.corners[1]
         turn = where(_cross(d, e) < 0.0, -1.0, 1.0)
@@ -110,7 +110,7 @@ class _Polygon(NamedTuple):
             planes.append((normal, offset))
         return planes
 
-    def clipped(self, p: np.ndarray, q: np.ndarray, size: float) -> tuple[Any, Any]:
+    def clipped(self, p: np.ndarray, q: np.ndarray, size: Any) -> tuple[Any, Any]:
         """The part [s, t] of the segment from p to q that is inside; s > t where there is none."""
         low: Any = 0.0
         high: Any = 1.0
@@ -160,7 +160,7 @@ def _seen(points: list[np.ndarray], origin: np.ndarray, u: np.ndarray, v: np.nda
     return _Polygon([np.array([dot(r, u), dot(r, v)]) for r in relative], [dot(r, n) for r in relative])
 
 
-def _common(p: _Polygon, q: _Polygon, size: float) -> list[tuple[np.ndarray, Any]]:
+def _common(p: _Polygon, q: _Polygon, size: Any) -> list[tuple[np.ndarray, Any]]:
     """Corners of what two polygons have in common, 12 places, with whether each is one."""
     places = []
     for k in range(4):
@@ -175,7 +175,7 @@ def _common(p: _Polygon, q: _Polygon, size: float) -> list[tuple[np.ndarray, Any
     return places
 
 
-def _spread(places: list[np.ndarray], gaps: list[Any], least: float) -> list[tuple[np.ndarray, Any]]:
+def _spread(places: list[np.ndarray], gaps: list[Any], least: Any) -> list[tuple[np.ndarray, Any]]:
     """Four of several points (2,), with their gaps: far from each other, and deep.
 
     The gap is `FAR` where there is no other one at least that far away [m].

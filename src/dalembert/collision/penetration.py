@@ -33,7 +33,7 @@ GAP = 0.03  # of the size of the shapes: how far they are moved apart
 
 
 def penetration(
-    support_a: Support, support_b: Support, X_AB: Pose, size: float, preferred: Callable[[Pose], list], wanted: Any
+    support_a: Support, support_b: Support, X_AB: Pose, size: Any, preferred: Callable[[Pose], list], wanted: Any
 ) -> Witness:
     """The least overlap of two shapes, in A's frame; where it is not wanted, anything.
 
@@ -55,7 +55,7 @@ class _Pair(NamedTuple):
     support_a: Support
     support_b: Support
     X_AB: Pose
-    size: float
+    size: Any
 
     def overlap(self, n: np.ndarray) -> Any:
         """How far A must move along n, from B to A, until it is clear of B [m]."""

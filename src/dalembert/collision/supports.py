@@ -9,13 +9,14 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.math import abs as absolute
-from dalembert.math import maximum, sqrt, where
+from dalembert.math import maximum, scan, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial.vectors import cross, dot
 
 from .hulls import Hull
 
 TILT = 0.05  # [rad] by which directions are tilted to find the corners of the face that lies across them
+WRITTEN_OUT = 12  # points; more are gone through by a loop, whose code is shorter
 AROUND = ((1.0, 1.0), (-1.0, 1.0), (-1.0, -1.0), (1.0, -1.0))
 UPRIGHT = 1e-8  # sine of the tilt below which a round body stands on its whole rim
 TINY = 1e-30  # [m²] keeps the root of 0 from having an infinite slope, in single precision as well
@@ -68,6 +69,14 @@ def _(shape: Hull, d: np.ndarray) -> np.ndarray:
 
 def farthest(points: np.ndarray, d: np.ndarray) -> np.ndarray:
     """The one of some points (n, 3) that lies farthest along d."""
+    if len(points) > WRITTEN_OUT:
+
+        def step(best: Any, point: Any) -> dict[str, Any]:
+            along = dot(point, d)
+            return {"best": where(along > best[3], np.array([*point, along]), best)}
+
+        start = np.array([*points[0], dot(points[0], d)])
+        return scan(step, {"point": points[1:]}, {"best": start})["best"][-1][:3]
     best, reach = points[0], dot(points[0], d)
     for point in points[1:]:
         along = dot(point, d)

@@ -6,11 +6,12 @@ The list is the same in every state, so that a compiled step has room for all of
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import combinations
 from typing import NamedTuple
 
 from dalembert.algorithms import neutral, poses
-from dalembert.collision import Ground, Witness, as_ground, ground_points
+from dalembert.collision import Ground, Witness, as_ground, ground_points, pair_points
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
@@ -23,18 +24,27 @@ WORLD = -1  # in the place of a body's number
 
 @dataclass(frozen=True)
 class Patch:
-    """The points of a shape of one body that may touch the ground; placement: of the shape in the body."""
+    """The points of a shape of one body that may touch the ground, or a shape of another body.
+
+    placement: of the shape in the body; other, other_placement: of the second body's shape.
+    """
 
     names: tuple[str, ...]
     first: int
     shape: Shape
     placement: Pose
-    ground: Ground
+    ground: Ground | None = None
     second: int = WORLD
+    other: Shape | None = None
+    other_placement: Pose | None = None
 
     def witnesses(self, X: Sequence[Pose]) -> list[Witness]:
         """One for each name; X: the poses of all bodies in the world."""
-        return ground_points(self.shape, X[self.first] @ self.placement, self.ground)
+        X_first = X[self.first] @ self.placement
+        if self.ground is not None:
+            return ground_points(self.shape, X_first, self.ground)
+        assert self.other_placement is not None
+        return pair_points(self.shape, X_first, self.other, X[self.second] @ self.other_placement)
 
 
 class NamedShape(NamedTuple):
@@ -61,17 +71,27 @@ def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
             "role='collision'), or load a file that has them"
         )
     _check_names(contact, shapes)
-    X = poses(model, neutral(model))
     patches = []
     if contact.has_ground:
         ground = as_ground(contact.ground if contact.terrain is None else contact.terrain)
         for shape in _above_ground(model, contact, shapes):
-            number = len(ground_points(shape.geometry.shape, X[shape.body.index] @ shape.placement, ground))
-            names = (shape.name,) if number == 1 else tuple(f"{shape.name} {k + 1}" for k in range(number))
-            patches.append(Patch(names, shape.body.index, shape.geometry.shape, shape.placement, ground))
+            patches.append(Patch((shape.name,), shape.body.index, shape.geometry.shape, shape.placement, ground))
+    for a, b in _pairs(model, contact, shapes):
+        names = (f"{a.name} on {b.name}",)
+        second = b.geometry.shape, b.placement
+        patches.append(
+            Patch(names, a.body.index, a.geometry.shape, a.placement, None, b.body.index, second[0], second[1])
+        )
     if not patches:
         raise DalembertError(f"contact: nothing of robot {model.name!r} may touch anything: give ground or pairs")
-    return tuple(patches)
+    X = poses(model, neutral(model))
+    return tuple(_named(patch, len(patch.witnesses(X))) for patch in patches)
+
+
+def _named(patch: Patch, count: int) -> Patch:
+    """The patch with a name for each of its points."""
+    (name,) = patch.names
+    return patch if count == 1 else replace(patch, names=tuple(f"{name} {k + 1}" for k in range(count)))
 
 
 def named_shapes(model: Model) -> Iterator[NamedShape]:
@@ -103,3 +123,21 @@ def _above_ground(model: Model, contact: Contact, shapes: list[NamedShape]) -> l
         return moving
     names = {name for pair in contact.listed_pairs if GROUND in pair for name in pair}
     return [shape for shape in moving if shape.all_names & names]
+
+
+def _pairs(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[tuple[NamedShape, NamedShape]]:
+    """Pairs of shapes on different bodies that may meet: those that are named, or all but neighbours."""
+    pairs = [
+        (a, b) if moves(model, a.body) else (b, a)
+        for a, b in combinations(shapes, 2)
+        if a.body is not b.body and (moves(model, a.body) or moves(model, b.body))
+    ]
+    if contact.pairs == "all":
+        return [(a, b) for a, b in pairs if a.body.index != b.body.parent and b.body.index != a.body.parent]
+    listed = [set(pair) for pair in contact.listed_pairs if GROUND not in pair]
+    return [(a, b) for a, b in pairs if any(_match(pair, a, b) for pair in listed)]
+
+
+def _match(pair: set[str], a: NamedShape, b: NamedShape) -> bool:
+    first, second = sorted(pair)
+    return (first in a.all_names and second in b.all_names) or (second in a.all_names and first in b.all_names)

@@ -47,7 +47,7 @@ class Contact:
     rolling: float = 0.0
     stiffness: float = 1e5
     damping: float = 1.0
-    slip_speed: float = 1e-3
+    slip_speed: float = 5e-3
     rest_speed: float = 1e-2
     tolerance: float = 1e-6
     recovery_speed: float = 0.1
@@ -102,6 +102,10 @@ class Contact:
             if name in at_least_zero and not value >= 0.0:
                 raise DalembertError(f"Contact: {name} is {value!r}, expected a number ≥ 0")
             object.__setattr__(self, name, float(value))
+        if self.model == "compliant" and self.restitution:
+            raise DalembertError(
+                "Contact: restitution belongs to model='rigid'; what a compliant contact gives back is set by damping"
+            )
         if not 0.0 <= self.restitution <= 1.0:
             raise DalembertError(f"Contact: restitution is {self.restitution!r}, expected 0 … 1")
         if self.static_friction is not None and self.static_friction < self.friction:

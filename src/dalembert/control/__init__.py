@@ -20,6 +20,10 @@ from .laws.law import Law
 from .laws.linear import LinearQuadratic, lqr, riccati
 from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
+from .program.kinematics import InverseKinematics, inverse_kinematics
+from .program.supports import Support
+from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
+from .program.whole_body import Tick, WholeBody, whole_body
 from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
 from .safety import BODY_PARTS, BodyPart, Collision, collision
 
@@ -29,23 +33,33 @@ __all__ = [
     "BaseEstimate",
     "BaseState",
     "BodyPart",
+    "CentreOfMass",
     "Collision",
     "ComputedTorque",
     "EnergyShaping",
     "Estimate",
     "Feedforward",
+    "Force",
+    "Frame",
     "Gains",
     "GravityPD",
     "Impedance",
+    "InverseKinematics",
     "KalmanFilter",
     "Law",
     "LinearQuadratic",
+    "Momentum",
     "Noise",
     "OperationalSpace",
     "Passivity",
+    "Posture",
     "Quadrotor",
     "ResolvedRate",
     "RotorLag",
+    "Support",
+    "Task",
+    "Tick",
+    "WholeBody",
     "base_state",
     "collision",
     "computed_torque",
@@ -55,6 +69,7 @@ __all__ = [
     "feedforward",
     "gravity_pd",
     "impedance",
+    "inverse_kinematics",
     "kalman",
     "limit_buffer",
     "lqr",
@@ -67,5 +82,6 @@ __all__ = [
     "resolved_rate",
     "riccati",
     "rotor_lag",
+    "whole_body",
     "within_limits",
 ]

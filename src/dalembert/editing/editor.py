@@ -12,6 +12,7 @@ from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
 from dalembert.model import Model, Plan, plan
 from dalembert.model.builder import placement_from, vector
+from dalembert.model.geometry import Role, Shape
 from dalembert.spatial import Pose
 
 from . import locking, naming, parameters, rerooting, scaling, structure
@@ -69,6 +70,15 @@ class ModelEditor(Generic[Made]):
     def add_frame(self, name: str, *, body: str, xyz: Any = ORIGIN, rpy: Any = ORIGIN) -> Self:
         """Add a frame, placed in a link or another frame at xyz [m], rpy [rad]."""
         return self._edit(structure.add_frame, name, body, xyz, rpy)
+
+    def add_geometry(
+        self, shape: Shape, *, body: str, xyz: Any = ORIGIN, rpy: Any = ORIGIN, role: Role = "collision", **options: Any
+    ) -> Self:
+        """Add a shape to a link, at xyz [m], rpy [rad] in it: to be touched, or to be seen (role="visual").
+
+        options: color, name, surface as in `ModelBuilder.add_geometry`.
+        """
+        return self._edit(structure.add_geometry, shape, body, xyz, rpy, role, options)
 
     def add_closure(
         self,

@@ -43,6 +43,15 @@ def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     return Change(plan, f"frame {name!r} on {body!r}", "added", energy=1.0)
 
 
+def add_geometry(plan: Plan, shape: Any, body: str, xyz: Any, rpy: Any, role: Any, options: dict[str, Any]) -> Change:
+    """A shape fixed in a link."""
+    link = plan.link(body, "add_geometry")
+    builder = plan.builder()
+    builder.add_geometry(shape, body=body, xyz=xyz, rpy=rpy, role=role, **options)
+    plan.links[body] = replace(link, geometry=builder._links[body].geometry)
+    return Change(plan, f"a {type(shape).__name__.lower()} on {body!r}", f"added, {role}; nothing moves otherwise")
+
+
 def add_closure(plan: Plan, name: str, kind: str, options: dict[str, Any]) -> Change:
     """A loop closed between two places."""
     builder = plan.builder()
@@ -144,6 +153,7 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     taken = {actuator.name for actuator in plan.actuators}
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
     plan.joint_force_limits += added.joint_force_limits
+    plan.exclusions += added.exclusions
     plan.closings += added.closings
     plan.equations += added.equations
     dropped = settle_closures(plan, rigid, "attach")

@@ -13,6 +13,7 @@ from dalembert.errors import DalembertError, unknown
 from . import (
     configurations,
     derivatives,
+    distances,
     dynamics,
     hamilton,
     inverse_kinematics,
@@ -46,6 +47,7 @@ FAMILIES = (
     hamilton,
     loops,
     inverse_kinematics,
+    distances,
 )
 CATALOGUE: dict[str, Quantity] = {
     definition(function).name: definition(function)

@@ -302,7 +302,7 @@ def dimension(text: int | str, model: Model, choices: Mapping[str, Any]) -> int:
     """The size of an axis, such as "nv", "10 nb", "nq + 6" or 6.
 
     nq, nv; nb: bodies; nf: frames; nk: closures, nc: their equations; rows: of the chosen frames, 6 each, or those
-    chosen.
+    chosen; pairs: of links.
     """
     if isinstance(text, int):
         return text
@@ -329,4 +329,5 @@ _SIZES: dict[str, Any] = {
     "nc": lambda model, choices: constraint_count(model),
     "nk": lambda model, choices: len(model.closures),
     "rows": _rows,
+    "pairs": lambda model, choices: len(choices["pairs"]),
 }

@@ -6,7 +6,7 @@ last, and the next pivot waits for one division, one product and one subtraction
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -89,17 +89,32 @@ def factor(A: np.ndarray, order: Sequence[int] | None = None, pivot: Pivot = _re
 
     order: of the unknowns, by default their own.
     """
-    n = len(A)
+    below = {(int(i), int(j)): A[i, j] for i, j in zip(*np.nonzero(np.tril(nonzeros(A), -1)), strict=True)}
+    return factor_entries(list(np.diag(A)), below, order, pivot, np.result_type(A, np.float32))
+
+
+def factor_entries(
+    diagonal: Sequence[Any],
+    below: Mapping[tuple[int, int], Any],
+    order: Sequence[int] | None = None,
+    pivot: Pivot = _reciprocal,
+    kind: Any = object,
+) -> Factor:
+    """Factor a symmetric positive definite matrix of its diagonal and its entries (row, column) on one side of it.
+
+    kind: the type of the factor's arrays.
+    """
+    n = len(diagonal)
     order = range(n) if order is None else order
     place = {k: number for number, k in enumerate(order)}
     left: list[dict[int, Any]] = [{} for _ in range(n)]  # by unknown: what is left of its row, right of the diagonal
-    for i, j in zip(*np.nonzero(np.tril(nonzeros(A), -1)), strict=True):
-        first, second = (int(i), int(j)) if place[i] < place[j] else (int(j), int(i))
-        left[first][second] = A[i, j]
-    D = list(np.diag(A))
+    for (i, j), entry in below.items():
+        first, second = (i, j) if place[i] < place[j] else (j, i)
+        left[first][second] = entry
+    D = list(diagonal)
     rows: list[dict[int, Any]] = [{} for _ in range(n)]
     columns: list[dict[int, Any]] = [{} for _ in range(n)]
-    r = np.ones(n, np.result_type(A, np.float32))  # whole numbers become floats
+    r = np.ones(n, kind)  # whole numbers become floats
     for j in order:
         r[j] = pivot(j, D[j])
         later = sorted(left[j], key=place.__getitem__)

@@ -1,7 +1,22 @@
 """Mechanisms by bodies, named points and joints between points."""
 
+from .hydraulics import AtJoint, Cylinder, at_joint
+from .library import BUNDLED, mechanism
 from .mechanism import Mechanism
 from .mobility import Mobility
 from .robot import MechanismRobot
+from .sweep import Balance, Sweep, sweep
 
-__all__ = ["Mechanism", "MechanismRobot", "Mobility"]
+__all__ = [
+    "BUNDLED",
+    "AtJoint",
+    "Balance",
+    "Cylinder",
+    "Mechanism",
+    "MechanismRobot",
+    "Mobility",
+    "Sweep",
+    "at_joint",
+    "mechanism",
+    "sweep",
+]

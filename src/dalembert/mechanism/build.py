@@ -9,7 +9,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
-from dalembert.spatial import Pose, so3
+from dalembert.spatial import Inertia, Pose, so3
 
 from . import assembly
 from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
@@ -72,13 +72,12 @@ def built_free(parts: Parts) -> Built:
     X = algorithms.poses(assembled.model, assembled.q)
     q, v = np.zeros(model.nq), np.zeros(model.nv)
     for name, step in tree.carriers.items():
-        place = X[assembled.model.frame(f"{name}.{ORIGIN}").body] @ assembled.model.frame(f"{name}.{ORIGIN}").placement
         if step is None:
-            body = model.body(name)
+            body, stated = model.body(name), assembled.model.frame(f"{name}.{ORIGIN}")
+            X_BM = model.frame(f"{name}.{ORIGIN}").placement.inverse()
+            place = X[stated.body] @ stated.placement @ X_BM
             q[body.q] = np.concatenate([place.p, so3.to_quaternion(place.R)])
-            twist = algorithms.velocity(
-                assembled.model, assembled.q, assembled.v, assembled.model.frame(f"{name}.{ORIGIN}"), np.zeros(3)
-            )
+            twist = algorithms.velocity(assembled.model, assembled.q, assembled.v, stated, X_BM.p)
             v[body.v] = np.concatenate([place.R.T @ twist[:3], place.R.T @ twist[3:]])
         elif KINDS[step.joint.kind].freedoms:
             body, source = model.body(name), assembled.model.joint(step.joint.name)
@@ -103,8 +102,14 @@ def _model(parts: Parts, tree: Tree, q: np.ndarray | None = None) -> Model:
     for name, step in tree.carriers.items():
         body = parts.bodies[name]
         if step is None:
-            frames[name] = Pose.identity()
-            builder.add_body(name, parent=GROUND, joint="free", joint_name=f"{name}.free", inertia_object=body.inertia)
+            frames[name] = _principal(body.inertia)
+            builder.add_body(
+                name,
+                parent=GROUND,
+                joint="free",
+                joint_name=f"{name}.free",
+                inertia_object=_diagonal(body.inertia.transform(frames[name].inverse())),
+            )
             continue
         near, far = (step.joint.a, step.joint.b) if step.sign > 0.0 else (step.joint.b, step.joint.a)
         frames[name] = parts.bodies[name].points[far.point]
@@ -127,6 +132,22 @@ def _model(parts: Parts, tree: Tree, q: np.ndarray | None = None) -> Model:
     for relation in parts.relations:
         _relate(builder, parts, relation, q)
     return builder.model()
+
+
+def _principal(inertia: Inertia) -> Pose:
+    """The frame at the centre of mass along the principal axes; along the body's own where they are principal."""
+    moments = inertia.about_com()
+    off = moments - np.diag(np.diag(moments))
+    if np.max(np.abs(off)) <= 1e-12 * np.max(np.abs(moments)):
+        return Pose(np.eye(3), inertia.com)
+    _, axes = np.linalg.eigh(moments)
+    axes[:, 2] *= np.sign(np.linalg.det(axes))
+    return Pose(axes, inertia.com)
+
+
+def _diagonal(inertia: Inertia) -> Inertia:
+    """Without the round-off beside principal moments at the centre of mass."""
+    return Inertia(inertia.mass, np.zeros(3), np.diag(np.diag(inertia.I)))
 
 
 def _shape(step: Step) -> dict[str, Any]:
@@ -161,7 +182,8 @@ def _rough(parts: Parts, tree: Tree, model: Model) -> np.ndarray:
         stated = parts.bodies[name].pose
         if step is None:
             X = stated or Pose.identity()
-            q[model.body(name).q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
+            place = X @ model.frame(f"{name}.{ORIGIN}").placement.inverse()
+            q[model.body(name).q] = np.concatenate([place.p, so3.to_quaternion(place.R)])
             reached[name] = X
             continue
         near, far = (step.joint.a, step.joint.b) if step.sign > 0.0 else (step.joint.b, step.joint.a)
@@ -200,8 +222,9 @@ def _speeds(parts: Parts, tree: Tree, model: Model, q: np.ndarray) -> np.ndarray
         if step is None and (part.velocity is not None or part.spin is not None):
             body = model.body(name)
             R = so3.from_quaternion(q[body.q][3:])
-            given = [np.zeros(3) if x is None else x for x in (part.spin, part.velocity)]
-            v[body.v] = np.concatenate([R.T @ x for x in given])
+            spin, velocity = (np.zeros(3) if x is None else x for x in (part.spin, part.velocity))
+            origin = R @ model.frame(f"{name}.{ORIGIN}").placement.p  # from the model's frame to the stated one
+            v[body.v] = np.concatenate([R.T @ spin, R.T @ (velocity - np.cross(spin, origin))])
             held += range(body.v.start, body.v.stop)
             names.append(name)
         elif step is not None and step.joint.rate is not None:

@@ -8,10 +8,10 @@ from dalembert import algorithms
 from dalembert.errors import DalembertError
 from dalembert.model import Frame, Model
 from dalembert.model.closures import CLOSURES, Closure
-from dalembert.spatial import Pose
+from dalembert.sim.elements.bushing import Bushing
+from dalembert.spatial import Pose, so3
 
 from .build import Parts
-from .elements import Bushing
 from .kinds import KINDS
 from .parts import JointPart
 
@@ -35,6 +35,13 @@ def bushing(parts: Parts, model: Model, q: np.ndarray, joint: JointPart, step: f
     assert joint.springs is not None
     stiffness, damping = joint.springs
     closure = closure_of(joint)
+    if joint.compliance is not None:
+        linear, angular = joint.compliance
+        yielding = np.where(_angular(closure), angular, linear)
+        ends = joint.a.name, joint.b.name
+        return Bushing(
+            joint.name, *ends, closure, tuple((1.0 / yielding).tolist()), (0.0,) * closure.count, implicit=True
+        )
     if stiffness is None and step is None:
         raise DalembertError(
             f"{parts.what}: joint {joint.name!r} is held by springs: give its stiffness=… and damping=…, or the "
@@ -52,6 +59,14 @@ def bushing(parts: Parts, model: Model, q: np.ndarray, joint: JointPart, step: f
         tuple(k.astype(float).tolist()),
         tuple(d.astype(float).tolist()),
     )
+
+
+def _angular(closure: Closure) -> np.ndarray:
+    """Of each row, whether it is an angle: shifts do not change it."""
+    rng = np.random.default_rng(0)
+    X = Pose(so3.exp(rng.uniform(-0.5, 0.5, 3)), rng.uniform(0.5, 1.0, 3))
+    shifts = np.array([closure.rate(X, V) for V in np.eye(6)[3:]])
+    return np.all(np.abs(shifts) < 1e-12, axis=0)
 
 
 def _mobility(model: Model, q: np.ndarray, joint: JointPart, closure: Closure) -> np.ndarray:

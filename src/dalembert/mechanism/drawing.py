@@ -167,13 +167,14 @@ class Drawing:
                 raise unknown("argument", key, VALUES, where)
         if hold not in ("multipliers", "springs"):
             raise DalembertError(f"{where}: hold is {hold!r}, expected 'multipliers' or 'springs'")
-        springs = (stiffness, damping) if hold == "springs" else None
-        if springs is None and (stiffness is not None or damping is not None):
+        gives_way = compliance_stated(compliance, where)
+        springs = (stiffness, damping) if hold == "springs" else (None, None) if gives_way is not None else None
+        if hold != "springs" and (stiffness is not None or damping is not None):
             raise DalembertError(
                 f"{where}: stiffness and damping belong to hold='springs': for a spring or damper "
                 f"along its coordinate write spring({name!r}, …)"
             )
-        part = JointPart(name, kind, *ends, shape, start, rate, values, springs, compliance_stated(compliance, where))
+        part = JointPart(name, kind, *ends, shape, start, rate, values, springs, gives_way)
         if springs and (start is not None or rate is not None or values):
             raise DalembertError(
                 f"{where}: held by springs it has no coordinate: leave out start, rate, {', '.join(VALUES)}"

@@ -12,10 +12,11 @@ from dalembert.algorithms import Load, body_loads, frame_pose, velocity
 from dalembert.errors import DalembertError
 from dalembert.math import atan2, maximum, minimum, sqrt, where
 from dalembert.model import Model
-from dalembert.model.closures import Closure, across
+from dalembert.model.closures import across
 from dalembert.sim.elements.base import Action, Element, Situation, above_zero, positive
+from dalembert.sim.elements.bushing import opposite_wrenches, relative_motion
 from dalembert.sim.elements.points import PointSpring
-from dalembert.spatial import Pose, cross
+from dalembert.spatial import Pose
 
 Vector = tuple[float, float, float]
 Law = float | Callable[..., Any]
@@ -28,23 +29,6 @@ class _Named(Element):
     def label(self) -> str:
         """Its own name."""
         return self.name
-
-
-def _pair(s: Situation, a: str, b: str) -> tuple[Pose, np.ndarray, Pose]:
-    """X_KL of frame b as seen from frame a, its motion [ω; ṗ] along a's axes, and X_WK."""
-    K, L = (frame_pose(s.model, s.q, s.model.frame(name)) for name in (a, b))
-    V_K, V_L = (velocity(s.model, s.q, s.v, s.model.frame(name), NOTHING) for name in (a, b))
-    p = K.R.T @ (L.p - K.p)
-    w = K.R.T @ V_K[:3]
-    turning = K.R.T @ V_L[:3] - w
-    moving = K.R.T @ (V_L[3:] - V_K[3:]) - cross(w, p)
-    return Pose(K.R.T @ L.R, p), np.concatenate([turning, moving]), K
-
-
-def _between(s: Situation, a: str, b: str, torque: np.ndarray, force: np.ndarray, X: Pose) -> dict[int, np.ndarray]:
-    """Wrenches of a torque and a force on b, at b's origin, along a's axes, and of the opposite ones on a."""
-    K, L = s.model.frame(a), s.model.frame(b)
-    return body_loads(s.model, s.q, [Load(L, X.R.T @ torque, X.R.T @ force, NOTHING), Load(K, -torque, -force, X.p)])
 
 
 @dataclass(frozen=True)
@@ -92,7 +76,7 @@ class AxisForce(_Named):
     def measured(self, s: Situation) -> tuple[Any, Any, Any, Pose]:
         """x, its distance from rest, its rate, and X_KL."""
         axis = np.array(self.axis)
-        X, V, _ = _pair(s, self.frame, self.other)
+        X, V, _ = relative_motion(s, self.frame, self.other)
         if not self.turning:
             x = axis @ X.p
             return x, x - self.rest, axis @ V[3:], X
@@ -118,7 +102,7 @@ class AxisForce(_Named):
         effort = self.drive(s, x, rate)
         along = (effort - self.stiffness * stretch - self.damping * rate) * np.array(self.axis)
         torque, force = (along, NOTHING) if self.turning else (NOTHING, along)
-        wrenches = _between(s, self.frame, self.other, torque, force, X)
+        wrenches = opposite_wrenches(s, self.frame, self.other, torque, force, X)
         return Action(wrenches=wrenches, lost=self.damping * rate * rate, given=effort * rate)
 
     def energy(self, s: Situation) -> Any:
@@ -218,43 +202,3 @@ class PointLoad(_Named):
         V = velocity(s.model, s.q, s.v, frame, NOTHING)
         loads = body_loads(s.model, s.q, [Load(frame, moment, force, NOTHING, "world")])
         return Action(wrenches=loads, given=moment @ V[:3] + force @ V[3:])
-
-
-@dataclass(frozen=True, eq=False)
-class Bushing(_Named):
-    """A joint held by springs and dampers in the place of multipliers: λ = −stiffness φ − damping φ̇ for each row φ.
-
-    closure: the rows, between the frames; stiffness [N/m or N·m/rad] and damping of each row.
-    """
-
-    name: str
-    frame: str
-    other: str
-    closure: Closure
-    stiffness: tuple[float, ...]
-    damping: tuple[float, ...]
-    loses = True
-
-    def prepared(self, model: Model) -> Model:
-        """Checks the frames."""
-        for name in (self.frame, self.other):
-            model.frame(name)
-        return model
-
-    def wrench(self, s: Situation) -> tuple[np.ndarray, Pose, np.ndarray]:
-        """[τ; f] (6,) on `other` at its origin along the axes of `frame`, whose power is λ φ̇; X_KL, and φ̇."""
-        X, V, _ = _pair(s, self.frame, self.other)
-        rate = self.closure.rate(X, V)
-        force = -(np.array(self.stiffness) * self.closure.residual(X)) - np.array(self.damping) * rate
-        return np.array([force @ self.closure.rate(X, unit) for unit in np.eye(6)]), X, rate
-
-    def act(self, s: Situation) -> Action:
-        """Equal and opposite wrenches."""
-        wrench, X, rate = self.wrench(s)
-        loads = _between(s, self.frame, self.other, wrench[:3], wrench[3:], X)
-        return Action(wrenches=loads, lost=rate @ (np.array(self.damping) * rate))
-
-    def energy(self, s: Situation) -> Any:
-        """½ Σ k φ²."""
-        gap = self.closure.residual(_pair(s, self.frame, self.other)[0])
-        return 0.5 * (gap @ (np.array(self.stiffness) * gap))

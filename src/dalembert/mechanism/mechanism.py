@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
+from dataclasses import fields
 from typing import Any, Self
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.sim.elements import Element
+from dalembert.sim.elements import Element, IndependentJoints
 
 from .build import Parts, built_free, built_tree
 from .bushings import bushing
 from .drawing import Drawing
 from .elements import AxisForce, LineForce, NamedSpring, PointLoad
+from .hydraulics import Cylinder
 from .kinds import numbers
-from .mobility import Mobility, mobility
+from .mobility import Mobility, mobility, stays_independent
 from .parts import JointPart
 from .robot import MechanismRobot
 from .sensors import SENSORS, Sensor
@@ -87,6 +89,19 @@ class Mechanism(Drawing):
         name = name or f"actuator{len(self._elements) + 1}"
         where = f"mechanism {self.name!r}: {name!r}"
         return self._add(LineForce(name, self._end(a, where).name, self._end(b, where).name, effort))
+
+    def cylinder(self, a: str, b: str, *, name: str | None = None, **values: float) -> Self:
+        """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure.
+
+        See `Cylinder`: oil as a spring about the length that a constant flow asks for, until the valve closes.
+        """
+        name = name or f"cylinder{len(self._elements) + 1}"
+        where = f"mechanism {self.name!r}: {name!r}"
+        known = [field.name for field in fields(Cylinder)][4:]
+        for key in values:
+            if key not in known:
+                raise unknown("argument", key, known, where)
+        return self._add(Cylinder(name, self._end(a, where).name, self._end(b, where).name, 0.0, **values))
 
     def motor(
         self,
@@ -181,6 +196,8 @@ class Mechanism(Drawing):
         model, q, v = built_tree(parts) if coordinates == "tree" else built_free(parts)
         held = [joint for joint in self._joints.values() if joint.springs is not None]
         elements = [*self._elements.values(), *(bushing(parts, model, q, joint, step) for joint in held)]
+        if coordinates == "free" and stays_independent(model, q):
+            elements.append(IndependentJoints())
         return MechanismRobot(model, (), self, coordinates, elements, (q, v))
 
     def simulate(self, duration: float, *, coordinates: str = "tree", **options: Any) -> Any:

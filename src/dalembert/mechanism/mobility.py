@@ -52,6 +52,20 @@ def mobility(parts: Parts) -> Mobility:
     return Mobility(count, freedoms, redundant, False)
 
 
+def stays_independent(model: Model, q: np.ndarray) -> bool:
+    """Whether no equation of the closures follows from others, at q and beside it."""
+    if not model.closures:
+        return True
+    beside = moved(model, q)
+    positions = [q] if beside is None else [q, beside]
+    for position in positions:
+        J = algorithms.constraints(model, position, np.zeros(model.nv)).J
+        s = np.linalg.svd(J, compute_uv=False)
+        if len(J) > model.nv or s[-1] <= DEPENDENT * s[0]:
+            return False
+    return True
+
+
 def ranked(model: Model, q: np.ndarray) -> tuple[int, dict[str, int]]:
     """The rank of the rows of all closures, and closure → rows that those before it imply."""
     if not model.closures:

@@ -27,6 +27,10 @@ ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # entry → its
     "force": (("point", "force"), ("axes", "name")),
     "moment": (("point", "moment"), ("axes", "name")),
     "actuator": (("a", "b", "effort"), ("name",)),
+    "cylinder": (
+        ("a", "b"),
+        ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "name"),
+    ),
     "motor": (("joint", "effort"), ("stall", "no_load", "name")),
     "sensor": (("kind", "of"), ("name",)),
 }

@@ -13,6 +13,7 @@ from dalembert.robot import Robot
 from dalembert.sim.elements import Element
 
 from .sensors import readings
+from .sweep import Sweep, sweep
 
 if TYPE_CHECKING:
     from dalembert.formats import Finding
@@ -54,6 +55,10 @@ class MechanismRobot(Robot):
             return run
         values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
         return replace(run, readings=values)
+
+    def sweep(self, joint: str, values: Any, start: Any = None) -> Sweep:
+        """Drive a joint through `values` (n,) on one branch: positions, slopes, coupler curves; see `Sweep`."""
+        return sweep(self, joint, values, start)
 
     def rollout(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Rollout:
         """As `Robot.rollout`, with the mechanism's elements before those given here."""

@@ -13,11 +13,12 @@ from dalembert.functions.guards import function_call
 from dalembert.model import Model
 from dalembert.sim.elements import Element
 from dalembert.sim.elements.base import Action, Situation
+from dalembert.sim.elements.bushing import Bushing
 from dalembert.sim.elements.friction import with_friction
 from dalembert.sim.system.system import System
 from dalembert.spatial import cross
 
-from .elements import AxisForce, Bushing
+from .elements import AxisForce
 from .parts import JointPart
 
 if TYPE_CHECKING:

@@ -41,8 +41,8 @@ def compliance_stated(value: Any, where: str) -> tuple[float, float] | None:
         return None
     pair = (value, value) if np.ndim(value) == 0 else value
     linear, angular = (float(x) for x in numbers(pair, where, "compliance", (2,)))
-    if linear < 0.0 or angular < 0.0:
-        raise DalembertError(f"{where}: compliance is {value!r}, expected numbers ≥ 0 [m/N, rad/(N·m)]")
+    if not (linear > 0.0 and angular > 0.0):
+        raise DalembertError(f"{where}: compliance is {value!r}, expected numbers above 0 [m/N, rad/(N·m)]")
     return linear, angular
 
 

@@ -14,7 +14,10 @@ from dalembert.sim.elements import Element
 from dalembert.spatial import Pose, so3
 
 from .elements import AxisForce, LineForce, NamedSpring, PointLoad
+from .hydraulics import Cylinder
 from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
+
+CYLINDER_KEYS = ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended")
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism
@@ -108,6 +111,9 @@ def _element(mechanism: Mechanism, element: Element) -> tuple[str, dict[str, Any
             return "motor", {"joint": joint, "effort": element.effort, "name": name} | limits
         stated = {"joint": joint, "stiffness": element.stiffness, "rest": element.rest}
         return "spring", stated | {"damping": element.damping, "name": name}
+    if isinstance(element, Cylinder):
+        values = {key: getattr(element, key) for key in CYLINDER_KEYS if getattr(element, key) is not None}
+        return "cylinder", {"a": element.frame, "b": element.other, **values, "name": name}
     if isinstance(element, LineForce):
         return "actuator", {"a": element.frame, "b": element.other, "effort": element.effort, "name": name}
     raise DalembertError(f"mechanism {mechanism.name!r}: {name!r} has no entry in .mech.toml files: add it in code")

@@ -9,7 +9,7 @@ from .builder import ModelBuilder
 from .closures import CamEquation, Closure, JointEquation
 from .disassembly import Plan, disassemble, plan
 from .frame import Frame
-from .geometry import Geometry
+from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
@@ -34,9 +34,11 @@ __all__ = [
     "Keyframe",
     "Model",
     "ModelBuilder",
+    "MujocoContact",
     "Part",
     "Plan",
     "State",
+    "Surface",
     "Unopposed",
     "chain",
     "charts",

@@ -71,6 +71,7 @@ def assemble(
     actuators: Iterable[Actuator] = (),
     keyframes: Iterable[Keyframe] = (),
     joint_force_limits: Iterable[JointForceLimits] = (),
+    exclusions: Iterable[tuple[str, str]] = (),
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -119,8 +120,8 @@ def assemble(
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
     closed: list[Closure | JointEquation] = [_closed(closing, found) for closing in closings]
     closed += equations
-    drives = tuple(actuators), tuple(keyframes), tuple(joint_force_limits)
-    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *drives)
+    kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
+    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept)
 
 
 def _closed(closing: Closing, found: Callable[[str], tuple[int, Pose, str]]) -> Closure:

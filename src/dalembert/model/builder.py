@@ -17,7 +17,7 @@ from .actuators import Actuator, JointForceLimits
 from .assembly import WORLD, Closing, Link, Place, assemble
 from .closures import CamEquation, JointEquation, closure_maker, periodic_spline
 from .coupling import Mimic, coupled, stated
-from .geometry import Geometry, Role, Shape, check_geometry
+from .geometry import Geometry, Role, Shape, Surface, check_geometry
 from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe, keyframe
@@ -49,6 +49,7 @@ class ModelBuilder:
         self._actuators: list[Actuator] = []
         self._keyframes: list[Keyframe] = []
         self._joint_force_limits: list[JointForceLimits] = []
+        self._exclusions: list[tuple[str, str]] = []
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -133,17 +134,26 @@ class ModelBuilder:
         role: Role = "visual",
         color: tuple[float, float, float, float] | None = None,
         name: str = "",
+        surface: Surface | None = None,
     ) -> None:
         """Add a shape to be seen (role "visual") or touched ("collision"), fixed in `body` at `xyz`, `rpy` [m, rad].
 
-        color: red, green, blue, opacity, each 0 to 1; None: not stated.
+        color: red, green, blue, opacity, each 0 to 1; None: not stated. surface: friction and the like of a shape to be
+        touched, as data for contacts.
         """
         where = f"geometry of {body!r}"
         if body not in self._links:
             raise unknown("body", body, self._links, where)
         check_geometry(shape, role, color, where)
-        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name)
+        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name, surface)
         self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
+
+    def exclude(self, a: str, b: str) -> None:
+        """State that two links, added before, never touch each other."""
+        for name in (a, b):
+            if name not in self._frames:
+                raise unknown("link", name, self._frames, "exclude")
+        self._exclusions.append((a, b))
 
     def add_closure(
         self,
@@ -295,6 +305,7 @@ class ModelBuilder:
             self._actuators,
             self._keyframes,
             self._joint_force_limits,
+            self._exclusions,
         )
 
     def coupled(self, joint: str) -> Coupled:

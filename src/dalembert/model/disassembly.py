@@ -39,6 +39,7 @@ class Plan:
     actuators: list[Actuator]
     keyframes: list[Keyframe]
     joint_force_limits: list[JointForceLimits]
+    exclusions: list[tuple[str, str]]
 
     @property
     def base(self) -> Link:
@@ -96,6 +97,7 @@ class Plan:
             actuators=list(self.actuators),
             keyframes=list(self.keyframes),
             joint_force_limits=list(self.joint_force_limits),
+            exclusions=list(self.exclusions),
         )
 
     def builder(self) -> ModelBuilder:
@@ -110,6 +112,9 @@ class Plan:
         free = {link.joint.name for link in self.links.values() if link.joint.nv} - self.mimics.keys()
         joints, frames = free | self.mimics.keys(), self.places.keys() | self.links.keys()
         builder._actuators.extend(one for one in self.actuators if {*one.joints} <= joints and {*one.frames} <= frames)
+        builder._exclusions.extend(
+            pair for pair in self.exclusions if all(name in self.places or name in self.links for name in pair)
+        )
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
@@ -137,7 +142,7 @@ def plan(model: Model) -> Plan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits)
+    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits), list(model.exclusions)
     return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 

@@ -1,4 +1,4 @@
-"""Shapes of links: what a viewer draws and what mass properties can be computed from. They move nothing."""
+"""Shapes of links: what a viewer draws, what touches, what mass properties can be computed from. They move nothing."""
 
 from __future__ import annotations
 
@@ -109,6 +109,46 @@ class Polyhedron:
 Shape = Box | Sphere | Ellipsoid | Cylinder | Capsule | Cone | Plane | Mesh | Polyhedron
 
 
+@dataclass(frozen=True)
+class MujocoContact:
+    """MuJoCo's parameters of a geom, as its documentation names them."""
+
+    friction: tuple[float, float, float]  # sliding, torsional [m], rolling [m]
+    solref: tuple[float, float]
+    solimp: tuple[float, float, float, float, float]
+    margin: float
+    gap: float
+    condim: int
+    priority: int
+    solmix: float
+
+
+@dataclass(frozen=True)
+class Surface:
+    """What a file says about touching a shape, in SI units; None where it says nothing.
+
+    friction: Coulomb's coefficient; torsion and rolling: moments about and across the normal by the normal force [m];
+    restitution: speed after an impact by the speed before; stiffness [N/m] and damping [N·s/m] of a contact point.
+    layers: bits (own, of others): two shapes touch where the bits of one meet those that the other one asks for.
+    """
+
+    friction: float | None = None
+    torsion: float | None = None
+    rolling: float | None = None
+    restitution: float | None = None
+    stiffness: float | None = None
+    damping: float | None = None
+    layers: tuple[int, int] | None = None
+    mujoco: MujocoContact | None = None
+
+    def meets(self, other: Surface) -> bool:
+        """Whether two surfaces are on layers that touch; one without layers is on all."""
+        if self.layers is None or other.layers is None:
+            return True
+        (own, asked), (others, wanted) = self.layers, other.layers
+        return bool((own & wanted) | (others & asked))
+
+
 @dataclass(frozen=True, eq=False)
 class Geometry:
     """A shape fixed in a link."""
@@ -118,6 +158,7 @@ class Geometry:
     role: Role = "visual"
     color: tuple[float, float, float, float] | None = None  # red, green, blue, opacity, each 0 to 1
     name: str = ""
+    surface: Surface | None = None  # of a shape to be touched
 
 
 def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:

@@ -72,6 +72,7 @@ class Model:
     actuators: tuple[Actuator, ...] = field(default=(), metadata=SHOWN)  # they act where controls drive the robot
     keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
     joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
+    exclusions: tuple[tuple[str, str], ...] = field(default=(), metadata=SHOWN)  # pairs of links that never touch
 
     def __post_init__(self) -> None:
         freeze(self)

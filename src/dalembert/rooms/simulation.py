@@ -15,6 +15,7 @@ from dalembert.execute import described
 if TYPE_CHECKING:
     from dalembert.contact import Contact
     from dalembert.robot import Robot
+    from dalembert.sim.contact_dynamics import ContactDynamics
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.rollout import Rollout
@@ -61,8 +62,8 @@ def _run(
     them into torques; in the place of torque. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
     "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
-    "variational"; or an
-    `integrators.Integrator` of one's own. record [s]: states are kept this far apart; None: every step. With events,
+    "variational"; for mechanisms of free bodies "leapfrog" and "axis-angle"; or an `integrators.Integrator` of one's
+    own. record [s]: states are kept this far apart; None: every step. With events,
     stops, dry friction or functions of time no step is longer than that.
     elements: springs, friction, motors …, see `dalembert.elements`; events: `dalembert.Event`s to locate. Loops of
     the model are kept closed by multipliers and projection. friction: "dry", the Coulomb friction of joints sticks
@@ -216,6 +217,19 @@ def rollout(
         controls,
         contact,
     )
+
+
+def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:
+    """Accelerations and contact forces of a state q (…, nq), v (…, nv) under joint forces tau (…, nv).
+
+    contact: a `dalembert.Contact`. Returns `.a` (…, nv); `.force` (…, k, 3) on the first body of each of the k points
+    that may touch, in world axes [N]; `.gap` (…, k) [m]. Compliant contact can be differentiated, with arrays of
+    PyTorch and JAX. Rigid contact: points within 0.01 mm touch, and those that meet with a speed are stopped within
+    10 µs, by as large a force. Keywords as of other quantities.
+    """
+    from dalembert.sim.contact_dynamics import contact_dynamics
+
+    return contact_dynamics(robot.model, q, v, tau, contact, **keywords)
 
 
 def step_advice(

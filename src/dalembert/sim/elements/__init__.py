@@ -10,6 +10,7 @@ from dalembert.linear import Law
 from ..system.constraints import Constraint, Impact, Interval, Range, Rows, Zero, joint_rows
 from .actuators import Actuators
 from .base import Action, Element, Situation
+from .bushing import Bushing, IndependentJoints
 from .drive import FlexibleJoint, Motor
 from .fields import CentralGravity, Drag, GravityField, Thruster
 from .friction import Friction
@@ -22,6 +23,7 @@ __all__ = [
     "Action",
     "Actuators",
     "Backlash",
+    "Bushing",
     "CentralGravity",
     "Constraint",
     "Damper",
@@ -33,6 +35,7 @@ __all__ = [
     "HardStop",
     "Holonomic",
     "Impact",
+    "IndependentJoints",
     "Interval",
     "Law",
     "Motor",

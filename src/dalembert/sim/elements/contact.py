@@ -7,14 +7,19 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from dalembert.algorithms import mass_matrix, neutral
 from dalembert.contact import Contact, Patch, candidates
+from dalembert.contact.compliant import Push, push
+from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.errors import DalembertError
+from dalembert.linear import sparse_product
 from dalembert.model import Model
 
 from .base import Action, Element, Situation
 
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
+FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
 
 
 class Memory(NamedTuple):
@@ -84,15 +89,89 @@ class RigidContact(Element):
         return Memory(z[..., :n], z[..., n : n + k], *(z[..., n + k + i][()] for i in range(4)))
 
 
-def with_contact(where: str, model: Model, elements: tuple[Element, ...], contact: Any) -> tuple[Element, ...]:
-    """The elements, all prepared, with those of a contact."""
+@dataclass(frozen=True)
+class CompliantContact(Element):
+    """Contacts as forces of springs and smooth friction."""
+
+    loses: ClassVar[bool] = True
+
+    contact: Contact
+    patches: tuple[Patch, ...]
+
+    def label(self) -> str:
+        """As its account is called."""
+        return "contact"
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Of the points that may touch."""
+        return tuple(name for patch in self.patches for name in patch.names)
+
+    def pushes(self, s: Situation) -> tuple[ContactRows, list[Push]]:
+        """The rows of all points, and what each of them does."""
+        rows = contact_rows(s.model, s.q, self.patches)
+        u, w = (sparse_product(J, s.v).reshape(-1, 3) for J in (rows.J, rows.spin))
+        return rows, [push(self.contact, *each) for each in zip(rows.gap, u, w, strict=True)]
+
+    def act(self, s: Situation) -> Action:
+        """All forces, at the joints."""
+        rows, pushes = self.pushes(s)
+        tau = sparse_product(rows.J.T, np.concatenate([each.force for each in pushes]))
+        if self.contact.torsion or self.contact.rolling:
+            tau = tau + sparse_product(rows.spin.T, np.concatenate([each.moment for each in pushes]))
+        at_joints = {body.index: tau[body.v] for body in s.model.independent if body.joint.nv}
+        return Action(at_joints, lost=sum((each.lost for each in pushes), 0.0))
+
+    def energy(self, s: Situation) -> Any:
+        """½ k depth² of all."""
+        return sum((each.energy for each in self.pushes(s)[1]), 0.0)
+
+
+def with_contact(
+    where: str,
+    model: Model,
+    elements: tuple[Element, ...],
+    contact: Any,
+    step: float | None = None,
+    stable: tuple[float, float] = (0.0, 0.0),
+) -> tuple[Element, ...]:
+    """The elements, all prepared, with that of a contact.
+
+    step [s], stable: of an integrator with fixed steps, which must be short enough for the stiffness.
+    """
     if contact is None:
         return elements
     if not isinstance(contact, Contact):
         raise DalembertError(f"{where}: contact is {contact!r}, expected a dalembert.Contact")
     points = candidates(model, contact)
+    if contact.model == "compliant":
+        if step is not None:
+            _check_step(where, model, contact, points, step, stable)
+        return (*elements, CompliantContact(contact, points))
     switching = (c for element in elements for c in element.constraints(model) if c.admissible.switches)
     return (*elements, RigidContact(contact, points, sum(c.count for c in switching)))
+
+
+def _check_step(
+    where: str, model: Model, contact: Contact, patches: tuple[Patch, ...], step: float, stable: tuple[float, float]
+) -> None:
+    """Refuse steps that are too long for the springs of the contact, or for its friction under the robot's weight."""
+    q = neutral(model)
+    J = contact_rows(model, q, patches).J.astype(float)[::3]
+    mobility = np.einsum("ki,ik->k", J, np.linalg.solve(mass_matrix(model, q), J.T))
+    mass = 1.0 / max(float(mobility.max()), np.finfo(float).tiny)
+    longest = {
+        f"stiffness, {contact.stiffness:g} N/m": max(stable[0], FOLLOWED) * np.sqrt(mass / contact.stiffness),
+        f"friction with slip_speed {contact.slip_speed:g} m/s": (
+            stable[1] * contact.slip_speed / max(contact.friction * float(np.linalg.norm(model.gravity)), 1e-300)
+        ),
+    }
+    for cause, limit in longest.items():
+        if step > limit:
+            raise DalembertError(
+                f"{where}: a step of {step:g} s is too long for the contact's {cause}: take at most {limit:.2g} s, a "
+                "softer contact or a larger slip_speed, or `simulate` without step, which finds its own"
+            )
 
 
 def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
@@ -106,7 +185,7 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
     names = [name for patch in patches for name in patch.names]
     gaps = contact_rows(model, q, patches).gap.astype(float)
     k = int(np.argmin(gaps))
-    if gaps[k] >= -DEEP:
+    if gaps[k] >= -DEEP or contact.model == "compliant":
         return []
     return [
         f"contact: {names[k]!r} starts {-1e3 * gaps[k]:.3g} mm deep in what it touches, and comes out at "

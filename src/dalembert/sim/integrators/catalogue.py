@@ -12,7 +12,8 @@ from dalembert.errors import DalembertError
 from ..system.contact_step import contact_step
 from .explicit import semi_implicit, semi_implicit_damped
 from .implicit import implicit_fast, implicit_velocity, midpoint
-from .record import Integrator, chosen
+from .leapfrog import axis_angle, carried_step, memory_size, primed, single_step, start
+from .record import Carried, Integrator, chosen
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
 
@@ -32,6 +33,17 @@ INTEGRATORS: dict[str, Integrator] = {
         ),
         Integrator("implicit-fast", 1, step=implicit_fast, stable=(2.0, ANY_STEP), holds_control=True),
         Integrator("implicit-velocity", 1, step=implicit_velocity, stable=(2.0, ANY_STEP), holds_control=True),
+        Integrator(
+            "leapfrog",
+            2,
+            step=single_step,
+            stable=(2.0, 0.0),
+            bounded_energy=True,
+            single_precision=False,
+            carried=Carried(memory_size, start, carried_step, primed),
+            free_bodies=True,
+        ),
+        Integrator("axis-angle", 1, step=axis_angle, stable=(2.0, 2.0), free_bodies=True),
         Integrator("euler", 1, EULER, stable=(0.0, 2.0)),
         Integrator("heun", 2, HEUN, stable=(0.0, 2.0)),
         Integrator("rk4", 4, RK4, stable=(2.83, 2.79)),

@@ -19,6 +19,21 @@ Step = Callable[..., tuple[np.ndarray, np.ndarray]]  # (system, t, h, q, e, u) �
 
 
 @dataclass(frozen=True, eq=False)
+class Carried:
+    """A step that carries numbers of its own, its memory, from one step to the next.
+
+    size: of a system → how many. start: (system, q (…, nq), v (…, nv)) → memory (…, size), of numbers. step: (system,
+    t, h, q, e, u, memory) → (q, e, memory), traced. primed: (system, run, q, e, memory) → the memory with which steps
+    begin, by `run(q, e, memory)`, which is one compiled step.
+    """
+
+    size: Callable[[Any], int]
+    start: Callable[..., np.ndarray]
+    step: Callable[..., tuple[np.ndarray, np.ndarray, np.ndarray]]
+    primed: Callable[..., np.ndarray]
+
+
+@dataclass(frozen=True, eq=False)
 class Integrator:
     """A method that advances a `System` in time. It is one of:
 
@@ -30,7 +45,9 @@ class Integrator:
     order: of its error; stable: |λ| h up to which it is stable for an oscillation, and for a decay; bounded_energy:
     whether the error of the energy stays bounded over long runs; single_precision: whether float32 has enough digits
     for it; holds_control: whether a torque function that must be called back is asked once per step, and then held;
-    impulsive: whether its step takes constraints that come and go as impulses at its end (`system.kicked`).
+    impulsive: whether its step takes constraints that come and go as impulses at its end (`system.kicked`); carried: a
+    faster step for rollouts, which keeps numbers of its own from one step to the next; free_bodies: whether it moves
+    only mechanisms of free bodies.
     """
 
     name: str
@@ -43,6 +60,8 @@ class Integrator:
     single_precision: bool = True
     holds_control: bool = False
     impulsive: bool = False
+    carried: Carried | None = None
+    free_bodies: bool = False
 
     def __post_init__(self) -> None:
         ways = [name for name in ("tableau", "step", "residual") if getattr(self, name) is not None]

@@ -65,9 +65,12 @@ class Motions:
         q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
-        loop = self.stepping.onwards(each=self.each)
+        alone = self.stepping.carried is not None and int(np.prod(batch)) == 1
+        loop = self.stepping.onwards(each=self.each, alone=alone)
         number = np.empty((*q.shape[:-2], 1), dtype)
         k = 0
+        if self.stepping.carried is not None and q.size:
+            given["e"] = self._primed(loop, given, batch, dtype, threads)
         try:
             for k in range((1 if self.each else self.count) if q.size else 0):
                 self._record(loop, given, k, q, e, number, batch, threads)
@@ -96,6 +99,28 @@ class Motions:
         outputs = {"q_next": q[..., self._rows(k), :], "e_next": e[..., self._rows(k), :], "number_next": number}
         loop.run(inputs, outputs, batch or (1,), steps, threads)
         given |= {"q": q[..., k, :], "e": e[..., k, :]}
+
+    def _primed(
+        self, loop: Program, given: dict[str, Any], batch: tuple[int, ...], dtype: Any, threads: int | None
+    ) -> np.ndarray:
+        """e with the memory with which an integrator that has one begins, found by single steps."""
+        stepping, shape = self.stepping, batch or (1,)
+        ne, end = stepping.system.ne, stepping.system.ne + stepping.carried_size
+        q0, e0 = (np.broadcast_to(given[name], (*shape, stepping.sizes[name])) for name in ("q", "e"))
+        marks = e0[..., end:]
+        number = np.empty((*shape, 1), dtype)
+
+        def run(q: np.ndarray, e: np.ndarray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            inputs = given | {"q": q, "e": np.concatenate([e, memory, marks], -1), "number": np.zeros(1)}
+            if stepping.varying:
+                inputs["u"] = given["u"][..., : stepping.model.nv]
+            q1, e1 = (np.empty((*shape, 1, stepping.sizes[name]), dtype) for name in ("q", "e"))
+            loop.run(inputs, {"q_next": q1, "e_next": e1, "number_next": number}, shape, 1, threads)
+            return q1[..., 0, :], e1[..., 0, :ne], e1[..., 0, ne:end]
+
+        assert stepping.carried is not None
+        memory = stepping.carried.primed(stepping.system, run, q0, e0[..., :ne], e0[..., ne:end])
+        return np.concatenate([e0[..., :ne], memory, marks], -1)
 
     def _rows(self, k: int) -> slice:
         """The records that loop k writes."""

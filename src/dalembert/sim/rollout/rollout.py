@@ -107,7 +107,7 @@ def rollout(
     live = checked([name for name in groups if name not in settings])
     model, elements = prepared("rollout", model, elements, method, friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, torque, controls)
-    elements = with_contact("rollout", model, (*elements, *actuators), contact)
+    elements = with_contact("rollout", model, (*elements, *actuators), contact, float(step), method.stable)
     sampling = _sampling(inputs, driving, step, settings) if isinstance(driving, Sampled) else None
     law = _law(inputs, driving, settings) if callable(driving) else None
     sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | settings
@@ -129,9 +129,20 @@ def rollout(
     driven = inputs.word in arrays
     made = stepping(model, elements, law, method, live, driven, varying, tuple(events), sampling, settings)
     _check_precision(arrays, method, made)
-    state = {"q": arrays["q"], "e": _with_marks(made, _with_states(made, arrays["q"], arrays["v"]))}
+    e = _with_carried(made, arrays["q"], arrays["v"], _with_states(made, arrays["q"], arrays["v"]))
+    state = {"q": arrays["q"], "e": _with_marks(made, e)}
     arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
     return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
+
+
+def _with_carried(made: Stepping, q: Any, v: Any, e: Any) -> Any:
+    """e with the numbers that the integrator carries from step to step."""
+    if made.carried is None:
+        return e
+    if any(is_foreign(x) for x in (q, v)):
+        raise DalembertError(f"{made.name}: the integrator carries numbers of its own: give NumPy arrays")
+    memory = made.carried.start(made.system, q, v)
+    return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
 
 
 def _with_marks(made: Stepping, e: Any) -> Any:

@@ -109,7 +109,7 @@ def _compiled(
     if controls:
         elements = (*elements, Actuators.of(model, "stepper"))
     model, elements = prepared("stepper", model, elements, method, friction)
-    elements = with_contact("stepper", model, elements, contact)
+    elements = with_contact("stepper", model, elements, contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
     take, shown = method.fixed_step, _shown_states(system)
     forgotten = np.zeros(system.layout.nz - shown)
@@ -167,7 +167,7 @@ class ControlledStepper:
                 raise DalembertError(
                     f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`"
                 )
-        elements = with_contact("stepper", model, elements, contact)
+        elements = with_contact("stepper", model, elements, contact, step, method.stable)
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
         take, forgotten = method.fixed_step, np.zeros(system.layout.nz)
         self.model, self.step = model, float(step)

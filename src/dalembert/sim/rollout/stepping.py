@@ -1,7 +1,8 @@
 """The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
 
-A step takes q, e = [v, z, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and live groups. marks:
-for each event the time of the end of the step in which it first happened, or NEVER.
+A step takes q, e = [v, z, memory, carried, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and
+live groups. memory: of controllers; carried: what an integrator takes from step to step; marks: for each event the time
+of the end of the step in which it first happened, or NEVER.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.functions.live import GROUPS
@@ -52,11 +54,14 @@ class Stepping:
     ) -> None:
         self.model, self.elements, self.varying, self.events = model, elements, varying, events
         self.sampling, self.settings = sampling, dict(settings or {})
-        self.name, self._take = f"rollout {integrator.name}", integrator.fixed_step
+        self.name, self._take, self.carried = f"rollout {integrator.name}", integrator.fixed_step, integrator.carried
         self.law = law
         self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
+        self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
+        if self.carried is not None and sampling is not None:
+            raise DalembertError(f"{self.name}: controllers that run at rates need another integrator")
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
-        ne = self.system.ne + self.memory_size + len(events)
+        ne = self.system.ne + self.memory_size + self.carried_size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
         self.given = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
         self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
@@ -86,7 +91,7 @@ class Stepping:
             (t0, h), (number,) = named["timing"], named["number"]
             u = Command.held(named["u"]).flat() if "u" in named else np.zeros(0)
             t, q, kept = t0 + number * h, named["q"], system.ne + self.memory_size
-            e, memory, marks = np.split(named["e"], [system.ne, kept])
+            e, memory, carried, marks = np.split(named["e"], [system.ne, kept, kept + self.carried_size])
             settings = {name: named[name] for name in self.settings}
             if self.sampling is not None:
                 tau, memory = self.sampling.advanced(number, t, q, system.layout.velocity(e), memory, settings)
@@ -94,8 +99,12 @@ class Stepping:
             elif settings:
                 assert self.law is not None
                 system = replace(system, law=partial(self.law, **settings))
-            q1, e1 = self._take(system, t, h, q, e, u)
-            e, e1 = np.concatenate([e, memory]), np.concatenate([e1, memory])
+            if self.carried is None:
+                q1, e1 = self._take(system, t, h, q, e, u)
+                carried1 = carried
+            else:
+                q1, e1, carried1 = self.carried.step(system, t, h, q, e, u, carried)
+            e, e1 = np.concatenate([e, memory, carried]), np.concatenate([e1, memory, carried1])
             if self.events:
                 q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
             return {"q_next": q1, "e_next": e1, "number_next": named["number"] + 1.0}
@@ -132,11 +141,12 @@ class Stepping:
 
         return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
 
-    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False) -> Program:
+    def onwards(self, guarded: bool = False, each: bool = False, states: bool = False, alone: bool = False) -> Program:
         """Step after step.
 
         guarded: NaN from a first q whose quaternions are not of unit length. each: q_next and e_next have a row for
-        every step. states: those from which each step set out are kept, as rows q_start and e_start.
+        every step. states: those from which each step set out are kept, as rows q_start and e_start. alone: code for
+        one motion, not for one on each lane of a vector.
         """
         guarded = guarded and bool(self.model.quaternions)
 
@@ -151,7 +161,8 @@ class Stepping:
         results = {"q_next": self.sizes["q"], "e_next": self.sizes["e"], "number_next": 1}
         if states:
             results |= {"q_start": self.sizes["q"], "e_start": self.sizes["e"]}
-        return self._loop(("onwards", guarded, each, states, self.varying), self.sizes, results, build, repetition)
+        kind = ("onwards", guarded, each, states, self.varying, *(["alone"] if alone else []))
+        return self._loop(kind, self.sizes, results, build, repetition, 1 if alone else None)
 
     def backwards(self, each: bool) -> Program:
         """From the last step to the first, the states q, e from which they set out given as rows.
@@ -182,10 +193,11 @@ class Stepping:
         results: Mapping[str, int],
         build: Callable[[], Function],
         repetition: Repetition,
+        lanes: int | None = None,
     ) -> Program:
         if kind not in self._loops:
             shapes = {name: (size,) for name, size in results.items()}
-            self._loops[kind] = Program(self.name, f"{self.identity} {kind}", sizes, shapes, build, repetition)
+            self._loops[kind] = Program(self.name, f"{self.identity} {kind}", sizes, shapes, build, repetition, lanes)
         return self._loops[kind]
 
 

@@ -13,7 +13,8 @@ from dalembert.contact.rows import contact_rows
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
 
-from ..elements.contact import RigidContact
+from ..elements.base import Situation
+from ..elements.contact import CompliantContact, RigidContact
 from ..program import Program
 from ..system.drift import drifted
 from .compiled import Programs
@@ -152,7 +153,50 @@ class Contacts:
         return f"<Contacts: {len(self.names)} points, {touched} of them touch, {len(self.t)} times>"
 
 
-def rigid_contacts(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float) -> Contacts:
+def contacts_of(
+    programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
+) -> Contacts | None:
+    """Those of states (n,) of a system after steps of `step` [s]; None: without contact."""
+    if programs.system.contact is not None:
+        assert step is not None
+        return _rigid(programs, t, q, e, step)
+    compliant = [x for x in programs.system.elements if isinstance(x, CompliantContact)]
+    return _compliant(programs, compliant[0], t, q, e) if compliant else None
+
+
+def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> Contacts:
+    system, k = programs.system, len(element.names)
+    model = system.model
+
+    def compute(q: Any, v: Any) -> dict[str, Any]:
+        rows, pushes = element.pushes(Situation(model, 0.0, q, v, np.zeros(0), np.zeros(model.nv)))
+        return {
+            "gap": rows.gap,
+            "position": rows.position,
+            "axes": rows.axes,
+            "u": (rows.J @ v).reshape(k, 3),
+            "force": np.array([each.force for each in pushes]),
+        }
+
+    shapes = {"gap": (k,), "position": (k, 3), "axes": (k, 3, 3), "u": (k, 3), "force": (k, 3)}
+    identity = None if programs.identity is None else f"compliant contacts {programs.identity}"
+    program = Program("contacts", identity, {"q": model.nq, "v": model.nv}, shapes, compute)
+    seen = program({"q": q, "v": system.layout.velocity(e)}, (len(t),))
+    force, velocity = (np.einsum("tkij,tki->tkj", seen["axes"], seen[name]) for name in ("force", "u"))
+    return Contacts(
+        element.names,
+        bodies_of(model, element.patches),
+        t,
+        seen["gap"],
+        seen["position"],
+        force,
+        seen["axes"][:, :, 0],
+        element.contact.holding_friction,
+        velocity,
+    )
+
+
+def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float) -> Contacts:
     """Those of states (n,) of a system with rigid contact, after steps of `step` [s]."""
     system = programs.system
     element = system.contact
@@ -174,7 +218,7 @@ def rigid_contacts(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarr
         seen["position"].reshape(len(t), k, 3),
         force,
         axes[:, :, 0],
-        element.contact.friction if element.contact.static_friction is None else element.contact.static_friction,
+        element.contact.holding_friction,
         velocity,
         memory.passes,
         memory.residual,
@@ -217,7 +261,8 @@ def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, contact: Contact) -> 
 
     Where these are not more than enough, or the least would leave a cone, they stay as they are.
     """
-    sticking = np.repeat((p[:, ::3] > 0.0) & (slip == 0.0), 3, axis=1)
+    speed = slip * np.linalg.norm(p.reshape(len(p), -1, 3)[..., 1:], axis=-1)
+    sticking = np.repeat((p[:, ::3] > 0.0) & (speed <= contact.tolerance), 3, axis=1)
     crowded = np.flatnonzero(sticking.sum(1) > np.linalg.matrix_rank(J * sticking[..., None]))
     if not len(crowded):
         return p

@@ -25,7 +25,7 @@ from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.sampled import Asking, Sampled, Sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
-from .contacts import rigid_contacts
+from .contacts import contacts_of
 from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
@@ -76,8 +76,9 @@ def simulate(
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    force_elements = with_contact("simulate", model, (*force_elements, *actuators), contact)
     method = integrator_for("simulate", integrator, "rk45", contact)
+    fixed = None if step is None and method.adaptive else step or DEFAULT_STEP
+    force_elements = with_contact("simulate", model, (*force_elements, *actuators), contact, fixed, method.stable)
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
@@ -328,7 +329,7 @@ class _Simulation:
         kinetic, potential, elastic = observed["energies"].T
         ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
-        contacts = rigid_contacts(self.compiled, t, q, e, self.settings["step"]) if system.contact is not None else None
+        contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
         touched = [] if contacts is None else contacts.log
         return Run(
             system.model.name,

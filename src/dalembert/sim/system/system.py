@@ -207,9 +207,8 @@ class System:
         """The commanded generalised force (nv,)."""
         return self.driven_situations(t, q, e, u)[0]
 
-    def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
-        """All that acts, apart from the forces that are solved for."""
-        layout = self.layout
+    def acting(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
+        """What the command and the elements do, without any constraint rows."""
         tau, seen = self.driven_situations(t, q, e, u)
         actions = [element.act(s) for element, s in zip(self.elements, seen, strict=True)]
         forces = np.array(tau, object if any(a.tau for a in actions) else None)
@@ -220,10 +219,15 @@ class System:
                 forces[where] = forces[where] + force
             for index, wrench in action.wrenches.items():
                 wrenches[index] = wrenches[index] + wrench if index in wrenches else wrench
-        rows = self.held_rows(t, q, e)
-        if rows is not None and layout.nm:
+        return Applied(tau, actions, forces, wrenches, None)
+
+    def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
+        """All that acts, apart from the forces that are solved for."""
+        acting, rows = self.acting(t, q, e, u), self.held_rows(t, q, e)
+        forces = acting.forces
+        if rows is not None and self.layout.nm:
             forces = forces + rows.J.T @ rows.sliding
-        return Applied(tau, actions, forces, wrenches, rows)
+        return acting._replace(forces=forces, rows=rows)
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ė (ne,); the rate of q is the velocity in e."""

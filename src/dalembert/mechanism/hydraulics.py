@@ -1,0 +1,145 @@
+"""Hydraulic cylinders: length and lever at a joint, stiffness of trapped oil, closed valves, constant piston speed.
+
+A cylinder between two points has the length l(θ). Its force F acts on a joint as F ∂l/∂θ, and a piston that moves at
+the
+speed v turns the joint at θ̇ = v / (∂l/∂θ). The oil in chambers and hoses is a spring, k = β (A₁² / V₁ + A₂² / V₂),
+which
+the joint feels as k (∂l/∂θ)², and the cylinder's damping d as d (∂l/∂θ)².
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.errors import DalembertError
+from dalembert.math import minimum, where
+from dalembert.model import Model
+from dalembert.robot import Robot
+from dalembert.sim.elements.base import Action, Situation, above_zero, positive
+
+from .elements import LineForce
+
+BULK_MODULUS = 1.4e9  # [Pa]: of mineral oil with the air that it usually holds
+
+
+@dataclass(frozen=True)
+class Cylinder(LineForce):
+    """A double-acting hydraulic cylinder between two frames, fed at a constant flow until its valve closes.
+
+    bore, rod: diameters [m]; stroke [m]; hose [m³]: volume of oil on each side beside its chamber; bulk [Pa]:
+    modulus of
+    oil and hoses together; damping [N·s/m]. speed [m/s]: of the piston while the valve is open; closure [s]: when it
+    closes (None: it stays open). extended [m]: how far the piston is out, for the stiffness of the oil; None: half way.
+
+    The oil is a spring of constant stiffness about the length that the flow asks for: that at the start of the run plus
+    speed · t, up to the closure.
+    """
+
+    bore: float = 0.1
+    rod: float = 0.05
+    stroke: float = 1.0
+    hose: float = 1e-3
+    bulk: float = BULK_MODULUS
+    damping: float = 0.0
+    speed: float = 0.0
+    closure: float | None = None
+    extended: float | None = None
+    loses: ClassVar[bool] = True
+
+    def prepared(self, model: Model) -> Model:
+        """Checks frames and numbers."""
+        above_zero(self.label(), bore=self.bore, stroke=self.stroke, hose=self.hose, bulk=self.bulk)
+        positive(self.label(), rod=self.rod, damping=self.damping)
+        if not self.rod < self.bore:
+            raise DalembertError(f"{self.label()}: rod is {self.rod:g} m, expected less than the bore, {self.bore:g} m")
+        if self.extended is not None and not 0.0 <= self.extended <= self.stroke:
+            raise DalembertError(f"{self.label()}: extended is {self.extended:g} m, expected 0 to {self.stroke:g} m")
+        return super().prepared(model)
+
+    @property
+    def areas(self) -> tuple[float, float]:
+        """Of the piston on the bore's and on the rod's side [m²]."""
+        return 0.25 * np.pi * self.bore**2, 0.25 * np.pi * (self.bore**2 - self.rod**2)
+
+    @property
+    def stiffness(self) -> float:
+        """Of the oil along the cylinder [N/m]: β (A₁² / V₁ + A₂² / V₂)."""
+        out = 0.5 * self.stroke if self.extended is None else self.extended
+        (first, second), back = self.areas, self.stroke - out
+        return float(self.bulk * (first**2 / (self.hose + first * out) + second**2 / (self.hose + second * back)))
+
+    def size(self, model: Model) -> int:
+        """The length at the start."""
+        return 1
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The length at which it begins, the oil relaxed."""
+        return np.array([self.measured(Situation(model, 0.0, q, v, np.zeros(0), np.zeros(len(v))))[0]])
+
+    def _asked(self, s: Situation) -> tuple[Any, Any]:
+        """Length and speed that the flow asks for."""
+        if self.closure is None:
+            return s.z[0] + self.speed * s.t, self.speed
+        return s.z[0] + self.speed * minimum(s.t, self.closure), where(s.t < self.closure, self.speed, 0.0)
+
+    def act(self, s: Situation) -> Action:
+        """Equal and opposite forces of the oil."""
+        length, rate, direction = self.measured(s)
+        asked, speed = self._asked(s)
+        slip = rate - speed
+        push = -self.stiffness * (length - asked) - self.damping * slip
+        loads = self.loads(s, push * direction)
+        return Action(wrenches=loads, rate=np.zeros(1), given=push * speed, lost=self.damping * slip * slip)
+
+    def energy(self, s: Situation) -> Any:
+        """½ k (l − l asked for)²."""
+        return 0.5 * self.stiffness * (self.measured(s)[0] - self._asked(s)[0]) ** 2
+
+
+class AtJoint(NamedTuple):
+    """A cylinder as a joint feels it.
+
+    length l [m]; lever ∂l/∂θ [m/rad]; stiffness [N·m/rad] and damping [N·m·s/rad]; rate θ̇₀ [rad/s] of the joint at the
+    speed of the piston, infinite at a dead point.
+    """
+
+    length: float
+    lever: float
+    stiffness: float
+    damping: float
+    rate: float
+
+
+def at_joint(robot: Robot, q: Any, cylinder: Cylinder, joint: str) -> AtJoint:
+    """What a cylinder is to a joint of one coordinate at q (nq,), other joints at rest where no loop moves them."""
+    model, q = robot.model, np.asarray(q, float)
+    moving = unit_motion(model, q, joint)
+    still = Situation(model, 0.0, q, moving, np.zeros(1), np.zeros(model.nv))
+    length, lever, _ = cylinder.measured(still)
+    with np.errstate(divide="ignore"):
+        rate = float(np.divide(cylinder.speed, lever))
+    square = float(lever) ** 2
+    return AtJoint(float(length), float(lever), cylinder.stiffness * square, cylinder.damping * square, rate)
+
+
+def unit_motion(model: Model, q: np.ndarray, joint: str) -> np.ndarray:
+    """The velocity (nv,) with that joint at speed 1 and all loops closed, of least size."""
+    body = model.joint(joint)
+    if body.joint.nv != 1:
+        raise DalembertError(f"joint {joint!r} is {body.joint.kind} with {body.joint.nv} freedoms, expected one")
+    moving = np.zeros(model.nv)
+    moving[body.v] = 1.0
+    if not model.closures:
+        return moving
+    J = algorithms.constraints(model, q, np.zeros(model.nv)).J
+    others = np.setdiff1d(np.arange(model.nv), [body.v.start])
+    moving[others] = np.linalg.lstsq(J[:, others], -J[:, body.v.start], rcond=1e-9)[0]
+    if np.max(np.abs(J @ moving), initial=0.0) > 1e-6 * np.max(np.abs(J)):
+        raise DalembertError(
+            f"robot {model.name!r}: joint {joint!r} cannot move at this position: it is a dead point, or loops lock it"
+        )
+    return moving

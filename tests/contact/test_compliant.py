@@ -1,0 +1,109 @@
+"""Compliant contact: statics, energy, gradients, pairs of bodies; accelerations and forces of single states."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, DalembertError, ModelBuilder
+from dalembert.model.geometry import Box, Sphere
+from loose_bodies import SIDE, G, ball, box, standing, table
+
+SOFT = Contact(friction=0.6, model="compliant", stiffness=1e4, damping=2.0)
+RIGID = Contact(friction=0.6)
+
+
+def test_rigid_forces_of_a_state() -> None:
+    q, v = standing(0.32)
+    at_rest = table().contact_dynamics(q, v, np.zeros(6), contact=RIGID)
+    np.testing.assert_allclose(at_rest.force, np.tile([0.0, 0.0, 29.43], (4, 1)), atol=1e-5)
+    np.testing.assert_allclose(at_rest.a, 0.0, atol=1e-6)
+    pushed = table().contact_dynamics(q, v, np.array([0, 0, 0, 100.0, 0, 0]), contact=RIGID)
+    assert pushed.a[3] == pytest.approx(100.0 / 12.0 - 0.6 * G, rel=1e-6)
+    assert pushed.force[:, 2].sum() == pytest.approx(12.0 * G, rel=1e-6)
+    above = table().contact_dynamics(standing(0.5)[0], v, np.zeros(6), contact=RIGID)
+    np.testing.assert_allclose(above.gap, 0.18)
+    assert not above.force.any() and above.a[5] == pytest.approx(-G)
+    both = table().contact_dynamics(np.stack([q, standing(0.5)[0]]), v, np.zeros(6), contact=RIGID)
+    np.testing.assert_allclose(both.force[0], at_rest.force, atol=1e-9)
+
+
+def test_a_rolling_ball_is_free_of_forces_along_the_ground() -> None:
+    q, v = standing(0.1, 1.0, 0.0, 0.0)
+    v[1] = 10.0
+    rolling = ball().contact_dynamics(q, v, np.zeros(6), contact=RIGID)
+    np.testing.assert_allclose(rolling.force, [[0.0, 0.0, G]], atol=1e-3)
+
+
+def test_a_compliant_table_sinks_by_its_weight_and_keeps_its_books() -> None:
+    run = table().simulate(*standing(0.33), duration=1.5, contact=SOFT, rtol=1e-9)
+    np.testing.assert_allclose(run.contacts.gap[-1], -12.0 * G / 4.0 / 1e4, rtol=2e-3)
+    np.testing.assert_allclose(run.contacts.force[-1, :, 2], 29.43, rtol=2e-3)
+    assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale
+    assert run.energy.heat["contact"][-1] > 0.1
+    state = table().contact_dynamics(run.q[-1], run.v[-1], np.zeros(6), contact=SOFT)
+    np.testing.assert_allclose(state.force, run.contacts.force[-1], rtol=1e-9, atol=1e-9)
+
+
+def test_compliant_and_rigid_slides_stop_at_the_same_place() -> None:
+    stiff = Contact(friction=0.6, model="compliant", stiffness=1e5, slip_speed=1e-3)
+    run = box().simulate(*standing(SIDE / 2, 1.0, 0.0, 0.0), duration=0.4, contact=stiff, rtol=1e-6)
+    assert run.q[-1, 0] == pytest.approx(1.0 / (2.0 * 0.6 * G), rel=0.02)
+
+
+def test_slopes_of_a_compliant_rollout_are_those_of_differences() -> None:
+    jax = pytest.importorskip("jax", reason="gradients are taken by jax")
+    jax.config.update("jax_enable_x64", True)
+    q, v = standing(0.15, 1.0, 0.0, -1.0)
+    contact = Contact(friction=0.3, model="compliant", stiffness=2e3, slip_speed=0.1)
+
+    def distance(v):
+        return ball().rollout(q, v, step=1e-3, steps=150, contact=contact).q[0]
+
+    slope = np.asarray(jax.grad(lambda v: distance(v))(jax.numpy.asarray(v)))
+    for k in (1, 3, 5):
+        step = 1e-6 * np.eye(6)[k]
+        difference = (distance(v + step) - distance(v - step)) / 2e-6
+        assert slope[k] == pytest.approx(float(difference), rel=1e-4, abs=1e-8)
+
+
+def test_a_step_too_long_for_the_stiffness_is_refused_with_the_cure() -> None:
+    with pytest.raises(DalembertError, match=r"too long for the contact's stiffness.*take at most"):
+        table().rollout(*standing(0.5), step=1e-3, contact=Contact(model="compliant", stiffness=1e8))
+    with pytest.raises(DalembertError, match="slip_speed"):
+        table().stepper(1e-3, contact=Contact(model="compliant", slip_speed=1e-6))
+    with pytest.raises(DalembertError, match="restitution belongs to"):
+        Contact(model="compliant", restitution=0.5)
+
+
+def tower(masses: tuple[float, ...]):
+    """Boxes of 0.2 m, loose, to stand on each other."""
+    builder = ModelBuilder("tower", gravity=(0.0, 0.0, -G))
+    for k, mass in enumerate(masses):
+        builder.add_body(f"box{k}", parent="world", joint="free", mass=mass, inertia=np.eye(3) * mass * SIDE**2 / 6)
+        builder.add_geometry(Box([SIDE] * 3), body=f"box{k}", role="collision")
+    return builder.build()
+
+
+def test_a_heavy_box_rests_on_a_light_one() -> None:
+    stack = tower((1.0, 1000.0))
+    contact = Contact(pairs=[("box0", "ground"), ("box0", "box1")])
+    q = np.concatenate([standing(0.1)[0], standing(0.3)[0]])
+    run = stack.simulate(q, np.zeros(12), duration=0.2, step=2e-3, contact=contact)
+    assert np.abs(run.v[-1]).max() < 1e-5
+    between = np.array([second == "box1" for _, second in run.contacts.bodies])
+    upper = run.contacts.force[-1, between, 2].sum()
+    assert abs(upper) == pytest.approx(1000.0 * G, rel=1e-4)
+    assert run.contacts.unsettled == 0
+
+
+def test_two_balls_exchange_their_speeds() -> None:
+    builder = ModelBuilder("balls", gravity=(0.0, 0.0, 0.0))
+    for k in range(2):
+        builder.add_body(f"ball{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 0.004)
+        builder.add_geometry(Sphere(0.1), body=f"ball{k}", role="collision")
+    q, v = np.concatenate([standing(0.0)[0], standing(0.0)[0]]), np.zeros(12)
+    q[7], v[3] = 0.5, 2.0
+    contact = Contact(pairs=[("ball0", "ball1")], restitution=1.0)
+    end = builder.build().rollout(q, v, step=2e-3, steps=400, contact=contact)
+    np.testing.assert_allclose(end.v[[3, 9]], [0.0, 2.0], atol=1e-9)

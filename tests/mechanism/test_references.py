@@ -1,0 +1,146 @@
+"""Bundled mechanisms and joints against published end values, closed forms and histories of another program."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert
+from dalembert import Mechanism
+from dalembert.mechanism import mechanism
+
+# IVP test set, Andrews' squeezer at t = 0.03: angles and speeds (PSIDE, tolerance 1e-14)
+ANDREWS_ANGLES = {
+    "beta": 15.81077119629904, "theta": -15.75637105984298, "gamma": 0.04082224013073101, "phi": -0.5347301163226948,
+    "delta": 0.5244099658805303, "omega": 0.5347301163226948, "epsilon": 1.048080741042263,
+}  # fmt: skip
+ANDREWS_SPEEDS = {
+    "beta": 1139.920302151208, "theta": -1424.379294994111, "gamma": 11.03291221937134, "phi": 19.29337464421385,
+    "delta": 0.5735699284790808, "omega": -19.29337464421385, "epsilon": 0.3231791658026955,
+}  # fmt: skip
+
+
+def test_andrews_squeezer_in_joint_coordinates() -> None:
+    robot = dalembert.load("andrews")
+    run = robot.simulate(*robot.start, 0.03, record=0.03, integrator="rk4", step=2e-6)
+    for joint, angle in ANDREWS_ANGLES.items():
+        assert run.q[-1, robot.joint(joint).q][0] == pytest.approx(angle, rel=2e-7), joint
+        assert run.v[-1, robot.joint(joint).v][0] == pytest.approx(ANDREWS_SPEEDS[joint], rel=1e-4), joint
+
+
+def test_andrews_squeezer_as_free_bodies() -> None:
+    robot = mechanism("andrews").build("free")
+    errors = []
+    for h in (2e-6, 1e-6):
+        end = robot.rollout(*robot.start, step=h, steps=round(0.03 / h), integrator="leapfrog")
+        R = robot.pose(end.q, "K3.origin")
+        gamma = np.arctan2(R[1, 0], R[0, 0])
+        errors.append(abs(gamma / ANDREWS_ANGLES["gamma"] - 1.0))
+    assert errors[1] < 1e-6 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.15)
+
+
+def test_double_four_bar_passes_singular_positions() -> None:
+    """IFToMM A02, two loops, 10 s: closed form of the parallelogram."""
+    robot = mechanism("double-four-bar").build("free")
+    end = robot.rollout(*robot.start, step=1e-4, steps=100_000, integrator="leapfrog", record=1000)
+    tip = robot.pose(end.q[-1], "rocker0.b")[:2, 3]
+    velocity = robot.velocity(end.q[-1], end.v[-1], "rocker0.b")[3:5]
+    np.testing.assert_allclose(tip, [0.3284581115408154, 0.944518538178601], atol=5e-5)
+    np.testing.assert_allclose(velocity, [1.4230514702069441, -0.49486884548704296], atol=2e-4)
+    energy = robot.energy(end.q, end.v)
+    assert np.max(np.abs(energy - energy[0])) < 3e-6 * np.max(robot.kinetic_energy(end.q, end.v))
+
+
+def test_bricard_moves_with_one_redundant_equation() -> None:
+    robot = mechanism("bricard").build("free")
+    end = robot.rollout(*robot.start, step=1e-4, steps=30_000, integrator="leapfrog", record=100)
+    energy, moving = robot.energy(end.q, end.v), robot.kinetic_energy(end.q, end.v)
+    assert np.max(moving) > 1.0 and np.max(np.abs(energy - energy[0])) < 1e-5 * np.max(moving)
+    assert mechanism("bricard").mobility().redundant == {"hinge3": 1}
+
+
+def test_simple_pendulum_against_elliptic_functions() -> None:
+    """IFToMM A01: 1 m, 1 kg, from level; positions at 1, 5 and 10 s."""
+    m = Mechanism("pendulum", gravity=(0.0, -9.81, 0.0))
+    m.body("bob", 1.0, [1e-9] * 3, points={"pivot": (1.0, 0.0)}, xyz=(-1.0, 0.0))
+    m.joint("revolute", "ground.origin", "bob.pivot")
+    robot = m.build("tree")
+    end = robot.rollout(*robot.start, step=1e-3, steps=10_000, integrator="rk4", record=1000)
+    at = robot.pose(end.q, "bob.com")[:, :2, 3]
+    wanted = {1: (0.98629175, -0.16501085), 5: (-0.94230544, -0.33475434), 10: (-0.27508746, -0.96141921)}
+    for second, place in wanted.items():
+        np.testing.assert_allclose(at[second - 1], place, atol=1e-6)
+
+
+# histories of ADAMS for a body of 1 kg, 0.1 kg·m² about each axis, its centre 2 m from the joint; g = 9.80665
+HISTORIES = {
+    "revolute": ({"axis": (0, 1, 0)}, (0, 0, 0),
+                 {1.0: (-0.892381, 0.0, -1.78988), 5.0: (-1.99968, 0.0, -0.0355587)}, {1.0: 25.9014, 5.0: 0.567415}),
+    "revolute at 45 degrees": ({"axis": (0, 1, 1)}, (1, 2, 3),
+                 {1.0: (1.0421, 3.4139, 1.5861), 5.0: (1.20996, 3.4064, 1.5936)}, {1.0: 21.6028, 5.0: 21.5012}),
+    "prismatic at 45 degrees": ({"axis": (0, 1, 1)}, (1, 2, 3),
+                 {1.0: (3.0, -0.451662, 0.548338), 5.0: (3.0, -59.2916, -58.2916)}, {1.0: 6.93434, 5.0: 6.93434}),
+    "spherical": ({}, (1, 2, 3), {1.0: (0.107619, 2.0, 1.21012), 5.0: (-0.999684, 2.0, 2.96444)},
+                  {1.0: 25.9015, 5.0: 0.567401}),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", HISTORIES)
+@pytest.mark.parametrize("coordinates", ["tree", "free"])
+def test_joints_against_adams(case: str, coordinates: str) -> None:
+    shape, joint, places, forces = HISTORIES[case]
+    m = Mechanism("swing", gravity=(0.0, 0.0, -9.80665))
+    m.ground(joint=joint)
+    m.body("body", 1.0, [0.1] * 3, points={"joint": (-2.0, 0, 0)}, xyz=np.add(joint, (2.0, 0, 0)))
+    m.joint(case.split()[0], "ground.joint", "body.joint", name="joint", **shape)
+    m.sensor("position", "body.com", name="place").sensor("force", "joint", name="force")
+    robot = m.build(coordinates)
+    run = robot.simulate(*robot.start, 5.0, integrator="rk4", step=2e-3, record=1.0)
+    for t, place in places.items():
+        k = int(np.searchsorted(run.t, t - 1e-9))
+        np.testing.assert_allclose(run.readings["place"][k], place, atol=2e-3 if t > 1.0 else 2e-4)
+        assert np.linalg.norm(run.readings["force"][k]) == pytest.approx(forces[t], rel=3e-3)
+
+
+def test_watt_leads_its_middle_along_a_line() -> None:
+    middle = dalembert.load("watt").sweep("drive", np.linspace(-0.3, 0.3, 13)).path("coupler.com")
+    assert np.ptp(middle[:, 1]) > 0.25 and np.ptp(middle[:, 0]) < 0.01 * np.ptp(middle[:, 1])
+
+
+def test_gears_turn_as_their_teeth_say() -> None:
+    planetary, differential = dalembert.load("planetary"), dalembert.load("differential")
+    end = planetary.rollout(*planetary.start, step=1e-3, steps=1000, integrator="rk4")
+    turned = {joint.name: end.q[joint.q][0] for joint in planetary.joints}
+    ratio = turned["carrier"] - (24 * turned["sun"] + 60 * turned["ring"]) / 84
+    assert abs(ratio) < 1e-9
+    end = differential.rollout(*differential.start, step=1e-3, steps=1000, integrator="rk4")
+    turned = {joint.name: end.q[joint.q][0] for joint in differential.joints}
+    assert turned["case"] == pytest.approx(0.5 * (turned["left"] + turned["right"]), abs=1e-9)
+
+
+def test_a_cam_lifts_its_follower_and_keeps_its_energy() -> None:
+    robot = dalembert.load("cam-drive")
+    run = robot.simulate(*robot.start, 0.5, record=0.01, rtol=1e-9)
+    cam, follower = (run.q[:, robot.joint(name).q][:, 0] for name in ("cam", "follower"))
+    assert cam[-1] > 4 * np.pi
+    np.testing.assert_allclose(follower, 0.01 * (1.0 - np.cos(cam)), atol=2e-9)
+    assert np.max(np.abs(run.energy.residual)) < 1e-6 * np.max(run.energy.kinetic)
+
+
+def test_the_governor_lifts_its_sleeve_when_it_turns_faster() -> None:
+    heights = []
+    for rate in (10.0, 16.0):
+        m = mechanism("governor")
+        spindle = m.joints["spindle"]
+        m._joints["spindle"] = spindle.__class__(**(vars(spindle) | {"rate": rate}))
+        robot = m.build()
+        run = robot.simulate(*robot.start, 3.0, record=0.5, integrator="rk4", step=2e-3)
+        heights.append(run.q[-1, robot.joint("slide").q][0])
+    assert heights[1] > heights[0] + 0.02
+
+
+def test_the_excavator_holds_its_arm_on_oil() -> None:
+    robot = dalembert.load("excavator")
+    run = robot.simulate(*robot.start, 1.0, record=0.1, integrator="implicit-velocity", step=2e-4)
+    assert np.max(np.abs(run.q[-1] - robot.start[0])) < 0.02
+    assert np.max(np.abs(run.v[-1])) < 0.05
