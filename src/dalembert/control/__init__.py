@@ -1,7 +1,8 @@
 """Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
 
-from . import observer
+from . import gait, observer
 from .base_state import BaseEstimate, BaseState, Noise, base_state
+from .centroidal import Centroidal, ForcePlan, centroidal
 from .gains import Gains
 from .kalman import Estimate, KalmanFilter, kalman
 from .laws.additions import dither, limit_buffer, within_limits
@@ -34,12 +35,14 @@ __all__ = [
     "BaseState",
     "BodyPart",
     "CentreOfMass",
+    "Centroidal",
     "Collision",
     "ComputedTorque",
     "EnergyShaping",
     "Estimate",
     "Feedforward",
     "Force",
+    "ForcePlan",
     "Frame",
     "Gains",
     "GravityPD",
@@ -61,12 +64,14 @@ __all__ = [
     "Tick",
     "WholeBody",
     "base_state",
+    "centroidal",
     "collision",
     "computed_torque",
     "dither",
     "encoders",
     "energy_shaping",
     "feedforward",
+    "gait",
     "gravity_pd",
     "impedance",
     "inverse_kinematics",
