@@ -189,7 +189,8 @@ def rollout(
     torque. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
     of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
-    any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
+    any of those of `simulate`, with fixed steps. Of several motions the same bits with any threads and any split; a
+    single one has code of its own. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
