@@ -1,6 +1,7 @@
 """Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
 
 from . import gait, observer
+from .audit import ControlAudit, audit
 from .base_state import BaseEstimate, BaseState, Noise, base_state
 from .centroidal import Centroidal, ForcePlan, centroidal
 from .gains import Gains
@@ -38,6 +39,7 @@ __all__ = [
     "Centroidal",
     "Collision",
     "ComputedTorque",
+    "ControlAudit",
     "EnergyShaping",
     "Estimate",
     "Feedforward",
@@ -63,6 +65,7 @@ __all__ = [
     "Task",
     "Tick",
     "WholeBody",
+    "audit",
     "base_state",
     "centroidal",
     "collision",
