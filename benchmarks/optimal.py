@@ -1,7 +1,8 @@
 """Optimal control beside Crocoddyl, in one run, on one thread: python benchmarks/optimal.py
 
 Arms that reach (symplectic Euler; armature 0.1; weights as in tests/refs/test_optimal_costs.py) without and with torque
-limits, and a step of a receding horizon. Times are CPU times of whole solves from Python, the best of many.
+limits, a step of a receding horizon, and gaits of ANYmal and Talos as Crocoddyl's examples state them (--gaits; they
+compile for half a minute each). Times are CPU times of whole solves from Python, the best of many.
 
 The peer: pip install crocoddyl==3.2.1 pin==4.0.0, in an environment of its own (it does not load with later ones).
 The robots: pip install --no-deps example-robot-data==5.0.0. Without the peer only our own times are printed.
@@ -177,6 +178,47 @@ def main() -> None:
         solve, solver = peer_solve(crocoddyl_problem(PANDA, 20, 0.05), "SolverFDDP", 1)
         other = best(solve), 1, solver.cost
     row("Panda, 20 nodes, receding step", us, 1, law.plan.cost, other)
+
+    if "--gaits" in sys.argv:
+        for name, gait in gaits().items():
+            solve = partial(gait.problem.solve, gait.start, **gait.data)
+            us, plan = best(solve), solve()
+            other = crocoddyl_gait(name) if peer else None
+            row(name, us, plan.iterations, plan.cost, other)
+
+
+def gaits() -> dict[str, Any]:
+    """The gaits of tests/refs/gaits.py."""
+    sys.path.insert(0, str(Path(__file__).parent.parent / "tests"))
+    from refs import gaits
+
+    anymal = {f"ANYmal {kind}": gaits.anymal(robots(), kind) for kind in ("trot", "walk")}
+    return anymal | {"Talos legs walk": gaits.talos(robots())}
+
+
+def crocoddyl_gait(name: str) -> tuple[float, int, float]:
+    """Time, iterations and cost of the peer's own problem."""
+    import crocoddyl
+    import example_robot_data
+    from crocoddyl.utils.biped import SimpleBipedGaitProblem
+    from crocoddyl.utils.quadruped import SimpleQuadrupedalGaitProblem
+
+    model = example_robot_data.load("talos_legs" if name.startswith("Talos") else "anymal").model
+    pose = model.referenceConfigurations["half_sitting" if name.startswith("Talos") else "standing"].copy()
+    x0 = np.concatenate([pose, np.zeros(model.nv)])
+    if name.startswith("Talos"):
+        biped = SimpleBipedGaitProblem(model, "right_sole_link", "left_sole_link")
+        problem = biped.createWalkingProblem(x0, 0.6, 0.1, 0.0375, 25, 1)
+    else:
+        gait = SimpleQuadrupedalGaitProblem(model, "LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT")
+        trots = name.endswith("trot")
+        make = gait.createTrottingProblem if trots else gait.createWalkingProblem
+        problem = make(x0, *((0.15, 0.1) if trots else (0.25, 0.15)), 1e-2, 25, 2)
+    problem.nthreads = 1
+    solver = crocoddyl.SolverFDDP(problem)
+    states, controls = [problem.x0] * (problem.T + 1), problem.quasiStatic([problem.x0] * problem.T)
+    us = best(lambda: solver.solve(list(states), list(controls), 100, False, 0.1), 5.0)
+    return us, solver.iter + 1, solver.cost
 
 
 if __name__ == "__main__":

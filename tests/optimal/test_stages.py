@@ -85,3 +85,16 @@ def test_a_pivot_below_zero_is_seen():
     H[1, 4:, 4:] -= 1e3 * np.eye(2)
     *_, least = solved(StageLayout((4,), 2), H, *others, np.zeros(4))
     assert least < 0.0
+
+
+def test_large_weights_do_not_lose_symmetry():
+    """Sixty unstable stages with a weight of 1e6 at the end."""
+    rng, n, m, N = np.random.default_rng(6), 12, 4, 60
+    H = np.broadcast_to(np.diag([1e-3] * n + [1e-3] * m), (N, n + m, n + m)).copy()
+    A = np.broadcast_to(np.linalg.qr(rng.standard_normal((n, n)))[0] * 1.3, (N, n, n))
+    B = 0.1 * rng.standard_normal((N, n, m))
+    problem = H, rng.standard_normal((N, n + m)), A, B, np.zeros((N, n)), 1e6 * np.eye(n), np.zeros(n)
+    x, _, _, _, least = solved(StageLayout((n,), m), *problem, np.ones(n))
+    assert least > 0.0
+    expected, _ = dense_solution(*problem, np.ones(n))
+    assert_close(x, expected, 1e-6)

@@ -17,14 +17,20 @@ from .regroup import regrouped
 
 
 def rnea(
-    model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray, external: Mapping[int, np.ndarray] | None = None
+    model: Model,
+    q: np.ndarray,
+    v: np.ndarray,
+    a: np.ndarray,
+    external: Mapping[int, np.ndarray] | None = None,
+    *,
+    gravity: np.ndarray | None = None,
 ) -> np.ndarray:
     """Inverse dynamics: tau = M(q) a + C(q, v) v + g(q) + passive(q, v) − Σ Jᵢᵀ Fᵢ.   Luh, Walker, Paul 1980; O(n).
 
     q (nq,), v (nv,), a (nv,); external: body index → wrench [τ; f] (6,) on that body, at its origin, in its axes
-    [N·m, N]. Returns tau (nv,) [N·m or N].
+    [N·m, N]. gravity (3,) in the world: by default the model's. Returns tau (nv,) [N·m or N].
     """
-    X, S, F = body_wrenches(model, q, v, a, external)
+    X, S, F = body_wrenches(model, q, v, a, external, gravity=gravity)
     F = carried(model, X, F)
     tau = armature(model) * a + passive(model, q, v)
     for body in model.bodies:

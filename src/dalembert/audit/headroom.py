@@ -1,4 +1,4 @@
-"""What gravity asks of each motor at its worst, beside what the motor may give."""
+"""The largest gravity load of each motor, beside its limit."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from dalembert.robot import Robot
 from .closed import ClosedManifold, motors
 from .holding import worst_closed_loads, worst_loads
 
-PASSIVE_EFFECTS = ("friction", "damping", "armature")  # what holding still does not feel
+PASSIVE_EFFECTS = ("friction", "damping", "armature")  # effects that do not matter at rest
 
 
 class Headroom(NamedTuple):
-    """What holding still asks of a joint at its worst configuration, beside what the joint may give [N·m or N]."""
+    """The largest holding torque of a joint over all configurations, beside its limit [N·m or N]."""
 
     joint: str
     gravity: float  # with the pull of springs

@@ -17,20 +17,34 @@ from .laws.law import Law
 from .laws.linear import LinearQuadratic, lqr, riccati
 from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
+from .program.kinematics import InverseKinematics, inverse_kinematics
+from .program.supports import Support
+from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
+from .program.whole_body import Tick, WholeBody, whole_body
 
 __all__ = [
     "PID",
+    "CentreOfMass",
     "ComputedTorque",
     "EnergyShaping",
     "Feedforward",
+    "Force",
+    "Frame",
     "Gains",
     "GravityPD",
     "Impedance",
+    "InverseKinematics",
     "Law",
     "LinearQuadratic",
+    "Momentum",
     "OperationalSpace",
     "Passivity",
+    "Posture",
     "ResolvedRate",
+    "Support",
+    "Task",
+    "Tick",
+    "WholeBody",
     "computed_torque",
     "dither",
     "encoders",
@@ -38,6 +52,7 @@ __all__ = [
     "feedforward",
     "gravity_pd",
     "impedance",
+    "inverse_kinematics",
     "limit_buffer",
     "lqr",
     "operational_space",
@@ -46,5 +61,6 @@ __all__ = [
     "region_of_attraction",
     "resolved_rate",
     "riccati",
+    "whole_body",
     "within_limits",
 ]

@@ -8,6 +8,7 @@ from .cones import ContactImpulses, Moment, contact_error, contact_impulses
 from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
 from .order import elimination_order
+from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
 from .symmetric import Factor, factor, factor_entries, factor_semidefinite, gram, solve_semidefinite
 from .zeros import is_zero, nonzeros, sparse_product
 
@@ -20,6 +21,7 @@ __all__ = [
     "Impulses",
     "Law",
     "Moment",
+    "QuadraticSolution",
     "Response",
     "SparseResponse",
     "contact_error",
@@ -34,6 +36,8 @@ __all__ = [
     "row_impulse",
     "row_impulses",
     "solve",
+    "solve_elastic",
+    "solve_quadratic",
     "solve_saddle",
     "solve_semidefinite",
     "sparse_product",

@@ -77,6 +77,16 @@ class StageLayout:
         starts = np.cumsum([0, *(LANES * v for v in self.part_vectors[:-1])])
         return tuple(int(s) + k for s, size in zip(starts, self.parts, strict=True) for k in range(size))
 
+    @cached_property
+    def blocks(self) -> tuple[tuple[range, int], ...]:
+        """Numbers of the state whose columns share a vector, and which vector that is."""
+        blocks, start, vector = [], 0, 0
+        for size, count in zip(self.parts, self.part_vectors, strict=True):
+            for k in range(0, size, LANES):
+                blocks.append((range(start + k, start + min(k + LANES, size)), vector + k // LANES))
+            start, vector = start + size, vector + count
+        return tuple(blocks)
+
     @property
     def quadratic_width(self) -> int:
         """Numbers of a stage's H and g: rows of the state over the state, rows of the control over both."""

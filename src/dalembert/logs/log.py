@@ -1,4 +1,4 @@
-"""A robot's log: what was measured, in SI units, and every decision that was taken in reading it."""
+"""A robot's log: measurements in SI units, and every decision that was taken in reading them."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def read_log(
     units: Mapping[str, str] | None = None,
     sensors: JointSensors | Mapping[str, JointSensors] | None = None,
 ) -> Log:
-    """Read what a file has of a robot's motion: .csv .npz .parquet .h5 .mcap, or a ROS bag.
+    """Read a robot's motion from a file: .csv .npz .parquet .h5 .mcap, or a ROS bag.
 
     topic: of an .mcap file or a bag, where there are several. columns: which column is "t", "q.elbow", "tau.elbow" …,
     where the names do not say it. units: {"t": "ms", "q": "deg"}, where the file does not state them. sensors: for all

@@ -1,4 +1,4 @@
-"""Motions of a robot: positions, velocities and accelerations over time, and what was measured beside them."""
+"""Motions of a robot: positions, velocities and accelerations over time, and measurements alongside."""
 
 from __future__ import annotations
 

@@ -47,12 +47,12 @@ def _slopes(solver: Solver, node: Node, rows: slice) -> dict[str, np.ndarray]:
         point, slopes = node.point(values), {}
 
         def term(k: int, z: np.ndarray) -> np.ndarray:
-            return _value(node.point(node.there(values, z)).terms[k])
+            return _value(node.point(node.there(values, z)).terms[k].term)
 
         def constraint(k: int, z: np.ndarray) -> np.ndarray:
             return node.point(node.there(values, z)).constraints[k].value
 
-        for k, each in enumerate(point.terms):
+        for k, (each, _) in enumerate(point.terms):
             slopes[f"cost {each.name!r}"] = linearised(partial(term, k), node.here(values)).slope
         for k, row in enumerate(point.constraints):
             slopes[f"constraint {row.names[0]!r}"] = linearised(partial(constraint, k), node.here(values)).slope

@@ -7,7 +7,7 @@ alone. Elsewhere the control is what the motors give, and the motion follows by 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,8 @@ from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
+
+from .contacts import Contacts
 
 INTEGRATORS = ("semi-implicit", "midpoint", "rk4")
 Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
@@ -42,6 +44,7 @@ class Motion:
     driven: tuple[int, ...]
     actuation: Actuation | None
     controls: int
+    contacts: Contacts | None = None
 
     @staticmethod
     def of(
@@ -51,6 +54,7 @@ class Motion:
         names: Sequence[str] | None,
         actuation: Actuation | None,
         controls: int | None,
+        contacts: Contacts | None = None,
     ) -> Motion:
         """The motion of a robot; see `optimal_control` for the arguments."""
         if integrator not in INTEGRATORS:
@@ -63,10 +67,12 @@ class Motion:
             )
         if (actuation is None) != (controls is None):
             raise DalembertError("optimal_control: actuation= and controls= go together: a function, and how many")
+        if contacts is not None and integrator != "semi-implicit":
+            raise DalembertError(f"optimal_control: contacts need the semi-implicit integrator, not {integrator!r}")
         if actuation is not None:
             if names is not None:
                 raise DalembertError("optimal_control: motors= and actuation= both say what u is: give one of them")
-            return Motion(robot, step, integrator, False, (), actuation, int(controls or 0))
+            return Motion(robot, step, integrator, False, (), actuation, int(controls or 0), contacts)
         driven = tuple(motors(robot, names))
         if not driven:
             raise DalembertError(
@@ -74,8 +80,8 @@ class Motion:
                 "actuation= and controls= how controls act on it"
             )
         everywhere = driven == tuple(range(robot.nv))
-        by_acceleration = everywhere and integrator == "semi-implicit"
-        return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven))
+        by_acceleration = everywhere and integrator == "semi-implicit" and contacts is None
+        return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven), contacts)
 
     @property
     def is_linear(self) -> bool:
@@ -105,6 +111,13 @@ class Motion:
     def effort(self, q: Any, v: Any, w: Any) -> np.ndarray:
         """What people call u, of the control w that is solved for."""
         return algorithms.rnea(self.robot.model, q, v, w) if self.by_acceleration else w
+
+    def moved(self, x: Mapping[str, Any], a: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q and v a step later at the acceleration a; at an impact, at once and with a jump of the velocity by a."""
+        impact = x["impact"][0]
+        time = self.step * (1.0 - impact)
+        after = x["v"] + (time + impact) * a
+        return algorithms.integrate(self.robot.model, x["q"], time * after), after
 
     def following(self, q: Any, v: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v a step later, under the control w."""

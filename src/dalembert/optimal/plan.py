@@ -37,11 +37,12 @@ class Plan:
     converged: bool
     violation: float
     why: str
+    durations: np.ndarray = field(repr=False)  # (nodes,) of each step [s]; 0 at impacts
 
     @cached_property
     def t(self) -> np.ndarray:
         """Times (nodes + 1,) of the nodes [s]."""
-        return self.problem.step * np.arange(len(self.q))
+        return np.concatenate([[0.0], np.cumsum(self.durations)])
 
     @cached_property
     def control_gains(self) -> np.ndarray:
@@ -70,14 +71,14 @@ class Plan:
     @cached_property
     def motion(self) -> PolynomialMotion:
         """The plan as a motion for other commands: .q(t), .v(t), .a(t), cubic between the nodes."""
-        robot = self.problem.robot
-        motion = via(self.q, times=self.t, velocities=self.v, robot=robot)
+        robot, takes_time = self.problem.robot, np.concatenate([self.durations > 0.0, [True]])
+        motion = via(self.q[takes_time], times=self.t[takes_time], velocities=self.v[takes_time], robot=robot)
         return PolynomialMotion(motion.curves, motion.robot, motion.anchors, "plan")
 
     @cached_property
     def trajectory(self) -> Trajectory:
         """The nodes as arrays t, q, v, a, tau; a and tau of the last node are those before it."""
-        a = np.diff(self.v, axis=0) / self.problem.step
+        a = np.diff(self.v, axis=0) / np.where(self.durations > 0.0, self.durations, np.inf)[:, None]
         return Trajectory(self.t, self.q, self.v, np.vstack([a, a[-1:]]), np.vstack([self.tau, self.tau[-1:]]))
 
     def save(self, path: str | os.PathLike[str]) -> None:

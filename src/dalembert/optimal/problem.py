@@ -18,16 +18,17 @@ from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
 
 from . import terms
+from .contacts import Contacts
 from .motion_models import Actuation, Motion
 from .plan import Plan
 from .receding import Receding
 from .solver import Solver
 from .stage import Node
-from .terms import Constraint, Residual, Smooth, UserFunction
+from .terms import Constraint, UserFunction, Weighed
 
 LIMITS = ("torque", "velocity", "position")
 CURVATURES = ("gauss-newton", "exact")
-RESERVED = {"q", "v", "u", "t"}
+RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
 
 
 class Problem:
@@ -52,16 +53,26 @@ class Problem:
         controls: int | None,
         integrator: str,
         curvature: str,
+        contacts: Any,
+        contact_decay: float,
+        impact: Callable[..., Any] | None,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
         self.step = _positive("step", step, "a time [s]")
         self.nodes = _count("nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
-        self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls)
+        touching = Contacts.of(robot, contacts, contact_decay)
+        self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls, touching)
+        if touching is not None:
+            self.parameters |= {"stance": len(touching.rows), "impact": 1}
+        elif impact is not None:
+            raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
-        with_u, state = ("q", "v", "u"), ("q", "v")
+        with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")
+        at_impact = ("q", "v", "force")
+        self._impact = _optional("impact", impact, at_impact, self.parameters)
         self._running = UserFunction("running", running, with_u, self.parameters)
         self._terminal = _optional("terminal", terminal, state, self.parameters)
         self._constraints = _optional("constraints", constraints, with_u, self.parameters)
@@ -89,15 +100,22 @@ class Problem:
 
     # ---- what the nodes trace
 
-    def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Residual | Smooth], list[Constraint]]:
+    def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Weighed], list[Constraint]]:
         """Costs and constraints of a node, or of the end, at traced values."""
-        function = self._terminal if is_end else self._running
-        costs = terms.costs(function.role, function(values)) if function else []
-        if self.exact:
-            costs = [terms.smooth(term) for term in costs]
+        impact = values["impact"][0] if self.motion.contacts is not None and not is_end else 0.0
+        scale = 1.0 if is_end else self.step * (1.0 - impact)
+        costs = self._costs(self._terminal if is_end else self._running, values, scale)
+        if not is_end:
+            costs += self._costs(self._impact, values, impact)
         of_state = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
         own = self._terminal_constraints if is_end else self._constraints
         return costs, [*of_state, *(terms.constraints(own.role, own(values)) if own else [])]
+
+    def _costs(self, function: UserFunction | None, values: Mapping[str, Any], scale: Any) -> list[Weighed]:
+        if function is None:
+            return []
+        named = terms.costs(function.role, function(values))
+        return [Weighed(terms.smooth(term) if self.exact else term, scale) for term in named]
 
     @cached_property
     def programs(self) -> dict[str, Program]:
@@ -169,6 +187,8 @@ class Problem:
 
     def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
         """Parameters as rows (nodes + 1, size)."""
+        if self.motion.contacts is not None and "impact" not in given and not missing_allowed:
+            given = {**given, "impact": np.zeros(1)}
         for name in given:
             if name not in self.parameters:
                 raise unknown("parameter", name, self.parameters, "optimal control")

@@ -122,7 +122,7 @@ class Solver:
             trajectory_q[:], trajectory_v[:] = q, v
             w[:] = 0.0
             if problem.motion.driven:
-                w[:] = np.asarray(robot.gravity(q))[list(problem.motion.driven)]
+                w[:] = self._holding(q)
         trajectory_q[0], trajectory_v[0] = q, v
         if problem.motion.is_linear:
             self._roll()
@@ -130,6 +130,22 @@ class Solver:
             for k in range(problem.nodes):
                 trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], problem.step)
         self.direction.first[:] = 0.0
+
+    def _holding(self, q: np.ndarray) -> np.ndarray:
+        """Controls (nodes, m) of least size that hold the robot still at q, with the contacts of each node."""
+        robot, motion = self.problem.robot, self.problem.motion
+        gravity, driven = np.asarray(robot.gravity(q)), list(motion.driven)
+        if motion.contacts is None:
+            return np.broadcast_to(gravity[driven], self.w[0].shape)
+        rows = [np.asarray(robot.jacobian(q, name))[-size:] for name, size in motion.contacts.rows.items()]
+        selected = np.eye(robot.nv)[:, driven]
+        controls = np.zeros_like(self.w[0])
+        stances = self.parameters["stance"][:-1]
+        for stance in np.unique(stances, axis=0):
+            J = np.concatenate([s * row for s, row in zip(stance, rows, strict=True)])
+            held = np.linalg.lstsq(np.hstack([selected, J.T]), gravity, rcond=None)[0]
+            controls[np.all(stances == stance, axis=1)] = held[: len(driven)]
+        return controls
 
     def _roll(self) -> None:
         """States that the accelerations give: the step is linear, so that all nodes are two sums."""
@@ -276,7 +292,13 @@ class Solver:
             converged=converged,
             violation=violation,
             why="; ".join(reasons),
+            durations=self._durations(),
         )
+
+    def _durations(self) -> np.ndarray:
+        """Of each step (nodes,) [s]; impacts take no time."""
+        step = np.full(self.problem.nodes, self.problem.step)
+        return step * (1.0 - self.parameters["impact"][:-1, 0]) if self.problem.motion.contacts is not None else step
 
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""

@@ -21,10 +21,12 @@ from dalembert import algorithms, math
 from dalembert.execute import Program
 from dalembert.graph import Function, gradient, linearised, trace
 from dalembert.graph.differentiate import vanishes
+from dalembert.linear import sparse_product
 from dalembert.linear.stages import StageLayout
 
+from .contacts import Solution
 from .motion_models import Motion
-from .terms import Constraint, Residual, Smooth
+from .terms import Constraint, Residual, Smooth, Weighed
 
 MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")
 PROXIMAL = 1e-8  # δ: an equality's violation falls by about this factor times the cost's curvature in every iteration
@@ -78,7 +80,7 @@ def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:
 class Point(NamedTuple):
     """What a node's terms are, at a state and control: costs, constraints, difference to the next node."""
 
-    terms: list[Residual | Smooth]
+    terms: list[Weighed]
     constraints: list[Constraint]
     gap: np.ndarray
 
@@ -103,14 +105,17 @@ class Node:
 
         def look(*vectors: Any) -> np.ndarray:
             values = dict(zip(self.variables(), vectors, strict=True))
-            point = self.point(values)
+            size = 0 if self.is_end or self.motion.contacts is None else self.motion.contacts.size
+            graph, n = values["v"][0].graph, len(values["v"])
+            unknown = graph.input("contact", n + size) if size else np.zeros(0, object)
+            point = self.point(values | self._named(unknown))
             rows, expressions = rows_of(point.constraints)
-            self.names = tuple(term.name for term in point.terms)
+            self.names = tuple(term.name for term, _ in point.terms)
             alone = []
             w = values.get("w")
             for row in rows:
                 e = expressions[row.expression]
-                slope = [] if w is None or not hasattr(e, "op") else list(gradient(e, w))
+                slope = [] if w is None or not hasattr(e, "op") else list(gradient(e, np.concatenate([w, unknown])))
                 alone.append(all(vanishes(x) for x in slope))
             self.rows = Rows(tuple(rows), tuple(alone))
             return np.zeros(1)
@@ -126,15 +131,20 @@ class Node:
         return sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
 
     def point(self, values: Mapping[str, Any]) -> Point:
-        q, v, w = values["q"], values["v"], values.get("w")
-        u = None if w is None else self.motion.effort(q, v, w)
+        """Costs, constraints and the gap at these values; with contacts, "a" and "f" are solved for unless given."""
+        q, v, w, motion = values["q"], values["v"], values.get("w"), self.motion
+        u = None if w is None else motion.effort(q, v, w)
         named = {"q": q, "v": v} | ({} if u is None else {"u": u})
         named |= {name: values[f"parameter {name}"] for name in self.problem.parameters}
+        contacts = None if self.is_end else motion.contacts
+        if contacts is not None:
+            solution = values if "a" in values else vars(contacts.solved(named, motion.torque(q, v, w)))
+            named["force"] = contacts.parts(solution["f"])
         terms, constraints = self.problem.terms(named, self.is_end)
         gap = np.zeros(0, object)
         if self.has_gaps:
-            q1, v1 = self.motion.following(q, v, w)
-            place = algorithms.difference(self.motion.robot.model, values["q following"], q1)
+            q1, v1 = motion.following(q, v, w) if contacts is None else motion.moved(named, solution["a"])
+            place = algorithms.difference(motion.robot.model, values["q following"], q1)
             gap = np.concatenate([place, v1 - values["v following"]])
         return Point(terms, constraints, gap)
 
@@ -152,20 +162,49 @@ class Node:
         q = values["q"] if model.flat else np.zeros(model.nv)
         return np.concatenate([q, values["v"], values.get("w", np.zeros(0, object))])
 
-    def _linear(self, values: dict[str, Any]) -> tuple[Point, np.ndarray, np.ndarray, np.ndarray]:
+    def _linear(self, values: dict[str, Any]) -> tuple[Point, Slopes, Slopes, np.ndarray]:
         """The point; slopes of residuals and of gradients of smooth costs, of constraints, of the gap."""
+        at = self.here(values)
+        n = len(at)
+        solved = self._solved(values)
+        y = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
 
         def stacked(z: np.ndarray) -> np.ndarray:
-            point = self.point(self.there(values, z))
-            parts = [term.value if isinstance(term, Residual) else self._smooth(term, z) for term in point.terms]
+            point = self.point(self.there(values, z[:n]) | self._named(z[n:]))
+            parts = [term.value if isinstance(term, Residual) else self._smooth(term, z[:n]) for term, _ in point.terms]
             return np.concatenate([np.zeros(0, object), *parts, rows_of(point.constraints)[1], point.gap])
 
-        slopes = linearised(stacked, self.here(values)).slope
-        here = self.point(values)
+        slopes = linearised(stacked, np.concatenate([at, y])).slope
+        here = self.point(values | self._named(y))
+        chain = np.zeros((0, n), object)
+        if solved is not None:
+            chain = solved.slopes(linearised(lambda z: self._missing(self.there(values, z), y), at).slope)
         limits = len(rows_of(here.constraints)[1])
         cuts = np.cumsum([len(slopes) - len(here.gap) - limits, limits])
-        costs, limit_slopes, steps = np.split(slopes, cuts)
-        return here, costs, limit_slopes, steps
+        costs, limit_slopes, steps = (Slopes(rows[:, :n], rows[:, n:], chain) for rows in np.split(slopes, cuts))
+        return here, costs, limit_slopes, steps.total()
+
+    def _solved(self, values: Mapping[str, Any]) -> Solution | None:
+        """Accelerations and forces of contacts, with what their slopes need."""
+        if self.is_end or self.motion.contacts is None:
+            return None
+        torque = self.motion.torque(values["q"], values["v"], values["w"])
+        return self.motion.contacts.solved(self._situation(values), torque)
+
+    def _missing(self, values: Mapping[str, Any], y: np.ndarray) -> np.ndarray:
+        """What is missing in the equations of motion and contact."""
+        contacts, n = self.motion.contacts, self.motion.robot.nv
+        assert contacts is not None
+        torque = self.motion.torque(values["q"], values["v"], values["w"])
+        return contacts.residual(self._situation(values), torque, y[:n], y[n:])
+
+    def _situation(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        named = {name: values[f"parameter {name}"] for name in ("stance", "impact")}
+        return {"q": values["q"], "v": values["v"]} | named
+
+    def _named(self, y: np.ndarray) -> dict[str, Any]:
+        n = self.motion.robot.nv
+        return {"a": y[:n], "f": y[n:]} if len(y) else {}
 
     @staticmethod
     def _smooth(term: Smooth, z: np.ndarray) -> np.ndarray:
@@ -174,26 +213,25 @@ class Node:
 
     # ---- the quadratic model
 
-    def _quadratic(self, point: Point, slopes: np.ndarray, scale: float) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Gradient, Hessian and the cost of each term. Residuals by Gauss and Newton; smooth costs exactly."""
-        n = slopes.shape[1]
-        H, g, costs, start = np.zeros((n, n), object), np.zeros(n, object), [], 0
-        for term in point.terms:
+    def _quadratic(self, point: Point, slopes: Slopes) -> tuple[Quadratic, np.ndarray]:
+        """The model, and the cost of each term. Residuals by Gauss and Newton; smooth costs exactly."""
+        n, costs, start = slopes.z.shape[1], [], 0
+        model = Quadratic(n, slopes.chain)
+        for k, (term, scale) in enumerate(point.terms):
             if isinstance(term, Residual):
-                J = slopes[start : start + len(term.value)]
                 weights = scale * term.weight
-                add_products(H, g, J, weights, weights * term.value)
+                model.add(slopes.rows(start, len(term.value)), weights, weights * term.value)
                 costs.append(0.5 * sum_of(w * r * r for w, r in zip(weights, term.value, strict=True)))
                 start += len(term.value)
             else:
-                J = slopes[start : start + n]
-                H += scale * 0.5 * (J + J.T)
-                g += scale * self._gradients[term.name]
+                J = slopes.z[start : start + n]
+                model.H += scale * 0.5 * (J + J.T)
+                model.g += scale * self._gradients[k]
                 costs.append(scale * term.value)
                 start += n
-        return g, H, np.array(costs, object)
+        return model, np.array(costs, object)
 
-    _gradients: dict[str, np.ndarray]
+    _gradients: dict[int, np.ndarray]
 
     def _barrier(self, here: Point, values: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, Any]:
         """Curvatures and gradients of the expressions of the constraints, and the constraints' values."""
@@ -271,8 +309,11 @@ class Node:
             outputs |= {"slack": values["slack"], "multiplier": values["multiplier"]}
         self._gradients = self._smooth_gradients(values)
         here, cost_slopes, limit_slopes, steps = self._linear(values)
-        scale = 1.0 if self.is_end else self.motion.step
-        g, H, costs = self._quadratic(here, cost_slopes, scale)
+        model, costs = self._quadratic(here, cost_slopes)
+        if not self.is_end and self.motion.contacts is not None:  # at an impact the control does nothing
+            for k in range(n, n + layout.controls):
+                model.H[k, k] = model.H[k, k] + values["parameter impact"][0]
+        _, g = model.total()
         outputs["slope x"] = layout.state_row(g[:n])  # of the cost alone
         if not self.is_end:
             outputs["slope w"] = layout.control_row(g[n:])
@@ -280,7 +321,7 @@ class Node:
         if self.rows.rows:
             curvature, pull, c = self._barrier(here, values)
             e = rows_of(here.constraints)[1]
-            add_products(H, g, limit_slopes, curvature, pull)
+            model.add(limit_slopes, curvature, pull)
             outputs["constraint"] = np.array([r.sign * e[r.expression] + r.offset for r in self.rows.rows], object)
             inequality = ~self.rows.equalities
             s, multiplier = values["slack"], values["multiplier"]
@@ -289,6 +330,7 @@ class Node:
             measures[2] = sum_of(math.log(y) for y in s[inequality])
             measures[3] = sum_of(s[inequality] * multiplier[inequality])
         outputs |= {"measures": np.array(measures, object), "costs": costs}
+        H, g = model.total()
         if self.is_end:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
@@ -297,28 +339,39 @@ class Node:
             outputs["transition"] = layout.transition(steps[:, :n], steps[:, n:], here.gap)
         return outputs
 
-    def _smooth_gradients(self, values: dict[str, Any]) -> dict[str, np.ndarray]:
-        """Gradients of smooth costs at the point."""
-        names = [term.name for term in self.point(values).terms if isinstance(term, Smooth)]
+    def _smooth_gradients(self, values: dict[str, Any]) -> dict[int, np.ndarray]:
+        """Gradients of smooth costs at the point, by their place among the terms."""
 
         def smooth(z: np.ndarray) -> np.ndarray:
-            terms = self.point(self.there(values, z)).terms
-            return np.array([term.value for term in terms if isinstance(term, Smooth)], object)
+            terms = self.point(self.there(values, z) | self._named(unknown)).terms
+            return np.array([terms[k][0].value for k in places], object)
 
-        return dict(zip(names, linearised(smooth, self.here(values)).slope, strict=True)) if names else {}
+        solved = self._solved(values)
+        unknown = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
+        terms = self.point(values | self._named(unknown)).terms
+        places = [k for k, (term, _) in enumerate(terms) if isinstance(term, Smooth)]
+        return dict(zip(places, linearised(smooth, self.here(values)).slope, strict=True)) if places else {}
 
     def _rated(self, x: dict[str, Any]) -> dict[str, Any]:
         values = x | ({"q following": x["q"], "v following": x["v"]} if self.has_gaps else {})  # takes no part
-        rows, _ = rows_of(self.point(values).constraints)
-        _, _, c = self._barrier(self.point(values), values)
+        solved = self._solved(values)
+        y = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
+        point = self.point(values | self._named(y))
+        rows, _ = rows_of(point.constraints)
+        _, _, c = self._barrier(point, values)
         n = self.layout.controls
         dz = np.concatenate([x["dx"][list(self.layout.columns)], np.zeros(0) if self.is_end else x["dw"][:n]])
+        start = np.array([x["v"][0].graph.constant(0.0)], object)
+        dy = y
+        if solved is not None:
+            missing = linearised(lambda t: self._missing(self.there(values, self.here(values) + t[0] * dz), y), start)
+            dy = solved.slopes(missing.slope)[:, 0]
 
         def along(t: np.ndarray) -> np.ndarray:
-            there = self.there(values, self.here(values) + t[0] * dz)
+            there = self.there(values, self.here(values) + t[0] * dz) | self._named(y + t[0] * dy)
             return rows_of(self.point(there).constraints)[1]
 
-        rate = linearised(along, np.array([x["v"][0].graph.constant(0.0)], object)).slope[:, 0]
+        rate = linearised(along, start).slope[:, 0]
         s, multiplier, enabled, mu = x["slack"], x["multiplier"], x["enabled"], x["barrier"][0]
         ds, dm = np.zeros(len(rows), object), np.zeros(len(rows), object)
         reach: list[Any] = [0.0, 0.0]
@@ -342,16 +395,65 @@ def sum_of(items: Any) -> Any:
     return total
 
 
-def add_products(H: np.ndarray, g: np.ndarray, J: np.ndarray, weights: Any, forces: Any) -> None:
-    """H += Jᵀ diag(weights) J and g += Jᵀ forces, in place; entries of J that are 0 take no part."""
-    for row, weight, force in zip(J, weights, forces, strict=True):
-        places = [k for k, x in enumerate(row) if not vanishes(x)]
-        for i in places:
-            g[i] = g[i] + row[i] * force
-            weighted = weight * row[i]
-            for j in places:
-                if j > i:
-                    break
-                H[i, j] = H[i, j] + weighted * row[j]
-                if i != j:
-                    H[j, i] = H[i, j]
+class Slopes(NamedTuple):
+    """Slopes of rows in z, and in y, accelerations and forces of contacts, whose slopes in z are the chain."""
+
+    z: np.ndarray
+    y: np.ndarray
+    chain: np.ndarray
+
+    def rows(self, start: int, count: int) -> Slopes:
+        """Some of the rows."""
+        return Slopes(self.z[start : start + count], self.y[start : start + count], self.chain)
+
+    def total(self) -> np.ndarray:
+        """Slopes in z alone."""
+        return self.z + sparse_product(self.y, self.chain) if len(self.chain) else self.z
+
+
+class Quadratic:
+    """A model ½ zᵀ H z + gᵀ z that rows are added to. Rows that depend on y alone are gathered there first."""
+
+    def __init__(self, size: int, chain: np.ndarray) -> None:
+        self.H, self.g = np.zeros((size, size), object), np.zeros(size, object)
+        self.chain, count = chain, len(chain)
+        self.K, self.k = np.zeros((count, count), object), np.zeros(count, object)
+
+    def add(self, J: Slopes, weights: Any, forces: Any) -> None:
+        """H += Jᵀ diag(weights) J and g += Jᵀ forces."""
+        for i, (weight, force) in enumerate(zip(weights, forces, strict=True)):
+            row = J.rows(i, 1)
+            if all(map(vanishes, row.z[0])):
+                add_products(self.K, self.k, row.y[0], weight, force)
+            else:
+                add_products(self.H, self.g, row.total()[0], weight, force)
+
+    def total(self) -> tuple[np.ndarray, np.ndarray]:
+        """H and g, with what y adds."""
+        if not len(self.chain):
+            return self.H.copy(), self.g.copy()
+        scaled = sparse_product(self.K, self.chain)
+        H, g = self.H.copy(), self.g + sparse_product(self.chain.T, self.k)
+        for y, (row, product) in enumerate(zip(self.chain, scaled, strict=True)):
+            if all(map(vanishes, self.K[y])):
+                continue
+            for i in range(len(row)):
+                for j in range(i + 1):
+                    H[i, j] = H[i, j] + row[i] * product[j]
+        lower = np.tril_indices(len(H), -1)
+        H.T[lower] = H[lower]
+        return H, g
+
+
+def add_products(H: np.ndarray, g: np.ndarray, row: np.ndarray, weight: Any, force: Any) -> None:
+    """H += weight · rowᵀ row and g += force · row, in place; entries of the row that are 0 take no part."""
+    places = [k for k, x in enumerate(row) if not vanishes(x)]
+    for i in places:
+        g[i] = g[i] + row[i] * force
+        weighted = weight * row[i]
+        for j in places:
+            if j > i:
+                break
+            H[i, j] = H[i, j] + weighted * row[j]
+            if i != j:
+                H[j, i] = H[i, j]

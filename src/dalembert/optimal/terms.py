@@ -30,6 +30,13 @@ class Smooth(NamedTuple):
     value: Any
 
 
+class Weighed(NamedTuple):
+    """A cost and what it is multiplied with: the step, 1 at the end and at impacts, 0 where it does not count."""
+
+    term: Residual | Smooth
+    scale: Any
+
+
 @dataclass(frozen=True)
 class Equal:
     """A constraint that is kept at zero: {"closed": optimal.Equal(x - y)}."""

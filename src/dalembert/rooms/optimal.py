@@ -25,6 +25,9 @@ def optimal_control(
     controls: int | None = None,
     integrator: str = "semi-implicit",
     curvature: str = "gauss-newton",
+    contacts: Any = (),
+    contact_decay: float = 50.0,
+    impact: Callable[..., Any] | None = None,
     **parameters: int,
 ) -> Problem:
     """Motions of `nodes` steps of `step` [s] that cost least: .solve(q, v, …) gives a plan, .receding() a law.
@@ -40,6 +43,11 @@ def optimal_control(
     of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
     "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has them, for
     robots with a motor on every joint: fewer iterations where residuals stay large, as with goals out of reach.
+    contacts: names of frames that touch as points, or a dict from names to 3 (points) or 6 (surfaces). Which of them
+    stand at which node is data: solve(…, stance=(nodes + 1, k) of 0 and 1). contact_decay [1/s]: how fast what
+    velocity they have dies out. running(…, force, stance) then also gets the forces on the robot by frame, along
+    world axes. impact=(nodes + 1, 1) of 0 and 1 marks nodes that take no time, at which contacts in stance stop the
+    frames; impact(q, v, force, …) here is what those nodes cost.
     """
     from dalembert.optimal import Problem
 
@@ -57,5 +65,8 @@ def optimal_control(
         controls,
         integrator,
         curvature,
+        contacts,
+        contact_decay,
+        impact,
         parameters,
     )

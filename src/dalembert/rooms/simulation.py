@@ -271,11 +271,11 @@ def close_loops(robot: Robot, q: Any, v: Any = None, *, hold: str | Sequence[str
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
+    compiled = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
     mobile = np.ones(robot.model.nv)
     for name in [hold] if isinstance(hold, str) else hold:
         mobile[robot.model.joint(name).v] = 0.0
-    state, _ = closed_start(made, State(0.0, q, v), mobile)
+    state, _ = closed_start(compiled, State(0.0, q, v), mobile)
     return LoopState(state.q, state.e[: robot.model.nv])
 
 

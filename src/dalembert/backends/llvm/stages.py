@@ -59,6 +59,17 @@ class _Writer:
     def unit(self, lane: int) -> str:
         return f"<{', '.join(f'double {float(k == lane)}' for k in range(LANES))}>"
 
+    def transposed(self, rows: list[str]) -> list[str]:
+        """The columns of LANES vectors of LANES numbers: pairs of blocks change places, ever larger ones."""
+        size = 1
+        while size < LANES:
+            low = [k if not k & size else LANES + k - size for k in range(LANES)]
+            high = [k + size if not k & size else LANES + k for k in range(LANES)]
+            pairs = [(rows[k & ~size], rows[k | size], high if k & size else low) for k in range(LANES)]
+            rows = [shuffle(self.b, x, y, lanes) for x, y, lanes in pairs]
+            size *= 2
+        return rows
+
     def scratch(self, rows: int, vectors: int) -> str:
         """Memory on the stack."""
         return self.b.op(f"alloca i8, i64 {max(1, rows * vectors) * VECTOR}, align {VECTOR}")
@@ -137,6 +148,7 @@ class _Backward(_Writer):
             controls, state_rows = self._general()
         factors, scaled, gain, least = self._eliminated(controls, *carried)
         self._value(state_rows)
+        self._mirror()
         self._gains(factors, scaled, self.at("%gains", k, layout.controls * self.sv * VECTOR))
         return [gain, least]
 
@@ -265,6 +277,22 @@ class _Backward(_Writer):
             self.store(sums, "%value", i * self.sv)
 
         self.product(self.layout.states, self.layout.controls, self.sv, factor, pivot_row, state_rows, keep)
+
+    def _mirror(self) -> None:
+        """V made symmetric: what lies above the diagonal is taken from below.
+
+        Without it round-off grows from stage to stage where weights are large, until V is no longer positive.
+        """
+        b, blocks = self.b, self.layout.blocks
+        for k, (rows, vector) in enumerate(blocks):
+            for other, across in blocks[k:]:
+                below = [b.load("%value", i * self.sv + vector) for i in other]
+                turned = self.transposed(below + [b.const(0.0)] * (LANES - len(below)))
+                for lane, i in enumerate(rows):
+                    first = lane + 1 if across == vector else 0
+                    mask = ", ".join(f"i1 {int(first <= j < len(other))}" for j in range(LANES))
+                    place = i * self.sv + across
+                    b.store(b.select(f"<{mask}>", turned[lane], b.load("%value", place)), "%value", place)
 
     def _gains(self, factors: dict[tuple[int, int], str], scaled: list[list[str]], place: str) -> None:
         """Back substitution."""

@@ -22,7 +22,7 @@ T0, H, ZERO, DUMP, NUMBERS = range(5)
 
 
 class Motions:
-    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `execute.foreign.Call` asks.
+    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `execute.foreign.ForeignCall` asks.
 
     e = [v, z]: velocities and states of elements. u, if there is one, is flat where it has a row for every step.
     """

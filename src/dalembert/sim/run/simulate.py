@@ -31,7 +31,7 @@ from .engines.fixed import steps_of
 from .events import Event
 from .initial import closed_start, first_state
 from .instants import Instants
-from .ledger import Ledger
+from .ledger import EnergyLedger
 from .limits import beyond_limits
 from .progress import Progress
 from .record import Recorder
@@ -327,7 +327,7 @@ class _Simulation:
         for entry, amount in zip(system.entries, self.layout.accounts(e).T, strict=True):
             accounts[entry.kind][entry.name] = amount
         kinetic, potential, elastic = observed["energies"].T
-        ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
+        ledger = EnergyLedger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
         contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
         touched = [] if contacts is None else contacts.log

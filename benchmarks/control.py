@@ -1,0 +1,153 @@
+"""The whole-body program beside daqp: `python benchmarks/control.py [bundled]`. CPU time, one thread, best of five.
+
+ANYmal standing under a moving reference, from example-robot-data (`pip install --no-deps example-robot-data`), else the
+bundled quadruped. The peer solves the usual form, accelerations, torques and forces as 42 variables with 30 equations,
+assembled from the same quantities with NumPy; our own program has the 12 torques left. Both keep the same rows and have
+the same optimum, which is compared. daqp: `pip install daqp`.
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
+import sys
+import sysconfig
+import time
+from ctypes import c_int
+from pathlib import Path
+
+import numpy as np
+
+from dalembert import control, load
+
+FRICTION, TORQUE, FORCE, BATCH, TICKS = 0.4, 1e-4, 1e-5, 4096, 200
+
+
+def robot_and_feet():
+    folder = Path(sysconfig.get_path("purelib"), "cmeel.prefix", "share", "example-robot-data", "robots")
+    path = folder / "anymal_b_simple_description" / "robots" / "anymal.urdf"
+    if path.exists() and "bundled" not in sys.argv:
+        robot = load(path, base="free")
+        q = robot.neutral()
+        q[2] = 0.47
+        for joint in robot.joints:
+            if joint.name.endswith(("HFE", "KFE")):
+                sign = 1.0 if "F_" in joint.name else -1.0
+                q[joint.q] = sign * (0.7 if joint.name.endswith("HFE") else -1.4)
+        return robot, q, [f"{leg}_FOOT" for leg in ("LF", "RF", "LH", "RH")]
+    print(
+        "example-robot-data is not installed: the bundled quadruped instead (pip install --no-deps example-robot-data)"
+    )
+    robot = load("quadruped")
+    q = robot.neutral()
+    q[2], q[7:] = 0.3, np.tile([0.0, 0.8, -1.6], 4)
+    return robot, q, ["FL_foot", "FR_foot", "RL_foot", "RR_foot"]
+
+
+def clock(work, repeats):
+    best = np.inf
+    for _ in range(5):
+        begin = time.process_time()
+        for k in range(repeats):
+            work(k)
+        best = min(best, (time.process_time() - begin) / repeats)
+    return 1e6 * best
+
+
+def usual_form(robot, weights, feet, q, v, a_d):
+    """H, g, A, b, C, u, box of [a, tau, forces], with NumPy."""
+    n, k = robot.nv, 3 * len(feet)
+    M, h = robot.mass_matrix(q), robot.bias(q, v)
+    J = np.concatenate([robot.jacobian(q, foot)[3:] for foot in feet])
+    drift = np.concatenate([robot.acceleration(q, v, np.zeros(n), foot)[3:] for foot in feet])
+    size = n + (n - 6) + k
+    H, g = np.zeros((size, size)), np.zeros(size)
+    H[:n, :n] = np.diag(weights)
+    H[n:, n:] = np.diag(np.r_[np.full(n - 6, TORQUE), np.full(k, FORCE)])
+    g[:n] = -weights * a_d
+    A = np.zeros((n + k, size))
+    A[:n, :n], A[6:n, n : 2 * n - 6], A[:n, 2 * n - 6 :], A[n:, :n] = M, -np.eye(n - 6), -J.T, J
+    C = np.zeros((4 * len(feet), size))
+    C[:, 2 * n - 6 :] = np.kron(
+        np.eye(len(feet)), [[1, 0, -FRICTION], [-1, 0, -FRICTION], [0, 1, -FRICTION], [0, -1, -FRICTION]]
+    )
+    effort = robot.limits.effort[6:]
+    lower = np.r_[np.full(n, -1e30), -effort, np.tile([-1e30, -1e30, 0.0], len(feet))]
+    upper = np.r_[np.full(n, 1e30), effort, np.full(k, 1e30)]
+    return H, g, A, np.r_[-h, -drift], C, lower, upper
+
+
+def with_daqp(daqp, H, g, A, b, C, lower, upper):
+    rows = np.vstack([A, C])
+    high, low = np.r_[upper, b, np.zeros(len(C))], np.r_[lower, b, np.full(len(C), -1e30)]
+    sense = np.zeros(len(high), dtype=c_int)
+    sense[len(g) : len(g) + len(b)] = 5
+    return daqp.solve(H, g, rows, high, low, sense)[0]
+
+
+def main():
+    robot, q0, feet = robot_and_feet()
+    n = robot.nv
+    weights = np.r_[np.full(6, 100.0), np.ones(n - 6)]
+
+    def goal(t, command):  # the state's own place, so that only the command is asked for
+        return command[: robot.nq], command[robot.nq : robot.nq + n], command[robot.nq + n :]
+
+    task = control.Posture(goal=goal, weight=weights, frequency=0.0)
+    supports = [control.Support(frame=foot, friction=FRICTION * np.sqrt(2.0)) for foot in feet]
+    law = control.whole_body(robot, [task], supports, torque_weight=TORQUE, force_weight=FORCE, horizon=None,
+                             command=robot.nq + 2 * n)  # fmt: skip
+    states = []
+    for k in range(max(BATCH, TICKS)):
+        t = 0.002 * (k % 4096)
+        d = np.zeros(n)
+        d[5], d[3], d[6:] = 0.02 * np.sin(3 * t), 0.02 * np.cos(2 * t), 0.05 * np.sin(4 * t + np.arange(n - 6))
+        v = np.zeros(n)
+        v[5], v[6:] = 0.06 * np.cos(3 * t), 0.2 * np.cos(4 * t + np.arange(n - 6))
+        q = robot.integrate(q0, d)
+        a = np.zeros(n)
+        a[5], a[3] = 12.0 * np.sin(5 * t), 10.0 * np.cos(7 * t)
+        a[6:] = 20.0 * robot.difference(q, q0)[6:] - 2.0 * v[6:]
+        states.append((q, v, a, np.r_[q, np.zeros(n), a]))
+    on, zero = np.ones(len(feet)), np.zeros(1)
+    answer = law.solve(0.0, *states[0][:2], states[0][3])
+    assert answer.solved, answer.why
+    tick = law._tick
+
+    def ours(k):
+        q, v, _, command = states[k % TICKS]
+        return tick(zero, q, v, command, on)
+
+    tick_time = clock(ours, TICKS)
+    x = np.array([ours(k) for k in range(TICKS)])
+    print(
+        f"{robot.name}: {len(law.rows)} rows; {x[:, -1].mean():.1f} iterations on average, {x[:, -1].max():.0f} at most"
+    )
+    print(f"one tick from Python, quantities, assembly and solution: {tick_time:6.1f} µs")
+    Q, V, command = (np.array([state[k] for state in states[:BATCH]]) for k in (0, 1, 3))
+    batch_time = (
+        clock(lambda _: tick(np.zeros((BATCH, 1)), Q, V, command, np.ones((BATCH, len(feet))), threads=1), 1) / BATCH
+    )
+    print(f"in batches of {BATCH} on SIMD lanes:                      {batch_time:6.1f} µs each")
+    try:
+        import daqp
+    except ImportError:
+        print("daqp is not installed (pip install daqp): nothing to compare with")
+        return
+    programs = [usual_form(robot, weights, feet, *state[:3]) for state in states[:TICKS]]
+    solve_time = clock(lambda k: with_daqp(daqp, *programs[k % TICKS]), TICKS)
+    whole_time = clock(lambda k: with_daqp(daqp, *usual_form(robot, weights, feet, *states[k % TICKS][:3])), TICKS)
+    print(f"daqp, one by one: solution alone {solve_time:6.1f} µs, whole tick {whole_time:6.1f} µs")
+    worst = 0.0
+    for k in range(0, TICKS, 10):
+        theirs = with_daqp(daqp, *programs[k])
+        worst = max(worst, np.abs(theirs[n : 2 * n - 6] - x[k, 6:n]).max() / np.abs(theirs[n : 2 * n - 6]).max())
+    print(f"largest difference of torques, relative: {worst:.1e}")
+    by_solution, by_tick = solve_time / batch_time, whole_time / batch_time
+    print(f"programs per core: {by_solution:.1f} times daqp's solutions, {by_tick:.1f} times its whole ticks")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,213 @@
+"""The whole-body program of one state as a quadratic program in the torques of the motors.
+
+    M a + h = Sᵀ τ + Jᵀ f,   J a = −J̇ v    →    a = a₀ + A τ,   f = f₀ + L τ
+
+Accelerations and supporting forces follow from the torques, so that neither the unactuated rows nor the supports remain
+as equations, and what a solver sees has one variable for each motor. Where rows of J depend on each other (a straight
+leg), the dependent ones are left out. A support that is not active has no force and no rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.linear import elimination_order, factor, factor_semidefinite, gram, nonzeros, sparse_product
+from dalembert.math import maximum, minimum
+from dalembert.robot import Robot
+
+from ..actuation import driven
+from .supports import Support
+from .tasks import Force, Situation, Task, goal_of
+
+
+class Affine(NamedTuple):
+    """x = x₀ + X τ."""
+
+    constant: np.ndarray
+    slope: np.ndarray
+
+
+class Level(NamedTuple):
+    """Tasks of one priority: ½ τᵀ H τ + gᵀ τ, and their rows G τ ≈ b for the priorities after it."""
+
+    H: np.ndarray
+    g: np.ndarray
+    G: np.ndarray
+
+
+class Program(NamedTuple):
+    """levels, most important first; rows low ≤ C τ ≤ high with names, hard ones (motors) first; a and forces."""
+
+    levels: tuple[Level, ...]
+    C: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    names: tuple[str, ...]
+    hard: int
+    a: Affine
+    forces: Affine
+
+
+class Settings(NamedTuple):
+    """What a program is made of; see `whole_body`."""
+
+    tasks: tuple[Task, ...]
+    supports: tuple[Support, ...]
+    torque_weight: float
+    force_weight: float
+    horizon: float | None
+    command: int
+
+
+def supported(robot: Robot, supports: Sequence[Support], s: Situation, active: np.ndarray) -> tuple[Affine, Affine]:
+    """(a, forces) as functions of the torques."""
+    mask = driven(robot.model)
+    q, v, n = s.q, s.v, robot.nv
+    J = [robot.jacobian(q, each.frame)[each.rows] for each in supports]
+    on = [active[k] for k, each in enumerate(supports) for _ in range(each.count)]
+    J_all = np.concatenate(J) if J else np.zeros((0, n))
+    drift = [robot.acceleration(q, v, np.zeros(n), each.frame)[each.rows] for each in supports]
+    d = np.concatenate(drift) if drift else np.zeros(0)
+    M = robot.mass_matrix(q)
+    F = factor(M, elimination_order(nonzeros(M)))
+    S = np.eye(n)[:, mask]
+    motors = F.solve(np.concatenate([S, -robot.bias(q, v)[:, None]], axis=1))  # accelerations without supports
+    if not len(J_all):
+        return Affine(motors[:, -1], motors[:, :-1]), Affine(np.zeros(0), np.zeros((0, S.shape[1])))
+    J_on = np.array([[x * o for x in row] for row, o in zip(J_all, on, strict=True)])
+    half = F.forward(J_on.T)
+    W = gram(half, F.r) + np.diag([1.0 - o for o in on])
+    response = F.backward((half.T * F.r).T)  # M⁻¹ Jᵀ
+    wanted = -sparse_product(J_on, motors)
+    wanted[:, -1] = wanted[:, -1] - d * np.array(on)
+    forces = factor_semidefinite(W).solve(wanted)
+    a = motors + response @ forces
+    return Affine(a[:, -1], a[:, :-1]), Affine(forces[:, -1], forces[:, :-1])
+
+
+def assembled(robot: Robot, settings: Settings, s: Situation, active: np.ndarray) -> Program:
+    """The program of a state."""
+    a, forces = supported(robot, settings.supports, s, active)
+    levels = _levels(settings, s, a, forces)
+    C, low, high, names, hard = _limits(robot, settings, s, a, forces, active)
+    return Program(levels, C, low, high, names, hard, a, forces)
+
+
+def _levels(settings: Settings, s: Situation, a: Affine, forces: Affine) -> tuple[Level, ...]:
+    """Sums of weighted squares, by priority; the last also weighs torques and forces."""
+    n = a.slope.shape[1]
+    levels = []
+    orders = sorted({task.priority for task in settings.tasks}) or [0]
+    for order in orders:
+        H, g, rows = np.zeros((n, n), object), np.zeros(n, object), []
+        for task in (each for each in settings.tasks if each.priority == order):
+            G, b = _on_torques(task, settings, s, a, forces)
+            weight = np.broadcast_to(np.asarray(task.weight, float), (len(b),))
+            H = H + gram(G, weight)
+            g = g - G.T @ (weight * b)
+            rows.append(G[weight > 0.0])
+        if order == orders[-1]:
+            H = H + settings.torque_weight * np.eye(n)
+            if len(forces.constant):
+                weights = np.full(len(forces.constant), settings.force_weight)
+                H = H + gram(forces.slope, weights)
+                g = g + forces.slope.T @ (weights * forces.constant)
+        levels.append(Level(H, g, np.concatenate(rows) if rows else np.zeros((0, n))))
+    return tuple(levels)
+
+
+def _on_torques(
+    task: Task, settings: Settings, s: Situation, a: Affine, forces: Affine
+) -> tuple[np.ndarray, np.ndarray]:
+    """(G, b): G τ = b is what a task asks of the torques."""
+    if isinstance(task, Force):
+        begin = 0
+        for support in settings.supports:
+            if support.frame == task.frame:
+                part = slice(begin, begin + support.count)
+                return forces.slope[part], np.asarray(goal_of(task.goal, s)) - forces.constant[part]
+            begin += support.count
+    wanted = task.rows(s)
+    return sparse_product(wanted.A, a.slope), wanted.b - sparse_product(wanted.A, a.constant[:, None])[:, 0]
+
+
+def _limits(
+    robot: Robot, settings: Settings, s: Situation, a: Affine, forces: Affine, active: np.ndarray
+) -> tuple[np.ndarray, np.ndarray, np.ndarray, tuple[str, ...], int]:
+    """Rows low ≤ C τ ≤ high: motors, cones, and what speeds and places allow of accelerations."""
+    model, mask, limits = robot.model, driven(robot.model), robot.limits
+    n = int(mask.sum())
+    rows: list[Any] = []
+    low: list[Any] = []
+    high: list[Any] = []
+    names: list[str] = []
+    freedoms = np.flatnonzero(mask)
+    for k, freedom in enumerate(map(int, freedoms)):
+        if np.isfinite(limits.effort[freedom]):
+            rows.append(np.eye(n)[k])
+            low.append(-float(limits.effort[freedom]))
+            high.append(float(limits.effort[freedom]))
+            names.append(f"torque of {model.freedom_names[freedom]!r}")
+    hard, begin = len(rows), 0
+    for number, support in enumerate(settings.supports):
+        part = slice(begin, begin + support.count)
+        R = robot.pose(s.q, support.frame)[:3, :3] if support.size is not None else None
+        cone = support.cone(R)
+        cone_rows, offset = sparse_product(cone.A, forces.slope[part]), cone.A @ forces.constant[part]
+        for row, constant, name in zip(cone_rows, offset, cone.names, strict=True):
+            pulls = name.endswith("cannot pull") and np.isfinite(support.most)
+            rows.append(row)
+            low.append(-support.most - constant if pulls else -np.inf)
+            high.append(1.0 - active[number] - constant)  # what is not active has no force: rows of 0 ≤ 1
+            names.append(name)
+        begin += support.count
+    if settings.horizon is not None:
+        for joint, place in _places(robot, freedoms):
+            least, most = _accelerations(robot, settings.horizon, s, joint, place)
+            if least is not None or most is not None:
+                rows.append(a.slope[joint])
+                low.append(-np.inf if least is None else least - a.constant[joint])
+                high.append(np.inf if most is None else most - a.constant[joint])
+                names.append(f"place or speed of {model.freedom_names[joint]!r}")
+    C = np.array(rows).reshape(-1, n)
+    return C, _bounds(low), _bounds(high), tuple(names), hard
+
+
+def _bounds(values: list[Any]) -> np.ndarray:
+    array = np.empty(len(values), object)
+    array[:] = values
+    return array
+
+
+def _places(robot: Robot, freedoms: np.ndarray) -> list[tuple[int, int]]:
+    """(freedom, place in q) of the driven joints whose coordinates lie on lines."""
+    pairs = []
+    for body in robot.model.independent:
+        if body.joint.flat:
+            for k in range(body.joint.nv):
+                if body.v.start + k in freedoms:
+                    pairs.append((body.v.start + k, body.q.start + k))
+    return pairs
+
+
+def _accelerations(robot: Robot, horizon: float, s: Situation, freedom: int, place: int) -> tuple[Any, Any]:
+    """Bounds of an acceleration that, held over the horizon T, keeps the joint within its speed and its range.
+
+    v + a T ≤ v_max and q + v T + ½ a T² ≤ q_max.
+    """
+    limits, v, q = robot.limits, s.v[freedom], s.q[place]
+    least: Any = None
+    most: Any = None
+    if np.isfinite(limits.velocity[freedom]):
+        most = (limits.velocity[freedom] - v) / horizon
+        least = (-limits.velocity[freedom] - v) / horizon
+    if np.isfinite(limits.upper[place]):
+        stop = 2.0 * (limits.upper[place] - q - v * horizon) / horizon**2
+        most = stop if most is None else minimum(most, stop)
+    if np.isfinite(limits.lower[place]):
+        stop = 2.0 * (limits.lower[place] - q - v * horizon) / horizon**2
+        least = stop if least is None else maximum(least, stop)
+    return least, most

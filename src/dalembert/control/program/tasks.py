@@ -1,0 +1,210 @@
+"""Tasks of the whole-body program: what accelerations should be. Subclass `Task` and give its rows.
+
+A goal is a number array, a motion, or a function t → … or (t, command) → …, with `command` the numbers that a tick is
+given. Errors obey ë + kd ė + kp e = 0, kp = ω², kd = 2 ζ ω, as far as weights, priorities and limits allow.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from ..laws.task import ROWS, Goal
+from ..laws.task import Task as FrameGoal
+from ..reference import Deviation, deviation, reference
+
+
+class Situation(NamedTuple):
+    """What a task sees: time t [s], q (nq,), v (nv,), and the numbers `command` of this tick."""
+
+    robot: Robot
+    t: Any
+    q: np.ndarray
+    v: np.ndarray
+    command: np.ndarray
+
+
+class Wanted(NamedTuple):
+    """A a = b is what a task asks for: A (k, nv), b (k,)."""
+
+    A: np.ndarray
+    b: np.ndarray
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Task:
+    """One task. weight: of its squared error, a number or one per row; priority: lower ones come first, strictly."""
+
+    weight: Any = 1.0
+    priority: int = 0
+    frequency: float = 10.0
+    damping: float = 1.0
+
+    def rows(self, s: Situation) -> Wanted:
+        """What the task asks for, traced."""
+        raise TypeError(f"{type(self).__name__} must define rows(situation)")
+
+    def displacement(self, s: Situation) -> Wanted:
+        """A d = e: the displacement d (nv,) that would reach the goal, for inverse kinematics."""
+        raise DalembertError(f"inverse_kinematics: {self.name} says nothing of places")
+
+    @property
+    def name(self) -> str:
+        """What messages call it."""
+        return type(self).__name__
+
+    def checked(self, robot: Robot) -> None:
+        """Raise if it does not fit the robot."""
+        for name in ("frequency", "damping"):
+            if not 0.0 <= getattr(self, name) < np.inf:
+                raise DalembertError(f"whole_body: {self.name}: {name} is {getattr(self, name)!r}, expected 0 or more")
+        if not (np.all(np.asarray(self.weight, float) >= 0.0) and np.all(np.isfinite(np.asarray(self.weight, float)))):
+            raise DalembertError(f"whole_body: {self.name}: weight is {self.weight!r}, expected 0 or more")
+
+    @property
+    def gains(self) -> tuple[float, float]:
+        """kp, kd."""
+        return self.frequency**2, 2.0 * self.damping * self.frequency
+
+
+def goal_of(goal: Any, s: Situation) -> Any:
+    """A goal now: a function of t, or of t and the command, is asked."""
+    if not callable(goal):
+        return goal
+    return goal(s.t, s.command) if len(inspect.signature(goal).parameters) > 1 else goal(s.t)
+
+
+def parts_of(value: Any, count: int) -> list[Any]:
+    """(value, velocity, acceleration), with 0 for those that are not given."""
+    parts = list(value) if isinstance(value, tuple) else [value]
+    return parts + [np.zeros(count)] * (3 - len(parts))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Frame(Task):
+    """A frame at a goal: pose (4, 4) or point (3,) in the world, or with rates (pose or point, velocity, acceleration).
+
+    rows_of: "pose", "position" or "orientation"; default what the goal is.
+    """
+
+    frame: str
+    goal: Any
+    rows_of: str | None = None
+
+    @property
+    def name(self) -> str:
+        return f"Frame({self.frame})"
+
+    def _goal(self, s: Situation) -> tuple[FrameGoal, Goal]:
+        now = goal_of(self.goal, s)
+        task = FrameGoal(f"whole_body: {self.name}", s.robot, self.frame, lambda t: now, self.rows_of)
+        return task, task.at(s.t)
+
+    def checked(self, robot: Robot) -> None:
+        super().checked(robot)
+        robot.frame(self.frame)
+        if self.rows_of is not None and self.rows_of not in ROWS:
+            raise DalembertError(
+                f"whole_body: {self.name}: rows_of is {self.rows_of!r}, expected one of {', '.join(ROWS)}"
+            )
+
+    def rows(self, s: Situation) -> Wanted:
+        task, goal = self._goal(s)
+        kp, kd = self.gains
+        J = task.jacobian(s.q)
+        drift = s.robot.acceleration(s.q, s.v, np.zeros(s.robot.nv), self.frame)[task.chosen]
+        e, rate = task.error(s.robot.pose(s.q, self.frame), goal), goal.velocity[task.chosen] - J @ s.v
+        return Wanted(J, goal.acceleration[task.chosen] + kp * e + kd * rate - drift)
+
+    def displacement(self, s: Situation) -> Wanted:
+        task, goal = self._goal(s)
+        return Wanted(task.jacobian(s.q), task.error(s.robot.pose(s.q, self.frame), goal))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Posture(Task):
+    """All joints at a configuration (nq,) or on a motion; weight: a number or one for each freedom (nv,)."""
+
+    goal: Any
+
+    def _off(self, s: Situation) -> Deviation:
+        target: Any
+        if callable(self.goal):
+            target = _Moment(*map(np.asarray, parts_of(goal_of(self.goal, s), s.robot.nv)))
+        else:
+            target = reference("whole_body: Posture", s.robot, self.goal)
+        return deviation(s.robot.model, target, s.t, s.q, s.v)
+
+    def rows(self, s: Situation) -> Wanted:
+        kp, kd = self.gains
+        off = self._off(s)
+        return Wanted(np.eye(s.robot.nv), off.a + kp * off.e + kd * (off.v - s.v))
+
+    def displacement(self, s: Situation) -> Wanted:
+        return Wanted(np.eye(s.robot.nv), self._off(s).e)
+
+
+class _Moment:
+    """A motion at one time."""
+
+    def __init__(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> None:
+        self._q, self._v, self._a = q, v, a
+
+    def q(self, t: Any) -> np.ndarray:
+        return self._q
+
+    def v(self, t: Any) -> np.ndarray:
+        return self._v
+
+    def a(self, t: Any) -> np.ndarray:
+        return self._a
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class CentreOfMass(Task):
+    """The centre of mass at a point (3,) in the world, or (point, velocity, acceleration) as a function."""
+
+    goal: Any
+
+    def rows(self, s: Situation) -> Wanted:
+        kp, kd = self.gains
+        point, velocity, acceleration = map(np.asarray, parts_of(goal_of(self.goal, s), 3))
+        J = s.robot.center_of_mass_jacobian(s.q)
+        drift = s.robot.centroidal_momentum_rate(s.q, s.v, np.zeros(s.robot.nv))[3:] / s.robot.total_mass
+        b = acceleration + kp * (point - s.robot.center_of_mass(s.q)) + kd * (velocity - J @ s.v)
+        return Wanted(J, b - drift)
+
+    def displacement(self, s: Situation) -> Wanted:
+        point = np.asarray(parts_of(goal_of(self.goal, s), 3)[0])
+        return Wanted(s.robot.center_of_mass_jacobian(s.q), point - s.robot.center_of_mass(s.q))
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Momentum(Task):
+    """Angular momentum about the centre of mass at a value (3,) [N·m·s], default 0; the error decays at `frequency`."""
+
+    goal: Any = (0.0, 0.0, 0.0)
+
+    def rows(self, s: Situation) -> Wanted:
+        wanted, rate, _ = map(np.asarray, parts_of(goal_of(self.goal, s), 3))
+        A = s.robot.centroidal_momentum_matrix(s.q)[:3]
+        drift = s.robot.centroidal_momentum_rate(s.q, s.v, np.zeros(s.robot.nv))[:3]
+        return Wanted(A, rate + self.frequency * (wanted - A @ s.v) - drift)
+
+
+@dataclass(frozen=True, eq=False, kw_only=True)
+class Force(Task):
+    """The force of a support at a value (3,) [N] along world axes, or (6,) [torque; force] of one with a size."""
+
+    frame: str
+    goal: Any
+
+    @property
+    def name(self) -> str:
+        return f"Force({self.frame})"
