@@ -60,6 +60,7 @@ ROBOT_COMMANDS = [
     "torques",
     "simulate",
     "plan",
+    "control",
     "equations",
     "export",
     "convert",

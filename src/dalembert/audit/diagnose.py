@@ -55,6 +55,9 @@ class Diagnosis(NamedTuple):
         lines = [self.symptom, *(f"  {k + 1}. {suspect}" for k, suspect in enumerate(self.suspects))]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
+    def __repr__(self) -> str:
+        return f"<Diagnosis of {self.symptom!r}: {len(self.suspects)} causes>"
+
 
 def diagnose(
     symptom: str | None = None,

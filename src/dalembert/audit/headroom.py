@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.execute import one_line
 from dalembert.robot import Robot
 
 from .closed import ClosedManifold, motors
@@ -26,6 +27,9 @@ class Headroom(NamedTuple):
     def ratio(self) -> float:
         """limit / gravity; infinite for a joint gravity does not load."""
         return self.limit / self.gravity if self.gravity > 0.0 else np.inf
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 class HeadroomTable(NamedTuple):

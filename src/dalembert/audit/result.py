@@ -179,6 +179,9 @@ class Audit:
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
         return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
 
+    def __repr__(self) -> str:
+        return f"<Audit of {self.robot!r}: {self.summary()}>"
+
 
 def _sarif_result(finding: AuditFinding, file: str) -> dict[str, Any]:
     place: dict[str, Any] = {}

@@ -65,6 +65,10 @@ class Comparison:
     dynamics: dict[str, Agreement] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def __repr__(self) -> str:
+        verdict = "the same" if self.same else f"{len(self.differences)} differences"
+        return f"<Comparison of {self.a!r} and {self.b!r}: {verdict}, {len(self.joints)} joints matched>"
+
     @property
     def same_dynamics(self) -> bool:
         """Whether all joints match and all dynamic quantities agree within the tolerance."""

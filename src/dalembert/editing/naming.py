@@ -61,6 +61,7 @@ def renamed(
     plan.places = {link(key): p and Place(link(p.link), p.placement, link(p.mount)) for key, p in plan.places.items()}
     plan.actuators = [one.renamed(joints, links) for one in plan.actuators]
     plan.exclusions = [(link(a), link(b)) for a, b in plan.exclusions]
+    plan.surroundings = plan.surroundings.renamed(links)
     plan.joint_force_limits = [
         limits._replace(joint=joints.get(limits.joint, limits.joint)) for limits in plan.joint_force_limits
     ]

@@ -53,6 +53,9 @@ def scale(plan: LinkPlan, length: float, mass: float) -> Change:
     if plan.actuators and (length, mass) != (1.0, 1.0):
         plan.actuators, plan.joint_force_limits = [], []
         action += "; actuators are left out, since the units of their commands are not known"
+    if plan.surroundings.medium is not None and (length, mass) != (1.0, 1.0):
+        plan.surroundings = replace(plan.surroundings, medium=None)
+        action += "; the fluid is left out, since its shapes are those of the old size"
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
     change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
     change.pairing = partial(scaled_states, length=length)

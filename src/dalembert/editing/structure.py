@@ -160,11 +160,16 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
+    plan.surroundings = replace(
+        plan.surroundings, compensations=(*plan.surroundings.compensations, *added.surroundings.compensations)
+    )
     plan.closings += added.closings
     plan.equations += added.equations
     dropped = settle_closures(plan, rigid, "attach")
     mass = sum(float(body.inertia.mass) for body in other.bodies)
     action = f"its base {root!r} is a {'free' if afloat else 'fixed'} link there; the total mass grows by {mass:g} kg"
+    if added.surroundings.medium is not None:
+        action += "; the fluid that it states is left out"
     if dropped:
         action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if np.any(other.gravity != plan.gravity):

@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.algorithms import matrix_exponential
 from dalembert.errors import DalembertError
-from dalembert.execute import is_single, real_array
+from dalembert.execute import is_single, one_line, real_array
 from dalembert.interop import on_host
 from dalembert.model import Model
 
@@ -30,6 +30,9 @@ class Linearization(NamedTuple):
 
     A: np.ndarray
     B: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 class ClosedLinearization(Linearization):
@@ -66,6 +69,9 @@ class Modes(NamedTuple):
     shapes: np.ndarray
     eigenvalues: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class Equilibrium(NamedTuple):
     """q (nq,) of the equilibrium; residual (nv,): the unbalanced force [N·m or N]; number of iterations."""
@@ -73,6 +79,9 @@ class Equilibrium(NamedTuple):
     q: np.ndarray
     residual: np.ndarray
     iterations: int
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def linearize(

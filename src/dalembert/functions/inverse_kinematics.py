@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, is_single, real_array
+from dalembert.execute import Call, Recent, is_single, one_line, real_array
 from dalembert.model import Model
 
 from .configurations import difference, integrate, normalize
@@ -41,6 +41,9 @@ class InverseKinematicsResult(NamedTuple):
     orientation_error: Any
     iterations: Any
     limit_distance: Any
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 @quantity("nq + 6 + nc")

@@ -10,6 +10,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms.loops import LoopSolution as AllForces
 from dalembert.errors import DalembertError
+from dalembert.execute import one_line
 from dalembert.model import Model
 
 from .kinds import Configuration, External, Joints, Multipliers, Tangent
@@ -29,12 +30,18 @@ class LoopDynamics(NamedTuple):
     a: np.ndarray
     multipliers: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class LoopSolution(NamedTuple):
     """tau (…, nv), zero at joints that are not actuated, and the forces of the closures (…, nc)."""
 
     tau: np.ndarray
     multipliers: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def no_loops(model: Model) -> str | None:

@@ -58,6 +58,9 @@ class Log:
         """The path with velocities and accelerations; bandwidth [Hz], None: chosen from the data for each joint."""
         return smooth(self.t, self.paths(), bandwidth)
 
+    def __repr__(self) -> str:
+        return f"<Log {self.title!r} of robot {self.robot.name!r}: {len(self.t)} times>"
+
 
 def read_log(
     path: str | os.PathLike[str],

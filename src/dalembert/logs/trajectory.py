@@ -32,6 +32,13 @@ class Trajectory:
     log: tuple[str, ...] = ()
     title: str = ""
 
+    def __repr__(self) -> str:
+        return (
+            f"<Trajectory {self.title!r}: {len(self.t)} times, {np.ptp(self.t):g} s>"
+            if len(self.t)
+            else "<Trajectory: empty>"
+        )
+
 
 def read_trajectory(
     path: str | os.PathLike[str],

@@ -19,6 +19,7 @@ from .joints import Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe
 from .model import Body, Model, Part
+from .surroundings import Surroundings
 
 WORLD = "world"
 
@@ -72,6 +73,7 @@ def assemble(
     keyframes: Iterable[Keyframe] = (),
     joint_force_limits: Iterable[JointForceLimits] = (),
     exclusions: Iterable[tuple[str, str]] = (),
+    surroundings: Surroundings | None = None,
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -121,7 +123,7 @@ def assemble(
     closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
     closed += equations
     kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
-    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept)
+    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings())
 
 
 def _closed(closing: Closing, located: Callable[[str], tuple[int, Pose, str]]) -> Closure:

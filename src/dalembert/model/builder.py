@@ -22,6 +22,7 @@ from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe, keyframe
 from .model import Model
+from .surroundings import Compensation, Medium, Surroundings
 
 ORIGIN = (0.0, 0.0, 0.0)
 UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
@@ -50,6 +51,7 @@ class ModelBuilder:
         self._keyframes: list[Keyframe] = []
         self._joint_force_limits: list[JointForceLimits] = []
         self._exclusions: list[tuple[str, str]] = []
+        self._surroundings = Surroundings()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -275,6 +277,16 @@ class ModelBuilder:
             )
         self._joint_force_limits.append(JointForceLimits(joint, float(lower), float(upper)))
 
+    def surround(self, medium: Medium | None = None, compensations: Mapping[str, float] | None = None) -> None:
+        """Put the links into a fluid, and balance shares of their weight, by link; both act in simulations."""
+        compensations = compensations or {}
+        named = [shape.link for shape in medium.shapes] if medium is not None else []
+        for link in (*named, *compensations):
+            if link not in self._links:
+                raise unknown("link", link, self._links, "surround")
+        balanced = tuple(Compensation(link, float(share)) for link, share in compensations.items())
+        self._surroundings = Surroundings(medium, balanced)
+
     def add_keyframe(self, name: str, q: Mapping[str, Any], v: Mapping[str, Any] | None = None) -> None:
         """Add a named state: q (nq,) and v (nv,) by joint; joints that are not named are at neutral, and at rest."""
         if name in {keyframe.name for keyframe in self._keyframes}:
@@ -306,6 +318,7 @@ class ModelBuilder:
             self._keyframes,
             self._joint_force_limits,
             self._exclusions,
+            self._surroundings,
         )
 
     def coupled(self, joint: str) -> Coupled:

@@ -19,6 +19,7 @@ from .frame import Frame
 from .joints import Fixed, Mimic
 from .keyframes import Keyframe
 from .model import Body, Model
+from .surroundings import Surroundings
 
 
 @dataclass
@@ -40,6 +41,7 @@ class LinkPlan:
     keyframes: list[Keyframe]
     joint_force_limits: list[JointForceLimits]
     exclusions: list[tuple[str, str]]
+    surroundings: Surroundings
 
     @property
     def base(self) -> Link:
@@ -116,6 +118,7 @@ class LinkPlan:
             pair for pair in self.exclusions if all(name in self.places or name in self.links for name in pair)
         )
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
+        builder._surroundings = self.surroundings.kept(self.links.keys())
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
@@ -142,7 +145,13 @@ def plan(model: Model) -> LinkPlan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits), list(model.exclusions)
+    kept = (
+        list(model.actuators),
+        list(model.keyframes),
+        list(model.joint_force_limits),
+        list(model.exclusions),
+        model.surroundings,
+    )
     return LinkPlan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 

@@ -19,9 +19,10 @@ from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
 from .keyframes import Keyframe
+from .surroundings import Surroundings
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
-LOOPS = "loops"  # an effect of the whole model
+LOOPS, AROUND = "loops", "surroundings"  # effects of the whole model
 
 
 @dataclass(frozen=True, eq=False)
@@ -73,6 +74,7 @@ class Model:
     keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
     joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
     exclusions: tuple[tuple[str, str], ...] = field(default=(), metadata=SHOWN)  # pairs of links that never touch
+    surroundings: Surroundings = field(default_factory=Surroundings, metadata=SHOWN)  # they act in simulations
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -193,14 +195,15 @@ class Model:
         return self._children[index]
 
     def without(self, *effects: str) -> Model:
-        """The same tree without some of: friction, damping, armature, springs, loops."""
+        """The same tree without some of: friction, damping, armature, springs, loops, surroundings."""
         for effect in effects:
-            if effect not in (*EFFECTS, LOOPS):
-                raise unknown("effect", effect, (*EFFECTS, LOOPS), "without")
-        fields = [EFFECTS[effect] for effect in effects if effect != LOOPS]
+            if effect not in (*EFFECTS, LOOPS, AROUND):
+                raise unknown("effect", effect, (*EFFECTS, LOOPS, AROUND), "without")
+        fields = [EFFECTS[effect] for effect in effects if effect in EFFECTS]
         joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
         bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
-        return replace(self, bodies=bodies, closures=() if LOOPS in effects else self.closures)
+        around = Surroundings() if AROUND in effects else self.surroundings
+        return replace(self, bodies=bodies, closures=() if LOOPS in effects else self.closures, surroundings=around)
 
     def parameters(self) -> np.ndarray:
         """The inertial parameters (10 nb,) of all bodies, one body after the other; see `Inertia.parameters`."""

@@ -140,6 +140,9 @@ class Sizing:
             }
         return record
 
+    def __repr__(self) -> str:
+        return f"<Sizing of {self.robot!r}: {len(self.rows)} motors, {'enough' if self.ok else 'not enough'}>"
+
 
 def size(
     robot: Robot,

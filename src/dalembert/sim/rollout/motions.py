@@ -65,7 +65,7 @@ class Motions:
         q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
-        alone = self.stepping.carried is not None and int(np.prod(batch)) == 1
+        alone = int(np.prod(batch)) == 1
         loop = self.stepping.onwards(each=self.each, alone=alone)
         number = np.empty((*q.shape[:-2], 1), dtype)
         k = 0

@@ -29,6 +29,9 @@ class EnergyAudit(NamedTuple):
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<Audit of a run: {' '.join(self.text.split())}>"
+
 
 def audit(run: Run) -> EnergyAudit:
     """Judge a run by its ledger."""

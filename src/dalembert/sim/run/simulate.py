@@ -17,6 +17,7 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
+from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
 from ..integrators.record import Integrator
@@ -78,7 +79,8 @@ def simulate(
         model = element.prepared(model)
     method = integrator_for("simulate", integrator, "rk45", contact)
     fixed = None if step is None and method.adaptive else step or DEFAULT_STEP
-    force_elements = with_contact("simulate", model, (*force_elements, *actuators), contact, fixed, method.stable)
+    acting = (*force_elements, *surroundings(model), *actuators)
+    force_elements = with_contact("simulate", model, acting, contact, fixed, method.stable)
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
