@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .plan import Plan
+from .search import Damping, Filter
 
 if TYPE_CHECKING:
     from .solver import Solver
@@ -31,16 +32,12 @@ def solve(
 
 class _InteriorPoint:
     def __init__(self, solver: Solver, tolerance: float) -> None:
-        from .solver import Damping
-
         self.solver, self.tolerance = solver, tolerance
         self.sums = self._first()
         self.damping = Damping(solver)
 
     def _first(self) -> np.ndarray:
         """Slacks well inside, multipliers to match."""
-        from .solver import Filter
-
         solver = self.solver
         sums = solver.start()
         if not np.isfinite(sums[0]):

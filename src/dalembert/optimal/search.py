@@ -1,0 +1,65 @@
+"""What makes Newton's method converge from afar: damping of directions, and the filter that accepts steps."""
+
+from __future__ import annotations
+
+from math import isfinite
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from .solver import Solver
+
+FEASIBLE = 1e-9  # infeasibility, summed over all nodes, that counts as none
+DAMPING = 1e-3  # first damping when a direction fails, beside the curvature in the control; then tenfold
+LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e12  # below, there is none; above, it is given up
+SHORT = 0.1  # a step shorter than this asks for more damping
+ARMIJO = 1e-4
+FILTER = 1e-5  # margin of the filter
+
+
+class Damping:
+    """What is added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones."""
+
+    def __init__(self, solver: Solver) -> None:
+        diagonal = solver.direction.quadratic[:, solver.problem.layout.control_diagonal]
+        mean = float(np.mean(np.abs(diagonal)))
+        self.scale = mean if isfinite(mean) and mean > 0.0 else 1.0
+        self.value = 0.0
+
+    def raised(self) -> bool:
+        """Tenfold; False: it is as large as makes sense."""
+        self.value = max(DAMPING * self.scale, 10.0 * self.value)
+        return self.value <= MOST_DAMPING * self.scale
+
+    def adapt(self, length: float) -> None:
+        """After a step of this length."""
+        if length < SHORT:
+            self.raised()
+        elif length > 0.5:
+            self.value = self.value / 10.0 if self.value > LEAST_DAMPING * self.scale else 0.0
+
+
+class Filter:
+    """Pairs (infeasibility, cost) that a step must improve on in one of the two."""
+
+    def __init__(self, infeasibility: float) -> None:
+        self.most = 1e4 * max(1.0, infeasibility)
+        self.pairs: list[tuple[float, float]] = []
+
+    def accepts(self, cost: float, gaps: float, new_cost: float, new_gaps: float, length: float, slope: float) -> bool:
+        """Whether a step may be taken; a step that lowers infeasibility instead of the cost enters the filter."""
+        if not (np.isfinite(new_cost) and new_gaps <= self.most):
+            return False
+        noise = 1e-13 * abs(cost)
+        if gaps <= FEASIBLE and new_gaps <= FEASIBLE:
+            return new_cost <= cost + ARMIJO * length * min(slope, 0.0) + noise
+        for old_gaps, old_cost in self.pairs:
+            if new_gaps > (1.0 - FILTER) * old_gaps and new_cost > old_cost - FILTER * old_gaps + noise:
+                return False
+        if slope < 0.0 and gaps <= FEASIBLE * 1e3 and -slope * length > gaps:
+            return new_cost <= cost + ARMIJO * length * slope + noise
+        if new_gaps <= max((1.0 - FILTER) * gaps, FEASIBLE) or new_cost <= cost - FILTER * gaps:
+            self.pairs.append((gaps, cost))
+            return True
+        return False
