@@ -30,6 +30,7 @@ from .terms import Constraint, UserFunction, Weighed
 LIMITS = ("torque", "velocity", "position")
 CURVATURES = ("auto", "gauss-newton", "exact")
 PATIENCE = 60  # iterations after which second derivatives of residuals are taken in, where that is possible
+IMPOSSIBLE = 1e-3  # a violation so large after as many iterations: better derivatives would not help
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
 
 
@@ -161,6 +162,8 @@ class Problem:
             solver.begin(*self.state(start, v), values, guess)
             plan = solver.solve(min(most, PATIENCE) if self._can_switch else most, accuracy, progress)
         if plan.converged or not self._can_switch or plan.iterations < PATIENCE or most == PATIENCE:
+            return plan
+        if plan.violation > IMPOSSIBLE:
             return plan
         refined = self._exactly.solve(
             start, v, guess=plan, iterations=most - PATIENCE, tolerance=accuracy, progress=progress, **parameters
