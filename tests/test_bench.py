@@ -12,6 +12,7 @@ import pytest
 from dalembert.bench import cases, clock, ours, peers, report, run, study
 from dalembert.bench.peers.layout import Layout
 from dalembert.bench.peers.rival import Rival
+from tolerances import PRODUCT, ROUNDING
 
 SMALL = study.Settings(
     ("inverse_dynamics", "forward_dynamics", "mass_matrix", "jacobian"),
@@ -33,7 +34,7 @@ def test_layout_translates_order_quaternion_and_angles():
     layout.add(joint("revolute", 7, 1, 6, 1), 0, 0)
     layout.add(joint("continuous", 8, 1, 7, 1), 1, 1, circle=True)
     q = np.array([[1.0, 2, 3, 0.5, -0.5, 0.5, 0.5, 0.7, np.pi / 2]])
-    np.testing.assert_allclose(layout.positions(q)[0], [0.7, 0, 1, 1, 2, 3, -0.5, 0.5, 0.5, 0.5], atol=1e-15)
+    np.testing.assert_allclose(layout.positions(q)[0], [0.7, 0, 1, 1, 2, 3, -0.5, 0.5, 0.5, 0.5], atol=ROUNDING)
     v = np.arange(1.0, 9.0)  # ω 1 2 3, v 4 5 6, then 7 and 8
     np.testing.assert_allclose(layout.transform(q)[0] @ v, [7, 8, 4, 5, 6, 1, 2, 3])
 
@@ -43,10 +44,10 @@ def test_layout_in_world_axes_keeps_power_and_turns_with_the_body():
     layout.add(joint("free", 0, 7, 0, 6), 0, 0)
     q = np.array([[0.0, 0, 0, np.sqrt(0.5), 0, 0, np.sqrt(0.5)]])  # a quarter turn about z
     T = layout.transform(q)[0]
-    np.testing.assert_allclose(T.T @ T, np.eye(6), atol=1e-15)
-    np.testing.assert_allclose(T @ [1, 0, 0, 0, 1, 0], [-1, 0, 0, 0, 1, 0], atol=1e-15)
+    np.testing.assert_allclose(T.T @ T, np.eye(6), atol=ROUNDING)
+    np.testing.assert_allclose(T @ [1, 0, 0, 0, 1, 0], [-1, 0, 0, 0, 1, 0], atol=ROUNDING)
     v = np.array([[0.0, 0, 2, 3, 0, 0]])  # ω × v = (0, 6, 0) in the body, (−6, 0, 0) in the world
-    np.testing.assert_allclose(layout.drift(q, v)[0], [-6, 0, 0, 0, 0, 0], atol=1e-14)
+    np.testing.assert_allclose(layout.drift(q, v)[0], [-6, 0, 0, 0, 0, 0], atol=PRODUCT)
 
 
 def test_layout_refuses_what_it_cannot_translate():

@@ -24,7 +24,7 @@ from rollouts import captured, gradients, motions
 
 import dalembert
 from backends.expressions import EXPRESSIONS, check
-from dalembert.backends.cuda.kernel import Array, Kernel
+from dalembert.backends.cuda.kernel import Array, CudaKernel
 from dalembert.backends.elementary import FAST_LIMIT
 from dalembert.graph import Loop
 from tolerances import RECURSION, RECURSION32, SOLVE, assert_close
@@ -42,7 +42,7 @@ def expressions(real: str, columns: bool) -> None:
         def run(program, inputs, outputs, n):
             step = program.step if isinstance(program, Loop) else program
             results = [o for o, _ in program.results()] if isinstance(program, Loop) else list(step.outputs)
-            kernel = Kernel(step.name, program.fingerprint(), lambda: program)
+            kernel = CudaKernel(step.name, program.fingerprint(), lambda: program)
             count, arrays, kept = len(next(iter(inputs.values()))), [], []
             sequence = program.sequence if isinstance(program, Loop) else ()
             record = program.record if isinstance(program, Loop) else ()

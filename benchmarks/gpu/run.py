@@ -24,7 +24,7 @@ import numpy as np
 
 import dalembert
 from dalembert.backends import interpreter
-from dalembert.backends.cuda.kernel import Array, Kernel
+from dalembert.backends.cuda.kernel import Array, CudaKernel
 from dalembert.bench import cases
 from dalembert.functions import compiled
 from dalembert.graph import Function, Loop, trace
@@ -96,7 +96,7 @@ def measure(
         kernel, names = call.device_kernel(True), ARGUMENTS.get(name, ("q", "v", "u"))
     else:
         program, names = rollout(robot), ("q", "v", "u", "dt")
-        kernel = Kernel(name, program.fingerprint(), lambda: program)
+        kernel = CudaKernel(name, program.fingerprint(), lambda: program)
     function = program.step if isinstance(program, Loop) else program
     shapes = [len(o.nodes) for o in function.outputs]
     moved = (sum(i.size for i in function.inputs) + sum(shapes)) * np.dtype(dtype).itemsize

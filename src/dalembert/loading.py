@@ -47,13 +47,15 @@ def load(
     """
     from . import formats  # reads files, which needs an XML library
 
-    given: Any = source
+    origin: Any = source
     if isinstance(source, str) and source in bundled_names():
-        given = bundled_path(source)
-    if isinstance(given, str | os.PathLike) and (os.fspath(given).lower().endswith(".mech.toml") or _is_bundled(given)):
-        return _mechanism(given, base, arguments)
+        origin = bundled_path(source)
+    if isinstance(origin, str | os.PathLike) and (
+        os.fspath(origin).lower().endswith(".mech.toml") or _is_bundled(origin)
+    ):
+        return _mechanism(origin, base, arguments)
     options = {"base": base, "strict": strict, "mimic": mimic} | ({"arguments": arguments} if arguments else {})
-    return Robot(*formats.read(given, **options))
+    return Robot(*formats.read(origin, **options))
 
 
 def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapping[str, Any] | None) -> Robot:

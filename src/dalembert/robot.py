@@ -170,7 +170,7 @@ class Robot:
         return ModelEditor(self.model, self.import_log, Robot)
 
     def without(self, *effects: str) -> Robot:
-        """The same robot without some of "friction", "damping", "armature", "springs", "loops"."""
+        """The same robot without some of "friction", "damping", "armature", "springs", "loops", "surroundings"."""
         return Robot(self.model.without(*effects), self.import_log)
 
     def with_parameters(self, pi: Any) -> Robot:
@@ -340,5 +340,6 @@ class Robot:
     rollout = simulation.rollout
     step_advice = simulation.step_advice
     close_loops = simulation.close_loops
+    rollout_gradient = simulation.rollout_gradient
     optimal_control = optimal.optimal_control
     view = viewing.view

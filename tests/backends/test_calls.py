@@ -44,7 +44,7 @@ STATES = np.random.default_rng(0).normal(size=(2, 21, 2))
 def test_the_interpreter_and_the_counts():
     want, got = (interpreter.run(f, {"a": STATES[0], "b": STATES[1]}) for f in (WRITTEN, CALLED))
     for name in want:
-        np.testing.assert_allclose(got[name], want[name], rtol=1e-14)
+        np.testing.assert_allclose(got[name], want[name], rtol=PRODUCT)
     assert CALLED.operations()["exp"] == 3 and "result" not in CALLED.operations()
     other = trace(lambda x, y: {"turned": x * y, "more": [x[0], x[1], y[0]]}, {"x": 2, "y": 2}, name="inner")
     changed = trace(outer(lambda *x: call(other, *x)), {"a": 2, "b": 2}, name="outer")

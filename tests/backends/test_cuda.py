@@ -20,7 +20,7 @@ from dalembert.backends.elementary import FAST_LIMIT
 from dalembert.errors import DalembertError
 from dalembert.functions import compiled
 from dalembert.graph import Function, Loop, trace
-from tolerances import SOLVE, assert_close
+from tolerances import ROUNDING, SOLVE, assert_close
 
 COMPILERS = [name for name in ("g++", "clang++") if shutil.which(name)]
 OPTIONS = ["-std=c++17", "-Wall", "-Wextra", "-Wno-unknown-pragmas", "-Werror", "-O0", "-ffp-contract=off"]
@@ -174,7 +174,7 @@ def test_names_that_cuda_cannot_have(tmp_path):
     outputs = {"q": np.full(3, np.nan), "f": np.full(3, np.nan)}
     run_strided(compiled.run_f, function, inputs, outputs, None, columns=False)
     np.testing.assert_array_equal(outputs["q"], 4.0)
-    np.testing.assert_allclose(outputs["f"], np.sin(0.5), rtol=1e-15)
+    np.testing.assert_allclose(outputs["f"], np.sin(0.5), rtol=ROUNDING)
 
 
 def test_source_of_a_quantity():

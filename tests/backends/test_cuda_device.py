@@ -171,7 +171,7 @@ def test_launch_hands_over_its_arguments(monkeypatch):
     runtime = SimpleNamespace(getDevice=lambda: 0, free=lambda address: None)
     cuda_module = SimpleNamespace(driver=SimpleNamespace(launchKernel=launched), runtime=runtime)
     monkeypatch.setattr(cuda_kernel, "cupy", lambda: SimpleNamespace(cuda=cuda_module))
-    made = cuda_kernel.Kernel("f", "identity", lambda: None)
+    made = cuda_kernel.CudaKernel("f", "identity", lambda: None)
     monkeypatch.setattr(made, "_load", lambda element: cuda_kernel.Loaded(None, 77, 128))
     made.launch("double", 100, [cuda_kernel.Array(1000, 1, 2), cuda_kernel.Array(2000, 3, 4, -5)], 9, passes=6)
     made.launch("double", 20_000, [cuda_kernel.Array(1000, 1, 2)], 9)
@@ -194,5 +194,7 @@ def test_machine_code_is_kept(monkeypatch, tmp_path):
         built.append(1)
         return trace(lambda x: x[0].sin() / x[1], {"x": 2})
 
-    codes = [cuda_kernel.Kernel("f", "identity", make).code(element, "90").code for element in ("float", "double") * 2]
+    codes = [
+        cuda_kernel.CudaKernel("f", "identity", make).code(element, "90").code for element in ("float", "double") * 2
+    ]
     assert len(built) == 2 and codes[:2] == codes[2:] and codes[0] != codes[1]

@@ -12,6 +12,7 @@ from dalembert import math as dmath
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
 from dalembert.graph import Loop, trace
+from tolerances import COMPUTED, ITERATED
 
 inf, nan = math.inf, math.nan
 
@@ -95,7 +96,7 @@ def test_tracing_changes_nothing(name):
     for row in range(5):
         plain = expression.function(*[x[row] for x in inputs.values()])
         for key, value in (plain if isinstance(plain, dict) else {name: plain}).items():
-            np.testing.assert_allclose(got[key][row], np.asarray(value, float), rtol=1e-9, atol=1e-12)
+            np.testing.assert_allclose(got[key][row], np.asarray(value, float), rtol=ITERATED, atol=COMPUTED)
 
 
 def test_batch_shapes_broadcast():

@@ -9,6 +9,7 @@ from dalembert import DalembertError, math
 from dalembert.backends import c, cuda, interpreter, sympy
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Loop, trace
+from tolerances import COMPUTED, PRODUCT
 
 GIVEN = {"x": [0.0], "row": [0.0], "way": [[0.5, 3.0]] * 2}
 ROWS = np.array([[0.5, 3.0], [0.25, 4.0], [1.0, 6.0]])  # a step, and up to where it is taken
@@ -46,11 +47,11 @@ def test_rows_are_taken_by_number_and_a_settled_loop_stops(lanes):
     kernel = Kernel("climb", "climb", [1, 1, 2], [(1,), (1,), (1,)], lambda: program, lanes)
     made = [np.full((5, 1), np.nan), np.full((5, 1), np.nan), np.full((5, passes, 1), np.nan)]
     kernel.run_batch([starts, np.zeros(1), ROWS.ravel()], made, (5,), passes=passes)
-    np.testing.assert_allclose(made[0], want["x_next"], atol=1e-12)
+    np.testing.assert_allclose(made[0], want["x_next"], atol=COMPUTED)
     assert (made[1] == want["row_next"]).all()
     counts = np.isfinite(made[2]).sum(axis=(1, 2))
     for got, expected, count in zip(made[2], want["from"], counts, strict=True):
-        np.testing.assert_allclose(got[:count], expected[:count], atol=1e-12)
+        np.testing.assert_allclose(got[:count], expected[:count], atol=COMPUTED)
     longest = int((want["from"] < 6.0 - 1e-9).sum(axis=(1, 2)).max())
     assert counts.max() == longest < passes  # lanes that run together stop together
     if lanes == 1:
@@ -86,7 +87,7 @@ def test_each_sequence_has_its_own_index(lanes):
     flat = [x.reshape(3, -1) for x in (a, b, c)]
     kernel.run_batch([k, np.zeros(1), *flat], made, (3,), passes=n)
     for name, x in zip(("k_next", "total_next", "seen"), made, strict=True):
-        np.testing.assert_allclose(x, got[name], rtol=1e-14)
+        np.testing.assert_allclose(x, got[name], rtol=PRODUCT)
 
 
 def test_unknown_names_are_refused():

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, elements
+from dalembert import Contact, ModelBuilder, elements, load
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
 
@@ -187,3 +187,29 @@ def test_stops_and_joint_friction_beside_contact() -> None:
     assert run.energy.heat["friction hinge"][-1] > 0.01
     assert np.abs(run.energy.residual).max() < 0.02 * run.energy.scale
     assert run.contacts.normal_force[-1].sum() == pytest.approx(2.2 * G, rel=1e-9)
+
+
+def test_forces_of_a_run_near_the_friction_angle() -> None:
+    """Of four corners more stick than are needed, and no sharing with least squares keeps to all cones."""
+    slope = float(np.arctan(0.95 * MU))
+    run = box(slope).simulate(*standing(SIDE / 2), 0.2, step=STEP, contact=CONTACT)
+    weight = G * np.array([np.sin(slope), 0.0, -np.cos(slope)])
+    np.testing.assert_allclose(run.contacts.force[-1].sum(axis=0), -weight, atol=1e-6)
+    assert run.contacts.ratio.max() <= 1.0 + 1e-6
+
+
+def test_the_bundled_quadruped_stands_on_its_feet() -> None:
+    robot = load("quadruped")
+    q = robot.neutral()
+    q[7:] = np.tile([0.0, 0.6, -1.2], 4)
+    q[2] -= robot.pose(q, "FL_foot")[2, 3] - 0.02
+    stance = q[7:]
+
+    def servos(t, q, v):
+        return np.concatenate([np.zeros(6), 200.0 * (stance - q[7:]) - 5.0 * v[6:]])
+
+    run = robot.simulate(q, np.zeros(18), servos, duration=1.0, step=STEP, contact=CONTACT)
+    carried = run.contacts.force[-1]
+    np.testing.assert_allclose(carried.sum(axis=0), [0.0, 0.0, 12.0 * 9.81], atol=0.05)
+    feet = [name.endswith("_foot") for name in run.contacts.names]
+    np.testing.assert_allclose(carried[np.logical_not(feet)], 0.0)

@@ -10,6 +10,7 @@ from dalembert.identify.moves import PointToPoint
 from dalembert.identify.optimum import Information
 from dalembert.identify.series import Fourier, joint_limits, scaled
 from dalembert.logs import read_trajectory
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +37,7 @@ def test_velocities_and_accelerations_are_the_rates(panda, kind):
     np.testing.assert_allclose(np.gradient(motion.q, motion.t, axis=0)[2:-2], motion.v[2:-2], atol=1e-5)
     np.testing.assert_allclose(np.gradient(motion.v, motion.t, axis=0)[2:-2], motion.a[2:-2], atol=2e-2)
     for x in (motion.v, motion.a):
-        np.testing.assert_allclose(x[[0, -1]], 0.0, atol=1e-9)
+        np.testing.assert_allclose(x[[0, -1]], 0.0, atol=ITERATED)
 
 
 def test_better_than_random_series():
@@ -59,7 +60,7 @@ def test_slopes_against_differences(family, criterion):
     theta, step = rng.normal(size=(2, robot.nv, family.size + 1))
     _, slope = information.value(theta, 4)
     ahead, behind = (information.value(theta + sign * 1e-6 * step, 4)[0] for sign in (1.0, -1.0))
-    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-4, abs=1e-6)
+    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-4, abs=INTEGRATED)
 
 
 def test_torque_limits_draw_the_motion_in():
@@ -78,8 +79,8 @@ def test_saved_motion_reads_back(tmp_path):
     motion = identify.excitation(robot, duration=6.0, starts=1, rate=50.0, velocity=3.0)
     motion.save(tmp_path / "motion.csv")
     back = read_trajectory(tmp_path / "motion.csv", robot)
-    np.testing.assert_allclose(back.q, motion.q, atol=1e-12)
-    np.testing.assert_allclose(back.a, motion.a, atol=1e-12)
+    np.testing.assert_allclose(back.q, motion.q, atol=COMPUTED)
+    np.testing.assert_allclose(back.a, motion.a, atol=COMPUTED)
 
 
 @pytest.mark.parametrize(

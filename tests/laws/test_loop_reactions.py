@@ -6,6 +6,7 @@ import pytest
 import linkages
 from dalembert import DalembertError, ModelBuilder, Wrench, load
 from dalembert.spatial import Pose
+from tolerances import INTEGRATED, ITERATED
 
 TINY = 1e-9  # mass of links that the textbook has none of [kg]
 
@@ -37,18 +38,18 @@ def test_slider_crank_against_the_textbook(angle):
     zero = np.zeros(3)
     push = [Wrench(force=(-force, 0.0, 0.0), frame="slider")]
     tau = robot.loop_inverse_dynamics(q, zero, zero, actuated="motor", external=push).tau
-    assert tau[0] == pytest.approx(-force * r * np.sin(angle + phi) / np.cos(phi), rel=1e-9)
+    assert tau[0] == pytest.approx(-force * r * np.sin(angle + phi) / np.cos(phi), rel=ITERATED)
     F = robot.reaction_wrenches(q, zero, zero, actuated="motor", external=push, axes="world")
     names = [body.name for body in robot.bodies]
     rod = F[names.index("rod"), 3:]
-    assert np.linalg.norm(rod) == pytest.approx(force / np.cos(phi), rel=1e-9)
-    np.testing.assert_allclose(rod, force * np.array([1.0, 0.0, -np.tan(phi)]), rtol=1e-9, atol=1e-6)
+    assert np.linalg.norm(rod) == pytest.approx(force / np.cos(phi), rel=ITERATED)
+    np.testing.assert_allclose(rod, force * np.array([1.0, 0.0, -np.tan(phi)]), rtol=ITERATED, atol=INTEGRATED)
     guide = F[names.index("slider"), 3:]
-    np.testing.assert_allclose(guide, [0.0, 0.0, force * np.tan(phi)], rtol=1e-9, atol=1e-6)
+    np.testing.assert_allclose(guide, [0.0, 0.0, force * np.tan(phi)], rtol=ITERATED, atol=INTEGRATED)
     multipliers = robot.loop_inverse_dynamics(q, zero, zero, actuated="motor", external=push).multipliers
     pin = robot.closure_wrenches(q, multipliers)[0]
-    assert np.linalg.norm(pin[3:]) == pytest.approx(force / np.cos(phi), rel=1e-9)
-    np.testing.assert_allclose(pin[:3], 0.0, atol=1e-9)
+    assert np.linalg.norm(pin[3:]) == pytest.approx(force / np.cos(phi), rel=ITERATED)
+    np.testing.assert_allclose(pin[:3], 0.0, atol=ITERATED)
 
 
 def cut_at_the_elbow():
@@ -87,11 +88,11 @@ def test_pin_forces_do_not_depend_on_where_the_loop_is_cut():
     plane = [3, 5]
     for body in ("A", "C"):
         i, j = ([x.name for x in robot.bodies].index(body) for robot in (one, other))
-        np.testing.assert_allclose(F[i, plane], G[j, plane], rtol=1e-8, atol=1e-6)
+        np.testing.assert_allclose(F[i, plane], G[j, plane], rtol=1e-8, atol=INTEGRATED)
     tau, sigma = (
         r.loop_inverse_dynamics(*x, actuated="joint_A").tau[0] for r, x in ((one, (q, v, a)), (other, (p, u, b)))
     )
-    assert tau == pytest.approx(300.0, rel=1e-9)
+    assert tau == pytest.approx(300.0, rel=ITERATED)
     assert sigma == pytest.approx(300.0, rel=1e-8)
 
 

@@ -64,6 +64,7 @@ FILES = (
     "dm_control/mujoco/testing/assets/model_with_third_order_actuators.xml",
     "dm_control/suite/walker.xml",
     "gymnasium_robotics/envs/assets/hand/reach.xml",
+    "gymnasium_robotics/envs/mujoco/assets/swimmer.xml",
     "robosuite/models/assets/grippers/bd_gripper.xml",
     "robosuite/models/assets/robots/panda/robot.xml",
 )
@@ -130,3 +131,37 @@ def test_files_of_other_projects(path: str, integrator: str) -> None:
     ours = robot.rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator, friction="smooth")
     assert_same(ours.q, theirs[0])
     assert_same(ours.v, theirs[1])
+
+
+SWIMMER = """<mujoco><option density="1000" viscosity=".5" wind=".3 -.2 .1"/><worldbody>
+<body name="a" pos="0 0 1" gravcomp=".7"><joint name="one" type="slide" axis="1 0 0"/>
+<joint name="two" axis="0 1 0" damping=".1"/><geom type="box" size=".05 .1 .2" pos=".1 0 0" FLUID/>
+<body name="b" pos=".3 0 0"><joint name="three" type="ball" damping=".01"/>
+<geom type="capsule" size=".03 .2" pos=".1 .02 .1" euler="30 20 10" density="700" FLUID/>
+<body name="c" pos="0 0 .4" gravcomp="1.5"><joint name="four" axis="1 1 0"/>
+<geom type="ellipsoid" size=".02 .2 .1" FLUID/></body></body></body></worldbody>
+<actuator><position joint="four" kp="3" kv=".1"/><motor joint="two"/></actuator></mujoco>"""
+
+
+@pytest.mark.parametrize("integrator", SAME)
+@pytest.mark.parametrize("fluid", ["", 'fluidshape="ellipsoid"', 'fluidshape="ellipsoid" fluidcoef=".3 .4 1.2 .8 .9"'])
+def test_fluids_and_balanced_gravity(fluid: str, integrator: str) -> None:
+    text = SWIMMER.replace("FLUID", fluid)
+    m, robot = mj.MjModel.from_xml_string(text), load(text)
+    rng = np.random.default_rng(4)
+    q, v, controls = robot.random(rng), rng.normal(size=robot.nv), commands(robot, 6)
+    theirs = stepped(m, integrator, q, v, controls)
+    ours = robot.rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator)
+    assert_same(ours.q, theirs[0])
+    assert_same(ours.v, theirs[1])
+    dry = robot.without("surroundings").rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator)
+    assert np.abs(ours.v - dry.v).max() > 0.1
+
+
+def test_a_ledger_in_a_fluid_adds_up() -> None:
+    for fluid in ("", 'fluidshape="ellipsoid"'):
+        robot = load(SWIMMER.replace("FLUID", fluid))
+        rng = np.random.default_rng(4)
+        run = robot.simulate(robot.random(rng), rng.normal(size=robot.nv), 0.5)
+        assert np.abs(run.energy.residual).max() < 1e-6
+        assert run.energy.heat["Fluid"][-1] > 0.1

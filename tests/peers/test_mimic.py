@@ -115,4 +115,4 @@ def test_a_leader_that_is_not_there_is_logged():
     robot = load(folder() / "alex_description/urdf/alex_psyonic_hands.urdf")
     found = [finding for finding in robot.import_log if "mimics" in finding.what]
     assert len(found) == 8
-    assert all(f.severity == "warning" and "no joint of the robot" in f.what for f in found)
+    assert all(f.severity == "warning" and "not a joint of the robot" in f.what for f in found)

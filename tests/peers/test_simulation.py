@@ -13,6 +13,7 @@ from dalembert.robots import path
 from peers.example_robots import peer
 from peers.mujoco_twin import Twin as MujocoTwin
 from peers.pinocchio_twin import Twin as PinocchioTwin
+from tolerances import INTEGRATED
 
 mj = peer("mujoco")
 
@@ -56,8 +57,8 @@ def test_as_scipy_on_pinocchio(name: str) -> None:
     theirs = solve_ivp(rate, (0.0, DURATION), np.concatenate([q, v]), method="DOP853", rtol=1e-9, atol=1e-10)
     run = robot.simulate(q, v, DURATION, rtol=1e-9, atol=1e-10, record=DURATION)
     assert np.abs(run.q[-1] - q).max() > 0.1
-    np.testing.assert_allclose(run.q[-1], robot.normalize(theirs.y[: model.nq, -1]), atol=1e-6)
-    np.testing.assert_allclose(run.v[-1], theirs.y[model.nq :, -1], atol=1e-6)
+    np.testing.assert_allclose(run.q[-1], robot.normalize(theirs.y[: model.nq, -1]), atol=INTEGRATED)
+    np.testing.assert_allclose(run.v[-1], theirs.y[model.nq :, -1], atol=INTEGRATED)
 
 
 @pytest.mark.parametrize("name", ["ur5", "panda", "quadruped"])

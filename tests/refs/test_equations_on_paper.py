@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import ModelBuilder, load
+from tolerances import ROUNDING
 
 sympy = pytest.importorskip("sympy")
 from sympy import Matrix, cos, sin, symbols  # noqa: E402
@@ -45,7 +46,7 @@ def test_planar_2r_arm_numbers():
     """ℓ = 0.30 m, m = 2.0 and 1.5 kg at q = (0, π/2), v = (1, −0.5): printed to three decimals."""
     robot, q, v = load("2r"), (0, np.pi / 2), (1, -0.5)
     M, g = robot.equations("mass_matrix"), robot.equations("gravity")
-    np.testing.assert_allclose(M.evaluate(q), [[0.450, 0.135], [0.135, 0.135]], atol=1e-15)
+    np.testing.assert_allclose(M.evaluate(q), [[0.450, 0.135], [0.135, 0.135]], atol=ROUNDING)
     np.testing.assert_allclose(g.evaluate(q), [10.30, 0], atol=6e-4)
     tau = robot.equations().evaluate(q, v, (0, 0))
     np.testing.assert_allclose(tau, [10.40, 0.135], atol=2e-3)

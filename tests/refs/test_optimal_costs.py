@@ -14,6 +14,7 @@ import pytest
 
 import dalembert
 from peers.example_robots import folder
+from tolerances import PRODUCT
 
 RELATIVE = 1e-8
 PANDA = ("panda_description/urdf/panda.urdf", "panda_hand", [0, -0.5, 0, -2.0, 0, 1.6, 0.8], [0.4, 0.4, 0.4])
@@ -64,7 +65,7 @@ def test_reaching_costs_what_other_solvers_find(arm, nodes, step, cost):
     plan = reaching(arm, nodes, step)
     assert plan.converged and plan.why == ""
     assert plan.cost == pytest.approx(cost, rel=RELATIVE)
-    assert sum(plan.costs.values()) == pytest.approx(plan.cost, rel=1e-14)
+    assert sum(plan.costs.values()) == pytest.approx(plan.cost, rel=PRODUCT)
 
 
 def test_torque_limits_cost_what_another_solver_finds():

@@ -9,6 +9,7 @@ import dalembert
 from dalembert import Wrench, load
 from dalembert.functions import CATALOGUE
 from robust.machines import tree
+from tolerances import COMPUTED
 
 RNG = np.random.default_rng(11)
 # tested in test_operational.py and test_inverse_kinematics.py: results of several shapes, further arguments, no method
@@ -206,4 +207,4 @@ def test_keywords_with_a_frame_reach_the_fast_call_too(r):
     assert np.array_equal(out, r.jacobian(q, frame))
     assert np.array_equal(r.jacobian(q, frame, check=False, threads=1), out)
     nearly = r.jacobian(q, frame, point=np.zeros(3))  # the point is an input of its own code
-    np.testing.assert_allclose(nearly, out, atol=1e-12)
+    np.testing.assert_allclose(nearly, out, atol=COMPUTED)

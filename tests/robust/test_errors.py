@@ -8,6 +8,7 @@ import pytest
 from dalembert import ModelBuilder, Wrench, function, load
 from robust.machines import tree
 from robust.messages import raises
+from tolerances import ROUNDING
 
 Q = np.zeros(6)
 NAN = np.array([0, 0, 0, np.nan, 0, 0])
@@ -116,7 +117,7 @@ def test_quaternions_are_brought_back_by_normalize(body):
     q = body.neutral()
     q[body.joint("ball").q] = [3.0, 0.0, -4.0, 0.0]
     good = body.normalize(q)
-    np.testing.assert_allclose(good[body.joint("ball").q], [0.6, 0.0, -0.8, 0.0], rtol=1e-15)
+    np.testing.assert_allclose(good[body.joint("ball").q], [0.6, 0.0, -0.8, 0.0], rtol=ROUNDING)
     body.gravity(good)
 
 

@@ -48,10 +48,10 @@ def articulated(model: Model, q: np.ndarray) -> list[Articulation]:
             K[row] = S[row, k] * np.eye(body.joint.nv)[k]  # Sᵀ K = 1 in exact arithmetic
         joints.append(Articulation(body.placement @ X_JB, S, D, K))
         if body.parent >= 0:
-            rest = mirror(IA - K @ U.T)
+            remaining = mirror(IA - K @ U.T)
             for row, _ in free:
-                rest[row, :] = rest[:, row] = 0.0  # no inertia is felt through a freedom: (I^A − K Uᵀ) S = 0
-            inertia[body.parent] = inertia[body.parent] + _carried(body.placement, _carried(X_JB, rest))
+                remaining[row, :] = remaining[:, row] = 0.0  # no inertia is felt through a freedom: (I^A − K Uᵀ) S = 0
+            inertia[body.parent] = inertia[body.parent] + _carried(body.placement, _carried(X_JB, remaining))
     return joints[::-1]
 
 
@@ -62,7 +62,7 @@ def _free_directions(joint: Joint, S: np.ndarray) -> list[tuple[int, int]]:
 
 
 def refuse_massless(r: np.ndarray, joint: Joint) -> None:
-    """A pivot 1/r that is zero whatever the configuration is a mistake in the model."""
+    """A pivot 1/r that is zero in every configuration is a mistake in the model."""
     if np.any(np.isinf(known(r))):
         raise DalembertError(
             f"joint {joint.name!r} moves no mass, so that forces on it have no finite effect: give the bodies behind "

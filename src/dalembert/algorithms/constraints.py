@@ -40,7 +40,7 @@ def constraint_count(model: Model) -> int:
 
 
 def _closure(model: Model, closure: Closure, q: np.ndarray, v: np.ndarray) -> Constraints:
-    """Only joints between the two frames matter: the body that carries both may be taken to rest."""
+    """Only joints between the two frames matter: the body that carries both may be taken as fixed."""
     K, L = closure.a, closure.b
     behind_K, behind_L = _sides(model, K, L)
     X = closure_pose(model, closure, q)
@@ -132,6 +132,6 @@ def _equation(model: Model, equation: JointEquation, q: np.ndarray, v: np.ndarra
 
 
 def _coordinate(body: Body, q: np.ndarray) -> tuple[Any, float]:
-    """A joint's own coordinate, and how fast it moves with that of its leader."""
+    """A joint's coordinate, and its rate with respect to that of its leader."""
     mimic = body.joint.mimic
     return body.joint.coordinate(q[body.q])[0], 1.0 if mimic is None else float(mimic.ratio)

@@ -81,12 +81,12 @@ def forward_dynamics_derivatives(
 
 def gravity_derivatives(model: Model, q: np.ndarray, inverse: Slopes = inverse_dynamics_derivatives) -> np.ndarray:
     """∂g/∂q (nv, nv) along velocities, of g = gravity(q) at q (nq,), springs included: the stiffness at rest."""
-    rest = np.zeros(model.nv)
-    return inverse(model, q, rest, rest)[0]
+    zero = np.zeros(model.nv)
+    return inverse(model, q, zero, zero)[0]
 
 
 def passive_derivatives(model: Model, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Derivatives (nv, nv) in q and v of what damping, friction and springs add."""
+    """Derivatives (nv, nv) in q and v of the forces of damping, friction and springs."""
     dq, dv = (np.zeros((model.nv, model.nv), np.result_type(q, v)) for _ in range(2))
     for body in model.bodies:
         joint, i = body.joint, body.v

@@ -1,4 +1,4 @@
-"""The generalised Newton-Euler equations: every joint's equation of motion in closed form, on its own.
+"""The generalised Newton-Euler equations: every joint's equation of motion in closed form, independent of the others.
 
 By d'Alembert's principle a link and all links behind it are in equilibrium under their weight, their inertial forces
 and the force of the joint that carries them. Written for one joint, that is one row of M(q) a + H(q, v) + G(q) = tau:
@@ -23,7 +23,7 @@ from .kinematics import chain, poses
 from .passive import armature, dissipation, spring_force
 
 
-class Link(NamedTuple):
+class MovingLink(NamedTuple):
     """A link as it moves when all joint accelerations are zero; vectors in world axes.
 
     p, c: origin and centre of mass (3,) [m]; m [kg]; I (3, 3) about c [kg·m²]; S (6, nv_i): twists [s; t] of its joint
@@ -45,7 +45,7 @@ class Link(NamedTuple):
     f: np.ndarray
 
 
-class Equation(NamedTuple):
+class JointTerms(NamedTuple):
     """A joint's rows of M a + H + G = tau: M (nv_i, nv), H (nv_i,) of velocities, G (nv_i,) of weights and loads."""
 
     M: np.ndarray
@@ -75,31 +75,31 @@ def equations(
     return M + np.diag(armature(model)), H, G + spring_force(model, q)
 
 
-def equation(model: Model, links: list[Link], body: Body) -> Equation:
+def equation(model: Model, links: list[MovingLink], body: Body) -> JointTerms:
     """The equilibrium of one body and all bodies behind it, in the directions of its joint; of no other joint."""
-    own = links[body.index]
+    base = links[body.index]
     dtype = np.result_type(*[x for link in links for x in (link.p, link.w)])
     M, H, G = (np.zeros(shape, dtype) for shape in ((body.joint.nv, model.nv), body.joint.nv, body.joint.nv))
     for link in links[body.index :]:
         carriers = chain(model, link.body.index)
         if body not in carriers:
             continue
-        arm = link.c - own.p
+        arm = link.c - base.p
         for carrier in (links[b.index] for b in carriers):
             for k, S_k in enumerate(carrier.S.T, carrier.body.v.start):
                 s, reach = S_k[:3], link.c - carrier.p
-                M[:, k] += _felt(own.S, arm, link.I @ s, link.m * (S_k[3:] + cross(s, reach)))
+                M[:, k] += _felt(base.S, arm, link.I @ s, link.m * (S_k[3:] + cross(s, reach)))
         gyration = link.I @ link.alpha + cross(link.w, link.I @ link.w)
-        H += _felt(own.S, arm, gyration, link.m * link.a_C)
-        G -= _felt(own.S, arm, np.zeros(3), link.m * model.gravity) + _felt(own.S, link.p - own.p, link.n, link.f)
-    return Equation(M, H, G)
+        H += _felt(base.S, arm, gyration, link.m * link.a_C)
+        G -= _felt(base.S, arm, np.zeros(3), link.m * model.gravity) + _felt(base.S, link.p - base.p, link.n, link.f)
+    return JointTerms(M, H, G)
 
 
 def moving_links(
     model: Model, q: np.ndarray, v: np.ndarray, external: Mapping[int, np.ndarray] | None = None
-) -> list[Link]:
+) -> list[MovingLink]:
     """The links as they move at zero joint accelerations, root to tips; external: as `rnea`."""
-    links: list[Link] = []
+    links: list[MovingLink] = []
     for body, X in zip(model.bodies, poses(model, q), strict=True):
         joint, inertia, R = body.joint, body.inertia, X.R
         if len(joint.stages) != 1:
@@ -121,7 +121,7 @@ def moving_links(
         load = (external or {}).get(body.index, np.zeros(6))
         a_C = a + cross(alpha, r) + cross(w, cross(w, r))
         I = R @ inertia.about_com() @ R.T
-        links.append(Link(body, X.p, X.p + r, inertia.mass, I, S, w, alpha, a, a_C, R @ load[:3], R @ load[3:]))
+        links.append(MovingLink(body, X.p, X.p + r, inertia.mass, I, S, w, alpha, a, a_C, R @ load[:3], R @ load[3:]))
     return links
 
 

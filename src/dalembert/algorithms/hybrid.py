@@ -48,7 +48,7 @@ def hybrid_dynamics(
 
 
 def _check(model: Model, free: np.ndarray, r: np.ndarray) -> None:
-    """A pivot that is zero whatever the configuration is a mistake in the model."""
+    """A pivot that is zero in every configuration is a mistake in the model."""
     for k in free[np.isinf(constants(r))]:
         name = next(body.joint.name for body in model.bodies if body.v.start <= k < body.v.stop)
         raise DalembertError(

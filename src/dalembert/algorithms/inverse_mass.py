@@ -19,7 +19,7 @@ def inverse_mass_matrix(model: Model, q: np.ndarray) -> np.ndarray:
     q (nq,). The articulated-body algorithm on unit generalised forces, at rest and without gravity: column j is the
     acceleration that a unit force on coordinate j causes. On the way in, a body feels only the forces on joints of its
     subtree; on the way out, the columns j ≥ i of row i are enough, the others follow from symmetry.
-    With coupled joints, M is made and factored.
+    With coupled joints, M is computed and factored.
     """
     if model.coupled:
         return mirror(MassSolver(model, q).solve(np.eye(model.nv)))

@@ -20,7 +20,7 @@ from .inverse_mass import inverse_mass_matrix
 from .rnea import bias, rnea
 
 
-class LoopForces(NamedTuple):
+class LoopSolution(NamedTuple):
     """tau (nv,), multipliers (nc,); what is left over: left (nv,) of the forces, opening (nc,) of the loops' rates;
     scale (2,): the largest force and acceleration."""
 
@@ -50,7 +50,7 @@ def loop_inverse_dynamics(
     a: np.ndarray,
     actuated: Sequence[int],
     external: Mapping[int, np.ndarray] | None = None,
-) -> LoopForces:
+) -> LoopSolution:
     """Forces of the actuated freedoms and of the loops with Sᵀ tau + Jᵀ λ = M a + h; the smallest tau of several.
 
     With P the projection onto motions that keep the loops closed: P Sᵀ tau = P (M a + h), then λ from what is left.
@@ -63,7 +63,7 @@ def loop_inverse_dynamics(
     tau = S.T @ (G.T @ solve_semidefinite(G @ G.T, P @ needed))
     forces = solve_semidefinite(JJ, J @ (needed - tau))
     left, opening = needed - tau - J.T @ forces, J @ a + drift
-    return LoopForces(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
+    return LoopSolution(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
 
 
 def closure_wrenches(model: Model, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:
@@ -114,7 +114,7 @@ def _on_body(frame: Frame, moment: np.ndarray, force: np.ndarray) -> np.ndarray:
 
 
 def mobility(model: Model, q: np.ndarray) -> np.ndarray:
-    """How joints give way to forces (nv, nv): M⁻¹, less what closed loops hold, so that J_loops @ mobility = 0."""
+    """Acceleration per force (nv, nv): M⁻¹ less the part that closed loops block, so that J_loops @ mobility = 0."""
     inverse = inverse_mass_matrix(model, q)
     if not model.closures:
         return inverse

@@ -24,11 +24,11 @@ class Mass(NamedTuple):
 
     @staticmethod
     def of(inertia: Inertia) -> Mass:
-        """The moments of a given inertia."""
+        """The moments of an inertia."""
         return Mass(inertia.mass, inertia.moment, 0.5 * np.trace(inertia.I) * np.eye(3) - inertia.I)
 
     def plus(self, other: Mass) -> Mass:
-        """Two bodies moving as one, both given in the same frame."""
+        """Two bodies moving as one, both in the same frame."""
         return Mass(self.m + other.m, self.h + other.h, self.P + other.P)
 
     def minus(self, other: Mass) -> Mass:

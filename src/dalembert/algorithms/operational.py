@@ -22,7 +22,7 @@ INDEPENDENT = 1e-12
 
 
 class Task(NamedTuple):
-    """What is to move: [ω; v] of a point of one or several frames, stacked; of these, the given rows.
+    """A task: [ω; v] of a point of one or several frames, stacked; of these, the chosen rows.
 
     point (3,): in each frame's own axes [m]; axes: along which the rows are written ("body": each frame's own).
     """

@@ -1,4 +1,4 @@
-"""Reaction wrenches: what passes through the joints."""
+"""Reaction wrenches: the wrenches that the joints transmit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Regressors: what is linear in the inertial parameters, written as a matrix times the parameters.
+"""Regressors: quantities linear in the inertial parameters, written as a matrix times the parameters.
 
 The parameters π (10 nb,) are those of `Inertia.parameters`, body after body. Friction, damping, springs and rotors are
 no part of them.

@@ -18,7 +18,7 @@ def regrouped(model: Model) -> list[Mass]:
     Mass that the joint leaves at rest relative to the parent (mass on the axis of a hinge, for instance) may as well
     belong to the parent: equations of motion, mass matrix and kinetic energy stay the same, and zeros take the place of
     up to three (hinge) or six (slider) of the ten numbers of the child. Sums over all bodies (momentum, centre of mass)
-    stay too. The masses are no longer those of real bodies, so this is not for what one body does, such as reactions.
+    stay too. The masses are no longer those of real bodies, so this is not for single bodies, as in reactions.
 
     Points [r; 1] move with the velocity Ξ [r; 1], where Ξ (4, 4) is the twist of the joint. Mass rests if its second
     moments Λ = [P h; hᵀ m] have Ξ Λ = 0: they lie within the null space of Ξ, and Π Λ Π is the part of Λ that does.
@@ -26,14 +26,14 @@ def regrouped(model: Model) -> list[Mass]:
     masses = [Mass.of(body.inertia) for body in model.bodies]
     for body in reversed(model.bodies[1:]):
         q = body.joint.neutral()
-        at_rest = _within(_rest(body.joint.span()), masses[body.index])
+        at_rest = _within(_fixed_points(body.joint.span()), masses[body.index])
         masses[body.index] = masses[body.index].minus(at_rest)
         X_PB = body.placement @ body.joint.pose(q)
         masses[body.parent] = masses[body.parent].plus(at_rest.seen_from(X_PB))
     return masses
 
 
-def _rest(S: np.ndarray) -> np.ndarray:
+def _fixed_points(S: np.ndarray) -> np.ndarray:
     """Projector Π (4, 4) on the points [r; 1] that stay where they are under every twist S v."""
     motion = np.concatenate([np.column_stack([so3.skew(twist[:3]), twist[3:]]) for twist in S.T])
     _, size, directions = np.linalg.svd(motion)

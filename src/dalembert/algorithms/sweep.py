@@ -1,4 +1,4 @@
-"""The whole tree seen from the base: freedoms, motion and what lies behind each of them, all in the base's axes.
+"""The whole tree seen from the base: freedoms, motion and composites of each, all in the base's axes.
 
 In one set of axes a wrench needs no transformation on its way to the base, which pays where every pair of freedoms has
 its own result: derivatives, Coriolis matrix, momentum.
@@ -78,7 +78,7 @@ def sweep(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> list[Sta
             here.mass = here.mass.plus(I_O)
             here.coriolis = here.coriolis.plus(Coriolis.of(I_O, V))
             here.F = here.F + I_O.momentum(A) + cross_force(V, I_O.momentum(V))
-    for stage in reversed(stages):  # tips to root: what lies behind
+    for stage in reversed(stages):  # tips to root: composites
         if stage.parent >= 0:
             carrier = stages[stage.parent]
             carrier.mass = carrier.mass.plus(stage.mass)

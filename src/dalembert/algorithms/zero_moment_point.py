@@ -21,7 +21,7 @@ def zero_moment_point(
     p = at + (n × τ + (height − n · at) f) / (n · f). Of the ground's wrench on a robot it is the centre of pressure.
     """
     F, n, at, height = (
-        _numbers(*given) for given in (("wrench", wrench), ("normal", normal), ("at", at), ("height", height))
+        _numbers(*named) for named in (("wrench", wrench), ("normal", normal), ("at", at), ("height", height))
     )
     for name, x, size in (("wrench", F, 6), ("normal", n, 3), ("at", at, 3)):
         if x.ndim == 0 or x.shape[-1] != size or (name == "normal" and x.ndim > 1):

@@ -1,4 +1,4 @@
-"""The audit: what a careful engineer checks of a robot model before trusting it, each check a small rule.
+"""The audit: the checks a careful engineer makes of a robot model before trusting it, each a small rule.
 
 Rules look at the model (structure, limits, inertia), at laws its numbers must obey, and at what its motors can hold. To
 write one: `rule`, `Found`, `NotRun` and `Subject`.

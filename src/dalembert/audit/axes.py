@@ -1,4 +1,4 @@
-"""Rules on joint axes: what mirror images, names, wheels and neighbouring joints say about them."""
+"""Rules on joint axes: against mirror images, names, wheels and neighbouring joints."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .subject import Subject
 
 ALIKE = 0.15  # of a unit vector's entries: axes that differ by more are others
 MEANT = {"roll": 0, "pitch": 1, "yaw": 2, "pan": 2}
-AGREE = 2  # joints whose names fit their axes before one that does not is told of
+AGREE = 2  # joints whose names fit their axes before one that does not is reported
 ON_LINE = 1e-3  # of the distance between neighbours' origins, or m: axes on one line
 WHEEL = 0.02  # of its diameter: how far a wheel's centre may be from its joint
 
@@ -74,7 +74,7 @@ def named(subject: Subject) -> Iterator[Found]:
     sides = {name for name in names if mirror_name(name) in names} | {mirror_name(name) for name in names}
     for turning in axes:
         if turning.body.joint.name in sides:
-            continue  # both sides alike are a design, one side is for axis-mirror
+            continue  # both sides equal: a design; one side: reported by axis-mirror
         meant = {MEANT[word] for word in words(turning.body.joint.name) if word in MEANT}
         if len(meant) != 1:
             continue

@@ -76,7 +76,7 @@ BANDWIDTH, CEILING = 5.0, 3.0  # resonance by bandwidth: to stay above; below th
 
 VISCOUS, COULOMB = Range(0.1, 1.0), Range(0.5, 5.0)  # N·m·s/rad and N·m of a harmonic drive
 
-CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, what it asks of the controller
+CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, demand on the controller
     (0.10, "slow cobot", "gravity compensation with PD is adequate"),
     (0.50, "cobot at rated speed", "add the Coriolis term to the feedforward"),
     (1.00, "high-speed industrial arm", "full computed torque is needed"),

@@ -1,4 +1,4 @@
-"""Configurations and motions of robots with loops, many at a time: found, kept closed, and held still by the motors."""
+"""Configurations and motions of robots with loops, many at a time: search, closing, and holding torques of motors."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from dalembert.robot import Robot
 
 ITERATIONS = 40
 CLOSED = 1e-9  # residual of a closed loop [m or rad]
-CONSISTENT = 1e-6  # share of the load that motors may leave to nobody
+CONSISTENT = 1e-6  # share of the load that the motors may leave unbalanced
 SLACK = 1e-9  # beyond joint limits [rad or m]
 WALKERS, ROUNDS, STRIDE = 128, 60, 0.1  # of the samples of a manifold; stride in rad and m together
 APPROACH = 21  # steps on the way from home to the start of a motion
@@ -65,8 +65,8 @@ class ClosedManifold:
         for _ in range(ROUNDS if len(q) else 0):
             step = self.tangent(q, ahead)
             step *= STRIDE / np.maximum(np.linalg.norm(step, axis=1, keepdims=True), 1e-12)
-            there, able = self.step(q, step)
-            q = np.where(able[:, None], there, q)
+            moved, able = self.step(q, step)
+            q = np.where(able[:, None], moved, q)
             ahead = np.where(able[:, None], step, rng.normal(size=step.shape))
             visited.append(q[able])
         return np.concatenate(visited)
@@ -83,9 +83,9 @@ class ClosedManifold:
 
     def step(self, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Rows moved along the tangent v and closed again; and which of them are closed, within limits and near."""
-        there, able = self.project(self.robot.integrate(q, v))
-        moved = np.linalg.norm(self.robot.difference(q, there), axis=1)
-        return there, able & (moved <= 2.0 * np.linalg.norm(v, axis=1))
+        closed, able = self.project(self.robot.integrate(q, v))
+        moved = np.linalg.norm(self.robot.difference(q, closed), axis=1)
+        return closed, able & (moved <= 2.0 * np.linalg.norm(v, axis=1))
 
     def project(self, q: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Newton's method, each step the smallest; and which rows ended closed and within the joint limits."""
@@ -101,13 +101,13 @@ class ClosedManifold:
         return q, (np.max(np.abs(residual), axis=1) <= CLOSED) & self._inside(q)
 
     def holding(self, q: np.ndarray) -> np.ndarray:
-        """(n, motors): what the motors give to hold the robot still; infinite where they cannot."""
+        """(n, motors): torques of the motors that hold the robot still; infinite where they cannot."""
         tau, left, scale = self._holding(q)
         able = np.max(np.abs(left), axis=1) <= CONSISTENT * np.maximum(scale[:, 0], 1.0)
         return np.where(able[:, None], tau[:, self.rows], np.inf)
 
     def felt_inertia(self, q: np.ndarray) -> np.ndarray:
-        """(n, motors): what each motor has to accelerate through the loops while the others stand [kg·m² or kg]."""
+        """(n, motors): inertia felt by each motor through the loops while the others stand still [kg·m² or kg]."""
         _, J = self._closing(q)
         driven = np.zeros(self.nv, bool)
         driven[self.rows] = True
@@ -134,20 +134,20 @@ class ClosedManifold:
         for sample in q:
             here = self._closed_near(sample, here, driven)
             path.append(here)
-        there = np.array(path)
-        _, J, _ = self._motion(there, v)
+        q_closed = np.array(path)
+        _, J, _ = self._motion(q_closed, v)
         passive = np.linalg.pinv(J[:, :, ~driven])
         v_closed = np.where(driven, v, 0.0)
         v_closed[:, ~driven] = -np.einsum("bij,bj->bi", passive, np.einsum("bij,bj->bi", J, v_closed))
-        bias = self._motion(there, v_closed)[2]
+        bias = self._motion(q_closed, v_closed)[2]
         a_closed = np.where(driven, a, 0.0)
         a_closed[:, ~driven] = -np.einsum("bij,bj->bi", passive, np.einsum("bij,bj->bi", J, a_closed) + bias)
         self._check_rates(J, v_closed)
-        return there, v_closed, a_closed
+        return q_closed, v_closed, a_closed
 
-    def _closed_near(self, asked: np.ndarray, near: np.ndarray, driven: np.ndarray) -> np.ndarray:
-        """The closed configuration with the driven joints as asked, passive ones sought from those of `near`."""
-        q = self.robot.integrate(near, self.robot.difference(near, asked) * driven)
+    def _closed_near(self, target: np.ndarray, near: np.ndarray, driven: np.ndarray) -> np.ndarray:
+        """The closed configuration with the driven joints of `target`; Newton starts at the passive ones of `near`."""
+        q = self.robot.integrate(near, self.robot.difference(near, target) * driven)
         for _ in range(ITERATIONS):
             residual, J = (x[0] for x in self._closing(q[None]))
             if np.max(np.abs(residual)) <= 1e-2 * CLOSED:

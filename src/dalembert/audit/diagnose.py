@@ -1,4 +1,4 @@
-"""From a symptom to its causes: ranked by what the rules find in the robot, and by what a log's residual looks like."""
+"""From a symptom to its causes: ranked by findings of the rules, and by the shape of a log's residual."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ COMMON = {"the", "and", "too", "off", "with", "for", "not", "has", "its", "after
 
 
 class Suspect(NamedTuple):
-    """A cause, what speaks for it, and how much; `weight` is 0 where nothing but experience does."""
+    """A cause, its evidence, and the weight of that; `weight` is 0 where only experience supports it."""
 
     cause: Cause
     findings: tuple[AuditFinding, ...]
@@ -40,12 +40,12 @@ class Suspect(NamedTuple):
             evidence.append(
                 f"the {self.cause.term} term explains {100 * self.explained:.0f} % of what the model misses"
             )
-        found = "".join(f"\n      found: {text}" for text in evidence)
-        return f"{self.cause.text}{found}\n      check: {self.cause.check}\n      cure: {self.cause.fix}"
+        listed = "".join(f"\n      found: {text}" for text in evidence)
+        return f"{self.cause.text}{listed}\n      check: {self.cause.check}\n      cure: {self.cause.fix}"
 
 
 class Diagnosis(NamedTuple):
-    """The symptom as the table has it, and its causes, the likeliest first; notes: what could not be looked at."""
+    """The symptom as in the table, and its causes, the likeliest first; notes: what could not be checked."""
 
     symptom: str
     suspects: tuple[Suspect, ...]
@@ -54,6 +54,9 @@ class Diagnosis(NamedTuple):
     def __str__(self) -> str:
         lines = [self.symptom, *(f"  {k + 1}. {suspect}" for k, suspect in enumerate(self.suspects))]
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
+
+    def __repr__(self) -> str:
+        return f"<Diagnosis of {self.symptom!r}: {len(self.suspects)} causes>"
 
 
 def diagnose(
@@ -65,7 +68,7 @@ def diagnose(
     payload: float = 0.0,
     frame: str | None = None,
 ) -> list[Diagnosis]:
-    """The causes of a symptom in words, ranked by what the rules find in the robot and its log.
+    """The causes of a symptom in words, ranked by the findings of the rules in the robot and its log.
 
     Without a symptom: those that the findings and the log would cause, likeliest first. Without a robot: the causes in
     the order in which they are usual.
@@ -105,11 +108,11 @@ def _is_finite(motion: Motion) -> bool:
 def _suspects(symptom: Symptom, findings: Sequence[AuditFinding], shares: Mapping[str, float]) -> tuple[Suspect, ...]:
     suspects = []
     for cause in symptom.causes:
-        found = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
+        matches = tuple(f for f in findings if f.rule in cause.rules and not f.accepted)
         explained = float(shares.get(cause.term, 0.0))
-        evidence = max((_evidence(f) for f in found), default=0.0)
+        evidence = max((_evidence(f) for f in matches), default=0.0)
         weight = evidence + (TELLING * explained if explained > EXPLAINED else 0.0)
-        suspects.append(Suspect(cause, found, explained, weight))
+        suspects.append(Suspect(cause, matches, explained, weight))
     return tuple(sorted(suspects, key=lambda suspect: -suspect.weight))
 
 
@@ -120,8 +123,8 @@ def _evidence(finding: AuditFinding) -> float:
 
 def matching(text: str) -> list[Symptom]:
     """The symptoms that share most words with a text; an error that lists all of them when none does."""
-    asked = {word for word in words(text.lower()) if len(word) > 2 and word not in COMMON}
-    scores = [_overlap(asked, symptom) for symptom in SYMPTOMS]
+    vocabulary = {word for word in words(text.lower()) if len(word) > 2 and word not in COMMON}
+    scores = [_overlap(vocabulary, symptom) for symptom in SYMPTOMS]
     best = max(scores)
     if best <= 0.0:
         listed = "; ".join(symptom.text for symptom in SYMPTOMS)
@@ -129,14 +132,14 @@ def matching(text: str) -> list[Symptom]:
     return [symptom for score, symptom in zip(scores, SYMPTOMS, strict=True) if score == best]
 
 
-def _overlap(asked: set[str], symptom: Symptom) -> float:
-    """Words in common; those of the symptom's own text count twice."""
-    own, others = set(words(symptom.text.lower())), set(symptom.words.split())
+def _overlap(query: set[str], symptom: Symptom) -> float:
+    """Words in common; those of the symptom's text count twice."""
+    in_text, others = set(words(symptom.text.lower())), set(symptom.words.split())
 
     def among(word: str, vocabulary: set[str]) -> bool:
         return any(word[:STEM] == other[:STEM] and min(len(word), len(other)) > 2 for other in vocabulary)
 
-    return float(sum(2.0 if among(word, own) else 1.0 if among(word, others) else 0.0 for word in asked))
+    return float(sum(2.0 if among(word, in_text) else 1.0 if among(word, others) else 0.0 for word in query))
 
 
 def residual_terms(robot: Robot, motion: Motion) -> tuple[float, dict[str, float]]:

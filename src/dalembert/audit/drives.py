@@ -1,4 +1,4 @@
-"""Rules on what sits in the joints beside links: rotors and friction."""
+"""Rules on rotors and friction in the joints."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .naming import SPINNING, mentions
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
-FEW = 0.2  # share of the joints without it, up to which each of them is told of
+FEW = 0.2  # share of the joints without it, up to which each of them is reported
 BRAKE = 0.5  # of the effort limit: friction that eats half of a motor
 
 

@@ -24,7 +24,7 @@ DIGITS = 6
 
 @dataclass(frozen=True)
 class ModelExpectations:
-    """Sizes and names; what is not stated is not checked. tolerance: relative, of masses, reach and torques."""
+    """Sizes and names; None is not checked. tolerance: relative, of masses, reach and torques."""
 
     name: str | None = None
     base: str | None = None  # "fixed" or "free"
@@ -39,7 +39,7 @@ class ModelExpectations:
 
 @dataclass(frozen=True)
 class PoseExpectations:
-    """A configuration by coordinate names [rad or m], and what holds the robot there [N·m or N] by freedom names."""
+    """A configuration by coordinate names [rad or m], and its holding torques [N·m or N] by freedom names."""
 
     name: str
     q: dict[str, float]
@@ -48,7 +48,7 @@ class PoseExpectations:
 
 @dataclass(frozen=True)
 class SimulationExpectations:
-    """The step [s] and the integrator of the simulation; target: what for, a name of STEPS_BY_TARGET."""
+    """The step [s] and the integrator of the simulation; target: its purpose, a name of STEPS_BY_TARGET."""
 
     step: float = 1e-3
     integrator: str = "semi-implicit"

@@ -1,4 +1,4 @@
-"""Rules on gravity: its direction and size, torques by hand, and what the motors can hold."""
+"""Rules on gravity: its direction and size, torques by hand, and the load that the motors can hold."""
 
 from __future__ import annotations
 

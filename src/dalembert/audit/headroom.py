@@ -1,4 +1,4 @@
-"""What gravity asks of each motor at its worst, beside what the motor may give."""
+"""The largest gravity load of each motor, beside its limit."""
 
 from __future__ import annotations
 
@@ -6,16 +6,17 @@ from typing import NamedTuple
 
 import numpy as np
 
+from dalembert.execute import one_line
 from dalembert.robot import Robot
 
 from .closed import ClosedManifold, motors
 from .holding import worst_closed_loads, worst_loads
 
-PASSIVE_EFFECTS = ("friction", "damping", "armature")  # what holding still does not feel
+PASSIVE_EFFECTS = ("friction", "damping", "armature")  # effects that do not matter at rest
 
 
 class Headroom(NamedTuple):
-    """What holding still asks of a joint at its worst configuration, beside what the joint may give [N·m or N]."""
+    """The largest holding torque of a joint over all configurations, beside its limit [N·m or N]."""
 
     joint: str
     gravity: float  # with the pull of springs
@@ -26,6 +27,9 @@ class Headroom(NamedTuple):
     def ratio(self) -> float:
         """limit / gravity; infinite for a joint gravity does not load."""
         return self.limit / self.gravity if self.gravity > 0.0 else np.inf
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 class HeadroomTable(NamedTuple):

@@ -1,4 +1,4 @@
-"""The largest torque or force that holding a robot still can ask of each motor, over all its configurations.
+"""The largest torque or force that each motor needs to hold the robot still, over all configurations.
 
 Open trees: coordinate ascent from many starts. Along one revolute coordinate the load is C + A cos θ + B sin θ, so that
 three evaluations give its exact maximum within the joint's limits; other coordinates are searched on two nested grids.
@@ -29,7 +29,7 @@ THIRD = 2.0 * np.pi / 3.0
 
 
 class Peak(NamedTuple):
-    """The largest |load| of one freedom [N·m or N], and the configuration (nq,) that asks for it."""
+    """The largest |load| of one freedom [N·m or N], and the configuration (nq,) where it occurs."""
 
     load: float
     q: np.ndarray
@@ -49,7 +49,7 @@ class Axis(NamedTuple):
 
 
 def worst_loads(robot: Robot, bodies: Sequence[Body]) -> list[Peak]:
-    """For the joint of one freedom that moves each of the bodies, the peak of what holds the open tree still."""
+    """For the joint of one freedom that moves each of the bodies, the peak load that holds the open tree still."""
     rng = np.random.default_rng(11)
     ascent = _Ascent(robot, bodies, robot.random(rng, STARTS * len(bodies)))
     for hop in range(HOPS + 1):
@@ -73,7 +73,7 @@ class _Ascent:
         self.load = self._loads(q, np.arange(len(q)))
 
     def run(self) -> None:
-        """Every row moved uphill along one axis after the other until a sweep gains nothing."""
+        """Every row moved uphill along one axis after the other until a sweep brings no gain."""
         climbing = np.ones(len(self.q), bool)
         for _ in range(SWEEPS):
             before = np.abs(self.load)
@@ -86,7 +86,7 @@ class _Ascent:
                 break
 
     def scatter(self, width: float, rng: np.random.Generator) -> None:
-        """Each joint's best configurations, first as they are, then with noise on every freedom."""
+        """Each joint's best configurations, first unchanged, then with noise on every freedom."""
         rows, size = self.q.reshape(self.count, STARTS, -1), np.abs(self.load).reshape(self.count, STARTS)
         kept = np.take_along_axis(rows, np.argsort(-size, axis=1)[:, : STARTS // 8, None], axis=1)
         tiled = np.concatenate([kept] * 8, axis=1).reshape(len(self.q), -1)
@@ -96,7 +96,7 @@ class _Ascent:
         self.load = self._loads(self.q, np.arange(len(self.q)))
 
     def _loads(self, q: np.ndarray, rows: np.ndarray) -> np.ndarray:
-        """The loads of the rows' own joints at other configurations q."""
+        """The load of each row's joint at other configurations q."""
         return self.robot.gravity(q)[np.arange(len(rows)), self.target[rows]]
 
     def _turn(self, axis: Axis, rows: np.ndarray) -> None:
@@ -192,9 +192,9 @@ def limits(model: Model, body: Body) -> tuple[np.ndarray, np.ndarray]:
 def _moved(robot: Robot, axis: Axis, q: np.ndarray, step: np.ndarray) -> np.ndarray:
     """Rows of q moved by `step` (rows,) along an axis."""
     if axis.coordinate is not None:
-        there = q.copy()
-        there[:, axis.coordinate] += step
-        return there
+        moved = q.copy()
+        moved[:, axis.coordinate] += step
+        return moved
     v = np.zeros((len(q), robot.nv))
     v[:, axis.freedom] = step
     return robot.integrate(q, v)
@@ -217,7 +217,7 @@ def _within(model: Model, q: np.ndarray) -> np.ndarray:
 
 
 def worst_closed_loads(manifold: ClosedManifold) -> list[Peak]:
-    """For each motor, the peak of what holds the robot still with its loops closed."""
+    """For each motor, the peak load that holds the robot still with its loops closed."""
     rng = np.random.default_rng(11)
     q = manifold.sample(rng)
     if not len(q):
@@ -229,10 +229,10 @@ def worst_closed_loads(manifold: ClosedManifold) -> list[Peak]:
         rows, reached, width = q[best], size[best, k], 0.3
         while width > 1e-7:
             noise = rng.normal(size=(len(rows), manifold.nv)) * width
-            there, closed = manifold.step(rows, manifold.tangent(rows, noise))
-            tried = np.where(closed, np.abs(manifold.holding(there)[:, k]), 0.0)
+            moved, closed = manifold.step(rows, manifold.tangent(rows, noise))
+            tried = np.where(closed, np.abs(manifold.holding(moved)[:, k]), 0.0)
             better = tried > reached
-            rows, reached = np.where(better[:, None], there, rows), np.where(better, tried, reached)
+            rows, reached = np.where(better[:, None], moved, rows), np.where(better, tried, reached)
             width *= 1.0 if np.mean(better) > 0.2 else 0.75
         peaks.append(Peak(float(np.max(reached)), rows[np.argmax(reached)]))
     return peaks

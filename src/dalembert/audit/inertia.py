@@ -1,4 +1,4 @@
-"""Rules on mass and inertia: possible at all, and plausible for what the link looks like."""
+"""Rules on mass and inertia: physically possible, and plausible for the shape of the link."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules on what the robot is meant to be: sizes, names, masses, reach and holding torques of a trusted model."""
+"""Rules on expectations: sizes, names, masses, reach and holding torques of a trusted model."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ class Motion(Protocol):
 
 
 def measured(subject: Subject) -> Motion:
-    """The log; a rule that asks for one that is not there does not run."""
+    """The log; without one the rule does not run."""
     if subject.motion is None:
         raise NotRun("no log was given (motion=…, --motion FILE)")
     return subject.motion
@@ -142,14 +142,14 @@ def base_condition(robot: Robot, motion: Motion) -> tuple[float, int]:
 
 def _independent_columns(Y: np.ndarray) -> list[int]:
     """Columns that span all of them, the largest remainder first: Gram-Schmidt with pivots."""
-    rest, columns = Y.astype(float).copy(), []
-    largest = float(np.max(np.linalg.norm(rest, axis=0), initial=0.0))
+    remainder, columns = Y.astype(float).copy(), []
+    largest = float(np.max(np.linalg.norm(remainder, axis=0), initial=0.0))
     for _ in range(Y.shape[1]):
-        size = np.linalg.norm(rest, axis=0)
+        size = np.linalg.norm(remainder, axis=0)
         k = int(np.argmax(size))
         if size[k] <= 1e-8 * largest:
             break
         columns.append(k)
-        direction = rest[:, k] / size[k]
-        rest -= np.outer(direction, direction @ rest)
+        direction = remainder[:, k] / size[k]
+        remainder -= np.outer(direction, direction @ remainder)
     return columns

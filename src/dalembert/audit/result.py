@@ -1,4 +1,4 @@
-"""What an audit says: findings, what did not run, a verdict for each step, a score; as text, JSON and SARIF."""
+"""The result of an audit: findings, rules that did not run, a verdict for each step, a score; as text, JSON, SARIF."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ class Verdict(NamedTuple):
 
 @dataclass(frozen=True)
 class Audit:
-    """What an audit found, worst first.
+    """The findings of an audit, worst first.
 
     `ok`: no error is left that was not accepted, and no rule was blocked. `skipped`: what did not run, and why.
     """
@@ -77,7 +77,7 @@ class Audit:
     facts: dict[str, Any]  # joints, masses and such, for the table
     headroom: tuple[Headroom, ...] = ()
     skipped: tuple[Skipped, ...] = ()
-    rules: dict[str, Rule] = field(default_factory=dict)  # those asked for
+    rules: dict[str, Rule] = field(default_factory=dict)  # those requested
 
     def count(self, severity: str) -> int:
         """How many findings of that severity are not accepted."""
@@ -105,13 +105,13 @@ class Audit:
 
     def _verdict(self, name: str) -> Verdict:
         number, title, _ = STEPS[name]
-        asked = [rule for rule in self.rules.values() if rule.step == name]
+        rules = [rule for rule in self.rules.values() if rule.step == name]
         severe = {f.rule for f in self.findings if f.severity != "info" and not f.accepted}
         stopped = {item.rule for item in self.skipped}
-        failed = tuple(rule.name for rule in asked if rule.name in severe)
-        passed = tuple(rule.name for rule in asked if rule.name not in severe | stopped)
-        why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in asked})
-        because = tuple(why) if asked else ("none of its rules was asked for",)
+        failed = tuple(rule.name for rule in rules if rule.name in severe)
+        passed = tuple(rule.name for rule in rules if rule.name not in severe | stopped)
+        why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in rules})
+        because = tuple(why) if rules else ("none of its rules was asked for",)
         status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if passed else "not run"
         return Verdict(number, title, status, failed, passed, because)
 
@@ -157,7 +157,7 @@ class Audit:
         return json.dumps(content, indent=2, ensure_ascii=False, allow_nan=False)
 
     def sarif(self, file: str = "") -> str:
-        """The findings as SARIF 2.1.0, which code hosts show beside the file; notifications: what did not run."""
+        """The findings as SARIF 2.1.0, which code hosts show beside the file; notifications: rules that did not run."""
         rules = [
             {"id": r.name, "shortDescription": {"text": r.reason}, "help": {"text": r.cure}}
             for r in self.rules.values()
@@ -178,6 +178,9 @@ class Audit:
         }
         schema = "https://json.schemastore.org/sarif-2.1.0.json"
         return json.dumps({"$schema": schema, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False)
+
+    def __repr__(self) -> str:
+        return f"<Audit of {self.robot!r}: {self.summary()}>"
 
 
 def _sarif_result(finding: AuditFinding, file: str) -> dict[str, Any]:

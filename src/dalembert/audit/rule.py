@@ -19,7 +19,7 @@ BUILT_IN = "dalembert."  # modules whose rules no other module may replace
 
 
 class Found(NamedTuple):
-    """One thing a rule found: where (a joint, a link, the robot), what, and a severity other than the rule's."""
+    """One problem: where (a joint, a link, the robot), what, and a severity if it differs from the rule's."""
 
     where: str
     what: str
@@ -27,7 +27,7 @@ class Found(NamedTuple):
 
 
 class NotRun(Exception):
-    """Why a rule, or part of it, could not run: raised, or yielded beside what the rest of it found.
+    """Why a rule, or part of it, could not run: raised, or yielded beside the findings of its other parts.
 
     blocked: it should have run, and the model or the question is what stops it; the audit is then not ok. Otherwise it
     was not asked for, or does not apply.
@@ -43,7 +43,7 @@ Look = Callable[["Subject"], Iterable[Found | NotRun]]
 
 @dataclass(frozen=True)
 class Rule:
-    """A check: `look(subject)` yields what is wrong, or why it could not be checked.
+    """A check: `look(subject)` yields problems, or why something could not be checked.
 
     name: as suppressions name it. step: of the checklist, a name of `STEPS`. reason: why it matters. cure: what to do.
     severity: "error" (results cannot be trusted), "warning" (probably a slip), "info" (worth knowing).

@@ -28,7 +28,7 @@ def run_audit(
     expect: Expectations | str | os.PathLike[str] | None = None,
     motion: logs.Motion | None = None,
 ) -> Audit:
-    """Run the rules (all, or those given) on a robot; see `Robot.audit`."""
+    """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
     meant = expect if expect is None or isinstance(expect, Expectations) else read_expectations(expect)
     subject = Subject(robot, payload, frame, robot.import_log, meant, motion)
     if payload or frame is not None:
@@ -45,13 +45,13 @@ def run_audit(
         passed += [] if items else [rule.name]
     order = {severity: k for k, severity in enumerate(SEVERITIES)}
     findings.sort(key=lambda f: (bool(f.accepted), order[f.severity]))
-    table = subject.motors.rows if "motors" in vars(subject) else ()  # worked out when a rule asked for it
+    table = subject.motors.rows if "motors" in vars(subject) else ()  # computed if a rule needed it
     used = {rule.name: rule for rule in chosen}
     return Audit(robot.name, tuple(findings), tuple(passed), _facts(subject), table, tuple(skipped), used)
 
 
 class _Looks:
-    """What each rule found, asked once."""
+    """The findings of each rule, computed once."""
 
     def __init__(self, subject: Subject) -> None:
         self.subject = subject
@@ -77,7 +77,7 @@ class _Looks:
                 items.append(item)
         except NotRun as reason:
             items.append(reason)
-        except Exception as error:  # a rule may be anyone's: what it raises is part of the result
+        except Exception as error:  # a rule may be a user's: its errors are part of the result
             items.append(NotRun(f"it ended with {type(error).__name__}: {error}", blocked=True))
         return items
 
@@ -96,12 +96,12 @@ def load_rules(path: str | os.PathLike[str]) -> list[Rule]:
     return [entered for name, entered in RULES.items() if before.get(name) is not entered]
 
 
-def _rule(asked: str | Rule) -> Rule:
-    if isinstance(asked, Rule):
-        return asked
-    if asked not in RULES:
-        raise unknown("rule", asked, RULES, "audit")
-    return RULES[asked]
+def _rule(wanted: str | Rule) -> Rule:
+    if isinstance(wanted, Rule):
+        return wanted
+    if wanted not in RULES:
+        raise unknown("rule", wanted, RULES, "audit")
+    return RULES[wanted]
 
 
 def _finding(rule: Rule, found: Found, accept: Sequence[Suppression]) -> AuditFinding:

@@ -1,4 +1,4 @@
-"""Stated inertias held against the shapes of links: a uniform solid of the same mass, and what its density would be.
+"""Stated inertias compared with the shapes of links: a uniform solid of the same mass, and its density.
 
 Real links are hollow, and hold motors: a difference of 30 % is what careful data stays within. What exceeds it is told
 with the slip that would explain it.
@@ -29,7 +29,7 @@ OUTSIDE = 0.02  # of the size of the link: how far beyond its shapes a centre of
 CLOSE = 0.05  # relative agreement that makes an explanation likely
 
 
-class Link(NamedTuple):
+class ShapedLink(NamedTuple):
     """A link's stated inertia, and that of its shapes at the stated mass."""
 
     part: Part
@@ -50,9 +50,9 @@ class Link(NamedTuple):
 
 
 class Measured(NamedTuple):
-    """The links with mass and shapes; what was noted of a link's shapes, and those with mass and none, by name."""
+    """The links with mass and shapes; notes on a link's shapes; and the names of links with mass but no shapes."""
 
-    links: list[Link]
+    links: list[ShapedLink]
     notes: list[tuple[str, str, str]]  # link, what, action
     bare: list[str]
 
@@ -73,12 +73,12 @@ def measure(model: Model) -> Measured:
         result.notes.extend((part.name, note, "checked so") for note in notes)
         rho = float(part.inertia.mass) / float(unit.mass)
         shape = Inertia(rho * unit.mass, rho * unit.moment, rho * unit.I)
-        result.links.append(Link(part, part.inertia, shape, float(unit.mass), size))
+        result.links.append(ShapedLink(part, part.inertia, shape, float(unit.mass), size))
     return result
 
 
 def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Finding, ...]:
-    """Findings about links whose stated inertia their shapes do not explain; for each what it may come from.
+    """Findings about links whose stated inertia their shapes do not explain, each with a likely cause.
 
     A warning: the density that the mass implies is none of a robot's, the centre of mass lies outside the shapes, or a
     principal moment differs by more than `tolerance` from that of a uniform solid. Info: what could not be checked.
@@ -86,20 +86,20 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
     from dalembert.formats import Finding  # its room reads files, which needs an XML library
 
     links, notes, bare = measure(model)
-    found = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
-    found += [
+    log = [Finding("info", f"link {name!r}", what, action) for name, what, action in notes]
+    log += [
         Finding("warning", f"link {link.part.name!r}", *complaint)
         for link in links
         for complaint in complaints(link, tolerance)
     ]
     if bare:
         names = ", ".join(bare[:8]) + (", …" if len(bare) > 8 else "")
-        found.append(Finding("info", "robot", f"{len(bare)} link(s) with mass have no shapes: {names}", "not checked"))
-    return tuple(found)
+        log.append(Finding("info", "robot", f"{len(bare)} link(s) with mass have no shapes: {names}", "not checked"))
+    return tuple(log)
 
 
-def complaints(link: Link, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
-    """What the shapes of a link do not explain, and what it may come from."""
+def complaints(link: ShapedLink, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
+    """What the shapes of a link do not explain, and the likely cause."""
     said = []
     density = link.density
     if not LIGHT <= density <= HEAVY:
@@ -129,7 +129,7 @@ def _density_cause(density: float) -> str:
     return "a placeholder for the mass, thin sheets, or shapes in millimetres"
 
 
-def _com_cause(link: Link) -> str:
+def _com_cause(link: ShapedLink) -> str:
     com, middle = link.stated.com, link.shape.com
     if np.linalg.norm(com) > 10.0 * link.size and np.linalg.norm(1e-3 * com - middle) < CLOSE * link.size:
         return "millimetres: a thousandth of it would fit"
@@ -140,7 +140,7 @@ def _com_cause(link: Link) -> str:
     return "it was given in another frame than the link's, or the shapes do not show all that the link holds"
 
 
-def _inertia_cause(link: Link) -> str:
+def _inertia_cause(link: ShapedLink) -> str:
     """The first slip that explains the stated inertia within a few percent."""
     stated, shape = link.stated.about_com(), link.shape.about_com()
     mass, c = float(link.stated.mass), link.shape.com
@@ -190,12 +190,15 @@ def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
     """In words, the exchange of two or three of the shape's axes, and the factor, that explain an inertia; else ""."""
     moments, axes = np.linalg.eigh(shape)
     along = axes.T @ stated @ axes
-    own = np.diag(along)
-    if np.max(np.abs(along - np.diag(own))) > CLOSE * np.max(np.abs(own)) or _scaled_to(own, moments) is not None:
+    stated_moments = np.diag(along)
+    if (
+        np.max(np.abs(along - np.diag(stated_moments))) > CLOSE * np.max(np.abs(stated_moments))
+        or _scaled_to(stated_moments, moments) is not None
+    ):
         return ""
     orders = sorted(permutations(range(3)), key=lambda order: sum(order[k] != k for k in range(3)))
     for order in orders:  # two axes before three
-        factor = _scaled_to(own, moments[list(order)])
+        factor = _scaled_to(stated_moments, moments[list(order)])
         if factor is not None:
             names = ["xyz"[int(np.argmax(np.abs(axes[:, k])))] for k in range(3) if order[k] != k]
             size = "" if abs(factor - 1.0) <= CLOSE else f", and all of them are {factor:.3g} times too large"
@@ -204,18 +207,18 @@ def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
 
 
 def _scaled_to(x: np.ndarray, y: np.ndarray) -> float | None:
-    """The factor f with x = f y within a few percent, if there is one."""
+    """The factor f with x = f y within a few percent, if any."""
     factor = float(x @ y / (y @ y))
     return factor if factor > 0.0 and np.max(np.abs(x - factor * y)) <= CLOSE * np.max(np.abs(x)) else None
 
 
-def _turned(link: Link) -> float:
+def _turned(link: ShapedLink) -> float:
     """Difference of two inertias with like principal moments, relative to the largest: their axes differ."""
     stated, shape = link.stated.about_com(), link.shape.about_com()
     return float(np.max(np.abs(stated - shape)) / np.max(np.abs(shape)))
 
 
-def _outside(link: Link) -> float:
+def _outside(link: ShapedLink) -> float:
     """How far the stated centre of mass lies beyond the convex hull of the shapes [m]; 0 within."""
     d = _directions()
     return max(0.0, float(np.max(d @ link.stated.com - _reach(solids(link.part), d))))
@@ -233,10 +236,10 @@ def _reach(shapes: list[Geometry], d: np.ndarray) -> np.ndarray:
     for geometry in shapes:
         X, shape = geometry.placement, geometry.shape
         if isinstance(shape, Mesh | Polyhedron):
-            own = np.max((d @ X.R) @ surface(shape)[0].T, axis=1)
+            extent = np.max((d @ X.R) @ surface(shape)[0].T, axis=1)
         else:
-            own = reach(shape, d @ X.R)
-        reached.append(own + d @ X.p)
+            extent = reach(shape, d @ X.R)
+        reached.append(extent + d @ X.p)
     return np.max(reached, axis=0)
 
 

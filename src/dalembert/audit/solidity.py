@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import numpy as np
 
 from .rule import Found, NotRun, Severity, rule
-from .shapes import TOLERANCE, Link, complaints
+from .shapes import TOLERANCE, ShapedLink, complaints
 from .subject import Subject
 
 THINNEST, DENSEST = 0.1, 1e7  # kg/m³; a length in mm taken for m changes it by 1e9
-OTHERS, TRUSTED = 2, 0.8  # so many other links, and such a share of them, must fit for one to be judged by them
+OTHERS, TRUSTED = 2, 0.8  # number and share of the other links that must fit for one to be judged by them
 UNIFORM = 0.1  # relative spread of densities in a robot drawn as uniform solids
 CENTRED, OFF_CENTRE = 0.03, 0.12  # of the size of a link: distance of the centre of mass from the middle
 LISTED = 60  # characters of a list of names
@@ -28,12 +28,12 @@ def shape(subject: Subject) -> Iterator[Found | NotRun]:
     """A warning where the shapes explain the other links of the robot; info where they are rough for most of them."""
     links, notes, bare = subject.measured
     _demand_shapes(links)
-    told = [complaints(link) for link in links]
+    complaints_by_link = [complaints(link) for link in links]
     for k, link in enumerate(links):
-        others = [not told[i] for i in _others(links, k)]
+        others = [not complaints_by_link[i] for i in _others(links, k)]
         trusted = len(others) >= OTHERS and np.mean(others) >= TRUSTED
         severity: Severity | None = None if trusted and not _held(subject, link) else "info"
-        for what, cause in told[k]:
+        for what, cause in complaints_by_link[k]:
             yield Found(f"link '{link.part.name}'", f"{what} ({cause})", severity)
     unread = [name for name, _, action in notes if action == "not checked"]
     if unread or bare:
@@ -90,12 +90,12 @@ def com_place(subject: Subject) -> Iterator[Found]:
             )
 
 
-def _demand_shapes(links: list[Link]) -> None:
+def _demand_shapes(links: list[ShapedLink]) -> None:
     if not links:
         raise NotRun("no link with a mass has shapes")
 
 
-def _others(links: list[Link], k: int) -> list[int]:
+def _others(links: list[ShapedLink], k: int) -> list[int]:
     """The other links, copies of one another (as of four equal rotors) taken once, copies of link k left out."""
     seen: set[tuple[float, float]] = {_likeness(links[k])}
     others = []
@@ -106,10 +106,10 @@ def _others(links: list[Link], k: int) -> list[int]:
     return others
 
 
-def _likeness(link: Link) -> tuple[float, float]:
+def _likeness(link: ShapedLink) -> tuple[float, float]:
     return float(f"{link.volume:.6g}"), float(f"{link.stated.mass:.6g}")
 
 
-def _held(subject: Subject, link: Link) -> bool:
-    """Whether the link is part of a base fixed to the world, whose inertia nothing feels."""
+def _held(subject: Subject, link: ShapedLink) -> bool:
+    """Whether the link is part of a base fixed to the world, whose inertia has no effect."""
     return not subject.model.floating and any(part is link.part for part in subject.model.bodies[0].parts)

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 
 class Step(NamedTuple):
-    """One step of the checklist: its number, its title, and what it asks."""
+    """One step of the checklist: its number, its title, and its question."""
 
     number: int
     title: str

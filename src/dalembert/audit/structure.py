@@ -1,4 +1,4 @@
-"""Rules on structure: names, base, axes, limits, and what the importer had to say."""
+"""Rules on structure: names, base, axes, limits, and findings of the import."""
 
 from __future__ import annotations
 

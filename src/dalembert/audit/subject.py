@@ -27,16 +27,16 @@ EFFECTS = ("friction", "damping", "armature", "springs", "loops")
 
 @dataclass
 class Subject:
-    """What rules look at: a robot, and what was asked about it.
+    """The subject of the rules: a robot, and the options of the audit.
 
-    payload [kg] is held at `frame` when motors are asked.
+    payload [kg] is carried at `frame` when motors are checked.
     """
 
     robot: Robot
     payload: float = 0.0
     frame: str | None = None
-    log: Sequence[Any] = field(default_factory=tuple)  # what the importer found
-    expect: Expectations | None = None  # what the robot is meant to be
+    log: Sequence[Any] = field(default_factory=tuple)  # findings of the import
+    expect: Expectations | None = None  # the expected properties of the robot
     motion: Motion | None = None  # a log of it
     samples: int = SAMPLES
 
@@ -50,7 +50,7 @@ class Subject:
         return tool_frame(self.model, self.frame).name
 
     def check_load(self) -> None:
-        """Refuse a frame that is unknown or cannot move, and a payload that is no mass."""
+        """Refuse a frame that is unknown or cannot move, and a payload that is not a mass."""
         if not (isinstance(self.payload, int | float) and 0.0 <= self.payload < np.inf):
             raise DalembertError(f"payload is {self.payload!r}, expected a mass of 0 kg or more")
         _ = self.tool, self.loaded
@@ -62,7 +62,7 @@ class Subject:
 
     @cached_property
     def tree(self) -> Robot:
-        """The robot without what closes its loops: laws of the tree are asked of it."""
+        """The robot without its closures, for laws of the tree."""
         return self.robot.without("loops") if self.model.closures else self.robot
 
     @cached_property
@@ -92,7 +92,7 @@ class Subject:
 
     @cached_property
     def motors(self) -> HeadroomTable:
-        """What gravity, with the payload, asks of each motor at its worst."""
+        """The largest load of each motor under gravity, with the payload."""
         return headroom_table(self.loaded)
 
     @property

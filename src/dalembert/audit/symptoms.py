@@ -1,4 +1,4 @@
-"""The table of symptoms: what people see, what may cause it, which rules find it, and the check that decides."""
+"""The table of symptoms: what users observe, possible causes, the rules that detect them, the deciding check."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from typing import NamedTuple
 
 
 class Cause(NamedTuple):
-    """A possible cause, the check that decides whether it is the one, what to do, and the rules that find it."""
+    """A possible cause, the check that decides, the cure, and the rules that detect it."""
 
     text: str
     check: str
     fix: str
     rules: tuple[str, ...] = ()
-    term: str = ""  # of TERMS in diagnose: what of a log's residual it explains
+    term: str = ""  # one of TERMS in diagnose: the part of a log's residual that it explains
 
 
 class Symptom(NamedTuple):

@@ -24,8 +24,8 @@ MAGIC = b"dalembert object 2\n"
 
 
 @dataclass(frozen=True)
-class Entry:
-    """Object code and what must be known of it: inputs, outputs, operation counts."""
+class CacheEntry:
+    """Object code and its description: inputs, outputs, operation counts."""
 
     code: bytes
     facts: dict[str, Any]
@@ -35,14 +35,14 @@ class Entry:
         return MAGIC + _digest(name, body) + body
 
     @staticmethod
-    def unpack(name: str, data: bytes) -> Entry:
+    def unpack(name: str, data: bytes) -> CacheEntry:
         """Raises ValueError when the data are not the whole entry of that name."""
         start = len(MAGIC) + 32
         body = data[start:]
         if data[: len(MAGIC)] != MAGIC or _digest(name, body) != data[len(MAGIC) : start]:
             raise ValueError("damaged")
         facts, code = body.split(b"\n", 1)
-        return Entry(code, json.loads(facts))
+        return CacheEntry(code, json.loads(facts))
 
 
 def _digest(name: str, body: bytes) -> bytes:
@@ -55,8 +55,8 @@ def key(*content: str) -> str:
     return hashlib.sha256(MAGIC + "\0".join(content).encode()).hexdigest()
 
 
-def read(name: str) -> Entry | None:
-    """The entry, or None when there is none that can be trusted."""
+def read(name: str) -> CacheEntry | None:
+    """The entry, or None if it is missing or cannot be trusted."""
     folder = directory()
     if folder is None:
         return None
@@ -67,7 +67,7 @@ def read(name: str) -> Entry | None:
             if hasattr(os, "getuid") and status.st_uid != os.getuid():
                 warnings.warn(f"{path} belongs to another user and is not used; it is compiled again", stacklevel=2)
                 return None
-            return Entry.unpack(name, file.read())
+            return CacheEntry.unpack(name, file.read())
     except OSError:
         return None
     except ValueError:
@@ -75,7 +75,7 @@ def read(name: str) -> Entry | None:
         return None
 
 
-def write(name: str, entry: Entry) -> None:
+def write(name: str, entry: CacheEntry) -> None:
     """Store an entry if it can be stored; a full or read-only disk only costs the next start."""
     folder = directory()
     if folder is None:
@@ -95,7 +95,7 @@ def write(name: str, entry: Entry) -> None:
 
 
 def _prune(folder: Path) -> None:
-    """Drop the oldest files once there are more than ENTRIES; a kernel that is dropped is compiled again when due."""
+    """Drop the oldest files once there are more than ENTRIES; a dropped kernel is recompiled when needed."""
     if len(os.listdir(folder)) <= ENTRIES:  # several times faster than to look at each
         return
     with os.scandir(folder) as entries:
@@ -107,7 +107,7 @@ def _prune(folder: Path) -> None:
 
 
 def directory() -> Path | None:
-    """The cache folder, made if needed; None when switched off or not to be trusted."""
+    """The cache folder, created if needed; None when switched off or not to be trusted."""
     return _directory(os.environ.get("DALEMBERT_CACHE", ""))
 
 
@@ -120,7 +120,7 @@ def _directory(setting: str) -> Path | None:
     else:
         variable, within = ("LOCALAPPDATA", "dalembert/cache") if os.name == "nt" else ("XDG_CACHE_HOME", "dalembert")
         base = os.environ.get(variable) or os.path.expanduser("~/.cache")
-        if not os.path.isabs(base):  # nobody's home: "~" was left as it is
+        if not os.path.isabs(base):  # a user without a home: "~" was not expanded
             return None
         folder = Path(base, within)
     try:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-# π/2 in three pieces, each the rounding of what the ones before leave
+# π/2 in three pieces, each the remainder of the previous ones, rounded
 HALF_PI = {
     "double": (1.5707963267948966, 6.123233995736766e-17, -1.4973849048591833e-33),
     "float": (1.57079637050628662109375, -4.37113882867379115e-8, -1.71512451613857e-15),

@@ -1,6 +1,6 @@
-"""A traced function as operations of an array library, one by one, so that the library can trace or differentiate it.
+"""A traced function as operations of an array library, so that the library can trace or differentiate it.
 
-`jax` and `torch` have the tables from operations to what the library calls them. The straight-line code is long: for
+`jax` and `torch` hold the tables from operations to the library's functions. The straight-line code is long: for
 numbers alone the compiled backends are faster by orders of magnitude.
 """
 
@@ -20,7 +20,7 @@ from dalembert.graph.scan import Scanned
 
 
 @dataclass(frozen=True)
-class Library:
+class ArrayMath:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
 
     take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends. flip: the first
@@ -44,7 +44,7 @@ class Library:
     flip: Callable[[Any], Any]
 
 
-def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
+def run(library: ArrayMath, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
     """As `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
     step = program.in_order("an array library").step if isinstance(program, Loop) else program
     sequence = program.sequence if isinstance(program, Loop) else ()
@@ -81,7 +81,9 @@ def run(library: Library, program: Function | Loop, inputs: Mapping[str, Any], n
     return {output.name: ends[output.name] for output, _ in program.results()}
 
 
-def _outputs(library: Library, function: Function, arrays: Mapping[str, Any], batch: tuple[int, ...]) -> dict[str, Any]:
+def _outputs(
+    library: ArrayMath, function: Function, arrays: Mapping[str, Any], batch: tuple[int, ...]
+) -> dict[str, Any]:
     like = next(iter(arrays.values()))
     numbers = {i.name: [arrays[i.name][..., k] for k in range(i.size)] for i in function.inputs}
     values = _values(library, function, numbers, like)
@@ -93,8 +95,8 @@ def _outputs(library: Library, function: Function, arrays: Mapping[str, Any], ba
     return results
 
 
-def _values(library: Library, function: Function, arrays: Mapping[str, Sequence[Any]], like: Any) -> dict[int, Any]:
-    """The value of every node by its id (of a compound, the list of its results), given the numbers of its inputs."""
+def _values(library: ArrayMath, function: Function, arrays: Mapping[str, Sequence[Any]], like: Any) -> dict[int, Any]:
+    """The value of every node by its id (of a compound, the list of its results), from the arrays of the inputs."""
     values: dict[int, Any] = {}
     for node in function.schedule():
         if node.op == "const":
@@ -114,7 +116,7 @@ def _values(library: Library, function: Function, arrays: Mapping[str, Sequence[
     return values
 
 
-def _taken(library: Library, numbers: np.ndarray, index: Any, like: Any) -> Any:
+def _taken(library: ArrayMath, numbers: np.ndarray, index: Any, like: Any) -> Any:
     """numbers[floor(index)], the first or last beyond the ends, NaN for NaN."""
     first, last = (library.constant(x, like) for x in (0.0, len(numbers) - 1.0))
     least, most, where = (library.table[op] for op in ("min", "max", "where"))
@@ -122,20 +124,20 @@ def _taken(library: Library, numbers: np.ndarray, index: Any, like: Any) -> Any:
     return where(known, library.take(numbers, where(known, least(most(index, first), last), first), like), index)
 
 
-def _called(library: Library, called: Called, arguments: Sequence[Any], like: Any) -> list[Any]:
+def _called(library: ArrayMath, called: Called, arguments: Sequence[Any], like: Any) -> list[Any]:
     return _evaluated(library, called.function, arguments, like)
 
 
-def _evaluated(library: Library, function: Function, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """All outputs of a function, number by number, given its inputs number by number."""
+def _evaluated(library: ArrayMath, function: Function, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """All outputs of a function as a flat list of numbers, from such a list of its inputs."""
     ends = np.cumsum([i.size for i in function.inputs])
     inputs = {i.name: arguments[end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
     values = _values(library, function, inputs, like)
     return [values[node.id] for output in function.outputs for node in output.nodes]
 
 
-def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """As the interpreter's: a lane that has settled stays as it is."""
+def _repeated(library: ArrayMath, repeated: Repeated, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """As in the interpreter: a lane that has settled no longer changes."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
     begin = [library.broadcast(x, batch) for x in arguments[: repeated.width]]
     where, equal = library.table["where"], library.table["eq"]
@@ -152,8 +154,8 @@ def _repeated(library: Library, repeated: Repeated, arguments: Sequence[Any], li
     return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))
 
 
-def _scanned(library: Library, scanned: Scanned, arguments: Sequence[Any], like: Any) -> list[Any]:
-    """Rows of the carry after each item, then rows of what is recorded of it."""
+def _scanned(library: ArrayMath, scanned: Scanned, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """Rows of the carry after each item, then rows of its records."""
     batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
     n, width = scanned.sizes.items, scanned.sizes.carry
     carry, rows, common = scanned.split([library.broadcast(x, batch) for x in arguments])

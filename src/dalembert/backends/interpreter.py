@@ -104,7 +104,7 @@ def _called(called: Called, arguments: list[Any], dtype: Any) -> list[Any]:
 
 
 def _evaluated(function: Function, arguments: list[Any], dtype: Any) -> list[Any]:
-    """All outputs of a function, number by number, given its inputs number by number."""
+    """All outputs of a function as a flat list of numbers, from such a list of its inputs."""
     flat = np.stack(np.broadcast_arrays(*arguments), axis=-1) if arguments else np.empty(0, dtype)
     ends = np.cumsum([i.size for i in function.inputs])
     inputs = {i.name: flat[..., end - i.size : end] for i, end in zip(function.inputs, ends, strict=True)}
@@ -113,7 +113,7 @@ def _evaluated(function: Function, arguments: list[Any], dtype: Any) -> list[Any
 
 
 def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]:
-    """The state after the last pass of each lane, which then stays as it is, and how many passes it has made."""
+    """The state after the last pass of each lane, which then no longer changes, and the number of its passes."""
     every = np.broadcast_arrays(*arguments)
     state, outside = list(every[: repeated.width]), every[repeated.width :]
     going, passes = np.ones(state[0].shape, bool), np.zeros(state[0].shape, dtype)
@@ -129,7 +129,7 @@ def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]
 
 
 def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
-    """Rows of the carry after each item, then rows of what is recorded of it."""
+    """Rows of the carry after each item, then rows of its records."""
     every = np.broadcast_arrays(*arguments)
     carry, rows, common = scanned.split(list(every))
     n, width = scanned.sizes.items, scanned.sizes.carry + scanned.sizes.record

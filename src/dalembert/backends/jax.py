@@ -1,4 +1,4 @@
-"""A traced function as jax.numpy operations: jit, vmap, grad and the rest of JAX see through it.
+"""A traced function as jax.numpy operations: jit, vmap, grad and all of JAX see through it.
 
 A repetition is a jax.lax.while_loop, which JAX differentiates forwards only (jvp, jacfwd); in reverse, trace the
 function with `graph.vjp` instead.
@@ -15,7 +15,7 @@ from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
 from dalembert.graph.operations import MEANING
 
-from .elementwise import Library
+from .elementwise import ArrayMath
 from .elementwise import run as evaluate
 
 
@@ -25,7 +25,7 @@ def run(program: Function | Loop, inputs: Mapping[str, Any], n: int | None = Non
 
 
 @cache
-def _library() -> Library:
+def _library() -> ArrayMath:
     try:
         import jax
         import jax.numpy as jnp
@@ -41,7 +41,7 @@ def _library() -> Library:
 
         return jax.lax.while_loop(more, lambda carried: (carried[0] + 1, step(carried[1])), (0, state))[1]
 
-    return Library(
+    return ArrayMath(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
             **{

@@ -11,7 +11,7 @@ from contextlib import contextmanager, suppress
 
 @contextmanager
 def announced(what: str) -> Iterator[None]:
-    """Say on stderr what is being done if it takes longer than a second, and how long it took."""
+    """Announce a task on stderr if it takes longer than a second, and how long it took."""
     begin = time.perf_counter()
     shown = threading.Event()
 
@@ -21,7 +21,7 @@ def announced(what: str) -> Iterator[None]:
 
     timer = threading.Timer(1.0, show)
     timer.daemon = True
-    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down
+    with suppress(RuntimeError):  # no thread can be started, as when the interpreter shuts down
         timer.start()
     try:
         yield

@@ -11,7 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop
 from dalembert.graph.operations import MEANING
 
-from .elementwise import Library
+from .elementwise import ArrayMath
 from .elementwise import run as evaluate
 
 
@@ -21,7 +21,7 @@ def run(program: Function | Loop, inputs: Mapping[str, Any], n: int | None = Non
 
 
 @cache
-def _library() -> Library:
+def _library() -> ArrayMath:
     try:
         import torch
     except ImportError:
@@ -44,7 +44,7 @@ def _library() -> Library:
             state = step(state)
         return state
 
-    return Library(
+    return ArrayMath(
         table={
             **{op: MEANING[op] for op in ("add", "sub", "mul", "neg", "lt", "le", "eq", "ne", "dot")},
             **{

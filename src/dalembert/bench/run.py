@@ -47,9 +47,9 @@ def run(
         "operations": [],
     }
     for case in chosen:
-        found = study(case, settings, say)
+        result = study(case, settings, say)
         for part in ("timings", "agreement", "skipped", "operations"):
-            document[part] += getattr(found, part)
+            document[part] += getattr(result, part)
     document["startup"] = startup.compile_times(chosen, settings.functions, say)
     return document
 
@@ -98,11 +98,11 @@ def processor() -> str:
 
 def versions() -> dict[str, str]:
     """Of dalembert, of what it stands on, and of the peers that are installed."""
-    found = {OURS: metadata.version("dalembert")} if installed("dalembert") else {OURS: "from source"}
-    found |= {"Python": platform.python_version(), "numpy": metadata.version("numpy")}
-    found["llvmlite"] = metadata.version("llvmlite")
-    found |= {name: metadata.version(PACKAGES[name]) for name in peers.installed() if installed(PACKAGES[name])}
-    return found
+    listed = {OURS: metadata.version("dalembert")} if installed("dalembert") else {OURS: "from source"}
+    listed |= {"Python": platform.python_version(), "numpy": metadata.version("numpy")}
+    listed["llvmlite"] = metadata.version("llvmlite")
+    listed |= {name: metadata.version(PACKAGES[name]) for name in peers.installed() if installed(PACKAGES[name])}
+    return listed
 
 
 def installed(package: str) -> bool:

@@ -56,7 +56,7 @@ def cores() -> int:
 
 def study(case: Case, settings: Settings, say: Callable[[str], None]) -> Study:
     """Measure one robot."""
-    found = Study([], [], [], [])
+    result = Study([], [], [], [])
     robot = case.load()
     frame = robot.joints[-1].child
     rivals: dict[str, peers.Rival] = {}
@@ -64,18 +64,18 @@ def study(case: Case, settings: Settings, say: Callable[[str], None]) -> Study:
         try:
             rivals[label] = peers.build(label, case, robot, frame)
         except peers.Unavailable as reason:
-            found.skipped.append({"robot": case.label, "system": label, "reason": str(reason)})
+            result.skipped.append({"robot": case.label, "system": label, "reason": str(reason)})
     for function in settings.functions:
         say(f"{case.label}: {function.replace('_', ' ')}")
         counts = robot.operations(function, frame=frame)
-        found.operations.append({"robot": case.label, "function": function, "counts": dict(counts)})
+        result.operations.append({"robot": case.label, "function": function, "counts": dict(counts)})
         checked = agreement(robot, frame, rivals, function, settings)
-        found.agreement += [{"robot": case.label, "function": function} | row for row in checked]
+        result.agreement += [{"robot": case.label, "function": function} | row for row in checked]
         agreeing = {row["system"] for row in checked if row["error"] <= row["tolerance"]}
         admitted = {label: rival for label, rival in rivals.items() if label in agreeing}
         rows = timings(robot, frame, admitted, function, settings)
-        found.timings += [{"robot": case.label, "nv": robot.nv, "function": function} | row for row in rows]
-    return found
+        result.timings += [{"robot": case.label, "nv": robot.nv, "function": function} | row for row in rows]
+    return result
 
 
 def agreement(

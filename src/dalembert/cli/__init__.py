@@ -16,6 +16,7 @@ from . import (
     audit,
     bench,
     compare,
+    control,
     convert,
     demo,
     diagnose,
@@ -46,6 +47,7 @@ COMMANDS: dict[str, Callable[..., int]] = {
     "size": size.run,
     "simulate": simulate.run,
     "plan": plan.run,
+    "control": control.run,
     "equations": equations.run,
     "export": export.run,
     "convert": convert.run,
@@ -88,7 +90,7 @@ for name, command in COMMANDS.items():
     app.command(name)(command)
 
 
-# typer may bring a click of its own, so its errors are found through typer
+# typer may vendor its own click, so its errors are imported through typer
 USAGE: type[Exception] = next(k for k in typer.BadParameter.__mro__ if k.__name__ == "ClickException")
 
 
@@ -99,10 +101,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     141 the reader of the output has gone.
     """
     terminal.prepare(sys.stdout, sys.stderr)
-    given = list(sys.argv[1:] if arguments is None else arguments)
-    where = f"dalembert {given[0]}" if given and given[0] in COMMANDS else "dalembert"
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    where = f"dalembert {words[0]}" if words and words[0] in COMMANDS else "dalembert"
     try:
-        code = app(given, standalone_mode=False)
+        code = app(words, standalone_mode=False)
         sys.stdout.flush()
     except USAGE as error:
         error.show()  # type: ignore[attr-defined]

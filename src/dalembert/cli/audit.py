@@ -43,19 +43,19 @@ def run(
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,
-    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame when the motors are asked.")] = 0.0,
+    payload: Annotated[float, typer.Option(help="Mass [kg] carried at --frame when the motors are checked.")] = 0.0,
     frame: Annotated[
         str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
     ] = None,
-    rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be given several times.")] = None,
+    rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be repeated.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
-    expect: Annotated[Path | None, typer.Option(help="TOML file of what the robot is meant to be.")] = None,
+    expect: Annotated[Path | None, typer.Option(help="TOML file with the expected properties of the robot.")] = None,
     motion: Annotated[Path | None, typer.Option(help="A log whose efforts the model should explain.")] = None,
     topic: Topic = None,
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
-    rules: Annotated[Path | None, typer.Option(help="Python file with rules of your own; it is run.")] = None,
+    rules: Annotated[Path | None, typer.Option(help="Python file with your own rules; it is executed.")] = None,
     sarif: Annotated[Path | None, typer.Option(help="Also write SARIF, which code hosts show.")] = None,
     fail_on: Annotated[
         str, typer.Option(help="Exit with 1 on: error (or a rule that could not run), warning, never.")

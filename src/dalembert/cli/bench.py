@@ -12,7 +12,7 @@ from .common import Json
 
 def run(
     robots: Annotated[list[str] | None, typer.Argument(help="Robots to measure; default: a few of each kind.")] = None,
-    function: Annotated[list[str] | None, typer.Option(help="Only this function; may be given several times.")] = None,
+    function: Annotated[list[str] | None, typer.Option(help="Only this function; may be repeated.")] = None,
     quick: Annotated[bool, typer.Option("--quick", help="Fewer robots, batches and repetitions.")] = False,
     out: Annotated[Path | None, typer.Option(help="Folder for bench.json, bench.txt and bench.png.")] = None,
     as_json: Json = False,

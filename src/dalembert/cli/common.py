@@ -32,12 +32,12 @@ Source = Annotated[
         metavar="ROBOT", help="A bundled robot's name, or a file (.urdf .xacro .xml .sdf .dh.toml .mech.toml)."
     ),
 ]
-Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as the file says.')]
+Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as in the file.')]
 Mimic = Annotated[str, typer.Option(help='"couple": mimic joints follow their leader; "free": they do not.')]
 Arguments = Annotated[
     list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; several times.")
 ]
-Strict = Annotated[bool, typer.Option("--strict", help="Refuse whatever would be dropped, repaired or assumed.")]
+Strict = Annotated[bool, typer.Option("--strict", help="Refuse anything that would be dropped, repaired or assumed.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Topic = Annotated[str | None, typer.Option(help="Topic of the motion, where an .mcap file or bag has several.")]
 Units = Annotated[
@@ -66,8 +66,8 @@ def open_robot(
 def open_robots(sources: Sequence[str], base: str | None, *, mimic: str, arg: Sequence[str] | None) -> list[Robot]:
     """Several robots; the arguments are those of the xacro files among them."""
     macros = [source.lower().endswith(".xacro") for source in sources]
-    given = [arg if macro or not any(macros) else None for macro in macros]
-    return [open_robot(source, base, mimic=mimic, arg=own) for source, own in zip(sources, given, strict=True)]
+    args = [arg if macro or not any(macros) else None for macro in macros]
+    return [open_robot(source, base, mimic=mimic, arg=value) for source, value in zip(sources, args, strict=True)]
 
 
 def with_payload(robot: Robot, payload: float, frame: str | None) -> tuple[Robot, str | None]:
@@ -88,7 +88,7 @@ def open_motion(
     column: list[str] | None,
     bandwidth: float | None,
 ) -> Trajectory:
-    """A motion from a file, with what the user said about it."""
+    """A motion from a file, read with the user's options."""
     units = dict(_pair(text, "--unit", "KIND=UNIT, such as t=ms") for text in unit or ())
     columns = dict(_pair(text, "--column", "KIND=NAME, such as q.elbow=a2") for text in column or ())
     return read_trajectory(path, robot, topic=topic, units=units, columns=columns, bandwidth=bandwidth)
@@ -129,23 +129,23 @@ def check_target(path: Path | None, option: str, endings: Sequence[str] = ()) ->
 
 def console() -> Console:
     """Plain where output is not a terminal; at most 80 columns wide."""
-    made = Console(highlight=False)
-    return made if made.width <= WIDTH else Console(highlight=False, width=WIDTH)
+    terminal = Console(highlight=False)
+    return terminal if terminal.width <= WIDTH else Console(highlight=False, width=WIDTH)
 
 
 def working(text: str) -> Status:
-    """Shows on a terminal that something takes its time; nothing elsewhere."""
+    """Shows on a terminal that work is in progress; nothing elsewhere."""
     return Console(stderr=True).status(text)
 
 
 def table(title: str, columns: Sequence[str], rows: Iterable[Sequence[Any]], numeric: int = 0) -> Group:
     """A table under its title; the last `numeric` columns are aligned to the right."""
-    made = Table(box=None, header_style="bold", pad_edge=False)
+    grid = Table(box=None, header_style="bold", pad_edge=False)
     for index, column in enumerate(columns):
-        made.add_column(escape(column), justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
+        grid.add_column(escape(column), justify="right" if index >= len(columns) - numeric else "left", overflow="fold")
     for row in rows:
-        made.add_row(*(escape(cell) if isinstance(cell, str) else number(cell) for cell in row))
-    return Group(Text(title, style="italic"), made)
+        grid.add_row(*(escape(cell) if isinstance(cell, str) else number(cell) for cell in row))
+    return Group(Text(title, style="italic"), grid)
 
 
 def number(x: float) -> str:
@@ -157,7 +157,7 @@ def print_json(content: Any) -> None:
 
 
 def _plain(x: Any) -> Any:
-    """What JSON has words for; a limit that is none, or any other number that is not finite, is null."""
+    """The value in JSON's types; a number that is not finite, such as a missing limit, is null."""
     if isinstance(x, dict):
         return {str(key): _plain(value) for key, value in x.items()}
     if isinstance(x, list | tuple):

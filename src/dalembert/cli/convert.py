@@ -18,7 +18,7 @@ def run(
     arg: Arguments = None,
     strict: Strict = False,
     approximate: Annotated[
-        bool, typer.Option("--approximate", help="Write what comes nearest where the format has no exact words.")
+        bool, typer.Option("--approximate", help="Write the closest equivalent where the format has no exact one.")
     ] = False,
     geometry: Annotated[bool, typer.Option(help="Write the shapes of links.")] = True,
     package: Annotated[
@@ -26,17 +26,17 @@ def run(
     ] = None,
     as_json: Json = False,
 ) -> int:
-    """Write a robot in another format; what the format cannot say is an error, never a silent loss.
+    """Write a robot in another format; what the format cannot express is an error, never a silent loss.
 
     Example: `dalembert convert ur5 ur5.xml`
     """
-    made = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
-    written = made.save(out, approximate=approximate, geometry=geometry, package=package)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
+    written = loaded.save(out, approximate=approximate, geometry=geometry, package=package)
     if as_json:
-        logs = {"read": [vars(f) for f in made.import_log], "written": [vars(f) for f in written]}
-        print_json({"robot": made.name, "out": str(out), **logs})
+        logs = {"read": [vars(f) for f in loaded.import_log], "written": [vars(f) for f in written]}
+        print_json({"robot": loaded.name, "out": str(out), **logs})
         return 0
-    for finding in (*made.import_log, *written):
+    for finding in (*loaded.import_log, *written):
         print(finding)
-    print(f"{made.name} written to {out}")
+    print(f"{loaded.name} written to {out}")
     return 0

@@ -25,7 +25,7 @@ def run(
 
     if not as_json:
         return demo.main(out, states)
-    with contextlib.redirect_stdout(io.StringIO()):  # what it tells people
+    with contextlib.redirect_stdout(io.StringIO()):  # its messages
         code, facts = demo.run(out, states)
     print_json(facts)
     return code

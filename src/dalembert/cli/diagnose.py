@@ -29,14 +29,14 @@ from .common import (
 
 
 def run(
-    symptom: Annotated[str | None, typer.Argument(help="What is seen, in words; without: all that is found.")] = None,
+    symptom: Annotated[str | None, typer.Argument(help="What you observe, in words; without: all findings.")] = None,
     robot: Annotated[str | None, typer.Option(help="The robot it is seen on: a bundled name or a file.")] = None,
     motion: Annotated[Path | None, typer.Option(help="A log of the robot with efforts.")] = None,
     topic: Topic = None,
     unit: Units = None,
     column: Columns = None,
     bandwidth: Bandwidth = None,
-    expect: Annotated[Path | None, typer.Option(help="TOML file of what the robot is meant to be.")] = None,
+    expect: Annotated[Path | None, typer.Option(help="TOML file with the expected properties of the robot.")] = None,
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
     frame: Annotated[str | None, typer.Option(help="Frame of the payload; default: the tool.")] = None,
     base: Base = None,
@@ -44,13 +44,13 @@ def run(
     arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
-    """Causes of a symptom, ranked by what is found in the robot and its log, with the check that decides.
+    """Causes of a symptom, ranked by evidence in the robot and its log, with the check that decides.
 
     Example: `dalembert diagnose "position drifts during a hold" --robot ur5`
     """
     if symptom is None and robot is None:
         listed = "\n".join(f"  {known.text}" for known in SYMPTOMS)
-        console().print(f"Symptoms that are known (give one in your own words, or --robot):\n{listed}", markup=False)
+        console().print(f"Known symptoms (describe one in your own words, or give --robot):\n{listed}", markup=False)
         return 0
     opened = open_robot(robot, base, mimic=mimic, arg=arg) if robot is not None else None
     log = None
@@ -80,6 +80,6 @@ def run(
             for d in diagnoses
         ])  # fmt: skip
         return 0
-    text = "\n\n".join(map(str, diagnoses)) or "nothing is found that would cause a known symptom"
+    text = "\n\n".join(map(str, diagnoses)) or "no cause of a known symptom was found"
     console().print(text, markup=False, soft_wrap=True)
     return 0

@@ -21,11 +21,11 @@ def run(
         list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; several times.")
     ] = None,
     remove: Annotated[list[str] | None, typer.Option(help="Take off a link with all on it; several times.")] = None,
-    merge: Annotated[list[str] | None, typer.Option(help="Make a link one with what it sits on.")] = None,
+    merge: Annotated[list[str] | None, typer.Option(help="Merge a link into the link that carries it.")] = None,
     reroot: Annotated[str | None, typer.Option(help="Make this link the base.")] = None,
     scale: Annotated[float | None, typer.Option(help="Factor of all lengths, of the same density.")] = None,
     attach: Annotated[str | None, typer.Option(metavar="ROBOT", help="Another robot, to be put on --frame.")] = None,
-    prefix: Annotated[str, typer.Option(help="Before the names of what --attach brings.")] = "",
+    prefix: Annotated[str, typer.Option(help="Prefix of the names that --attach adds.")] = "",
     payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
     frame: Annotated[str | None, typer.Option(help="Where --attach and --payload go; default: the tool.")] = None,
     gravity: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Another gravity [m/s²].")] = None,
@@ -33,7 +33,7 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     approximate: Annotated[
-        bool, typer.Option("--approximate", help="Write what comes nearest where the format has no exact words.")
+        bool, typer.Option("--approximate", help="Write the closest equivalent where the format has no exact one.")
     ] = False,
     as_json: Json = False,
 ) -> int:
@@ -41,8 +41,8 @@ def run(
 
     Example: `dalembert edit panda held.urdf --lock panda_joint7=0.3 --payload 2`
     """
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
-    editor = made.edit()
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    editor = loaded.edit()
     if lock:
         editor.lock(dict(map(_held, lock)))
     for link in remove or ():
@@ -61,7 +61,7 @@ def run(
             editor.payload(payload, frame=seat)
     if gravity is not None:
         editor.gravity(_numbers(gravity, "--gravity"))
-    return _write(made, editor.done(), out, approximate, as_json)
+    return _write(loaded, editor.done(), out, approximate, as_json)
 
 
 def _write(before: Robot, changed: Robot, out: Path, approximate: bool, as_json: bool) -> int:
@@ -90,4 +90,4 @@ def _numbers(text: str, option: str) -> list[float]:
     try:
         return [float(word) for word in text.split(",")]
     except ValueError:
-        raise DalembertError(f"{option}: {text!r} is no number, nor several separated by commas") from None
+        raise DalembertError(f"{option}: {text!r} is not a number or several separated by commas") from None

@@ -18,7 +18,7 @@ USUAL = ("mass_matrix", "coriolis_matrix", "gravity", "inverse_dynamics")
 
 def run(
     robot: Source,
-    quantity: Annotated[list[str] | None, typer.Option(help=f"May be given several times; default: {USUAL}.")] = None,
+    quantity: Annotated[list[str] | None, typer.Option(help=f"May be repeated; default: {USUAL}.")] = None,
     symbols: Annotated[bool, typer.Option("--symbols", help="Symbols instead of the model's numbers.")] = False,
     rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; several times.")] = None,
     frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
@@ -39,20 +39,20 @@ def run(
     if not 1 <= digits <= 17:
         raise DalembertError(f"--digits is {digits}, expected 1 to 17")
     check_target(out, "--out")
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     names = dict(_pair(text) for text in rename or ())
-    found = [made.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]
+    derived = [loaded.equations(name, symbols=symbols, rename=names, frame=frame) for name in quantity or USUAL]
     if out:
-        text = document(found, out.suffix.removeprefix("."), digits=digits, short=short)
+        text = document(derived, out.suffix.removeprefix("."), digits=digits, short=short)
         write_text(out, text)
         print(out)
         return 0
-    used = symbols_used(found)
+    used = symbols_used(derived)
     if as_json:
-        shown = {e.name: {"latex": e.latex(digits=digits, short=short), "sympy": str(e.sympy)} for e in found}
+        shown = {e.name: {"latex": e.latex(digits=digits, short=short), "sympy": str(e.sympy)} for e in derived}
         print_json({"equations": shown, "symbols": [p._asdict() for p in used]})
         return 0
-    for equation in found:
+    for equation in derived:
         print(equation.text(digits=digits, width=WIDTH, unicode=is_unicode()), end="\n\n")
     if used:
         rows = [(p.name, p.value, p.unit, p.meaning) for p in used]

@@ -22,14 +22,14 @@ def run(
     duration: Annotated[float, typer.Option(help="Of the motion [s].")] = 20.0,
     harmonics: Annotated[int, typer.Option(help="Of the Fourier series of each joint.")] = 5,
     kind: Annotated[str, typer.Option(help="fourier, or points: moves from point to point.")] = "fourier",
-    criterion: Annotated[str, typer.Option(help="What is made small: condition, D or A.")] = "condition",
+    criterion: Annotated[str, typer.Option(help="What to minimise: condition, D or A.")] = "condition",
     rate: Annotated[float, typer.Option(help="Samples per second.")] = 500.0,
     acceleration: Annotated[float | None, typer.Option(help="Limit of every joint [rad/s² or m/s²].")] = None,
     floor: Annotated[float | None, typer.Option(help="Height [m] that no frame may go below.")] = None,
     seed: Annotated[int, typer.Option(help="Of the starts of the optimiser.")] = 0,
     as_json: Json = False,
 ) -> int:
-    """A motion within the limits of the joints that shows what can be identified, for `dalembert identify`.
+    """A motion within the limits of the joints that excites all identifiable parameters, for `dalembert identify`.
 
     Example: `dalembert excite ur10e --out motion.csv`
     """

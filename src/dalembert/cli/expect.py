@@ -1,4 +1,4 @@
-"""`dalembert expect`: what a trusted robot is, written down for later versions of it."""
+"""`dalembert expect`: the properties of a trusted robot, saved to check later versions of it."""
 
 from __future__ import annotations
 

@@ -28,11 +28,11 @@ def run(
 
     Example: `dalembert export ur5 inverse_dynamics --out ur5_c`
     """
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
-    files = made.export(function, language, out, frame=frame, axes=axes)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    files = loaded.export(function, language, out, frame=frame, axes=axes)
     if as_json:
         print_json(
-            {"files": [str(file) for file in files], "operations": made.operations(function, frame=frame, axes=axes)}
+            {"files": [str(file) for file in files], "operations": loaded.operations(function, frame=frame, axes=axes)}
         )
         return 0
     for file in files:

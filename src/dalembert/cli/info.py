@@ -1,4 +1,4 @@
-"""`dalembert info`: what a robot is made of."""
+"""`dalembert info`: the joints, limits, masses and frames of a robot."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def run(
     strict: Strict = False,
     as_json: Json = False,
 ) -> int:
-    """Joints, limits, masses and frames of a robot, and what was noted when its file was read.
+    """Joints, limits, masses and frames of a robot, and the findings of the import.
 
     Example: `dalembert info panda`; `dalembert info --system` for the machine, the compiler and the fast call.
     """
@@ -52,24 +52,24 @@ def run(
         return _show_system(as_json)
     if robot is None:
         raise DalembertError("info: of which robot? write dalembert info ROBOT, or dalembert info --system")
-    made = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg, strict=strict)
     if as_json:
-        print_json(content(made))
+        print_json(content(loaded))
         return 0
     out = console()
-    out.print(_summary(made), markup=False)
-    if made.joints:
-        out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, made.joints), 3))
+    out.print(_summary(loaded), markup=False)
+    if loaded.joints:
+        out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, loaded.joints), 3))
         out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
-    if effects := [row for joint in made.joints for row in _effects(joint)]:
+    if effects := [row for joint in loaded.joints for row in _effects(joint)]:
         out.print(table("\nIn the joints (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
-    rows = [(b.name, b.mass, " ".join(number(x) for x in b.com), ", ".join(b.parts[1:])) for b in made.bodies]
+    rows = [(b.name, b.mass, " ".join(number(x) for x in b.com), ", ".join(b.parts[1:])) for b in loaded.bodies]
     out.print(table("\nBodies", ["body", "mass [kg]", "centre of mass [m]", "fixed links"], rows))
-    extra = [frame.name for frame in made.frames[len(made.bodies) :]]
+    extra = [frame.name for frame in loaded.frames[len(loaded.bodies) :]]
     out.print(f"\nFrames beside the bodies': {', '.join(extra) or 'none'}", markup=False)
-    for closure in made.model.closures:
+    for closure in loaded.model.closures:
         out.print(f"Loop: {closure.name} ({closure.kind}, {counted(closure.count, 'equation')})", markup=False)
-    _log(out, made)
+    _log(out, loaded)
     return 0
 
 

@@ -50,17 +50,17 @@ def run(
     """
     from dalembert.report import write_report
 
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
-    motion = open_motion(trajectory, made, topic, unit, column, bandwidth) if trajectory else None
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
+    motion = open_motion(trajectory, loaded, topic, unit, column, bandwidth) if trajectory else None
     options: dict[str, object] = {"base": base, "mimic": None if mimic == "couple" else mimic, "arg": arg}
     options |= {"trajectory": trajectory, "topic": topic, "unit": unit, "column": column, "bandwidth": bandwidth}
     options |= {"payload": payload or None, "frame": frame}
     command = _command(robot, options)
-    with working(f"report of {made.name}"):
-        path = write_report(made, out, motion=motion, payload=payload, frame=frame, command=command, scene=scene)
+    with working(f"report of {loaded.name}"):
+        path = write_report(loaded, out, motion=motion, payload=payload, frame=frame, command=command, scene=scene)
     if as_json:
         log = motion.log if motion else ()
-        print_json({"robot": made.name, "out": str(path), "bytes": path.stat().st_size, "log": log})
+        print_json({"robot": loaded.name, "out": str(path), "bytes": path.stat().st_size, "log": log})
         return 0
     for note in motion.log if motion else ():
         console().print(f"note: {note}", markup=False)

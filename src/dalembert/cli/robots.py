@@ -1,4 +1,4 @@
-"""`dalembert robots`: what is bundled."""
+"""`dalembert robots`: the bundled robots."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from .common import Json, console, print_json, table
 
 
 def run(as_json: Json = False) -> int:
-    """List the bundled robots: their names work wherever a robot is asked for.
+    """List the bundled robots: their names work wherever a robot is expected.
 
     Example: `dalembert robots`
     """
-    found = [load(name) for name in bundled()]
+    loaded = [load(name) for name in bundled()]
     rows = [
         {
             "name": name,
@@ -22,7 +22,7 @@ def run(as_json: Json = False) -> int:
             "loop equations": sum(closure.count for closure in robot.model.closures),
             "mass": sum(body.mass for body in robot.bodies),
         }
-        for name, robot in zip(bundled(), found, strict=True)
+        for name, robot in zip(bundled(), loaded, strict=True)
     ]
     if as_json:
         print_json(rows)

@@ -45,26 +45,26 @@ def run(
     arg: Arguments = None,
     as_json: Json = False,
 ) -> int:
-    """Integrate the equations of motion, with an energy ledger that says whether the result is to be trusted.
+    """Integrate the equations of motion, with an energy ledger that shows whether to trust the result.
 
     Example: `dalembert simulate panda --duration 2 --out swing.npz`
     """
     check_target(out, "--out", tuple(FORMATS))
     check_target(plot, "--plot", FIGURES)
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded = open_robot(robot, base, mimic=mimic, arg=arg)
     if motion is not None and (torque or hold):
         raise DalembertError("--motion gives the torques: leave out --torque and --hold")
-    move = None if motion is None else motions.load(motion, made)
-    start = _numbers(q, made.nq, "--q") if q else made.neutral() if move is None else move.q(0.0)
-    speed = _numbers(v, made.nv, "--v") if v else np.zeros(made.nv) if move is None else move.v(0.0)
-    tau: Any = _numbers(torque, made.nv, "--torque") if torque else np.zeros(made.nv)
+    move = None if motion is None else motions.load(motion, loaded)
+    start = _numbers(q, loaded.nq, "--q") if q else loaded.neutral() if move is None else move.q(0.0)
+    speed = _numbers(v, loaded.nv, "--v") if v else np.zeros(loaded.nv) if move is None else move.v(0.0)
+    tau: Any = _numbers(torque, loaded.nv, "--torque") if torque else np.zeros(loaded.nv)
     if hold:
-        tau = tau + made.gravity(start)
+        tau = tau + loaded.gravity(start)
     if move is not None:
-        tau = _computed_torque(made, move, frequency)
+        tau = _computed_torque(loaded, move, frequency)
     if duration is None:
         duration = 1.0 if move is None else move.duration
-    result = made.simulate(start, speed, duration, torque=tau, integrator=integrator, step=step, record=record)
+    result = loaded.simulate(start, speed, duration, torque=tau, integrator=integrator, step=step, record=record)
     if out is not None:
         result.save(out)
     if plot is not None:
@@ -75,7 +75,7 @@ def run(
         return 0
     screen = console()
     screen.print(
-        f"{made.name}: {counted(result.steps, 'step')} of {integrator} over {result.t[-1]:.4g} s", markup=False
+        f"{loaded.name}: {counted(result.steps, 'step')} of {integrator} over {result.t[-1]:.4g} s", markup=False
     )
     screen.print(str(result.audit()), markup=False)
     for name, path in (("run", out), ("figure", plot)):

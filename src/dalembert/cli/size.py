@@ -1,4 +1,4 @@
-"""`dalembert size`: what motions and gravity ask of motors, and which ones to buy."""
+"""`dalembert size`: the torques and powers that motions and gravity require of motors, and which motors to buy."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ PLAIN = {
 
 
 def prepare(*streams: TextIO) -> None:
-    """Let these streams replace what their encoding cannot write, surrogates of odd file names included."""
+    """Let these streams replace characters that their encoding cannot write, including surrogates in file names."""
     codecs.register_error(NAME, _replaced)
     for stream in streams:
         with contextlib.suppress(AttributeError, ValueError):  # a stream of another kind, or one that is closed
@@ -33,7 +33,7 @@ def is_unicode(stream: TextIO | None = None) -> bool:
 
 
 def close_quietly() -> None:
-    """After the reader of a pipe has gone: nothing more is written, so that Python does not complain at exit."""
+    """After the reader of a pipe has closed it: write nothing more, so that Python does not complain at exit."""
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

@@ -1,4 +1,4 @@
-"""`dalembert torques`: what a motion asks of the joints."""
+"""`dalembert torques`: the torques that a motion requires of the joints."""
 
 from __future__ import annotations
 
@@ -57,28 +57,28 @@ def run(
     Example: `dalembert torques ur5 --out torques.csv`
     """
     check_target(out, "--out", tuple(FORMATS))
-    made = open_robot(robot, base, mimic=mimic, arg=arg)
-    loaded, carrier = with_payload(made, payload, frame)
-    motion = open_motion(trajectory, made, topic, unit, column, bandwidth) if trajectory else standard_motion(made)
+    arm = open_robot(robot, base, mimic=mimic, arg=arg)
+    loaded, carrier = with_payload(arm, payload, frame)
+    motion = open_motion(trajectory, arm, topic, unit, column, bandwidth) if trajectory else standard_motion(arm)
     measured = motion.tau
     motion, tau, held, driven, _, notes = efforts(loaded, motion)
     rows = [
         _row(name, motion.v[:, k], tau[:, k], held[:, k])
-        for k, name in enumerate(made.model.freedom_names)
+        for k, name in enumerate(arm.model.freedom_names)
         if driven is None or name in driven
     ]
     if out is not None:
-        write_trajectory(out, made, replace(motion, tau=tau))
+        write_trajectory(out, arm, replace(motion, tau=tau))
     if as_json:
         load = {"payload": payload, "frame": carrier}
-        print_json({"robot": made.name, **load, "log": [*motion.log, *notes], "joints": rows})
+        print_json({"robot": arm.name, **load, "log": [*motion.log, *notes], "joints": rows})
         return 0
     screen = console()
     held_load = (f"{payload:g} kg at frame '{carrier}'",) if payload else ()
     for note in (motion.title, *held_load, *motion.log, *notes):
         screen.print(f"note: {note}", markup=False)
     heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
-    title = f"{made.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
+    title = f"{arm.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"
     keys = ("joint", "peak", "rms", "gravity", "speed", "power")
     screen.print(table(title, heads, [[row[key] for key in keys] for row in rows], 5))
     if measured is not None:

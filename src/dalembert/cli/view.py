@@ -37,20 +37,20 @@ def run(
     """
     from dalembert.view import Viewer
 
-    made = open_robots(robots, base, mimic=mimic, arg=arg)
+    loaded = open_robots(robots, base, mimic=mimic, arg=arg)
     motion: Any = None
     if run_file is not None and motion_file is not None:
         raise DalembertError("--run and --motion: one motion is played at a time, pass one of them")
     if motion_file is not None:
         from dalembert import read_trajectory
 
-        motion = read_trajectory(motion_file, made[0])
+        motion = read_trajectory(motion_file, loaded[0])
     if run_file is not None:
         from dalembert import load_run
 
         motion = load_run(run_file)
-    viewer = Viewer(made, run=motion, host=host, port=port)
-    names = [robot.name for robot in made]
+    viewer = Viewer(loaded, run=motion, host=host, port=port)
+    names = [robot.name for robot in loaded]
     if as_json:
         print_json({"robots": names, "url": viewer.url, "not drawn": viewer.notes})
         sys.stdout.flush()

@@ -1,8 +1,8 @@
 """`compare`: the same joints by name, the same bodies by their joints, the same physics at the same states.
 
 Bodies are compared by mass, centre of mass and inertia in the world at matched configurations, joints by their twists
-there, so that numbering, names of bodies and the choice of body frames do not matter. What differs in the world, but
-not as seen from the body that carries it, only rides on something that differs, and is not told again.
+there, so that numbering, names of bodies and the choice of body frames do not matter. An item that differs in the
+world, but not relative to the body that carries it, is only carried by something that differs, and is not repeated.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def compare(
     states: int = 5,
     seed: int = 0,
 ) -> Comparison:
-    """What two robots (or models) have in common and what not; see `Comparison`, which prints itself.
+    """The differences between two robots (or models); see `Comparison`, which prints itself.
 
     rename: a's name → b's, for joints and frames. Names that differ by one prefix only are matched without it, and
     joints of other names by the link that they move.
@@ -134,7 +134,7 @@ def _robots(a: Model, b: Model, tolerance: float) -> Iterator[Difference]:
 
 
 def _joints(pair: Pair, tolerance: float) -> Iterator[Difference]:
-    """Kind, limits and effects of one joint; of a follower in its own coordinate."""
+    """Kind, limits and effects of one joint; of a follower in its uncoupled coordinate."""
     name = pair.a.joint.name
     laws = [joint.mimic for joint in (pair.a.joint, pair.b.joint)]
     x, y = pair.a.joint.uncoupled, pair.b.joint.uncoupled
@@ -159,18 +159,18 @@ def _kind(joint: Joint) -> str:
 
 def _twists(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]:
     """The joints' unit twists: direction and place of their axes."""
-    told: set[str] = set()
+    reported: set[str] = set()
     for (q, _, _), (p, _, _) in drawn:
         X, Y = poses(matching.a, q), poses(matching.b, p)
         for a, b in matching.pairs:
-            if a.index == 0 or b.index == 0 or a.joint.name in told:
+            if a.index == 0 or b.index == 0 or a.joint.name in reported:
                 continue
             (S, local), (T, other) = _twist(a, q, X[a.index]), _twist(b, p, Y[b.index])
             for part, quantity in ((slice(0, 3), "direction of the axis"), (slice(3, 6), "place of the axis [m]")):
-                for found in _differs("joint", a.joint.name, f"{quantity} in the world", S[part], T[part], tolerance):
+                for each in _differs("joint", a.joint.name, f"{quantity} in the world", S[part], T[part], tolerance):
                     if any(_differs("", "", "", local[part], other[part], tolerance)):
-                        told.add(a.joint.name)
-                        yield found
+                        reported.add(a.joint.name)
+                        yield each
 
 
 def _twist(body: Body, q: np.ndarray, X: Pose) -> tuple[np.ndarray, np.ndarray]:
@@ -189,10 +189,10 @@ def _bodies(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]
     X, Y = poses(matching.a, q), poses(matching.b, p)
     pairs = [(pair.a, pair.b) for pair in matching.pairs if pair.a.index and pair.b.index]
     for a, b in [(matching.a.bodies[0], matching.b.bodies[0]), *pairs]:
-        own = _masses(a.inertia, b.inertia, _carried(a, q), _carried(b, p))
+        masses = _masses(a.inertia, b.inertia, _carried(a, q), _carried(b, p))
         world = _masses(a.inertia, b.inertia, X[a.index], Y[b.index])
         for quantity, (ours, theirs) in world.items():
-            if any(_differs("", "", "", *own[quantity], tolerance, floor=SMALL[quantity])):
+            if any(_differs("", "", "", *masses[quantity], tolerance, floor=SMALL[quantity])):
                 yield from _differs("body", a.name, quantity, ours, theirs, tolerance, floor=SMALL[quantity])
 
 
@@ -203,11 +203,11 @@ def _carried(body: Body, q: np.ndarray) -> Pose:
 
 def _masses(a: Inertia, b: Inertia, X: Pose, Y: Pose) -> dict[str, tuple[np.ndarray, np.ndarray]]:
     """Mass, centre of mass and inertia of two bodies, placed at X and Y."""
-    found = {"mass [kg]": (np.array(a.mass), np.array(b.mass))}
+    quantities = {"mass [kg]": (np.array(a.mass), np.array(b.mass))}
     if a.mass and b.mass:
-        found["centre of mass in the world [m]"] = (X.point(a.com), Y.point(b.com))
+        quantities["centre of mass in the world [m]"] = (X.point(a.com), Y.point(b.com))
     turned = X.R @ a.about_com() @ X.R.T, Y.R @ b.about_com() @ Y.R.T
-    return found | {"inertia in the world [kg·m²]": turned}
+    return quantities | {"inertia in the world [kg·m²]": turned}
 
 
 def _closures(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]:
@@ -247,11 +247,11 @@ def _frames(matching: Map, drawn: Any, renames: Mapping[str, str], tolerance: fl
             yield Difference("frame", name, "missing", "there", None, np.inf)
             continue
         f, g = ours[name], theirs[names[name]]
-        here, there = (X[f.body] @ f.placement).matrix(), (Y[g.body] @ g.placement).matrix()
+        in_a, in_b = (X[f.body] @ f.placement).matrix(), (Y[g.body] @ g.placement).matrix()
         bodies = matching.a.bodies[f.body], matching.b.bodies[g.body]
         local, other = (_carried(bodies[0], q) @ f.placement).matrix(), (_carried(bodies[1], p) @ g.placement).matrix()
         if any(_differs("", "", "", local, other, tolerance)):
-            yield from _differs("frame", name, "pose in the world [m]", here, there, tolerance)
+            yield from _differs("frame", name, "pose in the world [m]", in_a, in_b, tolerance)
     for name in theirs:
         if name not in names.values():
             yield Difference("frame", name, "missing", None, "there", np.inf)
@@ -260,7 +260,7 @@ def _frames(matching: Map, drawn: Any, renames: Mapping[str, str], tolerance: fl
 def _dynamics(matching: Map, drawn: Any) -> dict[str, Agreement]:
     """Rows of matched joints, those without a partner at rest."""
     a, b, rows = matching.a, matching.b, matching.rows
-    found: dict[str, list[tuple[float, float]]] = {}
+    errors: dict[str, list[tuple[float, float]]] = {}
     for (q, v, x), (p, w, y) in drawn:
         M = mass_matrix(b, p)
         turned = matching.force(matching.force(M).T)
@@ -273,8 +273,8 @@ def _dynamics(matching: Map, drawn: Any) -> dict[str, Agreement]:
         for quantity, (ours, theirs) in results.items():
             size = float(np.max(np.abs(ours), initial=0.0))
             error = float(np.max(np.abs(ours - theirs), initial=0.0))
-            found.setdefault(quantity, []).append((size, error))
+            errors.setdefault(quantity, []).append((size, error))
     return {
         quantity: Agreement(max(size for size, _ in pairs), max(error for _, error in pairs))
-        for quantity, pairs in found.items()
+        for quantity, pairs in errors.items()
     }

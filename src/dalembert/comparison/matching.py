@@ -1,4 +1,4 @@
-"""Which joint of one robot is which of the other, and what state of the one is what state of the other."""
+"""Matching the joints of two robots, and converting states of one into states of the other."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from dalembert.spatial import Pose, so3
 
 
 def matched_names(a: Iterable[str], b: Iterable[str], renames: Mapping[str, str]) -> dict[str, str]:
-    """a's name → b's: as told, or alike, or alike but for one prefix on either side."""
+    """a's name → b's: as stated, or equal, or equal but for one prefix on either side."""
     left, right = dict.fromkeys(a), dict.fromkeys(b)
     pairs = {}
     for name in list(left):

@@ -1,4 +1,4 @@
-"""What a comparison found, as data and as text."""
+"""The result of a comparison, as data and as text."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LISTED = 4  # numbers of a quantity that are printed; of more only the differenc
 
 @dataclass(frozen=True)
 class Difference:
-    """One thing that two robots do not have in common.
+    """One difference between two robots.
 
     subject: "joint", "body", "closure", "frame" or "robot". quantity: such as "mass [kg]", or "missing". a, b: as the
     two robots have it. error: size of the difference, in the quantity's unit; inf where there is no measure.
@@ -64,6 +64,10 @@ class Comparison:
     differences: tuple[Difference, ...]
     dynamics: dict[str, Agreement] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    def __repr__(self) -> str:
+        verdict = "the same" if self.same else f"{len(self.differences)} differences"
+        return f"<Comparison of {self.a!r} and {self.b!r}: {verdict}, {len(self.joints)} joints matched>"
 
     @property
     def same_dynamics(self) -> bool:
@@ -120,10 +124,10 @@ class Comparison:
             if names:
                 lines.append(f"  joints only in {owner}: {', '.join(names)}")
         for subject, several in SUBJECTS.items():
-            found = self.of(subject)
-            lines += [f"  {difference}" for difference in found[:SHOWN]]
-            if len(found) > SHOWN:
-                lines.append(f"  … and {len(found) - SHOWN} more about {several}")
+            differences = self.of(subject)
+            lines += [f"  {difference}" for difference in differences[:SHOWN]]
+            if len(differences) > SHOWN:
+                lines.append(f"  … and {len(differences) - SHOWN} more about {several}")
         for quantity, agreement in self.dynamics.items():
             mark = "" if agreement.relative <= self.tolerance else "  ←"
             lines.append(f"  {quantity:28} up to {agreement.size:10.4g}, differs by {agreement.error:8.2g}{mark}")

@@ -1,5 +1,6 @@
 """Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
 
+from .audit import ControlAudit, audit
 from .gains import Gains
 from .laws.additions import dither, limit_buffer, within_limits
 from .laws.energy import EnergyShaping, energy_shaping, region_of_attraction
@@ -26,6 +27,7 @@ __all__ = [
     "PID",
     "CentreOfMass",
     "ComputedTorque",
+    "ControlAudit",
     "EnergyShaping",
     "Feedforward",
     "Force",
@@ -45,6 +47,7 @@ __all__ = [
     "Task",
     "Tick",
     "WholeBody",
+    "audit",
     "computed_torque",
     "dither",
     "encoders",

@@ -1,4 +1,4 @@
-"""Edits: another robot made from one, link by link. Every edit is checked by what it must leave alone, and logged."""
+"""Edits: a new robot from an existing one, link by link. Every edit is checked against its invariants, and logged."""
 
 from .editor import ModelEditor
 

@@ -1,4 +1,4 @@
-"""What an edit did: the plan it leaves, what it says of itself, and what must be as it was."""
+"""The result of an edit: the new plan, its entry in the log, and its invariants."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import partial
 import numpy as np
 
 from dalembert.algorithms import neutral
-from dalembert.model import Model, Plan
+from dalembert.model import LinkPlan, Model
 
 State = tuple[np.ndarray, np.ndarray]  # q (nq,), v (nv,)
 Pairing = Callable[[Model, Model, np.random.Generator], tuple[State, State]]
@@ -31,16 +31,16 @@ def shared_states(
     held, names = held or {}, names or {}
     q1, v1 = _random(after, rng)
     q0, v0 = np.array(neutral(before)), np.zeros(before.nv)
-    there = {body.joint.name: body for body in after.independent if body.joint.nv}
+    remaining = {body.joint.name: body for body in after.independent if body.joint.nv}
     for body in before.independent:
         if not body.joint.nv:
             continue
-        same = there.pop(names.get(body.joint.name, body.joint.name), None)
+        same = remaining.pop(names.get(body.joint.name, body.joint.name), None)
         if same is not None:
             q0[body.q], v0[body.v] = q1[same.q], v1[same.v]
         else:
             q0[body.q] = held.get(body.joint.name, body.joint.neutral())
-    if after.bodies[0].joint.name in there:
+    if after.bodies[0].joint.name in remaining:
         base = after.bodies[0]
         q1[base.q], v1[base.v] = base.joint.neutral(), 0.0
     return (q0, v0), (q1, v1)
@@ -55,7 +55,7 @@ def _random(model: Model, rng: np.random.Generator) -> State:
 class Change:
     """An edit as it was carried out."""
 
-    plan: Plan  # the robot after it
+    plan: LinkPlan  # the robot after it
     what: str
     action: str
     mass: float = 0.0  # by how much the total mass must change [kg]
@@ -67,6 +67,6 @@ class Change:
     warning: bool = False  # whether the result needs a second look
 
     def holding(self, held: Mapping[str, np.ndarray]) -> Change:
-        """The same, for joints that were there before and are held now."""
+        """The same, for joints that existed before and are locked now."""
         self.pairing = partial(shared_states, held=held)
         return self

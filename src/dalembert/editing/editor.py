@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
-from dalembert.model import Model, Plan, plan
+from dalembert.model import LinkPlan, Model, plan
 from dalembert.model.builder import placement_from, vector
 from dalembert.model.geometry import Role, Shape
 from dalembert.spatial import Pose
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from dalembert.formats import Finding
 
 ORIGIN = (0.0, 0.0, 0.0)
-Made = TypeVar("Made")
+Result = TypeVar("Result")
 
 
 class HasModel(Protocol):
@@ -32,16 +32,16 @@ class HasModel(Protocol):
     model: Model
 
 
-class ModelEditor(Generic[Made]):
-    """Changes to a robot, in order; `done()` gives the new one, and the old one stays as it is.
+class ModelEditor(Generic[Result]):
+    """Changes to a robot, in order; `done()` returns the new one, and the old one stays unchanged.
 
-    Links are what edits speak of: those that move, and those fixed to others. After every edit a random state is drawn,
-    and masses, the motion of all links and the energy are compared with what the edit must leave alone. What was done
+    Edits refer to links: those that move, and those fixed to others. After every edit a random state is drawn, and
+    masses, the motion of all links and the energy are compared with what the edit must not change. What was done
     is in the new robot's `import_log`.
     """
 
     def __init__(
-        self, model: Model, log: Iterable[Finding], finish: Callable[[Model, tuple[Finding, ...]], Made]
+        self, model: Model, log: Iterable[Finding], finish: Callable[[Model, tuple[Finding, ...]], Result]
     ) -> None:
         self.model = model  # as edited so far
         self.log = list(log)
@@ -51,11 +51,11 @@ class ModelEditor(Generic[Made]):
         edits = [f.what for f in self.log if f.where.startswith("edit of ")]
         return f"<ModelEditor of {self.model.name!r}: {'; '.join(edits) or 'no edits yet'}>"
 
-    def done(self) -> Made:
-        """The robot with all edits made."""
+    def done(self) -> Result:
+        """The robot with all edits."""
         return self._finish(self.model, tuple(self.log))
 
-    # ---- what there is
+    # ---- links and frames
 
     def payload(
         self, mass: float, *, frame: str, com: Any = ORIGIN, inertia: Any = None, name: str = "payload"
@@ -102,7 +102,7 @@ class ModelEditor(Generic[Made]):
         return self._edit(structure.add_closure, name, kind, {"a": a, "b": b} | places | shape)
 
     def remove(self, link: str) -> Self:
-        """Take off a link with all that sits on it, or a frame. The log says what mass went."""
+        """Remove a link with everything that it carries, or a frame. The log states the mass removed."""
         return self._edit(structure.remove, link)
 
     def attach(
@@ -133,16 +133,16 @@ class ModelEditor(Generic[Made]):
         name: str | None = None,
         prefix: str = "",
     ) -> Self:
-        """Other names, old → new, of links and frames, and of joints; of the robot; a prefix for all the rest."""
+        """New names, old → new, of links and frames, and of joints; of the robot; a prefix for all others."""
         return self._edit(naming.rename, links or {}, joints or {}, name, prefix)
 
-    # ---- joints made fixed
+    # ---- locking joints
 
     def lock(self, values: Mapping[str, Any] | None = None, **joints: Any) -> Self:
         """Hold joints at values: lock(elbow=0.3), lock({"joint 2": 0.3}); a ball or free joint takes its q.
 
-        Each body becomes a fixed link of what carries it. A joint that follows another one is locked with its leader. A
-        closure or equation that holds by itself afterwards is left out; one that cannot hold is an error.
+        Each body becomes a fixed link of the body that carries it. A joint that follows another one is locked with its
+        leader. A closure or equation that is then always satisfied is left out; one that cannot be is an error.
         """
         if values is not None and not isinstance(values, Mapping):
             example = "lock(elbow=0.3) or lock({'joint 2': 0.3})"
@@ -152,14 +152,14 @@ class ModelEditor(Generic[Made]):
     def merge(self, link: str, *, at: Any = None) -> Self:
         """Make a link one with the link that it sits on; its name stays as a frame.
 
-        at: the configuration its joint is locked at, default neutral; nothing to give for a fixed link.
+        at: the configuration its joint is locked at, default neutral; not for a fixed link.
         """
         model = self.model
-        there = plan(model).link(link, "merge")
+        target = plan(model).link(link, "merge")
         if link == plan(model).base.name:
             raise DalembertError(f"merge: {link!r} is the base, it sits on no other link")
-        if there.joint.nv:
-            self.lock({there.joint.name: there.joint.neutral() if at is None else at})
+        if target.joint.nv:
+            self.lock({target.joint.name: target.joint.neutral() if at is None else at})
         elif at is not None:
             raise DalembertError(f"merge: {link!r} is a fixed link: it has no configuration to give")
         return self._edit(structure.melt, link)
@@ -178,17 +178,17 @@ class ModelEditor(Generic[Made]):
         places; ball, planar and free joints get those of the inverse motion. A joint whose effects no such joint has is
         an error.
         """
-        given = None if q is None else vector(q, "reroot: q", (self.model.nq,))
-        if given is not None and np.max(np.abs(normalize(self.model, given) - given), initial=0.0) > 1e-6:
+        numbers = None if q is None else vector(q, "reroot: q", (self.model.nq,))
+        if numbers is not None and np.max(np.abs(normalize(self.model, numbers) - numbers), initial=0.0) > 1e-6:
             raise DalembertError("reroot: q has a quaternion that is not of unit length: use robot.normalize(q)")
-        return self._edit(rerooting.reroot, self.model, link, given)
+        return self._edit(rerooting.reroot, self.model, link, numbers)
 
     # ---- numbers
 
     def set_inertia(self, link: str, *, mass: Any = None, com: Any = None, inertia: Any = None) -> Self:
         """Another mass [kg], com (3,) [m] or inertia (3, 3) [kg·m²] about the com, in the link's axes, of one link.
 
-        What is not given stays, so that mass alone leaves com and inertia as they are.
+        Omitted arguments stay unchanged, so that mass alone keeps com and inertia.
         """
         return self._edit(parameters.set_inertia, link, mass, com, inertia)
 
@@ -199,7 +199,7 @@ class ModelEditor(Generic[Made]):
         return self._edit(parameters.set_joint, joint, values)
 
     def set_placement(self, name: str, *, xyz: Any = ORIGIN, rpy: Any = ORIGIN, placement: Pose | None = None) -> Self:
-        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in what it sits on (the base: the world)."""
+        """Place a link's joint frame, or a frame, at xyz [m], rpy [rad] in its carrying link (the base: the world)."""
         return self._edit(parameters.set_placement, name, xyz, rpy, placement)
 
     def gravity(self, gravity: Any) -> Self:
@@ -216,18 +216,18 @@ class ModelEditor(Generic[Made]):
         """
         if mass is not None and density is not None:
             raise DalembertError("scale: both mass and density are given: give one of them")
-        given = {"length": length, "mass": mass, "density": 1.0 if density is None else density}
-        for what, value in given.items():
+        factors = {"length": length, "mass": mass, "density": 1.0 if density is None else density}
+        for what, value in factors.items():
             if value is not None and not (isinstance(value, Real) and 0.0 < value < np.inf):
                 raise DalembertError(f"scale: {what} is {value!r}, expected a factor above 0")
-        factor = float(given["density"] * length**3) if mass is None else float(mass)  # type: ignore[operator]
+        factor = float(factors["density"] * length**3) if mass is None else float(mass)  # type: ignore[operator]
         return self._edit(scaling.scale, float(length), factor)
 
     def _edit(self, edit: Callable[..., Change], *arguments: Any) -> Self:
         """Carry out an edit on a fresh plan of the model, check the outcome and log it."""
         from dalembert.formats import Finding  # its room reads files, which needs an XML library
 
-        drawn: Plan = plan(self.model)
+        drawn: LinkPlan = plan(self.model)
         change = edit(drawn, *arguments)
         after = change.plan.model()
         check(self.model, after, change)

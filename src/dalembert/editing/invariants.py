@@ -22,7 +22,7 @@ MOTION = 1e-9  # of poses and twists, relative to their size
 
 
 class Moving(NamedTuple):
-    """A link at a state: its pose, its twist at its origin in its own axes, its inertia in its own frame."""
+    """A link at a state: its pose, its twist at its origin in its axes, its inertia in its frame."""
 
     X: Pose
     V: np.ndarray
@@ -31,7 +31,7 @@ class Moving(NamedTuple):
 
 def links_at(model: Model, q: np.ndarray, v: np.ndarray) -> dict[str, Moving]:
     """Every link by name, and the world."""
-    found = {WORLD: Moving(Pose.identity(), np.zeros(6), Inertia.zero())}
+    links = {WORLD: Moving(Pose.identity(), np.zeros(6), Inertia.zero())}
     V: list[np.ndarray] = []
     X_W = body_poses(model, q)
     for body, X in zip(model.bodies, X_W, strict=True):
@@ -39,8 +39,8 @@ def links_at(model: Model, q: np.ndarray, v: np.ndarray) -> dict[str, Moving]:
         V_P = V[body.parent] if body.parent >= 0 else np.zeros(6)
         V.append(X_PB.inverse_motion(V_P) + body.joint.subspace(q[body.q]) @ v[body.v])
         for part in body.parts:
-            found[part.name] = Moving(X @ part.placement, part.placement.inverse_motion(V[-1]), part.inertia)
-    return found
+            links[part.name] = Moving(X @ part.placement, part.placement.inverse_motion(V[-1]), part.inertia)
+    return links
 
 
 def check(before: Model, after: Model, change: Change) -> None:
@@ -60,22 +60,22 @@ def check(before: Model, after: Model, change: Change) -> None:
 
 
 def _sums(links: dict[str, Moving]) -> np.ndarray:
-    """First moment of mass (3) [kg·m] and kinetic energy [J] without rotors, summed over the links one by one."""
+    """First moment of mass (3) [kg·m] and kinetic energy [J] without rotors, summed over the links."""
     moment = sum((link.inertia.transform(link.X).moment for link in links.values()), np.zeros(3))
     return np.array([*moment, sum(0.5 * float(link.V @ (link.inertia @ link.V)) for link in links.values())])
 
 
 def _check_algorithms(model: Model, change: Change, state: State, sums: np.ndarray) -> None:
-    """What the algorithms make of the tree is what its links are."""
+    """The algorithms' results for the tree agree with the sums over its links."""
     mass = sum(float(body.inertia.mass) for body in model.bodies)
     kinetic = kinetic_energy(model, *state) - 0.5 * float(armature(model) @ state[1] ** 2)
     moment = center_of_mass(model, state[0]) * mass if mass else sums[:3]  # a robot without mass has no centre
-    found = [*moment, kinetic]
-    _demand(change, "momentum or energy of the tree", found, sums, MOTION * max(1.0, np.max(np.abs(sums))))
+    computed = [*moment, kinetic]
+    _demand(change, "momentum or energy of the tree", computed, sums, MOTION * max(1.0, np.max(np.abs(sums))))
 
 
 def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Change) -> None:
-    """Links that were there before move as they did, seen from the reference, and keep their inertia."""
+    """Links that existed before move as before, seen from the reference, and keep their inertia."""
     names = change.renamed or {}
     reference = change.relative_to or WORLD
     seen = [links[name] for links, name in ((then, reference), (now, names.get(reference, reference)))]
@@ -84,8 +84,8 @@ def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Chang
         if new is None or name == WORLD:
             continue
         if name not in change.changed:
-            given, kept = old.inertia.parameters(), new.inertia.parameters()
-            _demand(change, f"inertia of {name!r}", kept, given, MASS * max(1.0, np.max(np.abs(given))))
+            before, kept = old.inertia.parameters(), new.inertia.parameters()
+            _demand(change, f"inertia of {name!r}", kept, before, MASS * max(1.0, np.max(np.abs(before))))
         poses = [_relative(of, base) for of, base in ((old, seen[0]), (new, seen[1]))]
         size = max(1.0, float(np.max(np.abs(poses[0][0]))), float(np.max(np.abs(poses[0][1]))))
         for what, was, is_now in zip(("pose", "velocity"), *poses, strict=True):
@@ -93,13 +93,13 @@ def _check_motion(then: dict[str, Moving], now: dict[str, Moving], change: Chang
 
 
 def _relative(link: Moving, reference: Moving) -> tuple[np.ndarray, np.ndarray]:
-    """Pose (4, 4) in the reference, and the twist relative to it in the link's own axes."""
+    """Pose (4, 4) in the reference, and the twist relative to it in the link's axes."""
     X = reference.X.inverse() @ link.X
     return X.matrix(), link.V - X.inverse_motion(reference.V)
 
 
-def _demand(change: Change, what: str, found: object, expected: object, bound: float) -> None:
-    error = float(np.max(np.abs(np.asarray(found) - np.asarray(expected)), initial=0.0))
+def _demand(change: Change, what: str, actual: object, expected: object, bound: float) -> None:
+    error = float(np.max(np.abs(np.asarray(actual) - np.asarray(expected)), initial=0.0))
     if not error <= bound:
         raise RuntimeError(
             f"internal error: the edit '{change.what}' changed the {what} by {error:.3g} (at most {bound:.3g} is "

@@ -1,4 +1,4 @@
-"""Joints made fixed at a configuration: their bodies become fixed links of what carries them."""
+"""Locking joints at a configuration: their bodies become fixed links of the bodies that carry them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import CamEquation, JointEquation, Plan
+from dalembert.model import CamEquation, JointEquation, LinkPlan
 from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Joint
 from dalembert.model.joints.joint import snapped
@@ -19,7 +19,7 @@ from .change import Change
 from .loops import SAME, rigid_closures, settle_closures
 
 
-def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
+def lock(plan: LinkPlan, values: Mapping[str, Any]) -> Change:
     """The robot with joints held at `values`, each (nq,) or one number; followers are held with their leader."""
     joints = {name: link for name, link in plan.joints.items() if link.joint.nv}
     held: dict[str, np.ndarray] = {}
@@ -31,14 +31,14 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
         raise DalembertError("lock: no joint is given: lock(elbow=0.3), or lock({'joint 2': 0.3})")
     _hold_followers(plan, held)
     rigid = rigid_closures(plan)
-    told, energy, outside = [], 0.0, []
+    listed, energy, outside = [], 0.0, []
     for name, q in held.items():
         link = joints[name]
         pull = link.joint.difference(link.joint.rest, q)
         energy += 0.5 * float(link.joint.stiffness @ pull**2)
         if np.any(q < link.joint.lower) or np.any(q > link.joint.upper):
             outside.append(name)
-        told.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
+        listed.append(f"{name!r} at {np.round(q, 9).tolist() if q.size > 1 else f'{q[0]:.9g}'}")
         plan.links[link.name] = held_link(link, q)
         plan.mimics.pop(name, None)
     dropped = [*_settle_equations(plan, held), *settle_closures(plan, rigid, "lock")]
@@ -51,12 +51,12 @@ def lock(plan: Plan, values: Mapping[str, Any]) -> Change:
         action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if outside:
         action += f"; outside its limits: {', '.join(outside)}"
-    change = Change(plan, f"joints locked: {', '.join(told)}", action, warning=bool(outside), energy=1.0)
+    change = Change(plan, f"joints locked: {', '.join(listed)}", action, warning=bool(outside), energy=1.0)
     return change.holding(held)
 
 
 def configuration(joint: Joint, value: Any, where: str) -> np.ndarray:
-    """A value given by a user as a configuration (nq,) of a joint."""
+    """A user's value as a configuration (nq,) of a joint."""
     where = f"{where}: joint {joint.name!r}"
     try:
         q = np.atleast_1d(np.array(value, float))
@@ -78,7 +78,7 @@ def held_link(link: Link, q: np.ndarray) -> Link:
     return replace(link, placement=Pose(snapped(X.R), X.p), joint=Fixed(name=link.joint.name))
 
 
-def _hold(plan: Plan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> None:
+def _hold(plan: LinkPlan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> None:
     """Hold the joint that has the coordinate: the leader, for one that follows."""
     leader, ratio, offset = law(plan, name)
     q = q if leader == name else (q - offset) / ratio
@@ -90,14 +90,14 @@ def _hold(plan: Plan, held: dict[str, np.ndarray], name: str, q: np.ndarray) -> 
     held.setdefault(leader, q)
 
 
-def _hold_followers(plan: Plan, held: dict[str, np.ndarray]) -> None:
+def _hold_followers(plan: LinkPlan, held: dict[str, np.ndarray]) -> None:
     for name in plan.mimics:
         leader, ratio, offset = law(plan, name)
         if leader in held:
             held[name] = ratio * held[leader] + offset
 
 
-def law(plan: Plan, name: str) -> tuple[str, float, float]:
+def law(plan: LinkPlan, name: str) -> tuple[str, float, float]:
     """(leader, ratio, offset) of a joint, through all that it follows; (itself, 1, 0) for one that follows none."""
     leader, ratio, offset = name, 1.0, 0.0
     while leader in plan.mimics:
@@ -106,8 +106,8 @@ def law(plan: Plan, name: str) -> tuple[str, float, float]:
     return leader, ratio, offset
 
 
-def _settle_equations(plan: Plan, held: Mapping[str, np.ndarray]) -> list[str]:
-    """Put held values into the polynomials between joints; the names of those that hold by themselves now."""
+def _settle_equations(plan: LinkPlan, held: Mapping[str, np.ndarray]) -> list[str]:
+    """Insert locked values into the polynomials between joints; the names of those that are now always satisfied."""
     kept, dropped = [], []
     for equation in plan.equations:
         settled = _settled(equation, held)

@@ -1,11 +1,11 @@
-"""Closures when joints become fixed: those that hold by themselves are left out, those that cannot are refused."""
+"""Closures when joints become fixed: those always satisfied are left out, those that cannot be are refused."""
 
 from __future__ import annotations
 
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Frame, Plan
+from dalembert.model import Frame, LinkPlan
 from dalembert.model.assembly import Closing
 from dalembert.spatial import Pose
 
@@ -14,13 +14,13 @@ from .change import WORLD
 SAME = 1e-9  # of lengths [m], angles [rad] and sines: what counts as closed, or as the same value
 
 
-def rigid_closures(plan: Plan) -> set[str]:
-    """Names of closures whose two ends do not move against each other, whatever the joints do."""
+def rigid_closures(plan: LinkPlan) -> set[str]:
+    """Names of closures whose two ends never move relative to each other."""
     ends = ((c.name, _end(plan, c.a, Pose.identity()), _end(plan, c.b, Pose.identity())) for c in plan.closings)
     return {name for name, a, b in ends if a[0] == b[0]}
 
 
-def settle_closures(plan: Plan, rigid: set[str], where: str) -> list[str]:
+def settle_closures(plan: LinkPlan, rigid: set[str], where: str) -> list[str]:
     """Leave out closures whose two ends are parts of one body now; refuse if they are not together.
 
     rigid: those that were so before the edit, and stay. Returns the names of those left out.
@@ -42,7 +42,7 @@ def settle_closures(plan: Plan, rigid: set[str], where: str) -> list[str]:
     return dropped
 
 
-def _end(plan: Plan, name: str, X: Pose) -> tuple[str, Pose]:
+def _end(plan: LinkPlan, name: str, X: Pose) -> tuple[str, Pose]:
     """The moving link (or the world) that carries a place, and the pose in it."""
     if name == WORLD and name not in plan.links:
         return WORLD, X

@@ -7,23 +7,25 @@ from dataclasses import replace
 from functools import partial
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import Plan
+from dalembert.model import LinkPlan
 from dalembert.model.assembly import Place
 
 from .change import WORLD, Change, shared_states
 
 
-def rename(plan: Plan, names: Mapping[str, str], joints: Mapping[str, str], name: str | None, prefix: str) -> Change:
-    """Other names of links and frames, of joints, and of the robot; a prefix goes to all that are not named."""
-    for kind, given, valid in (("link or frame", names, plan.places), ("joint", joints, plan.joints)):
-        for old in given:
+def rename(
+    plan: LinkPlan, names: Mapping[str, str], joints: Mapping[str, str], name: str | None, prefix: str
+) -> Change:
+    """New names of links and frames, of joints, and of the robot; all others get the prefix."""
+    for kind, listed, valid in (("link or frame", names, plan.places), ("joint", joints, plan.joints)):
+        for old in listed:
             if old not in valid and old not in (plan.links if kind != "joint" else ()):
                 raise unknown(kind, old, valid, "rename")
     known = {*plan.places, *plan.links}
     links = {old: names.get(old, old if old == WORLD else prefix + old) for old in known}
     joint_names = {old: joints.get(old, prefix + old) for old in plan.joints}
     if [old for old, new in links.items() if new == WORLD and old != WORLD]:
-        raise DalembertError("rename: 'world' is the world's own name: give another")
+        raise DalembertError("rename: 'world' is reserved for the world: give another name")
     for kind, mapping in (("link or frame", links), ("joint", joint_names)):
         if len(set(mapping.values())) < len(mapping) or "" in mapping.values():
             raise DalembertError(f"rename: two {kind}s would have one name, or one none: give other names")
@@ -38,7 +40,7 @@ def rename(plan: Plan, names: Mapping[str, str], joints: Mapping[str, str], name
 
 
 def renamed(
-    plan: Plan, links: Mapping[str, str], joints: Mapping[str, str], closure: Callable[[str], str] = str
+    plan: LinkPlan, links: Mapping[str, str], joints: Mapping[str, str], closure: Callable[[str], str] = str
 ) -> None:
     """Put other names everywhere; names that are not mentioned stay, and so does the world that closures end in."""
 
@@ -59,6 +61,7 @@ def renamed(
     plan.places = {link(key): p and Place(link(p.link), p.placement, link(p.mount)) for key, p in plan.places.items()}
     plan.actuators = [one.renamed(joints, links) for one in plan.actuators]
     plan.exclusions = [(link(a), link(b)) for a, b in plan.exclusions]
+    plan.surroundings = plan.surroundings.renamed(links)
     plan.joint_force_limits = [
         limits._replace(joint=joints.get(limits.joint, limits.joint)) for limits in plan.joint_force_limits
     ]

@@ -11,7 +11,7 @@ import numpy as np
 
 from dalembert.algorithms import neutral
 from dalembert.errors import DalembertError, unknown
-from dalembert.model import JointState, Keyframe, Model, Plan
+from dalembert.model import JointState, Keyframe, LinkPlan, Model
 from dalembert.model.assembly import Link
 from dalembert.model.joints import Fixed, Free, Joint
 from dalembert.model.joints.joint import snapped
@@ -24,7 +24,7 @@ from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 
-def set_base(plan: Plan, kind: str, at: Any) -> Change:
+def set_base(plan: LinkPlan, kind: str, at: Any) -> Change:
     """The base "fixed" where it is (a free one: at the configuration `at`), or "free" to move from there."""
     if kind not in ("fixed", "free"):
         raise unknown("base", kind, ("fixed", "free"), "base")
@@ -47,7 +47,7 @@ def set_base(plan: Plan, kind: str, at: Any) -> Change:
     return Change(plan, "base free", said, renamed={base.name: name}, energy=1.0)
 
 
-def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change:
+def reroot(plan: LinkPlan, before: Model, name: str, q: np.ndarray | None) -> Change:
     """Hang the tree on another link; a fixed one is held where it is at the configuration q (default neutral)."""
     link, base = plan.link(name, "reroot"), plan.base
     if name == base.name:
@@ -69,8 +69,8 @@ def reroot(plan: Plan, before: Model, name: str, q: np.ndarray | None) -> Change
         placement = links_at(before, neutral(before) if q is None else q, np.zeros(before.nv))[name].X
     links = {name: replace(link, parent=WORLD, placement=_tidy(placement), joint=root_joint, mount="")}
     for child, parent in pairwise(path):
-        for made in _hung(plan, parent, child, in_mount[child.name]):
-            links[made.name] = made
+        for hung in _hung(plan, parent, child, in_mount[child.name]):
+            links[hung.name] = hung
     links |= {one: plan.links[one] for one in plan.links if one not in links}
     plan.links = links
     plan.keyframes = [_reversed_keyframe(one, path, root_joint.name) for one in plan.keyframes]
@@ -109,7 +109,7 @@ def _left_out(closures: list[str]) -> str:
     return f"; left out, since it holds by itself now: {', '.join(closures)}" if closures else ""
 
 
-def _hung(plan: Plan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
+def _hung(plan: LinkPlan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
     """The former parent as it hangs on the former child."""
     X_JP = _tidy(X_PJ.inverse())
     if not child.joint.nv:
@@ -125,7 +125,7 @@ def _hung(plan: Plan, parent: Link, child: Link, X_PJ: Pose) -> list[Link]:
     return [bare, replace(parent, parent=bare.name, placement=X_JP, joint=held, mount="")]
 
 
-def _in_mount(plan: Plan, link: Link) -> Pose:
+def _in_mount(plan: LinkPlan, link: Link) -> Pose:
     """The joint frame of a link, in the link that it sits on."""
     mount = plan.links[plan.mount(link)]
     return link.placement if mount.name == link.parent else mount.placement.inverse() @ link.placement
@@ -135,7 +135,7 @@ def _tidy(X: Pose) -> Pose:
     return Pose(snapped(X.R), np.array(X.p))
 
 
-def _off_the_world(plan: Plan) -> str:
+def _off_the_world(plan: LinkPlan) -> str:
     """The base's name; one called "world" gets another one first, since the world does not move."""
     if plan.base.name == WORLD:
         renamed(plan, {WORLD: plan.new_name("world_link")}, {})
@@ -155,10 +155,10 @@ def _pairing(turned: list[Joint], root: str) -> Callable[[Model, Model, np.rando
                 q1[new.q], v1[new.v] = joint.reversed_state(q0[old.q], v0[old.v])
         base = after.bodies[0]
         if base.joint.nv:
-            there = links_at(before, q0, v0)[root]
-            X = base.placement.inverse() @ there.X
+            root_link = links_at(before, q0, v0)[root]
+            X = base.placement.inverse() @ root_link.X
             q1[base.q] = np.concatenate([X.p, so3.to_quaternion(X.R)])
-            v1[base.v] = there.V
+            v1[base.v] = root_link.V
         return (q0, v0), (q1, v1)
 
     return pairing

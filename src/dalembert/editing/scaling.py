@@ -1,4 +1,4 @@
-"""A robot made larger or heavier, similar in shape and in motion.
+"""Scaling a robot in size or mass, similar in shape and in motion.
 
 With lengths × λ and masses × μ under the same gravity, motions are the same but slower by √λ (Froude's similarity), so
 that speeds grow with √λ, energies with μ λ, torques with μ λ, forces with μ. Joint parameters follow that law.
@@ -14,14 +14,14 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import CamEquation, Geometry, JointEquation, Keyframe, Model, Plan
+from dalembert.model import CamEquation, Geometry, JointEquation, Keyframe, LinkPlan, Model
 from dalembert.model.assembly import Closing, Link
 from dalembert.model.joints import Joint
 from dalembert.spatial import Inertia, Pose
 
 from .change import Change, State, shared_states
 
-AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are no lengths
+AS_THEY_ARE = ("normal", "file", "triangles")  # fields of shapes that are not lengths
 
 
 def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
@@ -30,7 +30,7 @@ def exponents(joint: Joint) -> tuple[np.ndarray, np.ndarray]:
     return q, v
 
 
-def scale(plan: Plan, length: float, mass: float) -> Change:
+def scale(plan: LinkPlan, length: float, mass: float) -> Change:
     """Lengths × `length`, masses × `mass`."""
     joints = {name: link.joint for name, link in plan.joints.items()}
     total = sum(float(link.inertia.mass) for link in plan.links.values())
@@ -40,8 +40,8 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
         for name, place in plan.places.items()
     }
     for name, mimic in plan.mimics.items():
-        own, leading = _length(joints[name]), _length(joints[mimic.leader])
-        ratio, offset = mimic.ratio * length ** (own - leading), mimic.offset * length**own
+        power, leading = _length(joints[name]), _length(joints[mimic.leader])
+        ratio, offset = mimic.ratio * length ** (power - leading), mimic.offset * length**power
         plan.mimics[name] = mimic._replace(ratio=ratio, offset=offset)
     plan.closings = [_scaled_closing(closing, length) for closing in plan.closings]
     plan.equations = [_scaled_equation(equation, joints, length) for equation in plan.equations]
@@ -53,6 +53,9 @@ def scale(plan: Plan, length: float, mass: float) -> Change:
     if plan.actuators and (length, mass) != (1.0, 1.0):
         plan.actuators, plan.joint_force_limits = [], []
         action += "; actuators are left out, since the units of their commands are not known"
+    if plan.surroundings.medium is not None and (length, mass) != (1.0, 1.0):
+        plan.surroundings = replace(plan.surroundings, medium=None)
+        action += "; the fluid is left out, since its shapes are those of the old size"
     change = Change(plan, f"lengths × {length:g}, masses × {mass:g}", action, total * (mass - 1.0))
     change.changed, change.relative_to, change.energy = frozenset(plan.links), None, mass * length
     change.pairing = partial(scaled_states, length=length)
@@ -128,12 +131,12 @@ def _scaled_closing(closing: Closing, length: float) -> Closing:
 
 
 def _scaled_equation(equation: JointEquation, joints: dict[str, Joint], length: float) -> JointEquation:
-    own = _length(joints[equation.follower])
+    power = _length(joints[equation.follower])
     leading = _length(joints[equation.leader]) if equation.leader else 0.0
-    powers = own - leading * np.arange(equation.coefficients.size)
+    powers = power - leading * np.arange(equation.coefficients.size)
     if isinstance(equation, CamEquation):
-        powers = np.full(equation.coefficients.size, own)
-    others = tuple((joint, factor * length ** (own - _length(joints[joint]))) for joint, factor in equation.others)
+        powers = np.full(equation.coefficients.size, power)
+    others = tuple((joint, factor * length ** (power - _length(joints[joint]))) for joint, factor in equation.others)
     return replace(equation, coefficients=equation.coefficients * length**powers, others=others)
 
 

@@ -1,4 +1,4 @@
-"""Edits of what there is: payloads, frames, links removed or melted together, another robot attached."""
+"""Edits of the structure: payloads, frames, links removed or merged, another robot attached."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.model import Model, Plan
+from dalembert.model import LinkPlan, Model
 from dalembert.model import plan as plan_of
 from dalembert.model.assembly import Link, Place
 from dalembert.model.builder import inertia_from, placement_from
@@ -20,21 +20,21 @@ from .loops import rigid_closures, settle_closures
 from .naming import renamed
 
 
-def add_payload(plan: Plan, frame: str, name: str, mass: Any, com: Any, inertia: Any) -> Change:
-    """A link of its own, fixed in a frame."""
+def add_payload(plan: LinkPlan, frame: str, name: str, mass: Any, com: Any, inertia: Any) -> Change:
+    """A new link, fixed in a frame."""
     place = plan.place(frame, "payload")
     if name in plan.places or name in plan.links:
         raise DalembertError(f"payload: there is already a link or frame {name!r}: give another name=…")
-    made = inertia_from(mass, com, inertia, f"payload {name!r}")
+    load = inertia_from(mass, com, inertia, f"payload {name!r}")
     joint = Fixed(name=plan.new_joint_name(name))
     mount = place.mount or place.link
-    plan.links[name] = Link(name, place.link, place.placement, joint, made, (), mount if mount != place.link else "")
+    plan.links[name] = Link(name, place.link, place.placement, joint, load, (), mount if mount != place.link else "")
     plan.places[name] = None
-    what = f"payload {name!r} of {made.mass:g} kg at frame {frame!r}"
-    return Change(plan, what, f"a fixed link on {mount!r}; the total mass grows by as much", float(made.mass))
+    what = f"payload {name!r} of {load.mass:g} kg at frame {frame!r}"
+    return Change(plan, what, f"a fixed link on {mount!r}; the total mass grows by as much", float(load.mass))
 
 
-def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
+def add_frame(plan: LinkPlan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     """A frame placed in a link or in another frame."""
     place = plan.place(body, "add_frame")
     if name in plan.places or name in plan.links:
@@ -43,7 +43,9 @@ def add_frame(plan: Plan, name: str, body: str, xyz: Any, rpy: Any) -> Change:
     return Change(plan, f"frame {name!r} on {body!r}", "added", energy=1.0)
 
 
-def add_geometry(plan: Plan, shape: Any, body: str, xyz: Any, rpy: Any, role: Any, options: dict[str, Any]) -> Change:
+def add_geometry(
+    plan: LinkPlan, shape: Any, body: str, xyz: Any, rpy: Any, role: Any, options: dict[str, Any]
+) -> Change:
     """A shape fixed in a link."""
     link = plan.link(body, "add_geometry")
     builder = plan.builder()
@@ -52,7 +54,7 @@ def add_geometry(plan: Plan, shape: Any, body: str, xyz: Any, rpy: Any, role: An
     return Change(plan, f"a {type(shape).__name__.lower()} on {body!r}", f"added, {role}; nothing moves otherwise")
 
 
-def add_closure(plan: Plan, name: str, kind: str, options: dict[str, Any]) -> Change:
+def add_closure(plan: LinkPlan, name: str, kind: str, options: dict[str, Any]) -> Change:
     """A loop closed between two places."""
     builder = plan.builder()
     builder.add_closure(name, kind, **options)
@@ -60,7 +62,7 @@ def add_closure(plan: Plan, name: str, kind: str, options: dict[str, Any]) -> Ch
     return Change(plan_of(builder.model()), what, "added: states must keep it closed, robot.close_loops finds them")
 
 
-def remove(plan: Plan, name: str) -> Change:
+def remove(plan: LinkPlan, name: str) -> Change:
     """A link with all that sits on it, or a frame, taken off."""
     plan.place(name, "remove")
     if name not in plan.links:
@@ -68,34 +70,34 @@ def remove(plan: Plan, name: str) -> Change:
         return Change(plan, f"frame {name!r} removed", "nothing moves otherwise")
     if name == plan.base.name:
         raise DalembertError(f"remove: {name!r} is the base, all of the robot sits on it: reroot it first")
-    gone = set(plan.subtree(name))
-    joints = {plan.links[link].joint.name for link in gone}
+    removed = set(plan.subtree(name))
+    joints = {plan.links[link].joint.name for link in removed}
     for follower, mimic in plan.mimics.items():
         if mimic.leader in joints and follower not in joints:
             raise DalembertError(
                 f"remove: joint {follower!r} follows {mimic.leader!r}, which would go: lock {follower!r} first, remove "
                 f"{plan.joints[follower].name!r} as well, or free it with set_joint({follower!r}, mimic=None)"
             )
-    mass = sum(float(plan.links[link].inertia.mass) for link in gone)
-    opened = [c for c in plan.closings if {c.mount_a or c.a, c.mount_b or c.b} & gone]
+    mass = sum(float(plan.links[link].inertia.mass) for link in removed)
+    opened = [c for c in plan.closings if {c.mount_a or c.a, c.mount_b or c.b} & removed]
     plan.closings = [c for c in plan.closings if c not in opened]
     unsaid = [e for e in plan.equations if {*e.joints} & joints]
     plan.equations = [e for e in plan.equations if e not in unsaid]
-    plan.links = {key: link for key, link in plan.links.items() if key not in gone}
+    plan.links = {key: link for key, link in plan.links.items() if key not in removed}
     plan.mimics = {joint: mimic for joint, mimic in plan.mimics.items() if joint not in joints}
     plan.places = {
         key: place
         for key, place in plan.places.items()
-        if (key in plan.links if place is None else (place.mount or place.link) not in gone)
+        if (key in plan.links if place is None else (place.mount or place.link) not in removed)
     }
-    action = f"{len(gone)} link(s) of {mass:g} kg are gone: {', '.join(sorted(gone))}"
+    action = f"{len(removed)} link(s) of {mass:g} kg are gone: {', '.join(sorted(removed))}"
     if opened or unsaid:
         action += f"; with them the closures {', '.join([c.name for c in opened] + [e.name for e in unsaid])}"
     return Change(plan, f"link {name!r} removed", action, -mass)
 
 
-def melt(plan: Plan, name: str) -> Change:
-    """A fixed link made one with the link that it sits on; its name stays as a frame."""
+def melt(plan: LinkPlan, name: str) -> Change:
+    """Merge a fixed link into the link that carries it; its name stays as a frame."""
     link = plan.links[name]
     onto = plan.links[plan.mount(link)]
     X = link.placement if onto.name == link.parent else onto.placement.inverse() @ link.placement
@@ -116,7 +118,7 @@ def melt(plan: Plan, name: str) -> Change:
     return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}), energy=1.0)
 
 
-def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
+def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
     """Another robot with its base fixed in a frame of this one, its world placed at X there."""
     place = plan.place(frame, "attach")
     added = plan_of(other)
@@ -137,7 +139,7 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     added.links[root] = replace(
         added.links[root], parent=place.link, placement=world @ base.placement, joint=held, mount=mount
     )
-    for i, c in enumerate(added.closings):  # what was tied to the other robot's world is tied to the frame
+    for i, c in enumerate(added.closings):  # ends tied to the other robot's world are tied to the frame
         if c.a == WORLD:
             added.closings[i] = c = replace(c, a=place.link, placement_a=world @ c.placement_a, mount_a=mount)
         if c.b == WORLD:
@@ -154,11 +156,16 @@ def attach(plan: Plan, other: Model, frame: str, prefix: str, X: Pose) -> Change
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
+    plan.surroundings = replace(
+        plan.surroundings, compensations=(*plan.surroundings.compensations, *added.surroundings.compensations)
+    )
     plan.closings += added.closings
     plan.equations += added.equations
     dropped = settle_closures(plan, rigid, "attach")
     mass = sum(float(body.inertia.mass) for body in other.bodies)
     action = f"its base {root!r} is a fixed link there; the total mass grows by {mass:g} kg"
+    if added.surroundings.medium is not None:
+        action += "; the fluid that it states is left out"
     if dropped:
         action += f"; left out, since it holds by itself now: {', '.join(dropped)}"
     if np.any(other.gravity != plan.gravity):

@@ -40,7 +40,7 @@ class Arranger:
     """How polynomials of one ring are written.
 
     symbols: input (name, index) → SymPy symbol. exact: small fractions are written as such. digits: significant ones of
-    numbers (None: all). ordered: sums keep the order given here, for printing; otherwise SymPy's, for algebra.
+    numbers (None: all). ordered: sums keep this order, for printing; otherwise SymPy's, for algebra.
     wave("cos" or "sin", [(symbol, multiple), …]): how to write one of a sum, or None for the usual way.
     """
 
@@ -115,7 +115,7 @@ class Arranger:
         )
 
     def _factored(self, sums: Mapping[Monomial, float]) -> list[Any]:
-        """Σ number · monomial as factors: what all terms share, and the sum of what is left."""
+        """Σ number · monomial as factors: the common factors, and the sum of the quotients."""
         order = sorted(sums, key=self._rank)
         if len(order) == 1:
             return [self._number(sums[order[0]]), *self._powers(order[0])]
@@ -146,7 +146,7 @@ class Arranger:
         return self._sum([part for _, part in parts])
 
     def _content(self, numbers: Sequence[float]) -> float:
-        """A number that all have as a factor, negative if all are: their size where they are alike, a whole one."""
+        """A common factor of all numbers, negative if all are: their size where they are equal, or a whole number."""
         least = min(abs(x) for x in numbers)
         whole = all(abs(x / least - round(x / least)) <= CLOSE * abs(x / least) for x in numbers)
         alike = all(abs(abs(x) - least) <= CLOSE * least for x in numbers)
@@ -202,7 +202,7 @@ class Arranger:
         return 1 / inner[0] if op == "reciprocal" else meaning()[op](*inner)
 
     def _argument(self, polynomial: Polynomial) -> Any:
-        """An argument of an atom: a condition as it is, a number as an expression."""
+        """An argument of an atom: a condition unchanged, a number as an expression."""
         if len(polynomial) == 1:
             ((key, c),) = polynomial.items()
             parts = self.ring.exponents(key)
@@ -249,7 +249,7 @@ class Arranger:
 
 
 def rounded(x: float, digits: int) -> Any:
-    """A number to so many significant digits, whole numbers as such."""
+    """A number to `digits` significant digits, whole numbers exactly."""
     s = sympy()
     text = f"{x:.{digits}g}"
     return s.Integer(int(float(text))) if float(text).is_integer() and abs(x) < 10**digits else s.Float(text)

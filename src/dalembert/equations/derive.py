@@ -83,7 +83,7 @@ def _coordinates(model: Model, sizes: Mapping[str, int]) -> dict[tuple[str, int]
 def _variables(
     coordinates: Mapping[tuple[str, int], str], constants: list[str], rename: Mapping[str, str]
 ) -> dict[tuple[str, int], Any]:
-    """Input (name, index) → symbol, each with a name of its own; rates are called after their coordinate."""
+    """Input (name, index) → symbol, each with a unique name; rates are named after their coordinate."""
     s, symbols = sympy(), {}
     for (name, k), usual in coordinates.items():
         dots = RATES.get(name, "")
@@ -96,7 +96,7 @@ def _variables(
     seen: set[str] = set()
     for symbol in symbols.values():
         if symbol.name in seen:
-            raise DalembertError(f"equations: two things are called {symbol.name!r}: rename one of them otherwise")
+            raise DalembertError(f"equations: two symbols are called {symbol.name!r}: rename one of them")
         seen.add(symbol.name)
     return symbols
 

@@ -90,7 +90,7 @@ def _visible(text: str) -> int:
 
 
 def _motion(equations: Sequence[Equation]) -> str:
-    """The sentence that ties the parts together, where all of them are there."""
+    """The sentence that joins the parts, if all of them are present."""
     names = [equation.name for equation in equations]
     return r"\tau = M(q)\,\ddot{q} + C(q, \dot{q})\,\dot{q} + g(q)" if set(MOTION) <= set(names) else ""
 
@@ -191,7 +191,7 @@ def _symbol(parameter: Parameter) -> str:
 
 
 def _plain_tex(text: str) -> str:
-    """Text that LaTeX sets as it stands."""
+    """Text that LaTeX sets literally."""
     changes = {"²": "$^2$", "·": r"$\cdot$", "\\": r"\textbackslash{}", "^": r"\^{}", "~": r"\~{}"}
     return "".join(changes.get(c, rf"\{c}" if c in "_&%#${}" else c) for c in text)
 

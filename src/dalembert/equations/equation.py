@@ -16,7 +16,7 @@ from dalembert.errors import DalembertError
 
 from .parameters import INPUT, Parameter
 
-LISTED = 12  # zero entries that are named one by one
+LISTED = 12  # zero entries that are listed by name
 # left-hand sides: for text, in LaTeX; any other quantity is written with its name
 LEFT = {
     "mass_matrix": ("M", r"M(q)"),
@@ -44,7 +44,7 @@ Write = Callable[..., Sequence[Any]]  # write(digits=…, ordered=…, wave=…)
 class Equation:
     """A quantity of a robot on paper. Print it, or show it in a notebook.
 
-    name: of the quantity. shape: of the result. parameters: what the symbols for constants of the model are.
+    name: of the quantity. shape: of the result. parameters: the meaning of the symbols for constants of the model.
     variables: input (name, index) → symbol.
     """
 
@@ -117,7 +117,7 @@ class Equation:
         return python_source([self])
 
     def evaluate(self, *inputs: Any, **values: float) -> np.ndarray:
-        """Numbers of the expression at one state; parameters have the model's values unless given by name."""
+        """Numbers of the expression at one state; parameters have the model's values unless passed by name."""
         s = sympy()
         names = list(dict.fromkeys(name for name, _ in self.variables if name != INPUT))
         if len(inputs) != len(names):
@@ -182,7 +182,7 @@ def python_source(equations: Sequence[Equation]) -> str:
     names = sorted({symbol.name for equation in equations for symbol in equation.sympy.free_symbols})
     for name in names:
         if not name.isidentifier() or keyword.iskeyword(name):
-            raise DalembertError(f"equations: {name!r} is no name in Python: rename it for source text")
+            raise DalembertError(f"equations: {name!r} is not a Python name: rename it for source text")
     lines = [f'"""{", ".join(e.name for e in equations)} of robot {equations[0].robot!r}."""', ""]
     lines += ["from sympy import *", ""]
     if names:

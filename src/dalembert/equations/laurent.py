@@ -1,7 +1,7 @@
 """Trigonometric polynomials in exact normal form: traced expressions as Laurent polynomials in exp(i·angle).
 
 sin and cos of sums of inputs become exponentials, products of them sums of exponentials; what cancels, cancels here.
-Everything that is no polynomial (tanh, a reciprocal, a choice) becomes a variable of its own, in its own normal form.
+Everything that is not a polynomial (tanh, a reciprocal, a choice) becomes a variable with its own normal form.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ Polynomial = dict[int, complex]  # monomial → coefficient; a monomial is its e
 
 BITS = 24
 PART = 2520  # exponents count this fraction of an angle, so that gear ratios of small whole numbers fit
-TINY = 1e-13  # what is left of a sum whose terms cancel
+TINY = 1e-13  # remainder of a sum whose terms cancel
 TERMS = 20_000  # of one polynomial
 PRODUCTS = 4_000_000  # of one multiplication
 
@@ -69,7 +69,7 @@ class Ring:
         return self._rules[node.op](*arguments) if node.op in self._rules else self._atom(node.op, *arguments)
 
     def variable(self, kind: str, value: Any, key: Any = None) -> Polynomial:
-        """A variable by itself, made on its first use."""
+        """A variable by itself, created on first use."""
         return {1 << (BITS * self._position(kind, value, value if key is None else key)): 1.0 + 0j}
 
     def _position(self, kind: str, value: Any, key: Any) -> int:
@@ -127,7 +127,7 @@ class Ring:
         return _checked(out)
 
     def reciprocal(self, a: Polynomial) -> Polynomial:
-        """1 / a: of a single term again a term, of a sum a variable of its own."""
+        """1 / a: of a single term again a term, of a sum a new variable."""
         if len(a) == 1:
             ((k, c),) = a.items()
             return {-k: 1.0 / c}

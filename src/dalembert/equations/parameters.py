@@ -23,13 +23,13 @@ from dalembert.model import Body, Frame, Model
 from dalembert.robot import Robot
 from dalembert.spatial import Inertia, Pose
 
-ROUND_OFF = 1e-12  # of the largest entry: what is smaller was meant to be 0
+ROUND_OFF = 1e-12  # of the largest entry: smaller ones were meant to be 0
 INPUT = "parameters"  # name of the input that holds them in a trace
 MATTERS = 1e-9  # relative change of the torques above which a parameter matters
 
 
 class Parameter(NamedTuple):
-    """A constant of the model: its symbol's name, its value in the model, its unit and what it is."""
+    """A constant of the model: its symbol's name, its value in the model, its unit and its meaning."""
 
     name: str
     value: float
@@ -157,7 +157,7 @@ def names(model: Model, groups: tuple[str, ...]) -> dict[Entry, str]:
 
 
 def parameters(named: Mapping[Entry, str], rename: Mapping[str, str]) -> dict[Entry, Parameter]:
-    """Entry → its parameter. Entries that are renamed alike become one parameter if their values agree."""
+    """Entry → its parameter. Entries renamed to one name become one parameter if their values agree."""
     by_entry: dict[Entry, Parameter] = {}
     values: dict[str, float] = {}
     for entry, plain in named.items():
@@ -191,7 +191,7 @@ def _matter(model: Model, groups: tuple[str, ...], every: list[Entry]) -> set[En
 
 
 def checked_groups(symbols: Any) -> tuple[str, ...]:
-    """Groups of parameters as asked for: True means all, a name or several names those."""
+    """The requested groups of parameters: True means all; otherwise one name or several."""
     if isinstance(symbols, bool):
         return tuple(GROUPS) if symbols else ()
     return checked(symbols)

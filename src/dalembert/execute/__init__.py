@@ -24,6 +24,7 @@ from .memory import empty
 from .program import Program, Repetition
 from .recent import Recent
 from .registry import backend_names, register_backend
+from .summary import one_line
 
 __all__ = [
     "FLOATS",
@@ -41,6 +42,7 @@ __all__ = [
     "is_maskable",
     "is_single",
     "is_traced",
+    "one_line",
     "real_array",
     "register_backend",
     "state_place",

@@ -13,12 +13,12 @@ from dalembert.errors import DalembertError
 from dalembert.graph import Scalar
 
 FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
-MAX_DIMS = 64  # NumPy's limit: lists nested deeper, such as one that holds itself, are no arrays
+MAX_DIMS = 64  # NumPy's limit: lists nested deeper, such as one that contains itself, are not arrays
 SCANNED = 4096  # states examined at a time in search of a bad one
 
 
 def real_array(what: str, x: Any, expected: str) -> np.ndarray:
-    """x as an array of real numbers of any type; errors begin with `what` and tell what was `expected`."""
+    """x as an array of real numbers of any type; errors begin with `what` and end with `expected`."""
     if is_maskable(x) and np.ma.is_masked(x):
         raise DalembertError(f"{what} has masked entries, {expected}: fill them first")
     try:
@@ -81,7 +81,7 @@ def state_place(number: int, a: np.ndarray) -> str:
 
 
 def described(x: Any) -> str:
-    """Words for what was passed."""
+    """A short description of an argument."""
     if not isinstance(x, np.ndarray):
         return f"of type {type(x).__name__}"
     return f"a {'' if x.flags.writeable else 'read-only '}{x.dtype} array of shape {np.asarray(x).shape}"

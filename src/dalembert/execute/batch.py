@@ -78,7 +78,7 @@ class Results:
         return address(rows) - begin * prod(self.shape) * rows.itemsize, rows
 
     def keep(self, rows: np.ndarray, begin: int, end: int) -> None:
-        """Take over what was written."""
+        """Copy the results into the caller's arrays."""
         if not self.dense:
             self.array[_index(self.batch, begin, end)] = rows
 

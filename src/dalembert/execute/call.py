@@ -20,7 +20,7 @@ from .program import Program
 from .registry import NOT_FINITE, has_32_bits
 from .threads import limit
 
-ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}  # what the compilers call them
+ELEMENT = {FLOATS[0]: "double", FLOATS[1]: "float"}  # the compilers' names
 
 
 class Call:
@@ -29,7 +29,7 @@ class Call:
     sizes: argument name → length of its last axis. shapes: of the results for one state; several come as a tuple.
     """
 
-    scratch: tuple[int, ...] = ()  # see `foreign.Call`
+    scratch: tuple[int, ...] = ()  # see `foreign.ForeignCall`
 
     def __init__(
         self,
@@ -44,7 +44,7 @@ class Call:
         self.name, self.owner, self.sizes, self.explain = name, owner, sizes, explain
         self.shapes = list(shapes.values())
         self.program = Program(f"{name} of {owner}", identity, sizes, shapes, build)
-        self.operators: dict[str, Any] = {}  # what other libraries make of it; see `foreign`
+        self.operators: dict[str, Any] = {}  # its forms in other libraries; see `foreign`
         self._pullback: Call | None = None
 
     def __call__(
@@ -108,18 +108,18 @@ class Call:
 
     def device_kernel(self, check: bool) -> Any:
         """The function for a graphics processor; check: states that fail a check give NaN."""
-        from .device import Kernel
+        from .device import CudaKernel
 
         key = f"cuda {check}"
         if key not in self.operators:
             build = (lambda: poisoned(self.function())) if check else self.function
-            self.operators[key] = Kernel(self.program.name, f"{self.program.identity} {key}", build)
+            self.operators[key] = CudaKernel(self.program.name, f"{self.program.identity} {key}", build)
         return self.operators[key]
 
     def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
         """The fast call from Python, a short way for arrays of other libraries, and `slow` behind both.
 
-        owner: as in `Kernel.builtin`; where that gives no fast call, it is `slow` itself.
+        owner: as in `Kernel.builtin`; without a fast call, it is `slow` itself.
         """
         if has_32_bits():
             return slow
@@ -134,7 +134,7 @@ class Call:
         return None if has_32_bits() else self.program.on().named(name, doc, names, slow, owner)
 
     def _short(self, slow: Callable[..., Any], /, *inputs: Any, **keywords: Any) -> Any:
-        """All arguments and nothing else, the first of another library: nothing is left to find out."""
+        """All arguments and nothing else, the first of another library: the plan is known."""
         if not keywords and len(inputs) == len(self.sizes) and is_foreign(inputs[0]):
             from .foreign import evaluate
 
@@ -177,7 +177,7 @@ class Call:
         if out is None:
             try:
                 return empty(full, dtype)
-            except ValueError:  # not a matter of memory, which is a MemoryError
+            except ValueError:  # a wrong shape; lack of memory would be a MemoryError
                 raise DalembertError(f"{self.name}: no array can have the shape {full} of the result") from None
         a = np.asarray(out)  # of a subclass, the plain array below it
         if not isinstance(out, np.ndarray) or a.shape != full or a.dtype != dtype or not a.flags.writeable:
@@ -203,7 +203,7 @@ class Call:
 
 
 def _answer(out: np.ndarray | None, result: np.ndarray) -> Any:
-    """What the caller gets: its own array, the new array, or a number."""
+    """The caller's return value: its `out`, the new array, or a number."""
     if out is not None:
         plain = np.asarray(out)
         if not np.may_share_memory(plain, result):

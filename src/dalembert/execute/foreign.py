@@ -1,4 +1,4 @@
-"""One call with arrays of another library: converted, computed where they lie, given back as their own kind."""
+"""One call with arrays of another library: converted, computed on their device, returned as arrays of that library."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ class Launched(Protocol):
         """Queue the computation of `count` states: arguments, results, scratch, each a `device.Array`."""
 
 
-class Call(Protocol):
+class ForeignCall(Protocol):
     """What a compiled function offers: see `call.Call`."""
 
     name: str
     owner: str
     sizes: dict[str, int]
     shapes: list[tuple[int, ...]]
-    operators: dict[str, Any]  # by library, what was made of this call
+    operators: dict[str, Any]  # by library, the operator of this call
     scratch: tuple[int, ...]  # numbers per state that a device needs beside arguments and results, array by array
 
     def __call__(self, *arguments: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any: ...
 
-    def pullback(self) -> Call:
+    def pullback(self) -> ForeignCall:
         """The vector-Jacobian product: arguments and flat cotangents → one gradient per argument."""
 
     def device_kernel(self, check: bool) -> Launched:
@@ -40,7 +40,7 @@ class Call(Protocol):
 
 
 def evaluate(
-    call: Call, arguments: Sequence[Any], out: Any, threads: int | None, check: bool, backend: str | None = None
+    call: ForeignCall, arguments: Sequence[Any], out: Any, threads: int | None, check: bool, backend: str | None = None
 ) -> Any:
     """The results of a call with at least one foreign array, as a tuple or, if it is one, by itself."""
     if backend is not None:
@@ -68,27 +68,32 @@ def evaluate(
 
 
 def compute(
-    call: Call, kind: Library, arrays: Sequence[Any], out: Any = None, threads: int | None = None, check: bool = True
+    call: ForeignCall,
+    kind: Library,
+    arrays: Sequence[Any],
+    out: Any = None,
+    threads: int | None = None,
+    check: bool = True,
 ) -> tuple[Any, ...]:
-    """The numbers, whatever may want to differentiate them."""
+    """The numbers, without a gradient."""
     if kind.place is not None:
         from .device import run
 
         return run(call, kind, arrays, out, check)
     if out is not None and isinstance(kind, Jax):
         raise DalembertError(f"{call.name}: JAX arrays cannot be written to: leave out= away")
-    given = [kind.numpy(x) for x in arrays]
+    as_numpy = [kind.numpy(x) for x in arrays]
     if out is not None:
         several = isinstance(out, (tuple, list))
         outs = [kind.numpy(x) if is_foreign(x) else x for x in (out if several else [out])]
-        call(*given, out=outs if several else outs[0], threads=threads, check=check)
+        call(*as_numpy, out=outs if several else outs[0], threads=threads, check=check)
         return tuple(out) if several else (out,)
-    answer = call(*given, threads=threads, check=check)
-    results = answer if len(call.shapes) > 1 else (answer,)
+    result = call(*as_numpy, threads=threads, check=check)
+    results = result if len(call.shapes) > 1 else (result,)
     return tuple(kind.from_numpy(np.asarray(x)) for x in results)
 
 
-def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
+def _arrays(call: ForeignCall, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     """The arguments as arrays of one library and one floating type, with the right last axes."""
     if len(arguments) != len(call.sizes):
         raise TypeError(
@@ -97,12 +102,12 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     single = True
     for name, x in zip(call.sizes, arguments, strict=True):
         if is_foreign(x):
-            own = kind.dtype(x)
-            if own.kind == "f" and own not in FLOATS:
+            dtype_of_x = kind.dtype(x)
+            if dtype_of_x.kind == "f" and dtype_of_x not in FLOATS:
                 raise DalembertError(
                     f"{call.name}: {name} is of type {x.dtype}, expected float64 or float32: convert it"
                 )
-            single &= own == FLOATS[1]
+            single &= dtype_of_x == FLOATS[1]
         elif isinstance(x, np.ndarray):
             single &= x.dtype == FLOATS[1]
     dtype = FLOATS[1] if single else FLOATS[0]
@@ -117,7 +122,7 @@ def _arrays(call: Call, kind: Library, arguments: Sequence[Any]) -> list[Any]:
     return arrays
 
 
-def shared_batch(call: Call, arrays: Sequence[Any]) -> tuple[int, ...]:
+def shared_batch(call: ForeignCall, arrays: Sequence[Any]) -> tuple[int, ...]:
     """The batch shape that the arguments share."""
     return batch_shape(call.name, {n: tuple(x.shape[:-1]) for n, x in zip(call.sizes, arrays, strict=True)})
 
@@ -128,7 +133,7 @@ def aligned(arrays: Sequence[Any]) -> list[Any]:
     return [x.reshape((1,) * (rank - x.ndim) + tuple(x.shape)) for x in arrays]
 
 
-def own_shape(gradient: Any, like: Any) -> Any:
+def summed_to_shape(gradient: Any, like: Any) -> Any:
     """The gradient summed over the axes along which `like` was broadcast."""
     extra = gradient.ndim - like.ndim
     axes = tuple(range(extra)) + tuple(

@@ -9,7 +9,7 @@ from math import prod
 import numpy as np
 
 from dalembert.backends.llvm import fastcall, target
-from dalembert.backends.llvm.kernel import ELEMENT, Kernel
+from dalembert.backends.llvm.kernel import ELEMENT, LlvmKernel
 from dalembert.errors import DalembertError
 
 from . import batch
@@ -51,7 +51,7 @@ class Bound:
 
     @property
     def code_address(self) -> int:
-        """Where the code lies, for compiled callers."""
+        """The address of the code, for compiled callers."""
         return self._code.address
 
     @property
@@ -63,7 +63,7 @@ class Bound:
         return self._code.call(self._inputs, self._strides, self._outputs, 0, self._rows, self._passes)
 
 
-class NativeKernel(Kernel):
+class NativeKernel(LlvmKernel):
     """A kernel of LLVM with the ways to run it."""
 
     def run(

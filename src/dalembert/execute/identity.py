@@ -1,4 +1,4 @@
-"""What determines compiled code: the package's own code, the content of objects, and code that others wrote.
+"""What determines compiled code: the package's code, the content of objects, and users' code.
 
 Machine code is kept on disk under a key that must change with everything that decides what it computes. Three parts:
 `own_code`, a digest of this package; `content`, the numbers and names in objects whose classes are the package's; and,
@@ -27,7 +27,7 @@ import numpy as np
 
 PACKAGE = __package__.partition(".")[0]
 ROOT = Path(__file__).parent.parent
-# Rooms that read files or show results: no part of what a kernel computes. A new room counts until it is listed here.
+# Rooms that read files or show results: they do not affect kernels. A new room counts until it is listed here.
 UNINVOLVED = {
     "audit",
     "bench",
@@ -68,7 +68,7 @@ REACHING = {
     "setattr",
     "vars",
 }
-# parts of a class that are not code of its own
+# attributes of a class that are not its code
 BOOKKEEPING = {
     "__abstractmethods__",
     "__annotations__",
@@ -317,7 +317,7 @@ class _Walk:
                 raise _Unseen
 
     def _named(self, x: Any, attributes: tuple[str, ...]) -> None:
-        """What a global name stands for; of a module, what the code may take from it."""
+        """The value of a global name; of a module, the attributes that the code may use."""
         if not isinstance(x, ModuleType):
             self.visit(x)
             return

@@ -1,7 +1,7 @@
-"""Long loops in pieces of bounded time, so that Ctrl-C is answered soon and what was computed is kept.
+"""Long loops in pieces of bounded time, so that Ctrl-C is answered soon and the results so far are kept.
 
 Python runs its signal handlers between calls of compiled code. A loop whose passes take long all together is therefore
-run in pieces: what a piece carries out is what the next one starts from. When it is interrupted, the states after the
+run in pieces, each from the state that the previous one carries out. When it is interrupted, the states after the
 last piece that all rows of the batch have completed are in the outputs.
 """
 
@@ -24,9 +24,9 @@ FEWEST = 64  # passes of a piece of a large batch: fewer would spend its time on
 
 
 class Interrupted(KeyboardInterrupt):
-    """Ctrl-C during a compiled loop. result: what was computed until then, described where the loop is called.
+    """Ctrl-C during a compiled loop. result: the results so far, described at the call that loops.
 
-    passes: how many the loop had completed. It is a KeyboardInterrupt: what stops on Ctrl-C stops on this as well.
+    passes: how many the loop had completed. It is a KeyboardInterrupt: code that stops on Ctrl-C stops on this as well.
     """
 
     def __init__(self, message: str, passes: int = 0, result: Any = None) -> None:
@@ -95,7 +95,7 @@ class _Loop:
         return status
 
     def _piece(self, states: Mapping[str, np.ndarray], begin: int, count: int) -> tuple[dict[str, np.ndarray], int]:
-        """The states after `count` more passes, and the status; what is recorded goes where it belongs."""
+        """The states after `count` more passes, and the status; records are written to their rows."""
         inputs = dict(self.inputs) | dict(states)
         if self.repetition.index is None:
             for name in self.repetition.sequence:

@@ -1,9 +1,9 @@
-"""Memory of large results, used again once nobody holds the result or a view of it.
+"""Memory of large results, reused once no result or view refers to it.
 
 Fresh memory costs a page fault for every 4 kB, which takes longer than many a kernel. An array of LARGE_RESULT bytes or
 more gets its memory from here; its `base` is a `Lease`, which every view and export keeps alive. When the last of them
 is gone, the memory waits for the next result of about that size. At most `limit()` bytes wait; beyond that the longest
-unused is given back to the system. DALEMBERT_KEEP sets the limit in MiB; 0 switches this off.
+unused is returned to the system. DALEMBERT_KEEP sets the limit in MiB; 0 switches this off.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from dalembert.backends.limits import LARGE_RESULT
 from dalembert.errors import DalembertError
 
 SMALL = LARGE_RESULT // 8  # numbers, of which none has more than 8 bytes
-MOST = 1 << 30  # bytes that wait at most, unless DALEMBERT_KEEP says otherwise
+MOST = 1 << 30  # most bytes kept for reuse, unless DALEMBERT_KEEP sets another limit
 SHARE = 8  # and at most this part of the machine's memory
 
 
@@ -125,7 +125,7 @@ def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
 
 
 def _block(size: int) -> mmap.mmap | None:
-    """New memory; None where there is none of this kind to be had."""
+    """New memory; None where the system has none of this kind."""
     try:
         if os.name == "nt":
             return mmap.mmap(-1, size)

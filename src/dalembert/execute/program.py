@@ -73,7 +73,7 @@ class Program:
             return self._function
 
     def on(self, backend: str | None = None) -> Any:
-        """The program made ready by a backend; see `registry.Executable`."""
+        """The program as prepared by a backend; see `registry.Executable`."""
         prepare = registry.preparation(backend)
         name = backend or registry.DEFAULT
         ready = self._prepared.get(name)

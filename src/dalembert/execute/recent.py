@@ -1,4 +1,4 @@
-"""What was prepared lately, by what determines it."""
+"""A cache of the most recently used items, by key."""
 
 from __future__ import annotations
 
@@ -7,14 +7,14 @@ from typing import Any
 
 
 class Recent:
-    """The last `size` things that were asked for."""
+    """The last `size` items that were requested."""
 
     def __init__(self, size: int) -> None:
         self.size = size
         self._items: dict[Hashable, Any] = {}
 
     def get(self, key: Hashable | None, prepare: Callable[[], Any]) -> Any:
-        """The thing of this key, prepared now if it is new; key None: it cannot be recognised and is always new."""
+        """The item of this key, prepared now if it is new; key None: it has no identity and is always new."""
         if key is None:
             return prepare()
         item = self._items.pop(key, None)

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .program import Program
 
 DEFAULT = "llvm"
-SLOW = 1e-3  # [s]: of a pass on a backend about which nothing is known
+SLOW = 1e-3  # [s]: assumed duration of a pass on an unknown backend
 NOT_FINITE, GUARD_FAILED = 1, 2  # bits of a status: an input is not finite; a condition on the inputs does not hold
 
 Run = Callable[[Mapping[str, np.ndarray], int | None], Mapping[str, Any]]
@@ -23,7 +23,7 @@ Compile = Callable[[Function | Loop], Run]
 
 
 class Executable(Protocol):
-    """A program made ready by a backend."""
+    """A program as prepared by a backend."""
 
     def run(
         self,
@@ -37,7 +37,7 @@ class Executable(Protocol):
 
         arrays (*some batch, size), of a loop's sequences (*some batch, rows · size), broadcast to the batch `shape`;
         results (*shape, …), of a loop's records (*shape, passes, …), are of one float type and are written. A loop
-        makes `passes` ≥ 1. threads: at most so many, None for the usual number.
+        makes `passes` ≥ 1. threads: the most to use, None for the default.
         """
 
     def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:
@@ -64,7 +64,7 @@ def register_backend(name: str, compile: Compile) -> None:
 
 
 def backend_names() -> tuple[str, ...]:
-    """Names of the backends that can be asked for."""
+    """Names of the available backends."""
     return tuple(_executables)
 
 
@@ -77,7 +77,7 @@ def preparation(name: str | None) -> Callable[[Program], Executable]:
 
 
 class Evaluated:
-    """A program as a function of named arrays: for backends without code of their own for batches and checks."""
+    """A program as a function of named arrays: for backends that do not implement batches and checks."""
 
     def __init__(self, program: Program, compile: Compile) -> None:
         self.program = program
@@ -117,7 +117,7 @@ class Evaluated:
 
 
 def status_of(function: Function | Loop, inputs: Mapping[str, np.ndarray], passes: int, dtype: np.dtype) -> int:
-    """The status of inputs shaped as for `Run`, found with NumPy."""
+    """The status of inputs shaped as for `Run`, computed with NumPy."""
     from dalembert.backends import interpreter
 
     status = 0 if all(np.isfinite(x).all() for x in inputs.values()) else NOT_FINITE

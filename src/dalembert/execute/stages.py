@@ -41,7 +41,7 @@ def _engine(layout: StageLayout, step: float, measures: int) -> Any:
             entry = cache.read(name)
             if entry is None:
                 with announced("compiling the stages of an optimal control problem"):
-                    entry = cache.Entry(target.compile_object(stages.module(layout, step, measures)), {})
+                    entry = cache.CacheEntry(target.compile_object(stages.module(layout, step, measures)), {})
                 cache.write(name, entry)
             _engines[identity] = target.load_object(entry.code)
         return _engines[identity]

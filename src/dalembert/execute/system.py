@@ -11,7 +11,7 @@ from .threads import limit as thread_limit
 
 
 def system() -> dict[str, str]:
-    """What there is → in words."""
+    """Item → its state in words."""
     import llvmlite  # loads the compiler
 
     from dalembert.backends import cache

@@ -24,9 +24,9 @@ def available() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def limit(asked: int | None) -> int:
-    """Threads to use: what the caller asked for, else DALEMBERT_THREADS, else every processor."""
-    if asked is None:
+def limit(threads: int | None) -> int:
+    """Threads to use: the caller's choice, else DALEMBERT_THREADS, else every processor."""
+    if threads is None:
         setting = os.environ.get("DALEMBERT_THREADS", "")
         if not setting:
             return available()
@@ -34,11 +34,11 @@ def limit(asked: int | None) -> int:
             raise DalembertError(f"environment variable DALEMBERT_THREADS is {setting!r}: expected a whole number ≥ 1")
         return min(int(setting), _most())
     try:
-        number = 0 if isinstance(asked, bool) else operator.index(asked)
+        number = 0 if isinstance(threads, bool) else operator.index(threads)
     except TypeError:
         number = 0
     if number < 1:
-        raise DalembertError(f"threads={asked!r}: expected a whole number ≥ 1, or None for all processors")
+        raise DalembertError(f"threads={threads!r}: expected a whole number ≥ 1, or None for all processors")
     return min(number, _most())
 
 
@@ -47,9 +47,9 @@ def _most() -> int:
 
 
 def run(work: Callable[[], None], workers: int) -> None:
-    """Run `work` on this thread and on workers − 1 others; returns when all have returned, raises what they raised."""
+    """Run `work` on this thread and on workers − 1 others; returns when all have returned, and raises their errors."""
     others: list[Future[None]] = []
-    with suppress(RuntimeError):  # no thread to be had, as when the interpreter shuts down: this one can do it alone
+    with suppress(RuntimeError):  # no thread can be started, as when the interpreter shuts down: work on this one
         for _ in range(workers - 1):
             others.append(_threads().submit(work))
     try:
@@ -61,7 +61,7 @@ def run(work: Callable[[], None], workers: int) -> None:
 
 
 def _threads() -> ThreadPoolExecutor:
-    """The pool, made on first use; a forked child makes its own."""
+    """The pool, created on first use; a forked child creates another."""
     global _pool, _pool_process
     from concurrent.futures import ThreadPoolExecutor  # not needed until there are several threads
 

@@ -9,14 +9,14 @@ import torch
 
 from dalembert.interop.kinds import Library, library
 
-from .foreign import Call, aligned, compute, own_shape
+from .foreign import ForeignCall, aligned, compute, summed_to_shape
 
 
 class Operator(torch.autograd.Function):
     """apply(call, check, *tensors) → tuple of tensors. Its gradient is the operator of the call's pullback."""
 
     @staticmethod
-    def forward(call: Call, check: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    def forward(call: ForeignCall, check: bool, *tensors: torch.Tensor) -> tuple[torch.Tensor, ...]:
         return compute(call, library(call.name, tensors), tensors, check=check)
 
     @staticmethod
@@ -30,10 +30,10 @@ class Operator(torch.autograd.Function):
         ranks = [len(shape) for shape in ctx.call.shapes]
         flat = [c.flatten(c.ndim - rank) if rank else c[..., None] for c, rank in zip(cotangents, ranks, strict=True)]
         gradients = apply(ctx.call.pullback(), False, [*tensors, *flat])
-        return (None, None, *(own_shape(g, x) for g, x in zip(gradients, tensors, strict=True)))
+        return (None, None, *(summed_to_shape(g, x) for g, x in zip(gradients, tensors, strict=True)))
 
     @staticmethod
-    def vmap(info: Any, in_dims: Sequence[int | None], call: Call, check: bool, *tensors: torch.Tensor) -> Any:
+    def vmap(info: Any, in_dims: Sequence[int | None], call: ForeignCall, check: bool, *tensors: torch.Tensor) -> Any:
         places = in_dims[2:]
         moved = [x[None] if d is None else x.movedim(d, 0) for x, d in zip(tensors, places, strict=True)]
         inner = aligned([x[0] for x in moved])
@@ -42,13 +42,13 @@ class Operator(torch.autograd.Function):
 
 
 def apply(
-    call: Call,
+    call: ForeignCall,
     check: bool,
     tensors: Sequence[torch.Tensor],
     kind: Library | None = None,
     threads: int | None = None,
 ) -> tuple[torch.Tensor, ...]:
-    """The results, with their history where something wants it. kind: what `library` says, if it has been asked."""
+    """The results, with their history if gradients are needed. kind: the result of `library`, if already known."""
     kind = kind or library(call.name, tensors)
     if kind.is_watched(tensors):
         return Operator.apply(call, check, *tensors)

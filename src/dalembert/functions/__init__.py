@@ -56,7 +56,7 @@ CATALOGUE: dict[str, Quantity] = {
 
 
 def find(what: str | Callable[..., Any] | Quantity, owner: str) -> Quantity:
-    """A quantity of the catalogue by name, or one that is given by its function; owner: of whom it is asked."""
+    """A quantity of the catalogue by name, or by its function; owner: the caller's name, for messages."""
     if isinstance(what, Quantity):
         return what
     if not callable(what):

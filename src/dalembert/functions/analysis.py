@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.algorithms import matrix_exponential
 from dalembert.errors import DalembertError
-from dalembert.execute import is_single, real_array
+from dalembert.execute import is_single, one_line, real_array
 from dalembert.interop import on_host
 from dalembert.model import Model
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from dalembert.robot import Robot
 
 ZERO = float(np.finfo(float).eps) ** 0.5  # |λ| relative to the largest, below which λ is a double zero's round-off
-BALANCED = 1e-6  # relative error of a torque that is still said to hold the robot
+BALANCED = 1e-6  # relative error up to which a torque counts as holding the robot
 SMALLEST, LARGEST = 1e-12, 1e12  # range of the damping of the search, relative
 
 
@@ -30,6 +30,9 @@ class Linearization(NamedTuple):
 
     A: np.ndarray
     B: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 class ClosedLinearization(Linearization):
@@ -66,13 +69,19 @@ class Modes(NamedTuple):
     shapes: np.ndarray
     eigenvalues: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class Equilibrium(NamedTuple):
-    """q (nq,) where the robot stays; residual (nv,): what then still pulls [N·m or N]; iterations taken."""
+    """q (nq,) of the equilibrium; residual (nv,): the unbalanced force [N·m or N]; number of iterations."""
 
     q: np.ndarray
     residual: np.ndarray
     iterations: int
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def linearize(
@@ -244,8 +253,8 @@ def equilibrium_torque(
     """
     if not external:
         return robot.gravity(q, threads=threads, check=check)
-    rest = np.zeros(robot.model.nv, np.float32 if is_single(q) else float)
-    return robot.bias(q, rest, external=external, threads=threads, check=check)
+    zero = np.zeros(robot.model.nv, np.float32 if is_single(q) else float)
+    return robot.bias(q, zero, external=external, threads=threads, check=check)
 
 
 def equilibrium(

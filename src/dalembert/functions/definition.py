@@ -25,7 +25,7 @@ REQUIRED = inspect.Parameter.empty
 class Parameter(NamedTuple):
     """A parameter of a quantity's function.
 
-    default: REQUIRED where it has none. positional: whether it may be given by position.
+    default: REQUIRED where it has none. positional: whether it may be passed by position.
     """
 
     kind: Kind
@@ -84,7 +84,7 @@ class Definition:
 
     @cached_property
     def positional(self) -> tuple[str, ...]:
-        """Names of the parameters that may be given by position."""
+        """Names of the parameters that may be passed by position."""
         return tuple(name for name, p in self.parameters.items() if p.positional)
 
     def _kind(self, parameter: inspect.Parameter) -> Kind:
@@ -97,7 +97,7 @@ class Definition:
         )
 
     def _annotation(self, annotation: Any) -> Any:
-        """What an annotation stands for; None where its name is not known when the program runs."""
+        """The object that an annotation names; None where its name is unknown at run time."""
         if not isinstance(annotation, str):
             return annotation
         with suppress(NameError, AttributeError):
@@ -106,7 +106,7 @@ class Definition:
 
     @cached_property
     def result(self) -> ArrayResult:
-        """How the result lies in memory."""
+        """The memory layout of the result."""
         return result(self._annotation(inspect.signature(self.function).return_annotation), self.shape)
 
     @cached_property
@@ -146,7 +146,7 @@ class Definition:
         return self.result.shapes(self.name, model, dict(variant.choices))
 
     def variant(self, model: Model, live: str | Iterable[str] = (), **options: Any) -> Variant:
-        """The variant with these options, all of them checked; None stands for the default."""
+        """The variant with these options, all of them checked; None means the default."""
         request = Request(self.name, model)
         for name, p in self.parameters.items():
             value = options.pop(name, None)

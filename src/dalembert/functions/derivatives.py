@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.execute import one_line
 from dalembert.graph import jacobian as graph_jacobian
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
@@ -39,6 +40,9 @@ class InverseDynamicsDerivatives(NamedTuple):
     dv: np.ndarray
     da: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class ForwardDynamicsDerivatives(NamedTuple):
     """∂a/∂q, ∂a/∂v, ∂a/∂tau, each (…, nv, nv); of a product with a vector, each (…, nv)."""
@@ -47,12 +51,18 @@ class ForwardDynamicsDerivatives(NamedTuple):
     dv: np.ndarray
     dtau: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class EnergyDerivatives(NamedTuple):
     """∂energy/∂q and ∂energy/∂v, each (…, nv)."""
 
     dq: np.ndarray
     dv: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def _slopes(model: Model, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.errors import DalembertError
-from dalembert.execute import Call, Recent, is_single, real_array
+from dalembert.execute import Call, Recent, is_single, one_line, real_array
 from dalembert.model import Model
 
 from .configurations import difference, integrate, normalize
@@ -41,6 +41,9 @@ class InverseKinematicsResult(NamedTuple):
     orientation_error: Any
     iterations: Any
     limit_distance: Any
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 @quantity("nq + 6 + nc")
@@ -117,11 +120,11 @@ def inverse_kinematics(
         first = np.broadcast_to(first, (*batch, robot.model.nq)).reshape(-1, robot.model.nq)
     T = np.broadcast_to(T, (*batch, T.shape[-1])).reshape(-1, T.shape[-1])
     search = _Search(robot, frames, chosen, joints, limits, tolerance, max_iterations)
-    found = search.run(T, first, starts, rng)
+    solution = search.run(T, first, starts, rng)
     single = is_single(target) and (start is None or is_single(start))
-    result = _result(found, batch, search, single)
+    result = _result(solution, batch, search, single)
     if check and not batch and not result.success:
-        raise DalembertError(_unreached(robot, frames, result, starts, limits, search.gap(found.error)))
+        raise DalembertError(_unreached(robot, frames, result, starts, limits, search.gap(solution.error)))
     return result
 
 
@@ -162,10 +165,10 @@ def _first_start(robot: Robot, start: Any, joints: Sequence[str] | None, batch: 
     return q.astype(float)
 
 
-def _result(found: _Found, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
-    q = found.q.astype(np.float32 if single else float).reshape(*batch, search.model.nq)
-    position, orientation = search.errors(found.error)
-    numbers = (search.reached(found.error), position, orientation, found.iterations, search.slack(found.q))
+def _result(solution: _Solution, batch: tuple[int, ...], search: _Search, single: bool) -> InverseKinematicsResult:
+    q = solution.q.astype(np.float32 if single else float).reshape(*batch, search.model.nq)
+    position, orientation = search.errors(solution.error)
+    numbers = (search.reached(solution.error), position, orientation, solution.iterations, search.slack(solution.q))
     shaped = [x.reshape(batch) if batch else x[0].item() for x in numbers]
     return InverseKinematicsResult(q, *shaped)
 
@@ -202,8 +205,8 @@ def _steps(model: Model, frames: tuple[str, ...], rows: tuple[int, ...] | None) 
 _several = Recent(32)
 
 
-class _Found(NamedTuple):
-    """Configurations (n, nq), what is left of the way (n, 6 k + nc), its weighted size (n,), iterations."""
+class _Solution(NamedTuple):
+    """Configurations (n, nq), the remaining errors (n, 6 k + nc), their weighted size (n,), iterations."""
 
     q: np.ndarray
     error: np.ndarray
@@ -212,7 +215,7 @@ class _Found(NamedTuple):
 
 
 class _Search:
-    """The search of one call: what moves, what counts, when it is over."""
+    """The search of one call: the joints that move, the weights, and the tolerances."""
 
     def __init__(
         self,
@@ -242,9 +245,9 @@ class _Search:
         self.bounds = (*bounds, self.mobile)
 
     def errors(self, error: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Position [m] and orientation [rad] error (n,) of what was asked for, the largest of all frames."""
-        asked = np.where(self.weight > 0.0, error, 0.0)[:, : 6 * self.frames].reshape(len(error), -1, 2, 3)
-        orientation, position = np.moveaxis(np.linalg.norm(asked, axis=-1).max(axis=1), -1, 0)
+        """Position [m] and orientation [rad] error (n,) of the weighted components, the largest of all frames."""
+        weighted = np.where(self.weight > 0.0, error, 0.0)[:, : 6 * self.frames].reshape(len(error), -1, 2, 3)
+        orientation, position = np.moveaxis(np.linalg.norm(weighted, axis=-1).max(axis=1), -1, 0)
         return position, orientation
 
     def gap(self, error: np.ndarray) -> np.ndarray:
@@ -255,10 +258,10 @@ class _Search:
         """Whether (n,) both errors are within the tolerance, and loops closed."""
         return np.maximum(np.maximum(*self.errors(error)), self.gap(error)) <= self.tolerance
 
-    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Found:
+    def run(self, target: np.ndarray, first: np.ndarray | None, starts: int, rng: Any) -> _Solution:
         """The best of several starts for each target (n, 12 k), in waves of 1, 2, 4 …, until it is reached."""
         rng, n, nq = np.random.default_rng(rng), len(target), self.model.nq
-        best = _Found(np.zeros((n, nq)), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
+        best = _Solution(np.zeros((n, nq)), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
         open_, tried = np.arange(n), 0
         while tried < max(starts, 1) and len(open_):
             count = min(max(1, tried), max(starts, 1) - tried)
@@ -278,10 +281,10 @@ class _Search:
         """Random configurations (n, k, nq) in which the joints that may not move stay as in `first` (n, nq)."""
         return integrate(self.robot, first[:, None], self.mobile * difference(self.robot, first[:, None], drawn))
 
-    def _descend(self, q: np.ndarray, target: np.ndarray) -> _Found:
+    def _descend(self, q: np.ndarray, target: np.ndarray) -> _Solution:
         """Levenberg-Marquardt from every q (n, nq) to its target (n, 12 k)."""
         n, nq = q.shape
-        best = _Found(q.copy(), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
+        best = _Solution(q.copy(), np.zeros((n, len(self.weight))), np.full(n, np.inf), np.zeros(n, int))
         damping, active = np.full(n, DAMPING), np.arange(n)
         for k in range(1, self.max_iterations + 1):
             if not len(active):

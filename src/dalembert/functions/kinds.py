@@ -1,8 +1,8 @@
 """What a quantity can take: numbers, which are inputs of its compiled code, and choices, which select the code.
 
-The annotation of a parameter names its kind. A kind splits what the caller passed into a choice (hashable, part of the
-code's identity) and arrays of numbers, and joins traced numbers of one state into what the algorithm sees: the same
-sort of thing that the caller passed.
+The annotation of a parameter names its kind. A kind splits the caller's argument into a choice (hashable, part of the
+code's identity) and arrays of numbers, and joins traced numbers of one state into the algorithm's argument, of the same
+form as the caller's.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from .structure import ORIGIN, Wrench
 LOAD = ("torque", "force", "point")  # numbers of a wrench, three each
 PARTS = {"orientation": (0, 1, 2), "position": (3, 4, 5)}  # rows of a frame
 NEWTON_EULER, LAGRANGE, GENERALIZED = "newton-euler", "lagrange", "generalized-newton-euler"
-# words of another library, and what is asked for with them here
+# terms of other libraries, and the equivalents here
 PINOCCHIO = {
     "local": "'body'",
     "local_world_aligned": "'world'",
@@ -38,7 +38,7 @@ class Request:
 
     quantity: str
     model: Model
-    state: list[Any] = field(default_factory=list)  # the arrays given so far, whose precision plain numbers take
+    state: list[Any] = field(default_factory=list)  # the arrays so far, whose precision plain numbers take
     choices: dict[str, Any] = field(default_factory=dict)
 
 
@@ -207,7 +207,7 @@ class OneOf(Kind):
         return value, []
 
 
-# Annotations of parameters. To a type checker they are what the caller may pass.
+# Annotations of parameters. To a type checker they are the types that the caller may pass.
 Configuration = Annotated[Any, Input("nq", configuration=True)]
 Tangent = Annotated[Any, Input("nv")]
 Multipliers = Annotated[Any, Input("nc")]
@@ -288,7 +288,7 @@ def column(name: str, x: Any, state: Sequence[Any]) -> Any:
 
 
 def beside(what: str, x: Any, state: Sequence[Any], expected: str = "expected (…, 3)") -> Any:
-    """x as an array; Python's own numbers take the precision of the arrays that they are used with."""
+    """x as an array; Python's numbers take the precision of the arrays that they are used with."""
     if is_traced(x, *state):
         return x
     plain = type(x) in (int, float, list, tuple)

@@ -76,30 +76,30 @@ ROUNDING = 1e-5  # by which a moment may fall short of that of a point mass: poi
 
 
 def conditions(model: Model, named: Mapping[str, np.ndarray]) -> list[tuple[str, Any]]:
-    """What live parameters must obey to be those of a robot: (what is wrong otherwise, whether it holds).
+    """Conditions on live parameters: (the violation in words, whether the condition holds).
 
     named: group → numbers (…, n) or traced scalars (n,).
     """
-    found: list[tuple[str, Any]] = []
+    failures: list[tuple[str, Any]] = []
     for name, x in named.items():
         if name == "inertia":
             for i, body in enumerate(model.bodies):
                 m, *h = (x[..., 10 * i + k][()] for k in range(4))
-                found.append((f"the mass of body {body.name!r} is negative", m >= 0.0))
+                failures.append((f"the mass of body {body.name!r} is negative", m >= 0.0))
                 for k, axis in enumerate("xyz"):
                     moment = x[..., 10 * i + 4 + k][()]
                     across = sum(h[j] * h[j] for j in range(3) if j != k)
                     text = f"the moment of inertia of body {body.name!r} about {axis} is negative"
-                    found.append((text, moment >= 0.0))
+                    failures.append((text, moment >= 0.0))
                     at_com = m * moment * (1.0 + ROUNDING) >= across
-                    found.append((f"{text}, taken at its centre of mass", at_com))
+                    failures.append((f"{text}, taken at its centre of mass", at_com))
         elif name in FIELDS:
             start = 0
             for body in model.bodies:
                 for k in range(body.joint.nv):
-                    found.append((f"{name} of joint {body.joint.name!r} is negative", x[..., start + k][()] >= 0.0))
+                    failures.append((f"{name} of joint {body.joint.name!r} is negative", x[..., start + k][()] >= 0.0))
                 start += body.joint.nv
-    return found
+    return failures
 
 
 def with_conditions(
@@ -119,7 +119,7 @@ def check_live(model: Model, where: str, named: Mapping[str, np.ndarray]) -> Non
     for wrong, holds in conditions(model, named):
         if not np.all(holds):
             state = f" in state {int(np.argmin(holds.ravel()))}" if np.ndim(holds) else ""
-            cure = "give what a robot can have, or pass check=False"
+            cure = "pass values that a robot can have, or check=False"
             raise DalembertError(f"{where}: {wrong}{state}: {cure}")
 
 
@@ -131,7 +131,7 @@ def group(name: str) -> Group:
 
 
 def checked(names: str | Iterable[str]) -> tuple[str, ...]:
-    """The names of live groups as given, each known and given once."""
+    """The names of live groups, each known and stated once."""
     live = (names,) if isinstance(names, str) else tuple(names)
     for name in live:
         group(name)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from dalembert import algorithms
-from dalembert.algorithms.loops import LoopForces as AllForces
+from dalembert.algorithms.loops import LoopSolution as AllForces
 from dalembert.errors import DalembertError
+from dalembert.execute import one_line
 from dalembert.model import Model
 
 from .kinds import Configuration, External, Joints, Multipliers, Tangent
@@ -29,12 +30,18 @@ class LoopDynamics(NamedTuple):
     a: np.ndarray
     multipliers: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
 
-class LoopForces(NamedTuple):
+
+class LoopSolution(NamedTuple):
     """tau (…, nv), zero at joints that are not actuated, and the forces of the closures (…, nc)."""
 
     tau: np.ndarray
     multipliers: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def no_loops(model: Model) -> str | None:
@@ -89,7 +96,7 @@ def _loop_forces(
     external: External = (),
     **keywords: Unpack[Keywords],
 ) -> AllForces:
-    """Forces of the actuated joints and of the closures, and what they leave over of forces and accelerations."""
+    """Forces of the actuated joints and of the closures, and the residuals of forces and accelerations."""
     wrenches = body_wrenches(robot.model, q, external)
     return algorithms.loop_inverse_dynamics(robot.model, q, v, a, freedoms(robot.model, actuated), wrenches)
 
@@ -109,7 +116,7 @@ def loop_inverse_dynamics(
     external: Sequence[Wrench] = (),
     threads: int | None = None,
     check: bool = True,
-) -> LoopForces:
+) -> LoopSolution:
     """The forces of the actuated joints (by name) that cause the acceleration a, which must keep the loops closed.
 
     With more actuators than freedoms the smallest forces; with too few, or an acceleration that opens a loop, an
@@ -124,4 +131,4 @@ def loop_inverse_dynamics(
         share = np.max(np.abs(x) / np.maximum(size, 1.0), initial=0.0)
         if check and share > CONSISTENT:
             raise DalembertError(f"loop_inverse_dynamics: {what}: {share:.1e} of it is left over; {cure}")
-    return LoopForces(forces.tau, forces.multipliers)
+    return LoopSolution(forces.tau, forces.multipliers)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Unpack
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.execute import one_line
 from dalembert.model import Model
 
 from .dynamics import open_tree
@@ -33,12 +34,18 @@ class OperationalDynamics(NamedTuple):
     gravity: np.ndarray
     inverse: np.ndarray
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class HybridDynamics(NamedTuple):
     """Acceleration and generalised force of every joint, each (…, nv)."""
 
     a: np.ndarray
     tau: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def _singular(model: Model, choices: Mapping[str, Any], result: np.ndarray) -> str:

@@ -37,7 +37,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 class Keywords(TypedDict, total=False):
     """Keywords of every numeric method.
 
-    out: array to write the result into. threads: at most so many for a batch (default: DALEMBERT_THREADS, else all
+    out: array to write the result into. threads: the most to use for a batch (default: DALEMBERT_THREADS, else all
     processors). check: False lets NaN, inf and quaternions that are not of unit length through. backend: what computes,
     by name: "llvm" (default), "interpreter", "cuda", "jax", "torch", or one added with `register_backend`.
     """
@@ -53,11 +53,11 @@ class Quantity(Definition):
 
     def __init__(self, function: Callable[..., Any], shape: Shape | dict[str, Shape] | None, **traits: Any) -> None:
         super().__init__(function, shape, **traits)
-        self.method: Callable[..., Any] = function  # replaced by what `quantity` makes of it
+        self.method: Callable[..., Any] = function  # replaced by the method that `quantity` returns
         self._plain: dict[tuple[Any, ...], bool] = {}
 
     def evaluate(self, robot: Robot, inputs: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """The result of a call of the method; afterwards its fast call stands in the method's place."""
+        """The result of a call of the method; afterwards its fast call replaces the method."""
         values, controls = self.bound(inputs, keywords)
         request, numbers = Request(self.name, robot.model), list[Any]()
         for name, (kind, _, _) in self.parameters.items():
@@ -79,7 +79,7 @@ class Quantity(Definition):
         return value
 
     def _has_plain_options(self, count: int, *keywords: str) -> bool:
-        """Whether a call with so many inputs and these keywords has all of the state, and beyond it only choices."""
+        """Whether a call with `count` inputs and these keywords has all of the state, and beyond it only choices."""
         key = count, *keywords
         if key not in self._plain:
             names = [*self.positional[self.state : count], *keywords]
@@ -150,7 +150,7 @@ class Quantity(Definition):
         return self.run(robot, variant, *arrays, **keywords)
 
     def _finished(self, model: Model, variant: Variant, run: Callable[..., Any]) -> Callable[..., Any]:
-        """`run` with what comes after it: rounding, the check for singular states, named tuples."""
+        """`run` with its post-processing: rounding, the check for singular states, named tuples."""
         choices = dict(variant.choices)
         if self.singular is not None:
             run = finite(self.name, run, partial(self.singular, model, choices))
@@ -178,7 +178,7 @@ class Quantity(Definition):
         return value if value.ndim else value[()]
 
     def _compiled(self, robot: Robot, variant: Variant) -> Call:
-        """The compiled form for one model. Code that is not the package's own is traced now, and known by its graph."""
+        """The compiled form for one model. Users' code is traced now, and identified by its graph."""
         model, shapes = robot.model, self.shapes(robot.model, variant)
         self.admit(model)
         sizes = self.sizes(model, variant)
@@ -211,14 +211,14 @@ class Quantity(Definition):
         return call
 
     def _speed_up(self, robot: Robot, variant: Variant, count: int) -> Callable[..., Any]:
-        """The fast call of a variant, which is also put in the method's place if it is what that means by default."""
+        """The fast call of a variant, which also replaces the method if it is the default variant."""
         call = robot._calls[self, variant]
         builtin = call.builtin(self.name, "", partial(self.run, robot, variant))
         fast = robot._fast[self, variant] = self._finished(robot.model, variant, builtin)
         if getattr(type(robot), self.name, None) is not self.method:
             return fast  # not a method, or a subclass is in charge of it
         if isinstance(builtin, partial) or self.singular is not None or self.in_double:
-            return fast  # there is no fast call, or it needs Python around it
+            return fast  # without a fast call, or with post-processing in Python
         required = [name for name, p in self.parameters.items() if p.kind.chooses and p.default is REQUIRED]
         if required == ["frame"]:
             if fast is builtin and count == self.state:
@@ -266,7 +266,7 @@ def quantity(
 
 
 def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any) -> Any:
-    """Define a quantity by the function that computes it for one state; what comes back is called in the same way.
+    """Define a quantity by the function that computes it for one state; the result is called in the same way.
 
     shape: sizes of the result's axes, numbers or "nq", "nv", "nb" (bodies), "10 nb" …, none for a number; where the
     function returns a named tuple, of each field, or by field in `fields`. The decorator without parentheses takes the
@@ -303,5 +303,5 @@ def quantity(*shape: Any, fields: dict[str, Shape] | None = None, **traits: Any)
 
 
 def definition(function: Callable[..., Any]) -> Quantity:
-    """The definition behind a function made by `quantity`."""
+    """The definition behind a function decorated with `quantity`."""
     return cast(Quantity, function.quantity)  # type: ignore[attr-defined]

@@ -151,7 +151,7 @@ def peak_reactions(
         except AttributeError:
             raise DalembertError("peak_reactions: expected q, v and a, or a trajectory that has them") from None
     if keywords.get("out") is not None:
-        raise DalembertError("peak_reactions: out cannot be given: the result is a table, not an array")
+        raise DalembertError("peak_reactions: out is not supported: the result is a table, not an array")
     q, v, a = on_host("peak_reactions", q, v, a)
     F = robot.reaction_wrenches(q, v, a, actuated=actuated, external=external, axes=axes, **keywords)
     if F.ndim != 3 or not len(F):

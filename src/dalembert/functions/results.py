@@ -1,4 +1,4 @@
-"""What a quantity gives: an array, a number, or a named tuple of arrays, and how the latter lies in memory.
+"""The result of a quantity: an array, a number, or a named tuple of arrays, and its memory layout.
 
 A compiled function with one output has a fast call, so that the fields of a named tuple are computed as one array where
 their declared shapes allow it: fields of one shape are stacked along a new axis (…, n, *shape), fields with the same
@@ -35,16 +35,16 @@ class ArrayResult:
         return {name: _sizes(self.shape, model, choices)}
 
     def pack(self, value: Any) -> Any:
-        """The outputs, from what the algorithm returns: one array, or several by name."""
+        """The outputs, from the algorithm's return value: one array, or several by name."""
         return value
 
     def unpacker(self, model: Model, choices: Choices) -> Callable[[Any], Any] | None:
-        """The function that gives the caller's result from the outputs; None: they are the same."""
+        """The function from the outputs to the caller's result; None: they are the same."""
         return None
 
 
 class UndeclaredResult(ArrayResult):
-    """An array of whatever shape the algorithm computes."""
+    """An array of the shape that the algorithm computes."""
 
     def __init__(self) -> None:
         super().__init__(())
@@ -103,7 +103,7 @@ class RowsResult(ArrayResult):
 
 
 class SeparateResult(ArrayResult):
-    """A named tuple of arrays, each an output of its own; fields None: of whatever shapes the algorithm computes."""
+    """A named tuple of arrays, each a separate output; fields None: with the shapes that the algorithm computes."""
 
     def __init__(self, kind: type[tuple], fields: dict[str, Shape] | None) -> None:
         super().__init__(())

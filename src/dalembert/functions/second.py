@@ -1,4 +1,4 @@
-"""Second derivatives of the dynamics, contracted with a vector: what iterative optimal control asks for.
+"""Second derivatives of the dynamics, contracted with a vector, as iterative optimal control needs them.
 
 The Hessian (3 nv, 3 nv) of δ ↦ wᵀ f(q ⊕ δq, v + δv, a + δa) at δ = 0. In this chart straight lines are motions at
 constant velocity, so that with the rates X_k along q ⊕ e_k t its entries are ½ (X_j X_k + X_k X_j) wᵀf: the symmetric

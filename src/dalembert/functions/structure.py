@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.execute import one_line
 from dalembert.model import Frame, Model
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -85,6 +86,9 @@ class Limits(NamedTuple):
     upper: np.ndarray
     velocity: np.ndarray
     effort: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 @dataclass(frozen=True)

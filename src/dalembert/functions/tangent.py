@@ -36,7 +36,7 @@ def spread(model: Model, outputs: Any, q: np.ndarray) -> np.ndarray:
 
 
 def differentiated(compute: Callable[..., Any]) -> Callable[..., Any]:
-    """A function of vectors that differentiates in them, made to work where they are not inputs of the trace.
+    """A function of vectors that differentiates in them, also where they are not inputs of the trace.
 
     Inside another function they may be constants, or depend on each other. Then the function is traced on new inputs,
     for which the values are substituted afterwards.

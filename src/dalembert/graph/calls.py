@@ -1,4 +1,4 @@
-"""Functions called as a whole: where the same long computation is needed several times, its code is there once."""
+"""Functions called as a whole: a long computation that is needed several times is compiled once."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Called(Compound):
         return Counter(self.function.operations())
 
     def forward(self, node: Scalar, rates: Sequence[Rates]) -> list[dict[int, Any]]:
-        """Derivatives of calls are written out: they differ from call to call by what does not change."""
+        """Derivatives of calls are written out: they differ from call to call in which inputs are constant."""
         inputs = self._inputs()
         inner, seeds = seeded(inputs, rates)
         rows = forward_rates(self.nodes, seeds)
@@ -60,7 +60,7 @@ class Called(Compound):
 def seeded(
     inputs: Sequence[Scalar], rates: Sequence[Rates]
 ) -> tuple[dict[Scalar, Any], dict[Scalar, dict[int, Scalar]]]:
-    """A further input for each rate of an input: what it stands for, and the rates of the inputs in those terms."""
+    """A further input for each rate of an input: the rate behind it, and the rates of the inputs in those terms."""
     graph = inputs[0].graph
     names = graph.input(f"rates {len(graph.nodes)}", sum(map(len, rates)))
     each = iter(names)

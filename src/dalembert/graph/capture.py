@@ -1,4 +1,4 @@
-"""A Python function traced on the spot, as a `Function` of its own: what it takes from around it becomes an input.
+"""A Python function traced on the spot into a separate `Function`: values from the enclosing scope become inputs.
 
 The function is run on new inputs of the graph that is being traced. Whatever depends on them is its body; the values
 that the body takes from outside, computed there once, are captured. So a function may use all that is in scope, what
@@ -58,5 +58,5 @@ def captured(
 
 
 def arguments(node: Scalar) -> Iterable[Scalar]:
-    """What a node needs; an entry of a product needs all that the product is made of."""
+    """The arguments of a node; an entry of a product needs all entries of both factors."""
     return node.value[0].nodes if node.op == "dot" else node.args

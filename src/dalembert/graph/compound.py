@@ -1,7 +1,7 @@
 """Several results that are computed together: a call of another function, a repetition.
 
-A compound is one node with all of its arguments; each of its results is a node of its own that takes the compound. So
-results are as cheap as other nodes, however many arguments there are.
+A compound is one node with all of its arguments; each of its results is a separate node whose argument is the compound.
+So results are as cheap as other nodes, however many arguments there are.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ Rates = Mapping[int, Any]  # direction → rate of change; those that vanish are
 class Compound(ABC):
     """What is computed together, apart from its arguments.
 
-    size: the number of its results. verb: what a function that has one does, for messages.
+    size: the number of its results. verb: what a function with such a node does, for messages.
     """
 
     size: int
@@ -38,7 +38,7 @@ class Compound(ABC):
 
     @abstractmethod
     def forward(self, node: Scalar, rates: Sequence[Rates]) -> list[dict[int, Any]]:
-        """The rates of all results, given those of all arguments; some of them do not vanish."""
+        """The rates of all results from those of all arguments, at least one of which is not zero."""
 
     @abstractmethod
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:

@@ -1,4 +1,4 @@
-"""Traced expressions made again: with other values in the place of some nodes, or in another graph."""
+"""Copies of traced expressions: with other values in place of some nodes, or in another graph."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ARITHMETIC: dict[str, Callable[..., Scalar]] = {
 
 
 class Copy:
-    """Nodes of one graph as nodes of `graph`, folded and shared anew. places: node's id → the node it has become."""
+    """Nodes of one graph as nodes of `graph`, folded and shared again. places: node's id → its copy."""
 
     def __init__(self, graph: Graph, places: Mapping[int, Scalar]) -> None:
         self.graph, self.places = graph, dict(places)

@@ -73,7 +73,7 @@ def jvp(outputs: Any, seeds: Mapping[Scalar, Any]) -> np.ndarray:
     """Forward mode: the rate of change of `outputs` when every key of `seeds` changes at the rate of its value.
 
     Keys are inputs of the trace. Rates are numbers or traced values. Returns an object array of the shape of `outputs`;
-    what cannot change is a plain 0.0.
+    entries that cannot change are a plain 0.0.
     """
     array = np.asarray(outputs, object)
     _check_inputs(seeds)

@@ -90,14 +90,14 @@ class Function:
 
 @dataclass(frozen=True)
 class Loop:
-    """A function repeated n times over a state, n given when it runs.
+    """A function repeated n times over a state; n is an argument of the run.
 
     carry: pairs (output name, input name): after each pass the output becomes that input of the next pass; the
     given input is where the state starts. sequence: inputs that have one row per pass, (n, size). Other inputs stay
     as they are. Results: the carried outputs after the last pass (with n = 0, the inputs where they start), and, for
     each name in `record`, that output of every pass, (n, *shape); an output that is both comes back as its record.
     index: an input of one number, the row of the sequences that a pass takes, where that is not the pass's number; or
-    pairs (sequence, such an input), where only some are taken by number, or each by its own.
+    pairs (sequence, such an input), where only some are indexed, or each by another input.
     backwards: sequences and records whose rows are taken and written from the last to the first; a name that is both
     goes backwards as both.
     settled: an output of one number; where it is not 0, further passes would change none of the carried outputs, so
@@ -156,7 +156,7 @@ class Loop:
 
     @property
     def rows_by(self) -> dict[str, str]:
-        """Sequence → the input that says which of its rows a pass takes, for those that are taken by number."""
+        """Sequence → the input that holds the row number of a pass, for indexed sequences."""
         if self.index is None:
             return {}
         return dict.fromkeys(self.sequence, self.index) if isinstance(self.index, str) else dict(self.index)
@@ -192,7 +192,7 @@ def trace(
     name: str = "function",
     guards: Callable[..., Any] | None = None,
 ) -> Function:
-    """Run `function(*inputs)` on traced vectors and keep what it computed.
+    """Run `function(*inputs)` on traced vectors and keep the result as a graph.
 
     inputs: argument name → number of elements, in order. The function returns an array-like of traced scalars and
     numbers, or a dict of named ones. guards, called with the same arguments, returns a list of conditions.
@@ -229,7 +229,7 @@ def _check_scope(function: Function) -> None:
 
 
 def _guards(name: str, conditions: Iterable[Any]) -> Iterator[Scalar]:
-    """The conditions that depend on the inputs; the others must hold here and now."""
+    """The conditions that depend on the inputs; the others are checked immediately."""
     for condition in conditions:
         if isinstance(condition, Scalar) and condition.op != "const":
             if not condition.boolean:

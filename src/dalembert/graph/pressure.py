@@ -11,14 +11,14 @@ from .schedule import depth_first
 if TYPE_CHECKING:
     from .scalar import Scalar
 
-LEAVES = ("const", "input")  # nothing is computed for them
+LEAVES = ("const", "input")  # nodes that need no computation
 
 
 def fewest_at_once(roots: Sequence[Scalar]) -> list[Scalar]:
     """What the roots need, arguments first, without inputs and constants.
 
     Several orders are tried: of tracing, and depth first from the first or from the last root, into the argument that
-    needs most registers or that was made last; each so changed that what frees as many values as it makes comes at
+    needs most registers or that was traced last; in each, a node that frees as many values as it adds is computed at
     once. On trees of bodies the best one goes limb by limb and keeps half as many values alive as the order of tracing.
     """
     plain = [node for node in depth_first(roots) if node.op not in LEAVES]
@@ -73,7 +73,7 @@ def peak(order: Iterable[Scalar]) -> int:
 
 
 def _eager(order: Sequence[Scalar]) -> list[Scalar]:
-    """`order`, but what takes the last use of a value is computed as soon as its arguments are there."""
+    """`order`, except that a node with the last use of a value is computed as soon as its arguments are known."""
     needs = {node.id: {a.id for a in node.args if a.op not in LEAVES} for node in order}
     users: dict[int, list[Scalar]] = {}
     for node in order:

@@ -3,7 +3,7 @@
     state = start
     at most `times` times, as long as state[settled] is 0:   state = step(state)
 
-Each state of a batch stops on its own and then stays as it is, whatever its neighbours do. Derivatives come in two
+Each state of a batch stops independently of its neighbours and then no longer changes. Derivatives come in two
 kinds. Those of the passes: exactly what was computed, forwards by carrying rates along, in reverse by computing the
 state before each pass again, which takes K²/2 further passes for K. Those of a fixed point: where the result x solves
 x = step(x, c), its slope solves dx = A dx + B dc (implicit function theorem), by an iteration that converges where the
@@ -36,7 +36,7 @@ Step = Callable[[list["Scalar"]], Sequence[Any]]  # from one state to the next, 
 
 
 class Repeated(Compound):
-    """Arguments: the state at the start, then what the step takes from outside. Results: the state, passes made.
+    """Arguments: the state at the start, then the captured values. Results: the final state, the number of passes.
 
     step: function of "state" and "captured" that gives the next "state". settled: place of the stopping test in the
     state, or None. fixed_point: relative accuracy of slopes by the implicit function theorem, or None.
@@ -73,17 +73,17 @@ class Repeated(Compound):
         of_state = {k: weight for k, weight in weights.items() if k < self.width}  # the number of passes has no slope
         if not of_state:
             return {}
-        adjoint = _Adjoint(self, node, of_state, active)
+        adjoint = _RepeatAdjoint(self, node, of_state, active)
         return adjoint.of_passes() if self.fixed_point is None else adjoint.of_fixed_point(self.fixed_point)
 
     def inputs(self) -> tuple[list[Scalar], list[Scalar]]:
-        """The inputs of the step in its own graph: state, captured."""
+        """The inputs of the step in the step's graph: state, captured."""
         graph = self.following[0].graph
         state, outside = (list(graph.input(i.name, i.size)) for i in self.step.inputs)
         return state, outside
 
     def values(self, node: Scalar, state: Sequence[Scalar]) -> dict[Scalar, Any]:
-        """What the inputs of the step stand for in the graph of a node, in the given state."""
+        """Input of the step → its value in the graph of a node, at `state`."""
         inside, outside = self.inputs()
         return dict(zip([*inside, *outside], [*state, *node.args[self.width :]], strict=True))
 
@@ -140,7 +140,7 @@ class _Tangent:
         return rows
 
 
-class _Adjoint:
+class _RepeatAdjoint:
     """The reverse of a repetition. places: the numbers of the state that carry weight before some pass."""
 
     def __init__(self, repeated: Repeated, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> None:
@@ -163,7 +163,7 @@ class _Adjoint:
         self.start_weights = [weights.get(k, 0.0) for k in listed]
 
     def pull(self, state: Sequence[Scalar], weights: Sequence[Scalar]) -> tuple[list[Any], list[Any]]:
-        """The weights of the state before a pass, given those after it, and what they give to the values outside."""
+        """The weights of the state before a pass from those after it, and their contributions to captured values."""
         values = self.repeated.values(self.node, state) | dict(zip(self.names, weights, strict=True))
         nodes = inlined([*self.pulled[0], *self.pulled[1]], values, self.node.graph)
         return nodes[: len(self.places)], nodes[len(self.places) :]
@@ -183,7 +183,7 @@ class _Adjoint:
         return on_state | self._outside(ends[n + 1 : n + 1 + len(self.taken)])
 
     def _state(self, passes: Scalar) -> list[Scalar]:
-        """The state after some passes, fewer than were made."""
+        """The state after `passes` passes, fewer than in the run."""
         repeated, node = self.repeated, self.node
 
         def step(numbers: list[Scalar]) -> list[Any]:
@@ -194,7 +194,7 @@ class _Adjoint:
         return _repeated(node.graph, step, repeated.times, begin, len(begin) - 1)[: repeated.width]
 
     def of_fixed_point(self, accuracy: float) -> dict[int, Any]:
-        """λ = w + Aᵀ λ, and Bᵀ λ for what is outside; the start has no influence."""
+        """λ = w + Aᵀ λ, and Bᵀ λ for the captured values; the start has no influence."""
         state = results(self.node.graph, self.repeated, self.node.args)[:-1]
 
         def step(weights: list[Scalar]) -> list[Any]:
@@ -231,7 +231,7 @@ def _solved(graph: Graph, step: Step, start: Sequence[Any], accuracy: float) -> 
 def _repeated(
     graph: Graph, step: Step, times: int, start: Sequence[Any], settled: int | None, fixed_point: float | None = None
 ) -> list[Scalar]:
-    """The numbers of the state after the last pass, and how many passes were made."""
+    """The numbers of the state after the last pass, and the number of passes."""
     begin = [as_number(x, graph) for x in start]
     inside = placeholders(graph, len(begin))
     following = [as_number(x, graph) for x in step(list(inside))]

@@ -25,7 +25,7 @@ CHOOSY = frozenset({"and", "or", "not", "where"})  # operations that take condit
 
 
 class Graph:
-    """Owner of the nodes of one trace; nodes are numbered in the order they were made."""
+    """Owner of the nodes of one trace; nodes are numbered in order of creation."""
 
     __slots__ = ("_memo", "nodes")
 
@@ -48,7 +48,7 @@ class Graph:
         return elements
 
     def node(self, op: str, *args: Scalar) -> Scalar:
-        """The node `op(*args)`, made or found. Commutative operands: constants first, then in the order of making."""
+        """The node `op(*args)`, existing or new. Commutative operands: constants first, then in order of creation."""
         if op in COMMUTATIVE and args[0].op != "const" and (args[0].id > args[1].id or args[1].op == "const"):
             args = (args[1], args[0])
         key = (op, *[a.id for a in args])
@@ -60,11 +60,11 @@ class Graph:
         return node
 
     def find(self, op: str, *args: Scalar) -> Scalar | None:
-        """The node `op(*args)` if it has been made."""
+        """The node `op(*args)` if it exists."""
         return self._memo.get((op, *[a.id for a in args]))
 
     def make(self, key: tuple, op: str, args: tuple[Scalar, ...], value: Any) -> Scalar:
-        """The node known by `key`, made if it is new."""
+        """The node known by `key`, created if it is new."""
         node = self._memo.get(key)
         return self._new(key, op, args, value) if node is None else node
 
@@ -342,7 +342,7 @@ class Scalar:
         return a.__traced__("atan2", a, x)
 
     def conjugate(a) -> Scalar:
-        """Itself: a traced value is real (np.vdot and np.linalg.norm ask)."""
+        """Itself: a traced value is real (np.vdot and np.linalg.norm call this)."""
         return a
 
     sqrt, sin, cos, tan = _unary("sqrt"), _unary("sin"), _unary("cos"), _unary("tan")

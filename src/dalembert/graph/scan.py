@@ -2,7 +2,7 @@
 
     for each item:   carry, record = step(carry, item)
 
-A map is a scan that carries nothing. What the step takes from its scope is common to all items.
+A map is a scan without a carry. Values from the enclosing scope are common to all items.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ Step = Callable[[list["Scalar"], list["Scalar"]], tuple[Sequence[Any], Sequence[
 
 @dataclass(frozen=True)
 class Sizes:
-    """Numbers in the carry, in an item, in what is recorded of an item; and how many items there are."""
+    """The number of values in the carry, in an item, and in its record; and the number of items."""
 
     carry: int
     item: int
@@ -41,7 +41,7 @@ class Sizes:
 
 
 class Scanned(Compound):
-    """Arguments: the carry at the start, each number of all items (row by row), what is common to them.
+    """Arguments: the carry at the start, each number of all items (row by row), the common values.
 
     step: function of "carry", "item" and "captured" that gives "carry" and "record". reverse: from the last item to the
     first. Results: the carry after each item, each of its numbers a row; each number of the record, a row.
@@ -63,12 +63,12 @@ class Scanned(Compound):
         return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
 
     def split(self, arguments: Sequence[Any]) -> tuple[Sequence[Any], list[Sequence[Any]], Sequence[Any]]:
-        """The carry at the start, the rows of the items, what is common."""
+        """The carry at the start, the rows of the items, the common values."""
         begin, end = self.sizes.carry, self.sizes.carry + self.sizes.item * self.sizes.items
         return arguments[:begin], rows_of(arguments[begin:end], self.sizes.items), arguments[end:]
 
     def inputs(self) -> tuple[list[Scalar], list[Scalar], list[Scalar]]:
-        """The inputs of the step, in its own graph."""
+        """The inputs of the step, in the step's graph."""
         graph = (*self.following, *self.recorded)[0].graph
         carry, item, common = (list(graph.input(i.name, i.size)) for i in self.step.inputs)
         return carry, item, common
@@ -116,11 +116,11 @@ class Scanned(Compound):
         return [x for row in by_item for x in row]
 
     def reverse(self, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> dict[int, Any]:
-        return _Adjoint(self, node, weights, active).amounts()
+        return _ScanAdjoint(self, node, weights, active).amounts()
 
 
-class _Adjoint:
-    """A scan the other way, over the carry before each item; weights of what is common are summed on the way."""
+class _ScanAdjoint:
+    """A scan in the other direction, over the carry before each item; weights of common values are summed."""
 
     def __init__(self, scan: Scanned, node: Scalar, weights: Mapping[int, Any], active: Sequence[bool]) -> None:
         self.scan, self.node, sizes = scan, node, scan.sizes
@@ -196,7 +196,7 @@ def rows_of(numbers: Sequence[Any], items: int) -> list[Sequence[Any]]:
 def scanned(
     graph: Graph, step: Step, start: Sequence[Any], rows: Sequence[Row], reverse: bool, n: int
 ) -> tuple[list[Row], list[Row]]:
-    """The rows of the carry after each item, and those of what is recorded."""
+    """The rows of the carry after each item, and those of the records."""
     begin = [as_number(x, graph) for x in start]
     numbers = [[as_number(x, graph) for x in row] for row in rows]
     same = [all(x is row[0] for x in row) for row in numbers]  # for all items: folded, or common

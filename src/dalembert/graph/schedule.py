@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 def fewest_alive(roots: Iterable[Scalar]) -> list[Scalar]:
     """Depth first or in the order of tracing: whichever keeps fewer values alive, since those that find no register
-    cost a store and a load. An algorithm that walks a tree limb by limb is best left as it is."""
+    cost a store and a load. An algorithm that walks a tree limb by limb is best left unchanged."""
     deep = depth_first(roots)
     return min(deep, sorted(deep, key=lambda node: node.id), key=_alive)
 

@@ -13,7 +13,7 @@ from .schedule import depth_first
 
 
 def substitute(outputs: Any, values: Mapping[Scalar, Any]) -> np.ndarray:
-    """`outputs` with every key of `values` replaced by its value, all at once; folded and shared anew.
+    """`outputs` with every key of `values` replaced by its value, all at once; folded and shared again.
 
     Keys are inputs: any other node may have been folded into its neighbours. Values are numbers or traced values of the
     same graph. Returns an object array of the shape of `outputs`.

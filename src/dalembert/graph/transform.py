@@ -1,4 +1,4 @@
-"""Functions made of functions: the product with their derivative, and results that tell of bad inputs."""
+"""Functions derived from functions: products with the derivative, and results that mark bad inputs."""
 
 from __future__ import annotations
 

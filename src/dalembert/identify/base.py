@@ -73,13 +73,13 @@ def base_of(parameters: Columns, seed: int = 0) -> BaseParameters:
     R = np.asarray(np.linalg.qr(np.where(visible, W, 0.0) / scale, mode="r"))
     independent = independent_columns(R)
     rank = len(independent)
-    rest = np.setdiff1d(np.arange(parameters.size), independent)
-    R1, R2 = R[:, independent], R[:, rest]
-    K = np.linalg.lstsq(R1, R2, rcond=None)[0] * scale[rest] / scale[independent][:, None]
+    dependent = np.setdiff1d(np.arange(parameters.size), independent)
+    R1, R2 = R[:, independent], R[:, dependent]
+    K = np.linalg.lstsq(R1, R2, rcond=None)[0] * scale[dependent] / scale[independent][:, None]
     K[np.abs(K) < ROUND_OFF] = 0.0
     matrix = np.zeros((rank, parameters.size))
     matrix[np.arange(rank), independent] = 1.0
-    matrix[:, rest] = K
+    matrix[:, dependent] = K
     singular = np.linalg.svd(R1, compute_uv=False)
     condition = float(singular[0] / singular[-1]) if rank else 1.0
     groups = tuple(_in_words(row, int(k), parameters.names) for row, k in zip(matrix, independent, strict=True))

@@ -41,9 +41,9 @@ class LogError(DalembertError):
 
 def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple[Doubt, ...]:
     """All that is doubtful about a log."""
-    found = [*_shapes(robot, samples)]
-    if found:
-        return tuple(found)
+    listed = [*_shapes(robot, samples)]
+    if listed:
+        return tuple(listed)
     names = robot.model.freedom_names
     still = np.ptp(samples.q, axis=0).max(initial=0.0) if robot.nq != robot.nv else np.ptp(samples.q, axis=0)
     moving = (
@@ -51,31 +51,31 @@ def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple
     )
     for k in np.flatnonzero(~moving):
         cure = "let it move, or lock it with robot.edit().lock(…) before the fit"
-        found.append(Doubt(names[k], "does not move: nothing of it can be told", cure))
-    found += _rates(robot, samples, t, moving)
-    found += _saturated(names, samples)
-    found += _against_model(robot, samples, moving)
-    return tuple(found)
+        listed.append(Doubt(names[k], "does not move: nothing of it can be told", cure))
+    listed += _rates(robot, samples, t, moving)
+    listed += _saturated(names, samples)
+    listed += _against_model(robot, samples, moving)
+    return tuple(listed)
 
 
 def _shapes(robot: Robot, samples: Samples) -> list[Doubt]:
-    found = []
+    wrong = []
     for name, size in (("q", robot.nq), ("v", robot.nv), ("a", robot.nv), ("tau", robot.nv)):
         x = getattr(samples, name)
         if x.ndim != 2 or x.shape[1] != size or len(x) != len(samples.q):
             cure = f"robot {robot.name!r} needs ({len(samples.q)}, {size}): is it a log of another robot?"
-            found.append(Doubt("", f"{name} has shape {x.shape}", cure))
+            wrong.append(Doubt("", f"{name} has shape {x.shape}", cure))
         elif name != "tau" and not np.all(np.isfinite(x)):
             row, column = np.argwhere(~np.isfinite(x))[0]
-            found.append(Doubt("", f"{name} has no number in row {row}, column {column}", "drop or fill such rows"))
-    if not found and len(samples.q) < 2 * robot.nv:
-        found.append(Doubt("", f"has only {len(samples.q)} samples", "record seconds of motion at 100 Hz or more"))
-    return found
+            wrong.append(Doubt("", f"{name} has no number in row {row}, column {column}", "drop or fill such rows"))
+    if not wrong and len(samples.q) < 2 * robot.nv:
+        wrong.append(Doubt("", f"has only {len(samples.q)} samples", "record seconds of motion at 100 Hz or more"))
+    return wrong
 
 
 def _rates(robot: Robot, samples: Samples, t: np.ndarray | None, moving: np.ndarray) -> list[Doubt]:
     """Velocities that are not the rates of the positions; motions without acceleration."""
-    names, found = robot.model.freedom_names, []
+    names, wrong = robot.model.freedom_names, []
     if t is not None and len(t) > 10:
         pace = robot.difference(samples.q[:-1], samples.q[1:]) / np.diff(t)[:, None]
         mean = 0.5 * (samples.v[:-1] + samples.v[1:])
@@ -85,29 +85,29 @@ def _rates(robot: Robot, samples: Samples, t: np.ndarray | None, moving: np.ndar
             gain = float(mean[usual, k] @ pace[usual, k]) / scale if scale > 0.0 else 1.0
             if not 0.5 < gain < 2.0:
                 what = f"its velocity is {gain:.3g} times the rate of its position"
-                found.append(Doubt(names[k], what, "are units (degrees, ms), signs and channels right?"))
+                wrong.append(Doubt(names[k], what, "are units (degrees, ms), signs and channels right?"))
     speeding = np.sqrt(np.mean(samples.a**2, axis=0))
     speed = np.sqrt(np.mean(samples.v**2, axis=0))
     if moving.any() and np.all(speeding[moving] < 1e-2 * np.maximum(speed[moving], 1e-9)):
         cure = "it shows gravity and friction only: excite the joints (identify.excitation), or fit friction alone"
-        found.append(Doubt("", "moves at constant velocity throughout", cure))
-    return found
+        wrong.append(Doubt("", "moves at constant velocity throughout", cure))
+    return wrong
 
 
 def _saturated(names: tuple[str, ...], samples: Samples) -> list[Doubt]:
-    found = []
+    saturated = []
     for k, name in enumerate(names):
         tau = samples.tau[:, k][np.isfinite(samples.tau[:, k])]
         if len(tau) < 20 or not np.ptp(tau):
             if len(tau) and not np.ptp(tau) and len(tau) >= 20 and tau[0] != 0.0:
-                found.append(Doubt(name, f"its torque is {tau[0]:.4g} throughout", "is the channel the right one?"))
+                saturated.append(Doubt(name, f"its torque is {tau[0]:.4g} throughout", "is the channel the right one?"))
             continue
         for limit in (tau.max(), tau.min()):
             share = float(np.mean(tau == limit))
             if share > SATURATED:
                 what = f"its torque is exactly {limit:.4g} in {100 * share:.0f} % of the samples: saturated"
-                found.append(Doubt(name, what, "leave these samples out (set them to NaN), or move more gently"))
-    return found
+                saturated.append(Doubt(name, what, "leave these samples out (set them to NaN), or move more gently"))
+    return saturated
 
 
 def _against_model(robot: Robot, samples: Samples, moving: np.ndarray) -> list[Doubt]:
@@ -120,29 +120,29 @@ def _against_model(robot: Robot, samples: Samples, moving: np.ndarray) -> list[D
     strong = moving & (_size(modelled) > 0.02 * _size(modelled).max(initial=0.0)) & (_size(measured) > 0.0)
     if not strong.any():
         return []
-    found: list[Doubt] = []
+    listed: list[Doubt] = []
     for i in np.flatnonzero(strong):
         for j in np.flatnonzero(strong):
             if i < j and min(C[i, j], C[j, i]) > 0.8 and max(C[i, i], C[j, j]) < min(C[i, j], C[j, i]) - 0.3:
                 what = f"its torque is like that of {names[j]!r} and the reverse: the two channels are swapped"
-                found.append(Doubt(names[i], what, "swap them"))
-    if found:
-        return found
+                listed.append(Doubt(names[i], what, "swap them"))
+    if listed:
+        return listed
     mean = float(np.mean(np.abs(np.diag(C))[strong]))
     if mean < AGREES:
         cure = "is it a log of this robot, with joints in this order, zero positions and gravity as in the file?"
         return [Doubt("", f"torques have little to do with the model's (cosine {mean:.2f})", cure)]
     for k in np.flatnonzero(strong):
         if C[k, k] < -AGREES:
-            found.append(Doubt(names[k], "its torque has the opposite sign of the model's", "turn the sign round"))
+            listed.append(Doubt(names[k], "its torque has the opposite sign of the model's", "turn the sign round"))
     gain = _size(measured)[strong] / _size(modelled)[strong]
     middle = float(np.median(gain))
     if not 0.2 < middle < 5.0:
         near = min(UNITS, key=lambda unit: abs(np.log(middle / unit)))
         unit = f"as {UNITS[near]} would be" if 0.5 < middle / near < 2.0 else "as currents or motor torques would be"
         cure = "give torques at the joints in N·m (currents: times torque constant and gear ratio)"
-        found.append(Doubt("", f"torques are {middle:.3g} times the model's, {unit}", cure))
-    return found
+        listed.append(Doubt("", f"torques are {middle:.3g} times the model's, {unit}", cure))
+    return listed
 
 
 def _size(x: np.ndarray) -> np.ndarray:

@@ -115,10 +115,10 @@ class Columns:
             return np.ones_like(v)
         if name == "rotor":
             return a
-        return self.robot.difference(np.broadcast_to(self._rest, q.shape), q)
+        return self.robot.difference(np.broadcast_to(self._relaxed, q.shape), q)
 
     @cached_property
-    def _rest(self) -> np.ndarray:
+    def _relaxed(self) -> np.ndarray:
         """Where springs are relaxed (nq,)."""
         q = self.robot.neutral()
         for body in self.robot.model.independent:

@@ -255,9 +255,9 @@ def fit(
     if not logs:
         raise DalembertError("fit: expected a log or several, got none")
     samples = tuple(_samples(robot, each) for each in logs)
-    found = tuple(d for s, each in zip(samples, logs, strict=True) for d in doubts(robot, s, np.asarray(each.t, float)))
-    if check and any(doubt.serious for doubt in found):
-        raise LogError(found)
+    noted = tuple(d for s, each in zip(samples, logs, strict=True) for d in doubts(robot, s, np.asarray(each.t, float)))
+    if check and any(doubt.serious for doubt in noted):
+        raise LogError(noted)
     data = _held(compress(parameters, samples), fixed or {}, tied)
     if method == "instrumental":
         x, sigma = least_squares.instrumental(data, samples, _references(robot, reference, samples), parameters.prior())
@@ -265,7 +265,7 @@ def fit(
     else:
         x, sigma, notes = _estimate(data, method, prior, strength)
     titles = tuple(str(getattr(each, "title", "")) for each in logs)
-    result = Fit(method, parameters, x, sigma, data, samples, found, (*notes, *_below_zero(parameters, x)), titles)
+    result = Fit(method, parameters, x, sigma, data, samples, noted, (*notes, *_below_zero(parameters, x)), titles)
     if method == "simulation":
         from .simulation import refined
 
@@ -281,10 +281,10 @@ def _references(robot: Robot, reference: Log | Sequence[Log] | None, samples: Se
     """The motions that were asked for, one for each log and as long."""
     if reference is None:
         raise DalembertError("fit: method 'instrumental' needs reference=…, the motion that was asked for")
-    asked = [Samples(*(np.asarray(x, float) for x in (r.q, r.v, r.a, r.v))) for r in _listed(reference)]
-    if [len(each.q) for each in asked] != [len(each.q) for each in samples]:
+    commanded = [Samples(*(np.asarray(x, float) for x in (r.q, r.v, r.a, r.v))) for r in _listed(reference)]
+    if [len(each.q) for each in commanded] != [len(each.q) for each in samples]:
         raise DalembertError("fit: reference must have a row for every sample of the log")
-    return asked
+    return commanded
 
 
 def _streamed(
@@ -299,23 +299,23 @@ def _streamed(
 ) -> Fit:
     """A fit of a log that is too long to be kept; its intervals take errors as independent, which is too hopeful."""
     robot = parameters.robot
-    found: list[tuple[Doubt, ...]] = []
+    log_doubts: list[tuple[Doubt, ...]] = []
 
     def checked() -> Iterator[Samples]:
         for piece in pieces:
             samples = _samples(robot, piece)
-            if not found:  # the first piece speaks for all of them
-                found.append(doubts(robot, samples, np.asarray(piece.t, float)))
-                if check and any(doubt.serious for doubt in found[0]):
-                    raise LogError(found[0])
+            if not log_doubts:  # the first piece speaks for all of them
+                log_doubts.append(doubts(robot, samples, np.asarray(piece.t, float)))
+                if check and any(doubt.serious for doubt in log_doubts[0]):
+                    raise LogError(log_doubts[0])
             yield samples
 
     data = _held(compress(parameters, checked()), fixed, tied)
-    if not found:
+    if not log_doubts:
         raise DalembertError("fit: expected pieces of a log, got none")
     x, sigma, notes = _estimate(data, method, prior, strength)
-    told = "the log was not kept: intervals take errors of neighbouring samples as independent, and are too narrow"
-    return Fit(method, parameters, x, sigma, data, (), found[0], (*notes, *_below_zero(parameters, x), told))
+    note = "the log was not kept: intervals take errors of neighbouring samples as independent, and are too narrow"
+    return Fit(method, parameters, x, sigma, data, (), log_doubts[0], (*notes, *_below_zero(parameters, x), note))
 
 
 def _estimate(
@@ -361,16 +361,14 @@ def possible_fit(
 
 def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
     """What is said of friction, rotors and springs that came out below zero."""
-    found = [
+    low = [
         parameters.names[k]
         for name in parameters.terms
         if name in NONNEGATIVE
         for k in range(parameters.size)[parameters.term(name)]
         if x[k] < 0.0
     ]
-    return (
-        [f"below zero, and 0 in the robot: {', '.join(found)}; method='physical' keeps them possible"] if found else []
-    )
+    return [f"below zero, and 0 in the robot: {', '.join(low)}; method='physical' keeps them possible"] if low else []
 
 
 def _bounds(parameters: Columns, bodies: np.ndarray) -> np.ndarray:

@@ -69,7 +69,7 @@ def friction_sweep(robot: Robot, log: Log) -> FrictionSweep:
     bare = robot.without("friction", "damping")
     q, v, a, tau = (np.asarray(x, float) for x in (log.q, log.v, log.a, log.tau))
     left = tau - bare.inverse_dynamics(q, v, a)
-    found, skipped, edited = [], [], robot.edit()
+    measured, skipped, edited = [], [], robot.edit()
     for body in robot.model.independent:
         if body.joint.nv != 1:
             continue
@@ -78,11 +78,11 @@ def friction_sweep(robot: Robot, log: Log) -> FrictionSweep:
         if isinstance(curve, str):
             skipped.append(f"{name}: {curve}")
             continue
-        found.append(curve)
+        measured.append(curve)
         edited = edited.set_joint(name, friction=curve.coulomb, damping=curve.viscous)
-    if not found:
+    if not measured:
         raise DalembertError(f"friction_sweep: no joint was swept: {'; '.join(skipped)}")
-    return FrictionSweep(tuple(found), tuple(skipped), edited.done())
+    return FrictionSweep(tuple(measured), tuple(skipped), edited.done())
 
 
 def _curve(name: str, v: np.ndarray, a: np.ndarray, torque: np.ndarray) -> JointFriction | str:

@@ -42,12 +42,12 @@ def total(data: Compressed, prior: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     The smallest singular vector of [R z], in the independent columns.   Golub, Van Loan 1980.
     """
     _, sigma = weighted(data, prior)
-    R, z, rest = data.stacked(sigma)
+    R, z, residual = data.stacked(sigma)
     z = z - R @ prior
     scale, visible = column_scale(R)
     chosen = independent_columns(np.where(visible, R, 0.0) / scale)
     # every column in units of its error; columns that others imply stay at the prior
-    error, missed = REGRESSOR_NOISE * scale[chosen], np.sqrt(rest)
+    error, missed = REGRESSOR_NOISE * scale[chosen], np.sqrt(residual)
     if missed == 0.0:
         return weighted(data, prior)
     full = np.column_stack([R[:, chosen] / error, z / missed])
@@ -71,9 +71,9 @@ def instrumental(
     _, sigma = weighted(data, prior)
     A, b = np.zeros((columns.size, columns.size)), np.zeros(columns.size)
     for log, reference in zip(logs, references, strict=True):
-        for measured, asked in zip(log.chunks(), reference.chunks(), strict=True):
+        for measured, commanded in zip(log.chunks(), reference.chunks(), strict=True):
             W = columns.matrix(measured.q, measured.v, measured.a)
-            Z = columns.matrix(asked.q, asked.v, asked.a) / sigma[:, None] ** 2
+            Z = columns.matrix(commanded.q, commanded.v, commanded.a) / sigma[:, None] ** 2
             tau = measured.tau - columns.known(measured.q, measured.v, measured.a)
             used = measured.counted()
             A += np.einsum("tjc,tjd->cd", Z * used[:, :, None], W)

@@ -190,8 +190,8 @@ def _regressor_slopes(parameters: Columns) -> Callable[..., list[np.ndarray]]:
     def slopes(q: np.ndarray, v: np.ndarray, a: np.ndarray, G: np.ndarray) -> list[np.ndarray]:
         inertial = np.zeros((len(q), nv, count // len(INERTIAL), len(INERTIAL)))
         inertial[:, :, list(parameters.bodies)] = G[:, :, : parameters.inertial].reshape(len(q), nv, -1, len(INERTIAL))
-        found = compiled(q, v, a, inertial.reshape(len(q), -1))
-        dq, dv, da = (found[:, k * nv : (k + 1) * nv].copy() for k in range(3))
+        flat = compiled(q, v, a, inertial.reshape(len(q), -1))
+        dq, dv, da = (flat[:, k * nv : (k + 1) * nv].copy() for k in range(3))
         at = np.arange(nv)
         for name in parameters.terms:
             weight = G[:, at, parameters.inertial + parameters.terms.index(name) * nv + at]

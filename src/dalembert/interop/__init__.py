@@ -1,4 +1,4 @@
-"""Arrays of other libraries: what NumPy, CuPy, PyTorch and JAX call the same things.
+"""Arrays of other libraries: one interface to NumPy, CuPy, PyTorch and JAX.
 
 How a compiled function computes with such arrays, and where they lie, is in `execute`.
 """

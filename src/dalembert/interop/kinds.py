@@ -1,4 +1,4 @@
-"""What is asked of a library of arrays: which device, which type, the numbers without copying, new arrays."""
+"""The interface of an array library: device, type, the numbers without copying, new arrays."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ FLOATS = (np.dtype(np.float64), np.dtype(np.float32))
 
 
 _known: dict[type, str | None] = {}  # a type → the library it belongs to
-LAYOUTS: dict[type, Callable[[Any], Any]] = {}  # a type of arrays → what says all of how one lies, to be looked up
+LAYOUTS: dict[type, Callable[[Any], Any]] = {}  # a type of arrays → function of its layout, a key for look-up
 
 
 def is_foreign(x: Any) -> bool:
@@ -37,28 +37,28 @@ def _library_of(kind: type) -> str | None:
         return _known[kind]
     except KeyError:
         roots = [each.__module__.partition(".")[0] for each in kind.__mro__] if hasattr(kind, "__dlpack__") else []
-        found = next((root for root in roots if root in ROOTS), None)
-        _known[kind] = "jax" if found == "jaxlib" else found
+        name = next((root for root in roots if root in ROOTS), None)
+        _known[kind] = "jax" if name == "jaxlib" else name
         return _known[kind]
 
 
 def library(what: str, arrays: Sequence[Any]) -> Library:
     """The one library and device that the foreign arrays among `arrays` share."""
     foreign = [(x, root) for x in arrays if (root := _library_of(type(x))) is not None]
-    made = LIBRARIES[foreign[0][1]]()
-    if any(root != made.name for _, root in foreign):
-        found = " and ".join(sorted({root for _, root in foreign}))
-        raise DalembertError(f"{what}: arrays of {found}, expected those of one library")
-    places = {made.device(x) for x, _ in foreign}
+    kind = LIBRARIES[foreign[0][1]]()
+    if any(root != kind.name for _, root in foreign):
+        mixed = " and ".join(sorted({root for _, root in foreign}))
+        raise DalembertError(f"{what}: arrays of {mixed}, expected those of one library")
+    places = {kind.device(x) for x, _ in foreign}
     if len(places) != 1:
-        found = " and ".join("the host" if place is None else f"GPU {place}" for place in places)
-        raise DalembertError(f"{what}: arrays on {found}, expected one device: move them first")
-    made.place = places.pop()
-    return made
+        mixed = " and ".join("the host" if place is None else f"GPU {place}" for place in places)
+        raise DalembertError(f"{what}: arrays on {mixed}, expected one device: move them first")
+    kind.place = places.pop()
+    return kind
 
 
 def on_host(what: str, *arrays: Any) -> list[Any]:
-    """The arrays with those of other libraries as NumPy's, for what is computed with NumPy alone."""
+    """The arrays with those of other libraries as NumPy's, for code that works with NumPy alone."""
     plain = []
     for x in arrays:
         if is_foreign(x):
@@ -76,7 +76,7 @@ def on_host(what: str, *arrays: Any) -> list[Any]:
 
 
 class Library(ABC):
-    """PyTorch, CuPy or JAX; `place` is the GPU by number, or None for the processor's own memory."""
+    """PyTorch, CuPy or JAX; `place` is the GPU by number, or None for host memory."""
 
     name = ""
     place: int | None = None
@@ -91,7 +91,7 @@ class Library(ABC):
 
     @abstractmethod
     def device(self, x: Any) -> int | None:
-        """Where x lies: the number of the GPU, or None."""
+        """The device of x: the number of the GPU, or None."""
 
     def dtype(self, x: Any) -> np.dtype:
         """The type of the numbers of x."""
@@ -117,7 +117,7 @@ class Library(ABC):
 
     @abstractmethod
     def address(self, x: Any) -> int:
-        """Where the first number of x lies."""
+        """The address of the first number of x."""
 
     @abstractmethod
     def strides(self, x: Any) -> tuple[int, ...]:
@@ -128,11 +128,11 @@ class Library(ABC):
         """New memory on the device, as something that `address` and `finish` take."""
 
     def is_watched(self, arrays: Sequence[Any]) -> bool:
-        """Whether the library wants to differentiate or transform what is done with them."""
+        """Whether the library is differentiating or transforming operations on them."""
         return False
 
     def finish(self, x: Any) -> Any:
-        """What `empty` gave and a kernel has been told to fill, as an array of this library."""
+        """Memory from `empty`, which a queued kernel will fill, as an array of this library."""
         return x
 
     def batch_first(self, x: Any, axes: int) -> Any:
@@ -268,7 +268,7 @@ class Jax(Library):
         return self.namespace.arange(1, count + 1, dtype=like.dtype, device=device) * apart
 
     def address(self, x: Any) -> int:
-        """JAX arrays are waited for, since JAX does not tell the stream of what it has queued."""
+        """JAX arrays are waited for, since JAX does not expose the stream of its queued work."""
         if isinstance(x, self.module.Array):
             x.block_until_ready()
             return x.unsafe_buffer_pointer()

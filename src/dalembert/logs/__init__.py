@@ -1,6 +1,6 @@
 """Logs: from named columns in a file to the motion of a robot, with every decision said.
 
-`read_log` gives what was measured, in SI units; `read_trajectory` adds the velocities and accelerations that are
+`read_log` returns the measurements, in SI units; `read_trajectory` adds the velocities and accelerations that are
 missing; `smooth` is the filter behind them.
 """
 

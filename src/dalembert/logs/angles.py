@@ -12,7 +12,7 @@ UNIT = 0.01  # by which the length of a logged quaternion may miss 1
 
 
 def unwrapped(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, list[str]]:
-    """Positions (n, nq) without jumps of full turns, and notes on where there were some.
+    """Positions (n, nq) without jumps of full turns, and notes on the jumps.
 
     A jump by more than half a turn from one row to the next is a wrap if all angles lie within one turn, and stay
     within the joint's limits once they are continuous.
@@ -43,7 +43,7 @@ def unwrapped(robot: Robot, q: np.ndarray) -> tuple[np.ndarray, list[str]]:
 
 
 def normalized(robot: Robot, q: np.ndarray, where: str) -> tuple[np.ndarray, list[str]]:
-    """Positions (n, nq) with quaternions of unit length; refused where they are none."""
+    """Positions (n, nq) with quaternions of unit length; an error where they are far from it."""
     worst = 0.0
     for body in robot.model.independent:
         if body.joint.nq != body.joint.nv:

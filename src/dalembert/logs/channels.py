@@ -14,7 +14,7 @@ from dalembert.tables import Table
 
 from .units import Heading, Unit, expected, headings, unit
 
-# what files call a channel, beside a joint's name
+# names of a channel in files, besides a joint's name
 SPOKEN = {
     "q": ("position", "pos", "q"),
     "v": ("velocity", "vel", "qd", "dq", "v"),
@@ -35,7 +35,7 @@ WORDS = {"q": "positions", "v": "velocities", "a": "accelerations", "tau": "effo
 
 
 def spellings(kind: str, joint: str) -> list[str]:
-    """How a joint's channel may be called, our own way first."""
+    """Possible names of a joint's channel, our own convention first."""
     plain = [joint] if kind == "q" else []
     before = [f"{word}{mark}{joint}" for word in SPOKEN[kind] for mark in "._"]
     after = [f"{joint}{mark}{word}" for word in SPOKEN[kind] for mark in "._"]
@@ -116,7 +116,7 @@ class Sources:
 
 
 def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Mapping[str, str] | None) -> Sources:
-    """The candidates of a table, with what the user chose."""
+    """The candidates of a table, with the user's choices."""
     for key, column in (choice or {}).items():
         if column not in table.columns:
             raise DalembertError(f"{path}: columns[{key!r}]: there is no column {column!r}; {_some(table)}")

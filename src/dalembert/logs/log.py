@@ -1,4 +1,4 @@
-"""A robot's log: what was measured, in SI units, and every decision that was taken in reading it."""
+"""A robot's log: measurements in SI units, and every decision that was taken in reading them."""
 
 from __future__ import annotations
 
@@ -58,6 +58,9 @@ class Log:
         """The path with velocities and accelerations; bandwidth [Hz], None: chosen from the data for each joint."""
         return smooth(self.t, self.paths(), bandwidth)
 
+    def __repr__(self) -> str:
+        return f"<Log {self.title!r} of robot {self.robot.name!r}: {len(self.t)} times>"
+
 
 def read_log(
     path: str | os.PathLike[str],
@@ -68,7 +71,7 @@ def read_log(
     units: Mapping[str, str] | None = None,
     sensors: JointSensors | Mapping[str, JointSensors] | None = None,
 ) -> Log:
-    """Read what a file has of a robot's motion: .csv .npz .parquet .h5 .mcap, or a ROS bag.
+    """Read a robot's motion from a file: .csv .npz .parquet .h5 .mcap, or a ROS bag.
 
     topic: of an .mcap file or a bag, where there are several. columns: which column is "t", "q.elbow", "tau.elbow" …,
     where the names do not say it. units: {"t": "ms", "q": "deg"}, where the file does not state them. sensors: for all

@@ -13,7 +13,7 @@ import numpy as np
 
 from .splines import DEGREE, Basis
 
-CLEAN = 0.002  # noise of differences, relative to their RMS, up to which they are taken as they are
+CLEAN = 0.002  # noise of differences, relative to their RMS, up to which they are used unsmoothed
 SHORT = 16  # rows below which there is nothing to average
 FINER = np.sqrt(2.0)  # ratio of bandwidths that are tried one after the other
 BESIDE = (2, 4)  # a bandwidth does if those so many places finer explain no more
@@ -117,13 +117,13 @@ def local_noise(t: np.ndarray, x: np.ndarray) -> np.ndarray:
                 weights[i] *= (at - nodes[j]) / (nodes[i] - nodes[j])
     predicted = sum(w[:, None] * y for w, y in zip(weights, (x[:-4], x[1:-3], x[3:-1], x[4:]), strict=True))
     deviation = np.abs(x[2:-2] - predicted) / np.sqrt(1.0 + np.sum(weights**2, axis=0))[:, None]
-    moving = [column[column > 0.0] for column in deviation.T]  # at a standstill nothing is to be learnt
+    moving = [column[column > 0.0] for column in deviation.T]  # a standstill carries no information
     return np.array([np.median(column) / 0.6745 if len(column) else 0.0 for column in moving])
 
 
 def _rounding(x: np.ndarray) -> np.ndarray:
     """Standard deviation (k,) of the rounding of signals that only take multiples of some step; 0 for others."""
-    found = np.zeros(x.shape[1])
+    quanta = np.zeros(x.shape[1])
     for k, column in enumerate(x.T):
         steps = np.abs(np.diff(column))
         steps = steps[steps > 1e-12 * max(1.0, float(np.max(np.abs(column))))]
@@ -132,12 +132,12 @@ def _rounding(x: np.ndarray) -> np.ndarray:
         quantum = float(np.median(steps[steps < 1.5 * steps.min()]))
         counts = steps / quantum
         if np.quantile(np.abs(counts - np.round(counts)) / np.maximum(1.0, 1e-3 * counts), 0.99) < 0.05:
-            found[k] = quantum / np.sqrt(12.0)
-    return found
+            quanta[k] = quantum / np.sqrt(12.0)
+    return quanta
 
 
 def _clean(t: np.ndarray, differences: Smoothed, noise: np.ndarray, order: int) -> np.ndarray:
-    """Which signals (k,) have so little noise that their differences can be taken as they are."""
+    """Which signals (k,) have so little noise that their differences can be used unsmoothed."""
     step = float(np.median(np.diff(t)))
     amplified = noise * (np.sqrt(6.0) / step**2 if order == 2 else 1.0 / (np.sqrt(2.0) * step))
     rates = differences.second if order == 2 else differences.first

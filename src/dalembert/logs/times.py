@@ -121,7 +121,7 @@ def _passed(source: Sources, heading: Heading, values: np.ndarray) -> tuple[np.n
             return np.full(len(values), np.nan), 0.0, 1.0
         nanoseconds = (values - values[0]).astype("timedelta64[ns]").astype(np.int64)
         return nanoseconds * 1e-9, 0.0, 1.0
-    source.scale(heading, "t", "")  # refuses what is no unit of time
+    source.scale(heading, "t", "")  # raises unless it is a unit of time
     if values.dtype.kind in "bu":
         values = values.astype(np.int64)
     passed = np.asarray(values - values[0], float)

@@ -1,4 +1,4 @@
-"""Motions of a robot: positions, velocities and accelerations over time, and what was measured beside them."""
+"""Motions of a robot: positions, velocities and accelerations over time, and measurements alongside."""
 
 from __future__ import annotations
 
@@ -31,6 +31,13 @@ class Trajectory:
     tau: np.ndarray | None = None
     log: tuple[str, ...] = ()
     title: str = ""
+
+    def __repr__(self) -> str:
+        return (
+            f"<Trajectory {self.title!r}: {len(self.t)} times, {np.ptp(self.t):g} s>"
+            if len(self.t)
+            else "<Trajectory: empty>"
+        )
 
 
 def read_trajectory(

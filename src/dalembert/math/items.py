@@ -1,4 +1,4 @@
-"""One function over like items, on numbers and on traced values alike."""
+"""One function over like items, on numbers and on traced values."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any]) -> dic
 def scan(
     step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], carry: Mapping[str, Any], reverse: bool = False
 ) -> dict[str, np.ndarray]:
-    """Item after item, as `map`; parts of what the step returns for one item are what it takes for the next.
+    """Item after item, as `map`; the carried results for one item are inputs for the next.
 
     carry: numbers or arrays by name, where that starts. step takes them first and returns them, in their shapes, among
     its results; reverse: from the last item to the first. Results are in the order of the items: of a carried part the
@@ -37,35 +37,35 @@ def scan(
         raise DalembertError(f"scan: items are {shapes}, expected arrays (n, …) with one n")
     n = len(next(iter(arrays.values())))
     if not n:
-        raise DalembertError("scan: there are no items, so that nothing tells the shapes of the results")
+        raise DalembertError("scan: there are no items, so that the shapes of the results are unknown")
     if both := set(items) & set(carry):
         raise DalembertError(f"scan: '{min(both)}' is carried and an item")
 
     def checked(*parts: Any) -> Mapping[str, Any]:
-        given = step(*parts)
-        _check(given, carry)
-        return given
+        results = step(*parts)
+        _check(results, carry)
+        return results
 
     traced = first_traced([*items.values(), *carry.values()])
     state, records = dict(carry), []
     for k in reversed(range(n)) if reverse else range(n):
         if traced is None:
-            given = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
-            traced = first_traced(given.values())  # by way of values in scope
-            state = {name: given[name] for name in state}
-            records.append(given)
+            after = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
+            traced = first_traced(after.values())  # by way of values in scope
+            state = {name: after[name] for name in state}
+            records.append(after)
     if traced is not None:
         return traced.__scan__(checked, items, carry, bool(reverse))
     ordered = records[::-1] if reverse else records
     return {name: np.array([record[name] for record in ordered]) for name in records[0]}
 
 
-def _check(given: Any, carry: Mapping[str, Any]) -> None:
+def _check(results: Any, carry: Mapping[str, Any]) -> None:
     """The step gave results by name, the carried parts in their shapes among them."""
-    if not isinstance(given, Mapping):
-        raise DalembertError(f"scan: the step gave {type(given).__name__}, expected a dict of results by name")
+    if not isinstance(results, Mapping):
+        raise DalembertError(f"scan: the step gave {type(results).__name__}, expected a dict of results by name")
     for name, x in carry.items():
-        if name not in given:
-            raise unknown("result", name, given, "scan: carried, but not among what the step gave")
-        if np.shape(given[name]) != np.shape(x):
-            raise DalembertError(f"scan: the step gave {np.shape(given[name])} for '{name}', expected {np.shape(x)}")
+        if name not in results:
+            raise unknown("result", name, results, "scan: carried, but not among what the step gave")
+        if np.shape(results[name]) != np.shape(x):
+            raise DalembertError(f"scan: the step gave {np.shape(results[name])} for '{name}', expected {np.shape(x)}")

@@ -1,5 +1,6 @@
 """Mechanisms by bodies, named points and joints between points."""
 
+from .changes import Change, ChangedRun, Happened
 from .hydraulics import AtJoint, Cylinder, at_joint
 from .library import BUNDLED, mechanism
 from .mechanism import Mechanism
@@ -11,7 +12,10 @@ __all__ = [
     "BUNDLED",
     "AtJoint",
     "Balance",
+    "Change",
+    "ChangedRun",
     "Cylinder",
+    "Happened",
     "Mechanism",
     "MechanismRobot",
     "Mobility",

@@ -12,6 +12,7 @@ from dalembert.sim.elements import Element, IndependentJoints
 
 from .build import Parts, built_free, built_tree
 from .bushings import bushing
+from .changes import simulate_changes
 from .drawing import Drawing
 from .elements import AxisForce, LineForce, NamedSpring, PointLoad
 from .hydraulics import Cylinder
@@ -200,8 +201,14 @@ class Mechanism(Drawing):
             elements.append(IndependentJoints())
         return MechanismRobot(model, (), self, coordinates, elements, (q, v))
 
-    def simulate(self, duration: float, *, coordinates: str = "tree", **options: Any) -> Any:
-        """Let it move for `duration` [s] from where it was put together; options as of `Robot.simulate`."""
+    def simulate(self, duration: float, *, coordinates: str = "tree", changes: Any = (), **options: Any) -> Any:
+        """Let it move for `duration` [s] from where it was put together; options as of `Robot.simulate`.
+
+        changes: `Change`s, joints that break or lock and elements that get other values on the way; then the result is
+        a `ChangedRun`.
+        """
+        if changes:
+            return simulate_changes(self, duration, changes, coordinates, **options)
         robot = self.build(coordinates, step=options.get("step"))
         return robot.simulate(*robot.start, duration, **options)
 

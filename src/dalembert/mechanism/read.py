@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.formats.dh.toml import Table, parse_toml
+from dalembert.formats.dh.toml import TomlTable, parse_toml
 
 from .drawing import VALUES
 from .mechanism import Mechanism
@@ -67,7 +67,7 @@ def read(source: str | os.PathLike[str]) -> Mechanism:
     return mechanism
 
 
-def _body(mechanism: Mechanism, table: Table) -> None:
+def _body(mechanism: Mechanism, table: TomlTable) -> None:
     table.check_keys(BODY_KEYS)
     stated = {key: _value(table, key) for key in BODY_KEYS - {"name", "mass", "points"} if key in table}
     name, mass = table.text("name"), table.number("mass")
@@ -75,7 +75,7 @@ def _body(mechanism: Mechanism, table: Table) -> None:
     _points(mechanism, name, table)
 
 
-def _points(mechanism: Mechanism, body: str, table: Table) -> None:
+def _points(mechanism: Mechanism, body: str, table: TomlTable) -> None:
     points = table.table("points")
     for name in points.content if points is not None else ():
         assert points is not None
@@ -88,7 +88,7 @@ def _points(mechanism: Mechanism, body: str, table: Table) -> None:
         _stated(points, name, mechanism.point, body, name, place)
 
 
-def _stated(table: Table, key: str, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
+def _stated(table: TomlTable, key: str, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
     """What the call gives; its error with file and line before it. key: the line, if it is that of one key."""
     try:
         return make(*arguments, **options)
@@ -97,13 +97,13 @@ def _stated(table: Table, key: str, make: Callable[..., Any], *arguments: Any, *
         raise DalembertError(text if text.startswith(table.label) else f"{table.where(key)}: {text}") from None
 
 
-def _needed(table: Table, key: str) -> Any:
+def _needed(table: TomlTable, key: str) -> Any:
     if key not in table:
         raise table.error(f"{key} is missing: write {key} = …")
     return _value(table, key)
 
 
-def _value(table: Table, key: str) -> Any:
+def _value(table: TomlTable, key: str) -> Any:
     """Text, a truth value, a number, or lists of numbers."""
     value = table.content[key]
     if isinstance(value, (str, bool)):
@@ -117,5 +117,5 @@ def _value(table: Table, key: str) -> Any:
     return value
 
 
-def _plain(table: Table, key: str, default: Any) -> Any:
+def _plain(table: TomlTable, key: str, default: Any) -> Any:
     return _value(table, key) if key in table else default

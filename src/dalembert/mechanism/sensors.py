@@ -86,7 +86,7 @@ def readings(
 
     def compute(*inputs: np.ndarray) -> np.ndarray:
         named = {name: np.zeros(0) for name in sizes} | dict(zip(used, inputs, strict=True))
-        moment = _moment(system, **named)
+        moment = moment_of(system, **named)
         return np.concatenate([np.atleast_1d(_reading(sensor, mechanism, moment)) for sensor in sensors])
 
     call = function_call(model, "sensors", used, compute)
@@ -95,7 +95,7 @@ def readings(
     return {s.name: x[..., 0] if SENSORS[s.kind].size == 1 else x for s, x in zip(sensors, parts, strict=True)}
 
 
-def _moment(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: Any) -> Moment:
+def moment_of(system: System, t: Any, q: Any, v: Any, z: Any, tau: Any, forces: Any) -> Moment:
     model = system.model
     seen = system.situations(t[0], q, v, z, tau)
     actions = [element.act(s) for element, s in zip(system.elements, seen, strict=True)]
@@ -130,9 +130,7 @@ def _reading(sensor: Sensor, mechanism: Mechanism, moment: Moment) -> Any:
     joint = mechanism.joints[sensor.of]
     if sensor.kind in ("angle", "rate"):
         return _coordinate(joint, moment)[0 if sensor.kind == "angle" else 1]
-    return (
-        _reaction(joint, mechanism, moment)[3:] if sensor.kind == "force" else _reaction(joint, mechanism, moment)[:3]
-    )
+    return reaction(joint, mechanism, moment)[3:] if sensor.kind == "force" else reaction(joint, mechanism, moment)[:3]
 
 
 def _coordinate(joint: JointPart, moment: Moment) -> tuple[Any, Any]:
@@ -146,7 +144,7 @@ def _coordinate(joint: JointPart, moment: Moment) -> tuple[Any, Any]:
     return x, rate
 
 
-def _reaction(joint: JointPart, mechanism: Mechanism, moment: Moment) -> np.ndarray:
+def reaction(joint: JointPart, mechanism: Mechanism, moment: Moment) -> np.ndarray:
     """[τ; f] (6,) of a joint on its body b, in the world, at its point b."""
     s, model = moment.s, moment.s.model
     X_a, X_b = (algorithms.frame_pose(model, s.q, model.frame(end.name)) for end in (joint.a, joint.b))

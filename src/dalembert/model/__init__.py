@@ -7,7 +7,7 @@ from . import charts
 from .actuators import Actuator, JointForceLimits
 from .builder import ModelBuilder
 from .closures import CamEquation, Closure, JointEquation
-from .disassembly import Plan, disassemble, plan
+from .disassembly import LinkPlan, disassemble, plan
 from .frame import Frame
 from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
@@ -32,11 +32,11 @@ __all__ = [
     "JointForceLimits",
     "JointState",
     "Keyframe",
+    "LinkPlan",
     "Model",
     "ModelBuilder",
     "MujocoContact",
     "Part",
-    "Plan",
     "State",
     "Surface",
     "Unopposed",

@@ -19,6 +19,7 @@ from .joints import Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe
 from .model import Body, Model, Part
+from .surroundings import Surroundings
 
 WORLD = "world"
 
@@ -72,6 +73,7 @@ def assemble(
     keyframes: Iterable[Keyframe] = (),
     joint_force_limits: Iterable[JointForceLimits] = (),
     exclusions: Iterable[tuple[str, str]] = (),
+    surroundings: Surroundings | None = None,
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -97,10 +99,10 @@ def assemble(
         q = slice(nq, nq + (0 if follows else link.joint.nq))
         v = slice(nv, nv + (0 if follows else link.joint.nv))
         nq, nv = q.stop, v.stop
-        own = Part(link.name, Pose.identity(), link.inertia, link.geometry)
-        carrier[link.name] = (len(bodies), own.placement)
+        main_part = Part(link.name, Pose.identity(), link.inertia, link.geometry)
+        carrier[link.name] = (len(bodies), main_part.placement)
         mount = "" if link.name == base else link.mount or link.parent
-        bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (own,), mount))
+        bodies.append(Body(link.name, len(bodies), parent, X_PJ, link.joint, link.inertia, q, v, (main_part,), mount))
 
     owners = {body.joint.name: body for body in bodies}
     for follower in bodies:
@@ -108,30 +110,30 @@ def assemble(
             leader = owners[mimic.leader]
             bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
 
-    def found(frame: str) -> tuple[int, Pose, str]:
+    def located(frame: str) -> tuple[int, Pose, str]:
         place = places.get(frame)
         if place is None:
             return *carrier[frame], frame
         return *_carried(carrier[place.link], place.placement), place.mount or place.link
 
     frames = [Frame(body.name, body.index, Pose.identity(), body.name) for body in bodies]
-    own_frames = {frame.name for frame in frames}
-    frames += [Frame(frame, *found(frame)) for frame in places if frame not in own_frames]
+    body_frames = {frame.name for frame in frames}
+    frames += [Frame(frame, *located(frame)) for frame in places if frame not in body_frames]
     carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
-    closed: list[Closure | JointEquation] = [_closed(closing, found) for closing in closings]
+    closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
     closed += equations
     kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
-    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept)
+    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings())
 
 
-def _closed(closing: Closing, found: Callable[[str], tuple[int, Pose, str]]) -> Closure:
+def _closed(closing: Closing, located: Callable[[str], tuple[int, Pose, str]]) -> Closure:
     """The closure between the bodies that carry its two ends."""
     ends = []
     for label, place, X, mount in (
         ("a", closing.a, closing.placement_a, closing.mount_a),
         ("b", closing.b, closing.placement_b, closing.mount_b),
     ):
-        body, X_BP, link = found(place)
+        body, X_BP, link = located(place)
         ends.append(Frame(f"{closing.name}:{label}", *_carried((body, X_BP), X), mount or link))
     a, b = ends
     if a.body == b.body:

@@ -22,17 +22,18 @@ from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe, keyframe
 from .model import Model
+from .surroundings import Compensation, Medium, Surroundings
 
 ORIGIN = (0.0, 0.0, 0.0)
 UNTURNED = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]
 # of `add_body`, beside the fields of joints
 ARGUMENTS = ("parent", "joint", "joint_name", "xyz", "rpy", "mass", "com", "inertia", "mimic")
-SHAPE = ("axis", "axis2", "pitch")  # fields that every joint may be given, as files do
+SHAPE = ("axis", "axis2", "pitch")  # fields accepted for every joint, because files state them
 ORTHONORMAL = 1e-9  # a rotation matrix may miss orthonormality by this much before it is refused
 
 
 class ModelBuilder:
-    """Collects bodies and frames; `model()` gives the frozen tree.
+    """Collects bodies and frames; `model()` returns the frozen tree.
 
     gravity (3,) in the world [m/s²].
     """
@@ -50,6 +51,7 @@ class ModelBuilder:
         self._keyframes: list[Keyframe] = []
         self._joint_force_limits: list[JointForceLimits] = []
         self._exclusions: list[tuple[str, str]] = []
+        self._surroundings = Surroundings()
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -80,7 +82,7 @@ class ModelBuilder:
         mass). `inertia_object` replaces the three and need only be finite, for importers that report
         impossible bodies themselves.
         mimic: (leading joint, ratio, offset) makes the joint follow another one, added before or after it: its
-        coordinate is ratio · q(leader) + offset and it has none of its own. Both need one coordinate.
+        coordinate is ratio · q(leader) + offset and is not part of q. Both need one coordinate.
         fields: of the joint: armature damping friction slip_speed stiffness rest lower upper velocity_limit
         effort_limit, as in `Joint`, and those of its type: axis (3,) in the joint frame (default z); axis2 (3,) of a
         universal joint, in the body (default x); pitch [m/rad] of a screw.
@@ -145,8 +147,8 @@ class ModelBuilder:
         if body not in self._links:
             raise unknown("body", body, self._links, where)
         check_geometry(shape, role, color, where)
-        made = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name, surface)
-        self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, made))
+        geometry = Geometry(shape, placement_from(placement, xyz, rpy, where), role, color, name, surface)
+        self._links[body] = replace(self._links[body], geometry=(*self._links[body].geometry, geometry))
 
     def exclude(self, a: str, b: str) -> None:
         """State that two links, added before, never touch each other."""
@@ -275,6 +277,16 @@ class ModelBuilder:
             )
         self._joint_force_limits.append(JointForceLimits(joint, float(lower), float(upper)))
 
+    def surround(self, medium: Medium | None = None, compensations: Mapping[str, float] | None = None) -> None:
+        """Put the links into a fluid, and balance shares of their weight, by link; both act in simulations."""
+        compensations = compensations or {}
+        named = [shape.link for shape in medium.shapes] if medium is not None else []
+        for link in (*named, *compensations):
+            if link not in self._links:
+                raise unknown("link", link, self._links, "surround")
+        balanced = tuple(Compensation(link, float(share)) for link, share in compensations.items())
+        self._surroundings = Surroundings(medium, balanced)
+
     def add_keyframe(self, name: str, q: Mapping[str, Any], v: Mapping[str, Any] | None = None) -> None:
         """Add a named state: q (nq,) and v (nv,) by joint; joints that are not named are at neutral, and at rest."""
         if name in {keyframe.name for keyframe in self._keyframes}:
@@ -282,7 +294,7 @@ class ModelBuilder:
         self._keyframes.append(keyframe(name, q, v or {}, self._joints))
 
     def has_joint(self, name: str) -> bool:
-        """Whether there is a moving joint of that name."""
+        """Whether a moving joint has that name."""
         return name in self._joints and self._joints[name].nv > 0
 
     def freedoms(self, joint: str) -> int:
@@ -290,11 +302,11 @@ class ModelBuilder:
         return self._joints[joint].nv
 
     def has_frame(self, name: str) -> bool:
-        """Whether there is a body or frame of that name."""
+        """Whether a body or frame has that name."""
         return name in self._frames
 
     def model(self) -> Model:
-        """The frozen model of what has been added so far."""
+        """The frozen model of everything added so far."""
         return assemble(
             self.name,
             self.gravity,
@@ -306,6 +318,7 @@ class ModelBuilder:
             self._keyframes,
             self._joint_force_limits,
             self._exclusions,
+            self._surroundings,
         )
 
     def coupled(self, joint: str) -> Coupled:
@@ -346,7 +359,7 @@ class ModelBuilder:
 
 
 def joint_type(joint: str | type[Joint], kinds: Mapping[str, type[Joint]], where: str) -> type[Joint]:
-    """The class of a joint named by its kind, or given as a subclass of `Joint`."""
+    """The class of a joint, from its kind or from a subclass of `Joint`."""
     if isinstance(joint, str):
         if joint not in kinds:
             raise unknown("joint kind", joint, kinds, where)
@@ -365,7 +378,7 @@ def joint_type(joint: str | type[Joint], kinds: Mapping[str, type[Joint]], where
 
 
 def _joint(joint: str | type[Joint], name: str, values: dict[str, Any], where: str) -> Joint:
-    """The joint with these values of its fields. Axes may also be given to joints without: they mean nothing there."""
+    """The joint with these values of its fields. Axes of joints that have none are ignored."""
     kind = joint_type(joint, KINDS, where)
     valid = [field.name for field in fields_of(kind) if field.name != "name"]
     for field, value in values.items():
@@ -391,7 +404,7 @@ def vector(x: Any, what: str, shape: tuple[int, ...] = (3,)) -> np.ndarray:
 
 
 def placement_from(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
-    """The pose given one way or the other, as own copies, its rotation snapped to exact zeros and ones."""
+    """The pose from either form, copied, its rotation snapped to exact zeros and ones."""
     if X is None:
         return Pose(snapped(so3.from_rpy(*vector(rpy, f"{where}: rpy"))), vector(xyz, f"{where}: xyz"))
     if (xyz is not ORIGIN and np.any(xyz)) or (rpy is not ORIGIN and np.any(rpy)):
@@ -401,7 +414,7 @@ def placement_from(X: Pose | None, xyz: Any, rpy: Any, where: str) -> Pose:
     if R.tolist() == UNTURNED:  # most are
         return Pose(R, p)
     if np.abs(R.T @ R - np.eye(3)).max() > ORTHONORMAL or R[0] @ cross(R[1], R[2]) < 0.0:
-        raise DalembertError(f"{where}: placement has R = {R.tolist()}, which is no rotation matrix")
+        raise DalembertError(f"{where}: placement has R = {R.tolist()}, which is not a rotation matrix")
     return Pose(snapped(R), p)
 
 
@@ -411,8 +424,8 @@ def inertia_from(mass: Any, com: Any, inertia: Any, where: str) -> Inertia:
     if np.max(np.abs(I_com - I_com.T)) > 1e-9 * np.max(np.abs(I_com)):
         raise DalembertError(f"{where}: inertia {I_com.tolist()} is not symmetric: make it so")
     mass = float(vector(mass, f"{where}: mass", ()))
-    made = Inertia.from_com(mass, vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
-    problems = made.problems()
+    result = Inertia.from_com(mass, vector(com, f"{where}: com"), 0.5 * (I_com + I_com.T))
+    problems = result.problems()
     if problems:
         raise DalembertError(f"{where}: {'; '.join(problems)}; check mass, com, and inertia (about the com)")
-    return made
+    return result

@@ -20,7 +20,7 @@ UNIT_REST = 1e-6  # how far the length of a spring's rest quaternion may be from
 class Chart(ABC):
     """One factor of a configuration space, with coordinates q (nq,) and velocities v (nv,) of any scalar type.
 
-    coordinate_units, coordinate_labels (nq,): "rad", "m" or "" (of a quaternion), and what people call each of them.
+    coordinate_units, coordinate_labels (nq,): "rad", "m" or "" (of a quaternion), and the usual name of each.
     units, labels (nv,): the same of each freedom; velocities are in these units per second.
     """
 
@@ -30,7 +30,7 @@ class Chart(ABC):
     labels: tuple[str, ...]
     reach: tuple[float, ...]  # half range of each coordinate for random configurations where there is no limit
     flat: ClassVar[bool] = False  # v is the rate of q, and each coordinate can have limits
-    turns: tuple[int, ...] = ()  # coordinates that repeat: a full turn of them leaves the pose as it is
+    turns: tuple[int, ...] = ()  # periodic coordinates: a full turn leaves the pose unchanged
     quaternion: ClassVar[slice | None] = None  # the coordinates that are a unit quaternion w x y z
 
     @property
@@ -89,7 +89,7 @@ class Chart(ABC):
 
 @dataclass(frozen=True)
 class Line(Chart):
-    """The real line, in rad or m; v = q̇. periodic: a full turn (2π) leaves the pose as it is."""
+    """The real line, in rad or m; v = q̇. periodic: a full turn (2π) leaves the pose unchanged."""
 
     unit: str
     half_range: float
@@ -153,7 +153,7 @@ class Line(Chart):
 
 @dataclass(frozen=True)
 class Rotation(Chart):
-    """SO(3): q = unit quaternion w x y z, v = angular velocity in the axes of what turns [rad/s]."""
+    """SO(3): q = unit quaternion w x y z, v = angular velocity in the axes of the moving body [rad/s]."""
 
     quaternion = slice(0, 4)
     coordinate_units = ("", "", "", "")

@@ -49,7 +49,7 @@ class Closure(ABC):
         """(count,) d residual/dt, linear in V."""
 
     def rate_along_b(self, X: Pose, V: Any) -> np.ndarray:
-        """`rate` of a motion V that is given along L's axes."""
+        """`rate` of a motion V along L's axes."""
         return self.rate(X, np.concatenate([X.R @ V[:3], X.R @ V[3:]]))
 
     @abstractmethod
@@ -324,13 +324,13 @@ CLOSURES: dict[str, type[Closure]] = {
 
 
 def closure_maker(kind: str, shape: dict[str, Any], where: str) -> Callable[..., Closure]:
-    """A closure of that kind but for its name and frames; `shape` holds axis, axis2, length, as the kind needs."""
+    """A closure of that kind without its name and frames; `shape` holds axis, axis2, length, as the kind needs."""
     if kind not in CLOSURES:
         raise unknown("closure kind", kind, CLOSURES, where)
     needed = [field.name for field in fields(CLOSURES[kind]) if field.name not in ("name", "a", "b")]
-    for given in shape:
-        if given not in needed:
-            raise unknown("argument", given, needed, f"{where}: a {kind} closure")
+    for argument_name in shape:
+        if argument_name not in needed:
+            raise unknown("argument", argument_name, needed, f"{where}: a {kind} closure")
     for missing in (argument for argument in needed if argument not in shape):
         raise DalembertError(f"{where}: a {kind} closure needs {missing}=…")
     return partial(CLOSURES[kind], **{key: _checked(key, value, where) for key, value in shape.items()})
@@ -341,10 +341,10 @@ def _checked(key: str, value: Any, where: str) -> Any:
     numbers = {"length": "a length above 0 [m]", "pitch": "an advance other than 0 [m/rad]"}
     shape, expected = ((), numbers[key]) if key in numbers else ((3,), "three numbers, not all zero")
     try:
-        given = np.array(value, float)
+        x = np.array(value, float)
     except (TypeError, ValueError):
-        given = np.array(np.nan)
-    size = given if key == "length" else np.linalg.norm(given)
-    if given.shape != shape or not np.isfinite(size) or size <= 0.0:
+        x = np.array(np.nan)
+    size = x if key == "length" else np.linalg.norm(x)
+    if x.shape != shape or not np.isfinite(size) or size <= 0.0:
         raise DalembertError(f"{where}: {key} is {value!r}, expected {expected}")
-    return float(given) if key in numbers else snapped(given / size)
+    return float(x) if key in numbers else snapped(x / size)

@@ -1,4 +1,4 @@
-"""A model's content as a stream of leaves: what makes it read-only and gives it its fingerprint."""
+"""A model's content as a stream of leaves, to make it read-only and to compute its fingerprint."""
 
 from __future__ import annotations
 
@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 PACKAGE = f"{__name__.partition('.')[0]}."
-PLAIN = (str, float, int, slice, type(None))  # what most leaves are
-SHOWN = {"shown": True}  # metadata of a field that is there to be looked at and moves nothing
+PLAIN = (str, float, int, slice, type(None))  # the types of most leaves
+SHOWN = {"shown": True}  # metadata of a field for display only, without effect on the motion
 
 
 def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
     """Every array, number and text inside nested dataclasses and tuples, in order, with marks of structure.
 
     A class from outside the package, such as a joint type of a user, is marked by its full name.
-    shown: whether also what is only looked at.
+    shown: whether to include fields for display only.
     """
     if is_dataclass(x):
         kind = type(x)
@@ -35,7 +35,7 @@ def leaves(x: Any, *, shown: bool = True) -> Iterator[Any]:
 
 
 def is_own(kind: type) -> bool:
-    """Whether a class is the package's own, not a user's."""
+    """Whether a class belongs to the package, not to a user."""
     return kind.__module__.startswith(PACKAGE)
 
 

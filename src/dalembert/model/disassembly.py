@@ -19,11 +19,12 @@ from .frame import Frame
 from .joints import Fixed, Mimic
 from .keyframes import Keyframe
 from .model import Body, Model
+from .surroundings import Surroundings
 
 
 @dataclass
-class Plan:
-    """A robot as links: what `ModelBuilder` collects, open to change. The base is the first of the links.
+class LinkPlan:
+    """A robot as links, the form that `ModelBuilder` collects, open to change. The base is the first of the links.
 
     Links and frames that were fixed to fixed links are placed in the link of the body that carries them; their `mount`
     says what they sit on.
@@ -40,6 +41,7 @@ class Plan:
     keyframes: list[Keyframe]
     joint_force_limits: list[JointForceLimits]
     exclusions: list[tuple[str, str]]
+    surroundings: Surroundings
 
     @property
     def base(self) -> Link:
@@ -72,9 +74,9 @@ class Plan:
         carried = {name}
         grown = True
         while grown:  # links may stand in any order
-            found = {link.name for link in self.links.values() if self.mount(link) in carried} - carried
-            carried |= found
-            grown = bool(found)
+            reached = {link.name for link in self.links.values() if self.mount(link) in carried} - carried
+            carried |= reached
+            grown = bool(reached)
         return [link for link in self.links if link in carried]
 
     def new_name(self, wanted: str) -> str:
@@ -85,7 +87,7 @@ class Plan:
         """`wanted`, or with a number behind it if a joint has that name already."""
         return _fresh(wanted, self.joints)
 
-    def copy(self) -> Plan:
+    def copy(self) -> LinkPlan:
         """A plan that can be changed without changing this one."""
         return replace(
             self,
@@ -101,7 +103,7 @@ class Plan:
         )
 
     def builder(self) -> ModelBuilder:
-        """A builder that has been given all this, to add to."""
+        """A builder with all of this, to add to."""
         builder = ModelBuilder(self.name, self.gravity)
         builder._links.update(self.links)
         builder._joints.update({link.joint.name: link.joint for link in self.links.values()})
@@ -116,6 +118,7 @@ class Plan:
             pair for pair in self.exclusions if all(name in self.places or name in self.links for name in pair)
         )
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
+        builder._surroundings = self.surroundings.kept(self.links.keys())
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
@@ -125,7 +128,7 @@ class Plan:
         return self.builder().model()
 
 
-def plan(model: Model) -> Plan:
+def plan(model: Model) -> LinkPlan:
     """The links of a model; `plan(model).model() == model`, to the bit."""
     links: dict[str, Link] = {}
     mimics = {}
@@ -133,7 +136,7 @@ def plan(model: Model) -> Plan:
     for body in model.bodies:
         if body.joint.mimic is not None:
             mimics[body.joint.name] = body.joint.mimic
-        links[body.name] = _own_link(model, body)
+        links[body.name] = _body_link(model, body)
         for part in body.parts[1:]:
             held = Fixed(name=_fresh(part.name, joint_names))  # the names of fixed joints are not kept
             joint_names.add(held.name)
@@ -142,8 +145,14 @@ def plan(model: Model) -> Plan:
     places = {frame.name: None if frame.name in links else _place(model, frame) for frame in model.frames}
     closings = [_closing(model, closure) for closure in model.closures if isinstance(closure, Closure)]
     equations = [equation for equation in model.closures if isinstance(equation, JointEquation)]
-    kept = list(model.actuators), list(model.keyframes), list(model.joint_force_limits), list(model.exclusions)
-    return Plan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
+    kept = (
+        list(model.actuators),
+        list(model.keyframes),
+        list(model.joint_force_limits),
+        list(model.exclusions),
+        model.surroundings,
+    )
+    return LinkPlan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 
 
 def disassemble(model: Model) -> ModelBuilder:
@@ -151,11 +160,11 @@ def disassemble(model: Model) -> ModelBuilder:
     return plan(model).builder()
 
 
-def _own_link(model: Model, body: Body) -> Link:
+def _body_link(model: Model, body: Body) -> Link:
     parent = WORLD if body.parent < 0 else model.bodies[body.parent].name
     mount = body.mount if body.mount != parent else ""
-    own = body.parts[0]
-    return Link(body.name, parent, body.placement, body.joint.uncoupled, own.inertia, own.geometry, mount)
+    main_part = body.parts[0]
+    return Link(body.name, parent, body.placement, body.joint.uncoupled, main_part.inertia, main_part.geometry, mount)
 
 
 def _place(model: Model, frame: Frame) -> Place:

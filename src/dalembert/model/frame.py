@@ -16,4 +16,4 @@ class Frame:
     name: str
     body: int
     placement: Pose  # X_BF
-    mount: str = field(default="", metadata=SHOWN)  # the link that it sits on; its own link for a link's frame
+    mount: str = field(default="", metadata=SHOWN)  # the link that carries it; for a link's frame, the link itself

@@ -1,4 +1,4 @@
-"""Shapes of links: what a viewer draws, what touches, what mass properties can be computed from. They move nothing."""
+"""Shapes of links, for drawing, contact and mass properties. Without contact they do not affect the motion."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ Role = Literal["visual", "collision"]
 
 
 class _Numbers:
-    """Shapes may be given with any numbers: they are kept as floats and arrays (3,)."""
+    """Shapes accept any numbers: they are kept as floats and arrays (3,)."""
 
     def __post_init__(self) -> None:
-        for own in fields(self):  # type: ignore[arg-type]
-            given, size = getattr(self, own.name), {"float": (), "np.ndarray": (3,)}.get(str(own.type))
+        for each in fields(self):  # type: ignore[arg-type]
+            number, size = getattr(self, each.name), {"float": (), "np.ndarray": (3,)}.get(str(each.type))
             if size is not None:
-                object.__setattr__(self, own.name, _kept(given, size, f"{type(self).__name__}: {own.name}"))
+                object.__setattr__(self, each.name, _kept(number, size, f"{type(self).__name__}: {each.name}"))
 
 
-def _kept(given: Any, size: tuple[int, ...], where: str) -> Any:
+def _kept(x: Any, size: tuple[int, ...], where: str) -> Any:
     try:
-        value = np.asarray(given, float)
+        value = np.asarray(x, float)
     except (TypeError, ValueError):
-        raise DalembertError(f"{where} is {given!r}, expected {'3 numbers' if size else 'a number'}") from None
+        raise DalembertError(f"{where} is {x!r}, expected {'3 numbers' if size else 'a number'}") from None
     if value.shape != size or not np.all(np.isfinite(value)):
-        raise DalembertError(f"{where} is {given!r}, expected {'3 finite numbers' if size else 'a finite number'}")
+        raise DalembertError(f"{where} is {x!r}, expected {'3 finite numbers' if size else 'a finite number'}")
     return value if size else float(value)
 
 
@@ -162,7 +162,7 @@ class Geometry:
 
 
 def check_geometry(shape: Any, role: Any, color: Any, where: str) -> None:
-    """Refuse what is no shape, role or colour."""
+    """Refuse anything that is not a shape, role or colour."""
     if not isinstance(shape, Shape):
         some = ", ".join(kind.__name__ for kind in get_args(Shape))
         raise DalembertError(f"{where}: expected a shape of dalembert.model.geometry ({some}), got {shape!r}")

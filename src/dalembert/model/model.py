@@ -19,9 +19,10 @@ from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
 from .keyframes import Keyframe
+from .surroundings import Surroundings
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
-LOOPS = "loops"  # an effect of the whole model
+LOOPS, AROUND = "loops", "surroundings"  # effects of the whole model
 
 
 @dataclass(frozen=True, eq=False)
@@ -30,9 +31,9 @@ class Part:
 
     name: str
     placement: Pose  # X_BL: the link's frame in the body
-    inertia: Inertia  # in the link's own frame
+    inertia: Inertia  # in the link's frame
     geometry: tuple[Geometry, ...] = field(default=(), metadata=SHOWN)
-    mount: str = field(default="", metadata=SHOWN)  # the link that it is fixed to; "" for the body's own link
+    mount: str = field(default="", metadata=SHOWN)  # the link that it is fixed to; "" for the body's main link
 
 
 @dataclass(frozen=True, eq=False)
@@ -50,13 +51,13 @@ class Body:
     inertia: Inertia  # of all parts together, in the body's frame
     q: slice
     v: slice
-    parts: tuple[Part, ...]  # the body's own link first
+    parts: tuple[Part, ...]  # the body's main link first
     mount: str = field(default="", metadata=SHOWN)  # the link, a part of the parent, that the joint sits on
 
 
 @dataclass(frozen=True, eq=False)
 class Model:
-    """A tree of rigid bodies, and what closes loops in it. Immutable; equal and hashed by all that moves it.
+    """A tree of rigid bodies with loop closures. Immutable; equal and hashed by everything that affects the motion.
 
     With joint types of a user it equals another one only if both have the very same classes.
 
@@ -67,12 +68,13 @@ class Model:
     name: str
     gravity: np.ndarray  # (3,) in the world [m/s²]
     bodies: tuple[Body, ...]
-    frames: tuple[Frame, ...]  # every body's own frame, in order; then fixed links and extra frames as added
-    closures: tuple[Closure | JointEquation, ...] = ()  # what closes loops of the tree
+    frames: tuple[Frame, ...]  # the frame of every body, in order; then fixed links and extra frames as added
+    closures: tuple[Closure | JointEquation, ...] = ()  # the closures of the tree's loops
     actuators: tuple[Actuator, ...] = field(default=(), metadata=SHOWN)  # they act where controls drive the robot
     keyframes: tuple[Keyframe, ...] = field(default=(), metadata=SHOWN)  # named states
     joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
     exclusions: tuple[tuple[str, str], ...] = field(default=(), metadata=SHOWN)  # pairs of links that never touch
+    surroundings: Surroundings = field(default_factory=Surroundings, metadata=SHOWN)  # they act in simulations
 
     def __post_init__(self) -> None:
         freeze(self)
@@ -89,7 +91,7 @@ class Model:
 
     @cached_property
     def independent(self) -> tuple[Body, ...]:
-        """The bodies whose joints have coordinates of their own, in the order of q and v."""
+        """The bodies whose joints follow no other joint, in the order of q and v."""
         return tuple(body for body in self.bodies if body.joint.mimic is None)
 
     @property
@@ -143,7 +145,7 @@ class Model:
 
     @cached_property
     def types(self) -> frozenset[type]:
-        """The classes of its parts, some of which may be a user's own."""
+        """The classes of its parts, some of which may be a user's."""
         return frozenset(types(self))
 
     @cached_property
@@ -173,11 +175,11 @@ class Model:
                 f"model {self.name!r}: {name!r} is no body of its own, but a fixed link or frame of body {carrier!r}: "
                 f"use robot.frame({name!r}), or robot.body({carrier!r})"
             )
-        return self._found("body", self._bodies, name)
+        return self._named("body", self._bodies, name)
 
     def joint(self, name: str) -> Body:
         """The body that is moved by the joint of that name."""
-        return self._found("joint", self._joints, name)
+        return self._named("joint", self._joints, name)
 
     def frame(self, name: str) -> Frame:
         """The frame of that name: of a body, a fixed link, or one added."""
@@ -186,44 +188,45 @@ class Model:
                 f"model {self.name!r}: {name!r} is a joint, expected a frame: the body that it moves is "
                 f"{self._joints[name].name!r}"
             )
-        return self._found("frame", self._frames, name)
+        return self._named("frame", self._frames, name)
 
     def children(self, index: int) -> tuple[int, ...]:
         """Indices of the bodies carried directly by body `index`."""
         return self._children[index]
 
     def without(self, *effects: str) -> Model:
-        """The same tree without some of: friction, damping, armature, springs, loops."""
+        """The same tree without some of: friction, damping, armature, springs, loops, surroundings."""
         for effect in effects:
-            if effect not in (*EFFECTS, LOOPS):
-                raise unknown("effect", effect, (*EFFECTS, LOOPS), "without")
-        fields = [EFFECTS[effect] for effect in effects if effect != LOOPS]
+            if effect not in (*EFFECTS, LOOPS, AROUND):
+                raise unknown("effect", effect, (*EFFECTS, LOOPS, AROUND), "without")
+        fields = [EFFECTS[effect] for effect in effects if effect in EFFECTS]
         joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
         bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
-        return replace(self, bodies=bodies, closures=() if LOOPS in effects else self.closures)
+        around = Surroundings() if AROUND in effects else self.surroundings
+        return replace(self, bodies=bodies, closures=() if LOOPS in effects else self.closures, surroundings=around)
 
     def parameters(self) -> np.ndarray:
         """The inertial parameters (10 nb,) of all bodies, one body after the other; see `Inertia.parameters`."""
         return np.concatenate([body.inertia.parameters() for body in self.bodies])
 
     def with_parameters(self, pi: Any) -> Model:
-        """The same tree with other inertial parameters (10 nb,); they are not asked whether such bodies can exist."""
+        """The same tree with other inertial parameters (10 nb,); they may be impossible for a body."""
         size = self.parameters().size
         try:
-            given = np.array(pi, float)
+            numbers = np.array(pi, float)
         except (TypeError, ValueError):
             raise DalembertError(f"with_parameters: expected {size} real numbers") from None
-        if given.shape != (size,):
+        if numbers.shape != (size,):
             raise DalembertError(
-                f"with_parameters: shape {given.shape}, expected ({size},): "
+                f"with_parameters: shape {numbers.shape}, expected ({size},): "
                 f"ten for each of the {len(self.bodies)} bodies of model {self.name!r}"
             )
-        if not np.all(np.isfinite(given)):
-            raise DalembertError(f"with_parameters: number {np.argmin(np.isfinite(given))} is not finite")
-        rows = given.reshape(-1, 10)
+        if not np.all(np.isfinite(numbers)):
+            raise DalembertError(f"with_parameters: number {np.argmin(np.isfinite(numbers))} is not finite")
+        rows = numbers.reshape(-1, 10)
         return replace(self, bodies=tuple(_with_parameters(b, row) for b, row in zip(self.bodies, rows, strict=True)))
 
-    def _found(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
+    def _named(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
         if name not in named:
             raise unknown(kind, name, named, f"model {self.name!r}")
         return named[name]
@@ -253,9 +256,9 @@ def _numbered(name: str, count: int) -> list[str]:
 
 
 def _with_parameters(body: Body, pi: np.ndarray) -> Body:
-    """A body with other inertial parameters (10,). Its own link takes the change, parts merged into it stay."""
+    """A body with other inertial parameters (10,). Its main link takes the change, parts merged into it stay."""
     change = pi - body.inertia.parameters()
     if not np.any(change):
         return body
-    own = replace(body.parts[0], inertia=Inertia.from_parameters(body.parts[0].inertia.parameters() + change))
-    return replace(body, inertia=Inertia.from_parameters(pi), parts=(own, *body.parts[1:]))
+    main_part = replace(body.parts[0], inertia=Inertia.from_parameters(body.parts[0].inertia.parameters() + change))
+    return replace(body, inertia=Inertia.from_parameters(pi), parts=(main_part, *body.parts[1:]))

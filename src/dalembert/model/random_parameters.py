@@ -1,4 +1,4 @@
-"""Inertial parameters that bodies near the given ones could have, at random."""
+"""Random inertial parameters of possible bodies, near those of a model."""
 
 from __future__ import annotations
 

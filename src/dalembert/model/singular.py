@@ -43,12 +43,12 @@ def unopposed(model: Model) -> list[Unopposed]:
         if body.joint.nv and _has_null(block):
             single.append(Unopposed((body.joint.name,), _behind(model, body.index)))
             bare.update(range(body.v.start, body.v.stop))
-    rest = [k for k in range(model.nv) if k not in bare]
-    return single + _together(model, np.asarray(M)[np.ix_(rest, rest)], rest)
+    others = [k for k in range(model.nv) if k not in bare]
+    return single + _together(model, np.asarray(M)[np.ix_(others, others)], others)
 
 
 def _opposed_by_itself(body: Body) -> bool:
-    """Whether the body's own inertia opposes every motion of its joint.
+    """Whether the body's inertia alone opposes every motion of its joint.
 
     If that holds for all bodies, M is positive definite: of any velocity, the first body along a limb that its joint
     moves has kinetic energy.
@@ -63,12 +63,12 @@ def _together(model: Model, M: np.ndarray, places: list[int]) -> list[Unopposed]
         return []
     scale = 1.0 / np.sqrt(np.diag(M))
     values, vectors = np.linalg.eigh(scale[:, None] * M * scale)
-    found = []
+    dependent = []
     for k in np.flatnonzero(values < ZERO * len(places)):
         moving = {places[i] for i in np.flatnonzero(np.abs(vectors[:, k]) > 1e-6)}
         bodies = [body for body in model.independent if moving & set(range(body.v.start, body.v.stop))]
-        found.append(Unopposed(tuple(body.joint.name for body in bodies), _behind(model, bodies[0].index)))
-    return found
+        dependent.append(Unopposed(tuple(body.joint.name for body in bodies), _behind(model, bodies[0].index)))
+    return dependent
 
 
 def _has_null(block: np.ndarray) -> bool:

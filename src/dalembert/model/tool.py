@@ -9,7 +9,7 @@ from dalembert.errors import DalembertError
 from .frame import Frame
 from .model import Body, Model
 
-# words of frames made for tools, best first
+# words in the names of tool frames, best first
 WORDS = ("tcp", "tool", "ee", "eef", "effector", "flange", "gripper", "hand")
 
 

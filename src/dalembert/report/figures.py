@@ -23,18 +23,18 @@ def figure(width: float, height: float, **layout: Any) -> tuple[Any, Any]:
         from matplotlib.figure import Figure
     except ImportError:
         raise DalembertError("figures need matplotlib: pip install 'dalembert[plot]'") from None
-    made = Figure(figsize=(width, height), layout="constrained")
-    FigureCanvasAgg(made)
-    return made, made.subplots(**layout)
+    picture = Figure(figsize=(width, height), layout="constrained")
+    FigureCanvasAgg(picture)
+    return picture, picture.subplots(**layout)
 
 
-def svg(made: Any) -> str:
+def svg(picture: Any) -> str:
     """SVG text to stand inside a page; the same bytes for the same data."""
     import matplotlib
 
     text = io.StringIO()
     with matplotlib.rc_context({"svg.hashsalt": "dalembert", "svg.fonttype": "none"}):
-        made.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
+        picture.savefig(text, format="svg", metadata={"Date": None, "Creator": None})
     content = text.getvalue()
     return content[content.index("<svg") :]
 
@@ -50,7 +50,7 @@ def workspace(robot: Robot, frame: str) -> str:
     root = robot.model.bodies[0]
     q[:, root.q] = robot.neutral()[root.q]
     points = robot.pose(q, frame)[:, :3, 3]
-    made, axes = figure(9, 4.2, ncols=2)
+    picture, axes = figure(9, 4.2, ncols=2)
     for axis, (i, j) in zip(axes, ((0, 2), (0, 1)), strict=True):
         axis.scatter(points[:, i], points[:, j], s=2, alpha=0.35, color="#3b6fb0", rasterized=True)
         axis.set(xlabel=f"{'xyz'[i]} [m]", ylabel=f"{'xyz'[j]} [m]", aspect="equal")
@@ -58,7 +58,7 @@ def workspace(robot: Robot, frame: str) -> str:
         axis.locator_params(nbins=5)
     axes[0].set_title(f"reach of {frame}, from the side")
     axes[1].set_title("from above")
-    return svg(made)
+    return svg(picture)
 
 
 def gravity_map(robot: Robot) -> str | None:
@@ -75,24 +75,24 @@ def gravity_map(robot: Robot) -> str | None:
     q[..., bodies[0].q.start], q[..., bodies[1].q.start] = x[:, None], y[None, :]
     held = robot.gravity(q)
     if np.ptp(held[..., [first[1], second[1]]], axis=(0, 1)).max() <= 1e-6 * max(1.0, np.abs(held).max()):
-        return None  # the same everywhere, as of a vertical slide: nothing to see
+        return None  # constant, as of a vertical slide: no map needed
     angles = [body.joint.units[0] == "rad" for body in bodies]
     shown = [np.degrees(values) if angle else values for values, angle in zip((x, y), angles, strict=True)]
     labels = [f"{name} [{'°' if angle else 'm'}]" for (name, _), angle in zip((first, second), angles, strict=True)]
-    made, axes = figure(9, 3.8, ncols=2)
+    picture, axes = figure(9, 3.8, ncols=2)
     for axis, (name, k) in zip(axes, (first, second), strict=True):
         turning = robot.model.freedom_units[k] == "rad"
         image = axis.pcolormesh(*shown, held[..., k].T, cmap="RdBu_r", shading="auto", rasterized=True)
-        made.colorbar(image, ax=axis, label="N·m" if turning else "N")
+        picture.colorbar(image, ax=axis, label="N·m" if turning else "N")
         axis.set(xlabel=labels[0], ylabel=labels[1], title=f"gravity {'torque' if turning else 'force'} of {name}")
-    return svg(made)
+    return svg(picture)
 
 
 def curves(robot: Robot, motion: Trajectory, tau: np.ndarray) -> str | None:
     """Torque and power of every joint along the motion; None for a robot without joints of one coordinate."""
     if not names(robot):
         return None
-    made, axes = figure(9, 6, nrows=2, sharex=True)
+    picture, axes = figure(9, 6, nrows=2, sharex=True)
     joints = names(robot)
     for place, (name, k) in enumerate(joints):
         axes[0].plot(motion.t, tau[:, k], label=name, **style(place))
@@ -103,7 +103,7 @@ def curves(robot: Robot, motion: Trajectory, tau: np.ndarray) -> str | None:
         axis.grid(alpha=0.3)
     size, columns = ("small", 1) if len(joints) <= COLUMN else ("xx-small", -(-len(joints) // (2 * COLUMN)))
     axes[0].legend(fontsize=size, loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=columns)
-    return svg(made)
+    return svg(picture)
 
 
 def _middle(robot: Robot) -> np.ndarray:

@@ -38,7 +38,7 @@ def write_report(
 ) -> Path:
     """Write the report of a robot to `path` (.html) and return it.
 
-    motion: what torques, reactions and sizing refer to; default a quintic move of every joint. payload [kg] hangs at
+    motion: that of torques, reactions and sizing; default a quintic move of every joint. payload [kg] hangs at
     `frame` (default: the tool at the end of the longest chain), whose reach is drawn. source: what the robot was loaded
     from, and command: the one that writes this page, for "how to reproduce". scene: whether the robot in 3-D, which
     needs viser, is part of the page.
@@ -51,7 +51,7 @@ def write_report(
     if not path.parent.is_dir():
         raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
     if not robot.nv:
-        raise DalembertError(f"report: robot {robot.name!r} has no joint that moves, so that nothing is left to report")
+        raise DalembertError(f"report: robot {robot.name!r} has no moving joint: there is nothing to report")
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     motion = motion or standard_motion(robot)

@@ -28,16 +28,16 @@ def speeds(robot: Robot) -> list[Speed]:
     v, a = rng.normal(size=(2, BATCH, robot.nv))
     arguments = {"inverse_dynamics": (q, v, a), "forward_dynamics": (q, v, a), "mass_matrix": (q,), "gravity": (q,)}
     rows = []
-    for name, given in arguments.items():
+    for name, values in arguments.items():
         function = getattr(robot, name)
-        first = tuple(x[0] for x in given)
+        first = tuple(x[0] for x in values)
         try:
-            out = function(*given, threads=1)
-        except DalembertError:  # no forward dynamics: loops, or joints that move no mass, which the audit tells
+            out = function(*values, threads=1)
+        except DalembertError:  # no forward dynamics: loops, or joints that move no mass, which the audit reports
             continue
         function(*first)
         one = min(Timer("f(*x)", globals={"f": function, "x": first}).repeat(5, 2000)) / 2000
-        batch = {"f": function, "x": given, "out": out}
+        batch = {"f": function, "x": values, "out": out}
         every = min(Timer("f(*x, out=out, threads=1)", globals=batch).repeat(5, 1)) / BATCH
         rows.append(Speed(name, 1e6 * one, 1e6 * every))
     return rows

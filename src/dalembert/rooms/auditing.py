@@ -32,6 +32,7 @@ def audit(
     expect: what the robot is meant to be, or a file of it (`dalembert expect` writes one). motion: a log, as
     `read_trajectory` gives it, whose torques the model should explain.
     """
+    import dalembert.control.rules  # noqa: F401  (its rule tries the stated controller)
     from dalembert.audit import run_audit  # its rules are loaded when they are asked for
 
     return run_audit(robot, payload=payload, frame=frame, rules=rules, accept=accept, expect=expect, motion=motion)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import described
+from dalembert.execute import described, one_line
 
 if TYPE_CHECKING:
     from dalembert.contact import Contact
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from dalembert.sim.contact_dynamics import ContactDynamics
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
+    from dalembert.sim.rollout.gradient import RolloutGradient
     from dalembert.sim.rollout.rollout import Rollout
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
@@ -32,6 +33,9 @@ class LoopState(NamedTuple):
 
     q: np.ndarray
     v: np.ndarray
+
+    def __repr__(self) -> str:
+        return one_line(self)
 
 
 def _run(
@@ -185,7 +189,8 @@ def rollout(
     torque. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
     of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
-    any of those of `simulate`, with fixed steps. The same bits with any threads and any split. friction: "dry", joints
+    any of those of `simulate`, with fixed steps. Of several motions the same bits with any threads and any split; a
+    single one has code of its own. friction: "dry", joints
     stick, which takes "semi-implicit" and is the default there; "smooth", as in `forward_dynamics`. Hard stops and
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
@@ -214,6 +219,51 @@ def rollout(
         check,
         friction,
         events,
+        controls,
+        contact,
+    )
+
+
+def rollout_gradient(
+    robot: Robot,
+    loss: Callable[[Any, np.ndarray, np.ndarray], Any],
+    q: Any,
+    v: Any,
+    torque: Any = None,
+    step: float = 1e-3,
+    steps: int = 1000,
+    integrator: str | Integrator | None = None,
+    *,
+    record: int | None = None,
+    parameters: Mapping[str, Any] | None = None,
+    elements: Sequence[Element] = (),
+    threads: int | None = None,
+    friction: str | None = None,
+    controls: Any = None,
+    contact: Contact | None = None,
+) -> RolloutGradient:
+    """The loss of motions and its gradient in q, v, torque or controls, and parameters, of NumPy arrays.
+
+    loss (t, q, v) → a number, of traced values: arithmetic, `dalembert.math` and the robot's methods. It is taken at
+    the end of each motion; with record=k, summed over every k-th state. All else as in `rollout`. The gradient is exact
+    for the steps taken, by a loop backwards through all of them, whose states are kept.
+    """
+    from dalembert.sim.rollout.gradient import rollout_gradient
+
+    return rollout_gradient(
+        robot.model,
+        loss,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        threads,
+        friction,
         controls,
         contact,
     )
@@ -271,11 +321,11 @@ def close_loops(robot: Robot, q: Any, v: Any = None, *, hold: str | Sequence[str
             f"close_loops: q has shape {q.shape} and v {v.shape}, expected ({robot.model.nq},) and "
             f"({robot.model.nv},) for robot {robot.model.name!r}"
         )
-    made = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
+    compiled = programs(robot.model, (), drive(Inputs.torques(robot.model), None, 1.0), INTEGRATORS["rk45"])
     mobile = np.ones(robot.model.nv)
     for name in [hold] if isinstance(hold, str) else hold:
         mobile[robot.model.joint(name).v] = 0.0
-    state, _ = closed_start(made, State(0.0, q, v), mobile)
+    state, _ = closed_start(compiled, State(0.0, q, v), mobile)
     return LoopState(state.q, state.e[: robot.model.nv])
 
 

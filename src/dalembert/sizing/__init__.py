@@ -1,4 +1,4 @@
-"""Sizing: what motions and gravity ask of motors and gears, and which ones of a catalogue give it."""
+"""Sizing: what motions and gravity require of motors and gears, and which ones of a catalogue suffice."""
 
 from .choice import Drive, choose, drive
 from .demand import Course, Demand

@@ -1,4 +1,4 @@
-"""A motor and a gear on a joint: what it asks of them, whether they give it, and the lightest pair that does."""
+"""A motor and a gear on a joint: the requirements, whether the pair meets them, and the lightest pair that does."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from .drives import Catalogue, Gear, Motor
 
 
 class Drive(NamedTuple):
-    """A motor and a gear on a joint. Ratios are what is given by what is asked, margin included: 1 or more fits.
+    """A motor and a gear on a joint. Ratios are available over required values, margin included: 1 or more fits.
 
     peak: the torque-speed envelope at every sample, and the worst gravity; continuous: the RMS of the motions, and the
     worst gravity held for ever; speed: of motor and gear; output: peak and rated torque of the gear. reflected: N²
@@ -53,12 +53,12 @@ def drive(demand: Demand, courses: Sequence[Course], motor: Motor, gear: Gear, m
     """
     N, inertia = gear.ratio, motor.inertia + gear.inertia
     reflected = N * N * inertia
-    peak, asked, outputs, top = np.inf, [], [], 0.0
+    peak, required, outputs, top = np.inf, [], [], 0.0
     for course in courses:
         output = course.tau - demand.rotor * course.a
         torque = _at_the_motor(output, course.v, gear) + N * inertia * course.a
         allowed = motor.envelope(N * course.v)
-        asked.append((course.t, torque))
+        required.append((course.t, torque))
         outputs.append((course.t, output))
         top = max(top, float(np.max(np.abs(torque))))
         with np.errstate(divide="ignore"):
@@ -72,7 +72,7 @@ def drive(demand: Demand, courses: Sequence[Course], motor: Motor, gear: Gear, m
         motor=motor,
         gear=gear,
         peak=peak,
-        continuous=_by(motor.continuous, margin * max(rms(asked), hold)),
+        continuous=_by(motor.continuous, margin * max(rms(required), hold)),
         speed=_by(min(motor.no_load, gear.speed), N * demand.speed),
         output=min(_by(gear.peak, margin * most), _by(gear.rated, max(rms(outputs), demand.gravity))),
         motor_torque=max(top, hold),
@@ -86,7 +86,7 @@ def drive(demand: Demand, courses: Sequence[Course], motor: Motor, gear: Gear, m
 def choose(
     demand: Demand, courses: Sequence[Course], catalogue: Catalogue, margin: float
 ) -> tuple[Drive | None, Drive]:
-    """The lightest pair that fits (None if none does), and the pair that comes nearest.
+    """The lightest pair that fits (None if none does), and the closest pair.
 
     Of equally light ones the one with the smaller reflected inertia.
     """
@@ -102,5 +102,5 @@ def _at_the_motor(output: np.ndarray, v: np.ndarray, gear: Gear) -> np.ndarray:
     return np.where(driving, output / (gear.ratio * gear.efficiency), output * gear.efficiency / gear.ratio)
 
 
-def _by(given: float, asked: float) -> float:
-    return given / asked if asked > 0.0 else np.inf
+def _by(available: float, required: float) -> float:
+    return available / required if required > 0.0 else np.inf

@@ -1,4 +1,4 @@
-"""What motions and gravity ask of each motor, at the joint."""
+"""The requirements of motions and gravity on each motor, at the joint."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BANDWIDTH = 5.0  # resonance by the bandwidth of a controller that does not exci
 
 
 class Course(NamedTuple):
-    """One joint along one motion: t (n,) [s], speed, acceleration, effort with and without what only holds."""
+    """One joint along one motion: t (n,) [s], speed, acceleration, effort with and without the holding part."""
 
     t: np.ndarray
     v: np.ndarray
@@ -30,7 +30,7 @@ class Course(NamedTuple):
 
 
 class Demand(NamedTuple):
-    """What is asked of one joint, over all motions: N·m, rad/s, rad/s², W, J (N, m/s, m/s² for slides).
+    """The requirements on one joint, over all motions: N·m, rad/s, rad/s², W, J (N, m/s, m/s² for slides).
 
     gravity: what holds the robot at its worst, over all configurations where that is known, else of the motions;
     dynamic: the most that a motion adds to it; needed: margin · (gravity + dynamic). peak, rms: of the motions' effort.
@@ -60,7 +60,7 @@ class Demand(NamedTuple):
 
     @property
     def enough(self) -> bool:
-        """Whether the stated limits allow what is needed."""
+        """Whether the stated limits cover the requirements."""
         return self.needed <= self.limit and self.speed <= self.speed_limit
 
 
@@ -131,7 +131,7 @@ def _resonance(stiffness: float, inertia: float, body: Body) -> float:
 def _over_configurations(
     subject: Subject, driven: Sequence[Body], runs: Sequence[Efforts]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n, motors): the inertia that each motor feels, and what it holds, over configurations."""
+    """(n, motors): the inertia that each motor feels, and its holding load, over configurations."""
     robot, rows = subject.loaded, [body.v.start for body in driven]
     if robot.model.closures:
         manifold = ClosedManifold(robot, driven)
@@ -147,7 +147,7 @@ def _over_configurations(
 
 
 class PoseHeadroom(NamedTuple):
-    """In one pose: what holding it leaves of the motor's limit [N·m or N], and the acceleration that this can cause.
+    """In one pose: the motor's limit less its holding load [N·m or N], and the acceleration that this can cause.
 
     The acceleration is one of this joint alone, in either direction, the others held.
     """

@@ -1,4 +1,4 @@
-"""Motors and gears that one could buy: what they give, and the TOML file that lists them."""
+"""Motors and gears that one could buy: their ratings, and the TOML file that lists them."""
 
 from __future__ import annotations
 

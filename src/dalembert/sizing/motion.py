@@ -1,4 +1,4 @@
-"""Motions and what they ask of the motors: a standard move where none is given, loops kept closed."""
+"""Motions and their motor torques: a standard move by default, loops kept closed."""
 
 from __future__ import annotations
 

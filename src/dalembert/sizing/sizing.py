@@ -1,4 +1,4 @@
-"""Sizing: a table of what each motor must give, and the drives that give it."""
+"""Sizing: a table of the requirements on each motor, and the drives that meet them."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ MARGIN = 1.3  # for payload variance, model error and friction
 
 @dataclass(frozen=True)
 class Sizing:
-    """What motions and gravity ask of a robot's motors.
+    """The requirements of motions and gravity on a robot's motors.
 
     rows: a `Demand` for each motor. coriolis: peak of ‖C v‖ by peak of ‖g‖ over the motions, which `coriolis_class`
     names. drives: the lightest of a catalogue for each joint, or None where none fits; nearest: the best there is.
@@ -57,7 +57,7 @@ class Sizing:
 
     @property
     def coriolis_class(self) -> str:
-        """The class of the motions by `coriolis`, and what it asks of the controller."""
+        """The class of the motions by `coriolis`, and its demand on the controller."""
         return "{}: {}".format(*coriolis_class(self.coriolis))
 
     def __str__(self) -> str:
@@ -89,11 +89,11 @@ class Sizing:
         )
 
     def at(self, q: Any) -> dict[str, PoseHeadroom]:
-        """For each motor, what holding the pose q (nq,) leaves of its limit, and the acceleration it can cause."""
+        """For each motor, its limit less the holding load in the pose q (nq,), and the acceleration it can cause."""
         return pose_headroom(self.loaded, np.asarray(q, float))
 
     def json(self) -> str:
-        """Everything but the courses as JSON text; what is infinite or not known is null."""
+        """Everything but the courses as JSON text; infinite or unknown values are null."""
         content = {
             "robot": self.robot,
             "payload": self.payload,
@@ -140,6 +140,9 @@ class Sizing:
             }
         return record
 
+    def __repr__(self) -> str:
+        return f"<Sizing of {self.robot!r}: {len(self.rows)} motors, {'enough' if self.ok else 'not enough'}>"
+
 
 def size(
     robot: Robot,
@@ -152,7 +155,7 @@ def size(
     stiffness: float | None = None,
     catalogue: Catalogue | str | os.PathLike[str] | None = None,
 ) -> Sizing:
-    """What motions and gravity ask of the motors; see `Robot.sizing`."""
+    """The requirements of motions and gravity on the motors; see `Robot.sizing`."""
     if not (isinstance(margin, int | float) and 1.0 <= margin < np.inf):
         raise DalembertError(f"sizing: margin is {margin!r}, expected 1 or more")
     if stiffness is not None and not 0.0 < stiffness < np.inf:
@@ -160,8 +163,8 @@ def size(
     subject = Subject(robot, payload, frame)
     if payload or frame is not None:
         subject.check_load()
-    given = _motions(robot, motions)
-    runs = [efforts(subject.loaded, motion, contacts) for motion in given]
+    listed = _motions(robot, motions)
+    runs = [efforts(subject.loaded, motion, contacts) for motion in listed]
     table, along = demands(subject, runs, margin, stiffness)
     drives: dict[str, Drive | None] = {}
     nearest: dict[str, Drive] = {}
@@ -175,7 +178,7 @@ def size(
         payload,
         subject.tool if payload else None,
         margin,
-        tuple(motion.title or f"motion {k + 1}" for k, motion in enumerate(given)),
+        tuple(motion.title or f"motion {k + 1}" for k, motion in enumerate(listed)),
         tuple(table.values()),
         max(run.coriolis for run in runs),
         notes,

@@ -17,7 +17,7 @@ CURE = "pip install 'dalembert[meshes]'"
 
 
 def triangles_of(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray]:
-    """Vertices (n, 3) [m] and triangles (m, 3) as they are given."""
+    """Vertices (n, 3) [m] and triangles (m, 3), unchanged."""
     if isinstance(shape, Polyhedron):
         return shape.vertices, shape.triangles
     vertices, triangles = _read(shape.file, _stamp(shape.file))
@@ -26,7 +26,7 @@ def triangles_of(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray]:
 
 
 def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
-    """Vertices (n, 3) [m] and triangles (m, 3) of a closed surface, and a note if it is not the given one."""
+    """Vertices (n, 3) [m] and triangles (m, 3) of a closed surface, and a note if it had to be changed."""
     vertices, triangles = triangles_of(shape)
     vertices, triangles = joined(np.asarray(vertices, float), np.asarray(triangles, int))
     if is_closed(triangles):
@@ -35,7 +35,7 @@ def surface(shape: Mesh | Polyhedron) -> tuple[np.ndarray, np.ndarray, str]:
 
 
 def _stamp(file: str) -> tuple[int, int]:
-    """When a file was written and how long it is: what is kept of it in memory is that of these."""
+    """The modification time and size of a file, the key of its cached content."""
     if not Path(file).is_file():
         raise DalembertError(
             f"mesh {file!r}: no such file; keep meshes beside the robot's file, or set ROS_PACKAGE_PATH"
@@ -51,7 +51,7 @@ def _read(file: str, stamp: tuple[int, int]) -> tuple[np.ndarray, np.ndarray]:
         mesh = trimesh.load(file, force="mesh")
         scale = _metres(file) if file.lower().endswith(".dae") else 1.0
         return np.asarray(mesh.vertices, float) * scale, np.asarray(mesh.faces, int)
-    except Exception as error:  # readers of many formats raise as many things
+    except Exception as error:  # readers of many formats raise many kinds of errors
         raise DalembertError(f"mesh {file!r} cannot be read: {error}") from None
 
 

@@ -16,7 +16,7 @@ def is_closed(triangles: np.ndarray) -> bool:
 
 
 def joined(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The same surface with equal vertices made one and triangles without area left out, as files repeat them."""
+    """The same surface with equal vertices merged, which files repeat, and triangles without area removed."""
     unique, number = np.unique(vertices, axis=0, return_inverse=True)
     triangles = number.reshape(-1)[triangles]
     a, b, c = triangles.T
@@ -24,9 +24,9 @@ def joined(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def turned_outward(vertices: np.ndarray, triangles: np.ndarray) -> tuple[np.ndarray, int, int]:
-    """The triangles with every shell turned outward that encloses a negative volume and is no cavity of another one.
+    """The triangles, with every shell turned outward that encloses a negative volume and is not a cavity.
 
-    Also how many shells were turned over, and how many there are. A shell is what hangs together by its vertices.
+    Also the number of shells turned, and of all shells. A shell is a set of triangles connected by their vertices.
     """
     shells = _shells(len(vertices), triangles)
     volumes = np.bincount(shells, _volumes(vertices, triangles))

@@ -14,7 +14,7 @@ from dalembert.spatial import Inertia
 
 @singledispatch
 def unit_inertia(shape: Any) -> Inertia:
-    """The inertia of a solid of density 1 kg/m³, in its own frame; its mass is the volume [m³]."""
+    """The inertia of a solid of density 1 kg/m³, in its frame; its mass is the volume [m³]."""
     raise DalembertError(f"mass_properties: no solid is known for {type(shape).__name__}")
 
 
@@ -76,11 +76,11 @@ def _about_com(mass: float, moments: np.ndarray, com: Any = (0.0, 0.0, 0.0)) -> 
 
 def _positive(shape: Any, *sizes: Any) -> list[float]:
     """The sizes as floats; a capsule's tube may have no length."""
-    given = [float(size) for size in np.concatenate([np.atleast_1d(size) for size in sizes])]
+    lengths = [float(size) for size in np.concatenate([np.atleast_1d(size) for size in sizes])]
     least = 0.0 if isinstance(shape, Capsule) else np.finfo(float).tiny
-    if not all(np.isfinite(given)) or given[0] <= 0.0 or min(given) < least:
-        raise DalembertError(f"mass_properties: {type(shape).__name__} of size {given}, expected lengths above 0")
-    return given
+    if not all(np.isfinite(lengths)) or lengths[0] <= 0.0 or min(lengths) < least:
+        raise DalembertError(f"mass_properties: {type(shape).__name__} of size {lengths}, expected lengths above 0")
+    return lengths
 
 
 def reach(shape: Any, d: np.ndarray) -> np.ndarray:

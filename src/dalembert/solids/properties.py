@@ -1,4 +1,4 @@
-"""`mass_properties`: what a shape, or the shapes of a link, weigh at a density, and how they resist turning."""
+"""`mass_properties`: mass, centre of mass and inertia of a shape, or of the shapes of a link, at a density."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from .meshes import surface
 from .polyhedra import turned_outward, unit_inertia_of_surface
 from .primitives import unit_inertia
 
-SPECK = 1e-15  # m³: less is no shape
+SPECK = 1e-15  # m³: less does not count as a shape
 
 
 @dataclass(frozen=True)
@@ -44,12 +44,12 @@ def mass_properties(solid: Any, *, density: float | None = None, mass: float | N
     """
     if (density is None) == (mass is None):
         raise DalembertError("mass_properties: give density=… [kg/m³] or mass=… [kg]")
-    given = float(density if density is not None else mass)  # type: ignore[arg-type]
-    if not np.isfinite(given) or given <= 0.0:
-        raise DalembertError(f"mass_properties: {'density' if mass is None else 'mass'} is {given}, expected above 0")
+    amount = float(density if density is not None else mass)  # type: ignore[arg-type]
+    if not np.isfinite(amount) or amount <= 0.0:
+        raise DalembertError(f"mass_properties: {'density' if mass is None else 'mass'} is {amount}, expected above 0")
     unit, notes = unit_properties(solid)
     volume = float(unit.mass)
-    rho = given if mass is None else given / volume
+    rho = amount if mass is None else amount / volume
     return MassProperties(volume, rho * volume, unit.com, rho * unit.about_com(), notes)
 
 
@@ -63,9 +63,9 @@ def unit_properties(solid: Any) -> tuple[Inertia, tuple[str, ...]]:
         if not shapes:
             name = f"link {solid.name!r}" if isinstance(solid, Part) else "an empty list"
             raise DalembertError(f"mass_properties: {name} has no shapes with a volume: add one, or state its inertia")
-        found = [unit_properties(shape) for shape in shapes]
-        total = sum((unit for unit, _ in found), Inertia.zero())
-        return total, tuple(note for _, notes in found for note in notes)
+        parts = [unit_properties(shape) for shape in shapes]
+        total = sum((unit for unit, _ in parts), Inertia.zero())
+        return total, tuple(note for _, notes in parts for note in notes)
     if isinstance(solid, Mesh | Polyhedron):
         return _of_surface(solid)
     return unit_inertia(solid), ()

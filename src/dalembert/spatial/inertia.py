@@ -92,14 +92,14 @@ class Inertia:
         """
         if not np.all(np.isfinite(self.parameters().astype(float))):
             return ("mass, centre of mass or inertia is not finite",)
-        found = []
+        problems = []
         if self.mass < 0:
-            found.append(f"mass is negative ({self.mass:g} kg)")
+            problems.append(f"mass is negative ({self.mass:g} kg)")
         if self.mass == 0 and (self.moment.any() or self.I.any()):
-            found.append("mass is 0 but the inertia is not")
+            problems.append("mass is 0 but the inertia is not")
         least, middle, most = np.linalg.eigvalsh(self.about_com() if self.moment.any() else self.I)
         if least < -ROUND_OFF * max(abs(most), np.max(np.abs(self.I))):
-            found.append(f"inertia at the centre of mass has a negative principal moment ({least:g} kg·m²)")
+            problems.append(f"inertia at the centre of mass has a negative principal moment ({least:g} kg·m²)")
         elif most - least - middle > PRINTED * most + ROUND_OFF * np.max(np.abs(self.I)):
-            found.append(f"principal moments break the triangle inequality: {most:g} > {least:g} + {middle:g} kg·m²")
-        return tuple(found)
+            problems.append(f"principal moments break the triangle inequality: {most:g} > {least:g} + {middle:g} kg·m²")
+        return tuple(problems)

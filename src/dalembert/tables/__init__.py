@@ -44,7 +44,7 @@ READ_ONLY: dict[str, Callable[[Path], Table]] = {
 
 
 def write_table(path: str | os.PathLike[str], columns: dict[str, np.ndarray], notes: str = "") -> None:
-    """Write columns (n,) of numbers, and a text that goes with them; the ending of the name says how."""
+    """Write columns (n,) of numbers, and a text that goes with them, in the format of the file's ending."""
     ending = Path(path).suffix.lower()
     if ending not in FORMATS:
         raise unknown("ending", ending, FORMATS, os.fspath(path))
@@ -74,6 +74,6 @@ def read_table(path: str | os.PathLike[str], topic: str | None = None) -> Table:
             return READ_ONLY[ending](file)
     except DalembertError:
         raise
-    except Exception as error:  # whatever the readers of the formats raise
+    except Exception as error:  # any error of the formats' readers
         raise DalembertError(f"{file}: cannot be read: {type(error).__name__}: {error}") from None
     raise unknown("ending", ending, (*FORMATS, *READ_ONLY), os.fspath(path))

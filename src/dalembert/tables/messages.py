@@ -16,7 +16,7 @@ from .table import NOTES, Table, check_expansion, library
 from .text import ROUNDED
 
 JOINT_STATE = ("sensor_msgs/msg/JointState", "sensor_msgs/JointState")
-MEASURED = "joint_states"  # last word of the topic on which ROS drivers publish what they measure
+MEASURED = "joint_states"  # last word of the topic on which ROS drivers publish measurements
 CHANNELS = {"q": "position", "v": "velocity", "tau": "effort"}
 
 
@@ -161,7 +161,7 @@ def _table(path: Path, rows: list[dict[str, Any]], stamps: list[int], log: tuple
         columns = {}
     else:
         columns = {"t": np.array(stamps, "datetime64[ns]")}
-        log = (*log, "messages have no time of their own: the times of recording are taken")
+        log = (*log, "messages carry no time stamp: the times of recording are used")
     for name in names:
         if name not in columns:
             columns[name] = _column([row.get(name, np.nan) for row in rows])

@@ -1,4 +1,4 @@
-"""What a file of time series holds."""
+"""The content of a file of time series."""
 
 from __future__ import annotations
 

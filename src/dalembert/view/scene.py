@@ -1,4 +1,4 @@
-"""One robot in the scene: a node per body, its shapes below it, and what can be switched on beside them."""
+"""One robot in the scene: a node per body, its shapes below it, and optional displays."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FORCE_LENGTH = 0.3  # of the robot's size: the longest arrow
 class RobotScene:
     """Draws `robot` under the scene node `root`, standing at `place` (x, y) on the ground; `show(q)` moves it.
 
-    `notes` tells what could not be drawn; `size` [m] is the extent of the robot at its neutral configuration.
+    `notes` lists what could not be drawn; `size` [m] is the extent of the robot at its neutral configuration.
     """
 
     def __init__(self, server: Any, robot: Robot, root: str) -> None:
@@ -57,7 +57,7 @@ class RobotScene:
             self._draw_arrows()
 
     def stand_at(self, x: float, y: float) -> None:
-        """Put the robot there, with the lowest point of its shapes, as it now is, at height 0."""
+        """Place the robot, with the lowest point of its shapes in its current pose at height 0."""
         self.placement[:] = 0.0
         self.placement[:] = x, y, -self.lowest()
         self._root.position = self.placement
@@ -88,11 +88,11 @@ class RobotScene:
             self._extras[what] = getattr(self, f"_add_{what}")()
 
     def reactions_from(self, wrenches: Callable[[], np.ndarray] | None) -> None:
-        """Take reaction wrenches (nb, 6) from a run; None: those that hold the robot still."""
+        """Show reaction wrenches (nb, 6) of a run; None: those that hold the robot still."""
         self._wrenches = wrenches or self._static_wrenches
 
     def _add_ropes(self) -> Any:
-        """Distances that close loops, such as rods without a body of their own, as lines."""
+        """Closures of constant distance, such as massless rods, as lines."""
         if not any(closure.kind == "distance" for closure in self.robot.model.closures):
             return None
         thick = 0.012 * self.size
@@ -130,7 +130,7 @@ class RobotScene:
             self.notes.append(f"{part.name}: {error}")
             return None
         X = part.placement @ geometry.placement
-        if body is not None and not isinstance(geometry.shape, Plane):  # a ground has no extent of its own
+        if body is not None and not isinstance(geometry.shape, Plane):  # a ground has no extent
             self._points.append((body, np.asarray(vertices, float) @ X.R.T + X.p))
         if geometry.color is not None:
             color = tuple(int(255 * np.clip(c, 0.0, 1.0)) for c in geometry.color[:3])  # type: ignore[assignment]
@@ -148,14 +148,14 @@ class RobotScene:
         )
 
     def _add_collision(self) -> list[Any]:
-        made = []
+        handles = []
         for body in self.robot.model.bodies:
             for part in body.parts:
                 for number, geometry in enumerate(part.geometry):
                     if geometry.role == "collision":
                         name = f"{self.root}/{body.index}/collision-{part.name}-{number}"
-                        made.append(self._draw(name, part, geometry, (230, 150, 60), wireframe=True))
-        return [handle for handle in made if handle is not None]
+                        handles.append(self._draw(name, part, geometry, (230, 150, 60), wireframe=True))
+        return [handle for handle in handles if handle is not None]
 
     def _add_frames(self) -> list[Any]:
         length = 0.08 * self.size
@@ -183,7 +183,7 @@ class RobotScene:
         return [self._com]
 
     def _add_inertia(self) -> list[Any]:
-        made = []
+        handles = []
         unit = surface(Sphere(1.0))
         for body in self.robot.model.bodies:
             if body.inertia.mass <= 0.0 or body.inertia.problems():
@@ -195,8 +195,8 @@ class RobotScene:
             R = R * np.sign(np.linalg.det(R))
             name = f"{self.root}/{body.index}/inertia"
             vertices = (unit[0] * radii) @ R.T + body.inertia.com
-            made.append(self._scene.add_mesh_simple(name, vertices, unit[1], color=(80, 170, 90), opacity=0.45))
-        return made
+            handles.append(self._scene.add_mesh_simple(name, vertices, unit[1], color=(80, 170, 90), opacity=0.45))
+        return handles
 
     def _add_reactions(self) -> list[Any]:
         points = np.zeros((len(self.robot.model.bodies), 2, 3))

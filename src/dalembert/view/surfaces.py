@@ -1,4 +1,4 @@
-"""Shapes as triangles: what a viewer draws."""
+"""Shapes as triangles, for the viewer."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Me
 from dalembert.solids.meshes import triangles_of
 
 AROUND = 32  # segments of a circle
-GROUND = 20.0  # m: edge of the square that stands for a plane
+GROUND = 20.0  # m: edge of the square that represents a plane
 
 Surface = tuple[np.ndarray, np.ndarray]  # vertices (n, 3) [m], triangles (m, 3)
 
@@ -46,7 +46,7 @@ def _box(size: np.ndarray) -> Surface:
 
 
 def _lathe(profile: list[tuple[float, float]]) -> Surface:
-    """Turn points (radius, height) about z; each step of the profile is a band of its own, with sharp edges."""
+    """Turn points (radius, height) about z; each step of the profile is a separate band, with sharp edges."""
     angles = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
     circle = np.stack([np.cos(angles), np.sin(angles)], axis=1)
     vertices: list[np.ndarray] = []

@@ -41,7 +41,7 @@ class Viewer:
     ) -> None:
         viser = _viser()
         robots = list(robots) if isinstance(robots, Sequence) else [robots]
-        with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner of its own
+        with contextlib.redirect_stdout(io.StringIO()):  # it prints a banner
             self.server = viser.ViserServer(host=host, port=_free_port(host, port), label="dalembert", verbose=False)
         self.server.gui.configure_theme(show_logo=False, show_share_button=False)  # sharing would leave this machine
         self.server.scene.set_up_direction("+z")
@@ -84,7 +84,7 @@ class Viewer:
         self.sliders[robot].set(q)
 
     def reach(self, target: Any, frame: str, robot: int = 0) -> Any:
-        """Bring a robot's frame to `target` (4, 4) [m] by inverse kinematics from where it stands; shows the nearest.
+        """Bring a robot's frame to `target` (4, 4) [m] by inverse kinematics from the current pose; shows the nearest.
 
         Returns the `InverseKinematicsResult`, which says whether it was reached.
         """
@@ -138,7 +138,7 @@ class Viewer:
                 gui.add_markdown("**Not drawn**\n\n" + "\n".join(f"- {note}" for note in scene.notes[:8]))
 
     def _add_target(self, robot: Robot, scene: RobotScene, root: str) -> None:
-        """A frame to drag: the joints follow by inverse kinematics, and the panel says what they could not reach."""
+        """A frame to drag: the joints follow by inverse kinematics, and the panel shows the remaining error."""
         gui = self.server.gui
         names = [frame.name for frame in robot.frames]
         with gui.add_folder("reach", expand_by_default=False):
@@ -155,16 +155,16 @@ class Viewer:
             said.content = "reached" if solution.success else f"not reached: {left} are left"
 
         def toggle(_: Any) -> None:
-            for made in handle:
-                made.remove()
+            for control in handle:
+                control.remove()
             handle.clear()
             if active.value:
                 pose = robot.pose(scene.q, frame.value)
-                made = self.server.scene.add_transform_controls(
+                control = self.server.scene.add_transform_controls(
                     f"{root}/target", scale=0.3 * scene.size, position=pose[:3, 3], wxyz=so3.to_quaternion(pose[:3, :3])
                 )
-                made.on_update(follow)
-                handle.append(made)
+                control.on_update(follow)
+                handle.append(control)
 
         active.on_update(toggle)
         frame.on_update(toggle)
@@ -219,7 +219,7 @@ def _viser() -> Any:
 
 
 def _free_port(host: str, port: int) -> int:
-    """The port asked for, or a free one; taken ones are refused here, since the server would silently move on."""
+    """The requested port, or a free one; a port in use is an error, since the server would silently take another."""
     with socket.socket() as probe:
         try:
             probe.bind((host, port))

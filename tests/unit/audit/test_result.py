@@ -11,6 +11,7 @@ from dalembert import ModelBuilder, Robot, cli, load
 from dalembert.audit import RULES
 from dalembert.audit.closed import ClosedManifold, motors
 from linkages import crossed, four_bar
+from tolerances import COMPUTED, ITERATED
 
 
 def reasons(audit) -> dict[str, str]:
@@ -149,7 +150,7 @@ def test_joints_without_an_effort_limit_have_their_worst_case_too() -> None:
     builder.add_body("rod", parent="world", joint="continuous", joint_name="pin", axis=(0, 1, 0), mass=1.0,
                      com=(0, 0, -1), inertia=0.1 * np.eye(3))  # fmt: skip
     audit = builder.build().audit(rules=["headroom"])
-    assert audit.headroom[0].gravity == pytest.approx(9.81, rel=1e-12) and np.isinf(audit.headroom[0].limit)
+    assert audit.headroom[0].gravity == pytest.approx(9.81, rel=COMPUTED) and np.isinf(audit.headroom[0].limit)
     assert json.loads(audit.json())["headroom"][0]["limit"] is None
     assert reasons(audit) == {"headroom": "no effort limit is stated for pin"}
 
@@ -182,7 +183,7 @@ def test_motors_of_the_delta_balance_the_platform() -> None:
     ends = [manifold.step(q, s * h * direction)[0] for s in (1.0, -1.0)]
     way = robot.difference(ends[1], ends[0])[:, manifold.rows]
     gained = robot.potential_energy(ends[0]) - robot.potential_energy(ends[1])
-    np.testing.assert_allclose(np.einsum("bm,bm->b", manifold.holding(q), way), gained, atol=1e-9)
+    np.testing.assert_allclose(np.einsum("bm,bm->b", manifold.holding(q), way), gained, atol=ITERATED)
     rows = robot.audit(rules=["headroom"]).headroom
     assert [row.joint for row in rows] == ["motor1", "motor2", "motor3"]
     assert all(3.8 < row.gravity < 4.1 for row in rows)  # the open tree has 1.47

@@ -93,5 +93,5 @@ def test_peaks_need_a_trajectory():
     for states in ((q[0], v[0], a[0]), (q[None], v, a), (q[:0], v[:0], a[:0])):
         with pytest.raises(DalembertError, match=r"expected \(T,\): q \(T, 6\)"):
             ROBOT.peak_reactions(*states)
-    with pytest.raises(DalembertError, match="out cannot be given"):
+    with pytest.raises(DalembertError, match="out is not supported"):
         ROBOT.peak_reactions(q, v, a, out=np.zeros((40, 7, 6)))

@@ -10,6 +10,7 @@ from dalembert import math
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop, Scalar, gradient, jacobian, jvp, trace, vjp
+from tolerances import COMPUTED, PRODUCT, ROUNDING
 
 # eighth-order central differences: truncation about 1e-16 at this step, rounding about 1e-14
 STEP = 0.01
@@ -56,7 +57,7 @@ def test_forward_and_reverse_agree_with_differences(expression):
     want = differences(function, point, direction)
     scale = 1 + np.max(np.abs(want))
     np.testing.assert_allclose(got["pushed"], want.astype(float), rtol=0, atol=1e-10 * scale)
-    np.testing.assert_allclose(got["pulled"] @ rates, got["pushed"] @ weights, rtol=1e-12, atol=1e-13 * scale)
+    np.testing.assert_allclose(got["pulled"] @ rates, got["pushed"] @ weights, rtol=COMPUTED, atol=1e-13 * scale)
 
 
 def as_number(value):
@@ -74,9 +75,11 @@ def test_complex_step():
     """Exact to rounding: Im f(x + ih) / h with h = 1e-200."""
     x = np.array([0.7, -0.3, 1.1, 0.2])
     want = np.array([np.imag(analytic(x + 1e-200j * row)) / 1e-200 for row in np.eye(4)]).T
-    assert evaluate(lambda x: jacobian(analytic(x), x), x) == pytest.approx(want, rel=1e-14, abs=1e-15)
+    assert evaluate(lambda x: jacobian(analytic(x), x), x) == pytest.approx(want, rel=PRODUCT, abs=ROUNDING)
     for k in range(3):
-        assert evaluate(lambda x, k=k: gradient(analytic(x)[k], x), x) == pytest.approx(want[k], rel=1e-14, abs=1e-15)
+        assert evaluate(lambda x, k=k: gradient(analytic(x)[k], x), x) == pytest.approx(
+            want[k], rel=PRODUCT, abs=ROUNDING
+        )
 
 
 def test_jacobian_shapes_and_modes():
@@ -92,7 +95,7 @@ def test_jacobian_shapes_and_modes():
         return jacobian(np.array([y @ y, y @ y]), y)[0, 0]
 
     assert evaluate(wide, x).shape == (2, 2, 2)
-    np.testing.assert_allclose(evaluate(wide, x), evaluate(tall, x), rtol=1e-15)
+    np.testing.assert_allclose(evaluate(wide, x), evaluate(tall, x), rtol=ROUNDING)
     assert evaluate(lambda x: jacobian(x[0] * x[1], x), x).tolist() == [-0.8, 0.4, 0, 0]
     assert evaluate(lambda x: jacobian([x[0] ** 2] * 3, x[0]), x).tolist() == [0.8] * 3
 
@@ -100,10 +103,10 @@ def test_jacobian_shapes_and_modes():
 def test_second_derivatives():
     x = np.array([0.7, -0.3, 1.1, 0.2])
     hessian = evaluate(lambda x: jacobian(gradient(analytic(x)[0], x), x), x)
-    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-13, atol=1e-14)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-13, atol=PRODUCT)
     function = trace(lambda x: gradient(analytic(x)[0], x), {"x": 4})
     want = [differences(function, {"x": x}, {"x": row}) for row in np.eye(4)]
-    np.testing.assert_allclose(hessian, np.array(want, float), rtol=1e-10, atol=1e-12)
+    np.testing.assert_allclose(hessian, np.array(want, float), rtol=1e-10, atol=COMPUTED)
 
 
 @pytest.mark.parametrize(
@@ -225,4 +228,4 @@ def test_derivatives_inside_a_loop():
     """Newton's method for the square root: the slope is traced with the step."""
     step = trace(lambda x, c: {"y": x - (x**2 - c) / gradient(x[0] ** 2, x)}, {"x": 1, "c": 1})
     loop = Loop(step, (("y", "x"),))
-    assert interpreter.run(loop, {"x": [1.0], "c": [2.0]}, 6)["y"] == pytest.approx(np.sqrt(2), rel=1e-15)
+    assert interpreter.run(loop, {"x": [1.0], "c": [2.0]}, 6)["y"] == pytest.approx(np.sqrt(2), rel=ROUNDING)

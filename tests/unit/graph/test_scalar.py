@@ -13,6 +13,7 @@ from dalembert import math as dmath
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
 from dalembert.graph import Graph, Scalar, trace
+from tolerances import PRODUCT, ROUNDING
 
 X = np.array([0.3, -1.2, 2.5])
 A = np.array([[0.5, -1.0, 0.0], [2.0, 1.0, 0.25], [0.0, 3.0, -1.0]])
@@ -63,7 +64,7 @@ def test_numpy_code_traces(function):
     want = np.asarray(function(X), float)
     got = interpreter.run(traced, {"x": X})["f"]
     assert got.shape == want.shape
-    np.testing.assert_allclose(got, want, rtol=1e-14, atol=1e-15)
+    np.testing.assert_allclose(got, want, rtol=PRODUCT, atol=ROUNDING)
 
 
 def branch(x):

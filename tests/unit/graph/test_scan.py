@@ -7,7 +7,7 @@ import pytest
 
 from dalembert import DalembertError, math
 from dalembert.backends import interpreter, sympy
-from dalembert.backends.llvm.plan import Items, Plan
+from dalembert.backends.llvm.plan import Items, SlotPlan
 from dalembert.execute.host import NativeKernel
 from dalembert.graph import Function, gradient, jacobian, trace
 from tolerances import DIFFERENCE, EPS32, PRODUCT, RECURSION, STEP, assert_close
@@ -128,7 +128,7 @@ def test_rows_stay_where_they_are():
         first = math.map(step, {"a": rows[:-1], "b": rows[1:]})["y"]
         return math.map(step, {"a": first[1:], "b": first[:-1]})["y"]
 
-    plan = Plan(trace(compute, {"x": 42}), 8, keep_outputs=False)
+    plan = SlotPlan(trace(compute, {"x": 42}), 8, keep_outputs=False)
     parts = [part for part in plan.parts if isinstance(part, Items)]
     assert len(parts) == 2
     for part in parts:

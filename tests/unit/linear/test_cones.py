@@ -9,6 +9,7 @@ from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
 from dalembert.linear import ANY, Carrier, ContactImpulses, DenseResponse, Law, contact_error, row_impulses
 from dalembert.linear import contact_impulses as impulses_on
+from tolerances import INTEGRATED
 
 NEAR = 1e-7  # velocity relative to those at work: what 1e-9 as the last change of a sweep leaves
 
@@ -131,4 +132,4 @@ def test_slopes_against_differences() -> None:
     assert p[6] == 0.0 and contact_impulses(G, c, mu).slip[0] > 0.0 and p[3] > 0.0
     function = trace(lambda c: {"y": vjp([value(c)], np.array([1.0]), c)}, {"c": 9})
     expected = [(value(c + d) - value(c - d)) / 2e-6 for d in 1e-6 * np.eye(9)]
-    np.testing.assert_allclose(run(function, {"c": c})["y"], expected, atol=1e-6)
+    np.testing.assert_allclose(run(function, {"c": c})["y"], expected, atol=INTEGRATED)

@@ -17,7 +17,7 @@ from dalembert.linear import (
     solve_semidefinite,
     sparse_product,
 )
-from tolerances import EPS32, ROUNDING, SOLVE, assert_close
+from tolerances import EPS32, INTEGRATED, ROUNDING, SOLVE, assert_close
 
 
 def sparse_definite(n: int, seed: int, fill: float = 0.2) -> np.ndarray:
@@ -185,4 +185,4 @@ def test_gradients_against_differences(redundant: bool) -> None:
 
     (exact,) = run(trace(slope, {"s": 1}), {"s": np.array([0.3])})["y"]
     h = 1e-6
-    assert exact == pytest.approx((value(0.3 + h) - value(0.3 - h)) / (2 * h), rel=1e-6)
+    assert exact == pytest.approx((value(0.3 + h) - value(0.3 - h)) / (2 * h), rel=INTEGRATED)

@@ -8,7 +8,7 @@ import pytest
 from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
 from dalembert.linear import ANY, DenseResponse, Law, SparseResponse, factor, row_impulses
-from tolerances import SOLVE, SOLVE32
+from tolerances import COMPUTED, INTEGRATED, SOLVE, SOLVE32
 
 
 def problem(seed: int) -> tuple[np.ndarray, np.ndarray, list[Law]]:
@@ -114,7 +114,7 @@ def test_traced_lanes_are_those_of_single_problems() -> None:
     assert np.ptp(together["passes"]) >= 2
     for k in range(40):
         np.testing.assert_array_equal(run(function, {"c": c[k]})["p"], together["p"][k])
-        np.testing.assert_allclose(row_impulses(DenseResponse(G, c[k]), laws).p, together["p"][k], atol=1e-12)
+        np.testing.assert_allclose(row_impulses(DenseResponse(G, c[k]), laws).p, together["p"][k], atol=COMPUTED)
     single = run(function, {"c": c}, dtype=np.float32)["p"]
     np.testing.assert_allclose(single, together["p"], atol=SOLVE32 * np.abs(together["p"]).max())
 
@@ -134,4 +134,4 @@ def test_slopes_against_differences() -> None:
         nudges = 1e-6 * np.eye(n)
         ends = [[w @ row_impulses(DenseResponse(G, c + s * d), laws).p for s in (1.0, -1.0)] for d in nudges]
         expected = [(plus - minus) / 2e-6 for plus, minus in ends]
-        np.testing.assert_allclose(run(function, {"c": c})["y"], expected, atol=1e-6)
+        np.testing.assert_allclose(run(function, {"c": c})["y"], expected, atol=INTEGRATED)

@@ -8,6 +8,7 @@ import pytest
 from dalembert import DalembertError, ModelBuilder, Robot, load
 from dalembert.logs import Trajectory, read_log, read_trajectory, write_trajectory
 from dalembert.tables import FORMATS, read_table, write_table
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 ARM = load("2r")
 LIBRARY = {".parquet": "pyarrow", ".h5": "h5py", ".mcap": "mcap"}
@@ -73,7 +74,7 @@ def test_rates_on_the_manifold(tmp_path) -> None:
     q = robot.integrate(np.broadcast_to(robot.neutral(), (21, 7)), t[:, None] * twist)
     file = tmp_path / "flight.npz"
     write_table(file, {"t": t} | {f"q.{robot.joints[0].name}[{k}]": q[:, k] for k in range(7)})
-    np.testing.assert_allclose(read_trajectory(file, robot).v, np.broadcast_to(twist, (21, 6)), atol=1e-9)
+    np.testing.assert_allclose(read_trajectory(file, robot).v, np.broadcast_to(twist, (21, 6)), atol=ITERATED)
 
 
 def test_a_saved_run_is_a_trajectory(tmp_path) -> None:
@@ -102,7 +103,7 @@ def test_joint_states_of_a_ros_bag(tmp_path) -> None:
             state = JointState(Header(stamp, "base"), ["elbow", "shoulder"], *numbers)
             bag.write(connection, round(1e9 * t), types.serialize_cdr(state, names[0]))
     back = read_trajectory(tmp_path / "bag", ARM)
-    np.testing.assert_allclose(back.t, given.t, atol=1e-6)
+    np.testing.assert_allclose(back.t, given.t, atol=INTEGRATED)
     np.testing.assert_array_equal(back.q, given.q)
     np.testing.assert_array_equal(back.tau, given.tau)
 
@@ -187,7 +188,7 @@ def test_wrapped_angles_of_continuous_joints_are_made_continuous(tmp_path, cut: 
     q[WHEEL.model.coordinate_names[SPIN]] = (angle + 2 * np.pi - cut) % (2 * np.pi) - 2 * np.pi + cut
     write(tmp_path / "log.csv", {"t": t} | q)
     back = read_trajectory(tmp_path / "log.csv", WHEEL)
-    np.testing.assert_allclose(back.v[:, SPIN], 2.0, atol=1e-6)
+    np.testing.assert_allclose(back.v[:, SPIN], 2.0, atol=INTEGRATED)
     np.testing.assert_allclose(back.a, 0.0, atol=1e-3)
     assert said(back, "wraps 3 times", "continuous")
 
@@ -215,7 +216,7 @@ def test_jumps_within_limits_are_motion(tmp_path) -> None:
 def test_units_of_time_in_the_name(tmp_path, name: str, factor: float) -> None:
     given = motion()
     write(tmp_path / "log.csv", {name: given.t * factor, "shoulder": given.q[:, 0], "elbow": given.q[:, 1]})
-    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM).t, given.t, atol=1e-12)
+    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM).t, given.t, atol=COMPUTED)
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_units_of_time_by_plausibility(tmp_path, start: int, unit: float, rate: 
     t = np.arange(n) / rate
     write(tmp_path / "log.csv", {"time": np.array(stamps), "shoulder": np.sin(t), "elbow": np.cos(t)})
     back = read_trajectory(tmp_path / "log.csv", ARM)
-    np.testing.assert_allclose(back.t, t, atol=1e-12)
+    np.testing.assert_allclose(back.t, t, atol=COMPUTED)
     np.testing.assert_allclose(back.v[5:-5, 0], np.cos(t)[5:-5], atol=5e-3)
 
 
@@ -246,7 +247,7 @@ def test_steps_of_one_are_refused_unless_something_tells(tmp_path) -> None:
     write(tmp_path / "log.csv", columns)
     with pytest.raises(DalembertError, match=r"steps of 1: seconds or milliseconds\? call the column 't \[s\]'"):
         read_trajectory(tmp_path / "log.csv", ARM)
-    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM, units={"t": "ms"}).t, t, atol=1e-12)
+    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM, units={"t": "ms"}).t, t, atol=COMPUTED)
     np.testing.assert_array_equal(read_trajectory(tmp_path / "log.csv", ARM, units={"t": "s"}).t, np.arange(200))
 
 
@@ -264,8 +265,8 @@ def test_velocities_tell_the_unit_of_time(tmp_path, unit: float) -> None:
     columns = {"t": np.arange(200), "shoulder": q, "elbow": -q, "v.shoulder": v, "v.elbow": -v}
     write(tmp_path / "log.csv", columns)
     back = read_trajectory(tmp_path / "log.csv", ARM)
-    np.testing.assert_allclose(back.t, t, atol=1e-12)
-    np.testing.assert_allclose(back.a[3:-3, 0], -((0.02 / unit) ** 2) * q[3:-3], rtol=1e-3, atol=1e-6)
+    np.testing.assert_allclose(back.t, t, atol=COMPUTED)
+    np.testing.assert_allclose(back.a[3:-3, 0], -((0.02 / unit) ** 2) * q[3:-3], rtol=1e-3, atol=INTEGRATED)
     assert said(back, "times are taken as", "only so velocities fit")
     write(tmp_path / "log.csv", columns | {"v.shoulder": np.full(200, 7.0), "v.elbow": q})
     with pytest.raises(DalembertError, match="seconds or milliseconds"):
@@ -303,7 +304,7 @@ def test_units_of_joints_in_their_names(tmp_path, q, v, tau, size) -> None:
     write(tmp_path / "log.csv", columns)
     back = read_trajectory(tmp_path / "log.csv", ARM)
     for name in ("q", "v", "tau"):
-        np.testing.assert_allclose(getattr(back, name), getattr(given, name), rtol=1e-12)
+        np.testing.assert_allclose(getattr(back, name), getattr(given, name), rtol=COMPUTED)
 
 
 def test_numbered_columns_are_taken_in_order_and_said(tmp_path) -> None:
@@ -312,7 +313,7 @@ def test_numbered_columns_are_taken_in_order_and_said(tmp_path) -> None:
         degrees = np.degrees(given.q)
         write(tmp_path / "log.csv", {"time_ms": given.t * 1e3, names[0]: degrees[:, 0], names[1]: degrees[:, 1]})
         back = read_trajectory(tmp_path / "log.csv", ARM)
-        np.testing.assert_allclose(back.q, given.q, rtol=1e-12)
+        np.testing.assert_allclose(back.q, given.q, rtol=COMPUTED)
         assert said(back, names[0], "robot's order: shoulder, elbow")
 
 
@@ -322,8 +323,8 @@ def test_a_row_of_units(tmp_path) -> None:
     head, *rows = (tmp_path / "log.csv").read_text().splitlines()
     (tmp_path / "log.csv").write_text("\n".join([head, "ms,[deg],rad", *rows]))
     back = read_trajectory(tmp_path / "log.csv", ARM)
-    np.testing.assert_allclose(back.q, given.q, rtol=1e-12)
-    np.testing.assert_allclose(back.t, given.t, atol=1e-12)
+    np.testing.assert_allclose(back.q, given.q, rtol=COMPUTED)
+    np.testing.assert_allclose(back.t, given.t, atol=COMPUTED)
 
 
 @pytest.mark.parametrize(
@@ -431,12 +432,12 @@ def test_times_with_a_type(tmp_path, unit: str) -> None:
     joints = {"shoulder": given.q[:, 0], "elbow": given.q[:, 1]}
     for name, column in (("date", stamps), ("span", ticks.astype(f"timedelta64[{unit}]"))):
         np.savez(tmp_path / f"{name}.npz", time=column, **joints)
-        np.testing.assert_allclose(read_trajectory(tmp_path / f"{name}.npz", ARM).t, given.t, atol=1e-12)
+        np.testing.assert_allclose(read_trajectory(tmp_path / f"{name}.npz", ARM).t, given.t, atol=COMPUTED)
         arrow, parquet = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
         parquet.write_table(arrow.table({"time": column, **joints}), tmp_path / f"{name}.parquet")
-        np.testing.assert_allclose(read_trajectory(tmp_path / f"{name}.parquet", ARM).t, given.t, atol=1e-12)
+        np.testing.assert_allclose(read_trajectory(tmp_path / f"{name}.parquet", ARM).t, given.t, atol=COMPUTED)
     write(tmp_path / "log.csv", {"time": stamps.astype(str)} | joints)
-    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM).t, given.t, atol=1e-12)
+    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM).t, given.t, atol=COMPUTED)
 
 
 def test_epoch_stamps_lose_nothing(tmp_path) -> None:
@@ -451,8 +452,8 @@ def test_epoch_stamps_lose_nothing(tmp_path) -> None:
     np.savez(tmp_path / "unsigned.npz", time_ns=stamps.astype("u8"), **joints)
     for name in ("text.csv", "integers.csv", "rounded.npz", "unsigned.npz"):
         back = read_trajectory(tmp_path / name, ARM)
-        np.testing.assert_allclose(back.t, t, atol=1e-9)
-        np.testing.assert_allclose(back.a, 0.0, atol=1e-6)
+        np.testing.assert_allclose(back.t, t, atol=ITERATED)
+        np.testing.assert_allclose(back.a, 0.0, atol=INTEGRATED)
     assert said(read_trajectory(tmp_path / "rounded.npz", ARM), "times are rounded to 0.24 µs")
     jittered = 1.7e9 + t + 1e-4 * np.random.default_rng(0).random(n)
     np.savez(tmp_path / "rounded.npz", time=jittered, **joints)
@@ -463,7 +464,7 @@ def test_seconds_and_nanoseconds_in_two_columns(tmp_path) -> None:
     t = np.arange(100) * 0.01
     stamps = {"stamp.sec": 1_700_000_000 + (t // 1).astype(int), "stamp.nanosec": np.round(1e9 * (t % 1)).astype(int)}
     write(tmp_path / "log.csv", stamps | {"shoulder": t, "elbow": t})
-    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM).t, t, atol=1e-12)
+    np.testing.assert_allclose(read_trajectory(tmp_path / "log.csv", ARM).t, t, atol=COMPUTED)
 
 
 def test_gaps_jitter_and_repeats_are_said(tmp_path) -> None:
@@ -532,7 +533,7 @@ def test_single_precision(tmp_path) -> None:
     q = np.stack([np.sin(2 * t), np.cos(3 * t)], axis=1)
     np.savez(tmp_path / "log.npz", t=t.astype("f4"), q=q.astype("f4"))
     back = read_trajectory(tmp_path / "log.npz", ARM)
-    np.testing.assert_allclose(back.t, t - 20.0, atol=1e-6)
+    np.testing.assert_allclose(back.t, t - 20.0, atol=INTEGRATED)
     np.testing.assert_allclose(back.a[20:-20, 0], -4 * q[20:-20, 0], atol=0.02)
     assert said(back, "times are rounded to 1.9 µs") and said(back, "bandwidth")
 

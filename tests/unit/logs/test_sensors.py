@@ -6,6 +6,7 @@ import pytest
 from dalembert import DalembertError, load
 from dalembert.identify import JointSensors, read_log
 from dalembert.tables import write_table
+from tolerances import ITERATED
 
 GEAR, COUNTS, CONSTANT = 101.0, 4096.0, 0.07
 
@@ -36,7 +37,7 @@ def test_counts_and_currents_become_positions_and_torques(robot, log):
     path, q, v, tau = log
     read = read_log(path, robot, sensors=JointSensors(GEAR, COUNTS, zero=500.0, torque_constant=CONSTANT))
     for name, truth in (("q", q), ("v", v), ("tau", tau)):
-        np.testing.assert_allclose(getattr(read, name), truth, rtol=1e-9, atol=1e-9)
+        np.testing.assert_allclose(getattr(read, name), truth, rtol=ITERATED, atol=ITERATED)
     assert any("encoder counts" in note for note in read.log)
     assert any("motor currents times torque constant" in note for note in read.log)
 

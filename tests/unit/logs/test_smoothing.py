@@ -8,6 +8,7 @@ import pytest
 from dalembert import load
 from dalembert.logs import read_trajectory, smooth
 from dalembert.logs.splines import DEGREE, Basis
+from tolerances import INTEGRATED, ITERATED
 
 NOISE = 1e-4  # rad, of a good encoder
 RATE = 1000  # Hz
@@ -84,7 +85,7 @@ def test_clean_signals_are_differentiated_as_they_are() -> None:
     fit = smooth(t, q[:, None])
     assert np.isinf(fit.bandwidth[0]) and np.abs(fit.second).max() < 4.0001
     corner = np.minimum(np.abs(t - 0.3), np.abs(t - 0.9)) < 0.003
-    np.testing.assert_allclose(fit.second[~corner, 0], a[~corner], atol=1e-6)
+    np.testing.assert_allclose(fit.second[~corner, 0], a[~corner], atol=INTEGRATED)
     q, v, a = signal(t)
     fit = smooth(t, q[:, None])
     np.testing.assert_allclose(fit.first[:, 0], v, atol=1e-3)
@@ -114,8 +115,8 @@ def test_signals_at_rest_gaps_and_short_ones() -> None:
     np.testing.assert_allclose(fit.second[50:-50, 0], a[50:-50], atol=0.1 * np.abs(a).max())
     for n in range(2, 20):
         few = np.linspace(0, 1, n)
-        np.testing.assert_allclose(smooth(few, (3 * few - 1)[:, None]).first, 3.0, rtol=1e-9)
-        np.testing.assert_allclose(smooth(few, (3 * few - 1)[:, None]).second, 0.0, atol=1e-9)
+        np.testing.assert_allclose(smooth(few, (3 * few - 1)[:, None]).first, 3.0, rtol=ITERATED)
+        np.testing.assert_allclose(smooth(few, (3 * few - 1)[:, None]).second, 0.0, atol=ITERATED)
 
 
 def test_torques_from_a_noisy_log(tmp_path) -> None:

@@ -11,6 +11,7 @@ from dalembert import DalembertError, ModelBuilder, cli, load
 from dalembert.logs import Trajectory
 from dalembert.sizing import Catalogue, Gear, Motor, drive, efforts, read_catalogue, standard_motion
 from linkages import four_bar
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 
 @pytest.mark.parametrize("name", ["four_bar", "delta"])
@@ -74,14 +75,14 @@ def test_a_swing_in_the_plane_by_formulas() -> None:
     A, w = 0.8, 3.0
     sizing = rod(effort_limit=10.0, velocity_limit=5.0).sizing(swing(A, w))
     (row,) = sizing.rows
-    assert row.gravity == pytest.approx(0.0, abs=1e-12)
+    assert row.gravity == pytest.approx(0.0, abs=COMPUTED)
     assert row.peak == pytest.approx(J * A * w**2) and row.dynamic == pytest.approx(J * A * w**2)
     assert row.rms == pytest.approx(J * A * w**2 / np.sqrt(2), rel=1e-5)
     assert row.needed == pytest.approx(1.3 * J * A * w**2)
     assert row.speed == pytest.approx(A * w)
     assert row.power == pytest.approx(J * A**2 * w**3 / 2, rel=1e-5)
     assert row.energy == pytest.approx(2 * J * (A * w) ** 2, rel=1e-5)  # twice a period, ½ J v² each, two periods
-    assert row.regenerated == pytest.approx(row.energy, rel=1e-6)
+    assert row.regenerated == pytest.approx(row.energy, rel=INTEGRATED)
     assert row.inertia == pytest.approx((J, J)) and row.acceleration == pytest.approx(10.0 / J)
     assert sizing.coriolis == 0.0 and sizing.ok
 
@@ -201,8 +202,8 @@ def test_four_feet_carry_a_quadruped() -> None:
     still = Trajectory(np.array([0.0, 0.5, 1.0]), q, np.zeros((3, 18)), np.zeros((3, 18)))
     run = efforts(robot, still, feet)
     forces = sum(robot.jacobian(q[0], foot)[3:].T @ (0, 0, 12.0 * 9.81 / 4) for foot in feet)
-    np.testing.assert_allclose(run.tau[0], robot.gravity(q[0]) - forces, atol=1e-9)
-    assert np.max(np.abs(run.tau[0, :6])) < 1e-9
+    np.testing.assert_allclose(run.tau[0], robot.gravity(q[0]) - forces, atol=ITERATED)
+    assert np.max(np.abs(run.tau[0, :6])) < ITERATED
     assert any("leave" in note for note in efforts(robot, still, feet[:1]).notes)
     with pytest.raises(DalembertError, match="has a fixed base"):
         efforts(load("2r"), standard_motion(load("2r")), ["tool"])

@@ -13,6 +13,7 @@ import pytest
 from dalembert import DalembertError, load, load_run
 from dalembert.logs import read_trajectory
 from dalembert.tables import read_table
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 ARM = load("2r")
 T = np.arange(30) * 0.01
@@ -38,7 +39,7 @@ def test_any_separator_and_decimal_commas(tmp_path, ending, separator, decimal, 
     (tmp_path / f"log{ending}").write_text("\n".join([separator.join(("t", "shoulder", "elbow")), *rows]))
     table = read_table(tmp_path / f"log{ending}")
     np.testing.assert_allclose(table.columns["shoulder"], np.sin(T), rtol=1e-8)
-    np.testing.assert_allclose(table.columns["elbow"], -T, atol=1e-9)
+    np.testing.assert_allclose(table.columns["elbow"], -T, atol=ITERATED)
     assert len(table.log) == len(said) and all(word in note for word, note in zip(said, table.log, strict=True))
 
 
@@ -229,7 +230,7 @@ def test_times_of_recording_where_messages_have_none(tmp_path) -> None:
     rows = [{"shoulder": float(t), "elbow": float(t)} for t in T]
     log_of_messages(tmp_path / "log.mcap", {"/state": rows})
     back = read_trajectory(tmp_path / "log.mcap", ARM)
-    np.testing.assert_allclose(back.t, T, atol=1e-12)
+    np.testing.assert_allclose(back.t, T, atol=COMPUTED)
     assert any("times of recording" in note for note in back.log)
 
 
@@ -275,7 +276,7 @@ def test_measured_joint_states_are_chosen_before_commands(tmp_path) -> None:
     })  # fmt: skip
     back = read_trajectory(tmp_path / "bag", ARM)
     np.testing.assert_array_equal(back.q, q)
-    np.testing.assert_allclose(back.a, 0.0, atol=1e-6)
+    np.testing.assert_allclose(back.a, 0.0, atol=INTEGRATED)
     assert "topic /joint_states is read; /joint_command left out" in back.log
     np.testing.assert_array_equal(read_trajectory(tmp_path / "bag", ARM, topic="/joint_command").q, q + 0.1)
 
@@ -292,7 +293,7 @@ def test_messages_about_other_joints_are_dropped(tmp_path) -> None:
                                                      {"t": float(t) + 0.004, "finger": 0.01})]  # fmt: skip
     log_of_messages(tmp_path / "log.mcap", {"/joint_states": rows})
     back = read_trajectory(tmp_path / "log.mcap", ARM)
-    np.testing.assert_allclose(back.t, T, atol=1e-12)
+    np.testing.assert_allclose(back.t, T, atol=COMPUTED)
     assert "30 of 60 rows have no numbers of this robot and are dropped" in back.log
 
 

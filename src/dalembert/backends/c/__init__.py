@@ -1,6 +1,6 @@
-"""C source: a traced function or loop as self-contained C99 that needs nothing but <math.h>.
+"""C source: a traced function or loop as self-contained C99 that needs only <math.h>.
 
-`emit` gives a header, a source file and a test program that reproduces a stored result; `write` puts them in a folder.
+`emit` returns a header, a source file and a test program that reproduces a stored result; `write` saves them.
 """
 
 from __future__ import annotations
@@ -15,8 +15,8 @@ from dalembert.errors import unknown
 from dalembert.files import write_text
 from dalembert.graph import Function, Loop
 
-from .body import PART, Body, block, declaration
-from .names import Parameter, function_identifier, identifier, parameters
+from .body import PART, CBody, block, declaration
+from .names import CParameter, function_identifier, identifier, parameters
 from .program import TOLERANCE, check_program
 
 __all__ = ["PART", "TOLERANCE", "CSource", "emit", "write"]
@@ -59,7 +59,7 @@ def emit(
     if isinstance(function, Loop):
         body, code = _loop(function, name, dtype, inputs, outputs, head)
     else:
-        body = Body(function, name, dtype, inputs, outputs)
+        body = CBody(function, name, dtype, inputs, outputs)
         code = body.definitions(head)
     top = [f"/* {name}: see {name}.h */", f'#include "{name}.h"', "", "#include <math.h>"]
     texts = ["\n".join(top), *(["\n".join(body.helpers())] if body.helpers() else []), *code]
@@ -83,16 +83,16 @@ def _loop(
     loop: Loop,
     name: str,
     real: str,
-    inputs: Mapping[str, Parameter],
-    outputs: Mapping[str, Parameter],
+    inputs: Mapping[str, CParameter],
+    outputs: Mapping[str, CParameter],
     head: str,
-) -> tuple[Body, list[str]]:
+) -> tuple[CBody, list[str]]:
     """The step as a static function, and the loop that calls it."""
     kept = tuple(output for output, _ in loop.results())
     step = Function(loop.step.name, loop.step.inputs, kept)
     ins = {key: replace(p, rows=False) for key, p in inputs.items()}
     outs = {key: replace(p, rows=False) for key, p in outputs.items()}
-    body = Body(step, f"{name}_step", real, ins, outs)
+    body = CBody(step, f"{name}_step", real, ins, outs)
     declared = [p.declare(real) for p in [*ins.values(), *outs.values()]]
     code = body.definitions(declaration(f"static void {body.name}", declared))
 
@@ -117,7 +117,7 @@ def _loop(
     return body, [*code, block(head, lines)]
 
 
-def _row(p: Parameter, name: str, loop: Loop) -> str:
+def _row(p: CParameter, name: str, loop: Loop) -> str:
     """Where pass k finds its part of a parameter."""
     return f"&{p.identifier}[{p.size} * {_pass(name, loop)}]" if p.rows else p.identifier
 
@@ -165,9 +165,9 @@ def _header(
     function: Function | Loop,
     name: str,
     head: str,
-    body: Body,
-    inputs: Mapping[str, Parameter],
-    outputs: Mapping[str, Parameter],
+    body: CBody,
+    inputs: Mapping[str, CParameter],
+    outputs: Mapping[str, CParameter],
 ) -> str:
     counts = body.counts()
     listed = ", ".join(f"{times} {op}" for op, times in counts.most_common())
@@ -188,13 +188,13 @@ def _header(
     )
 
 
-def _feeds(loop: Loop, inputs: Mapping[str, Parameter], outputs: Mapping[str, Parameter]) -> str:
+def _feeds(loop: Loop, inputs: Mapping[str, CParameter], outputs: Mapping[str, CParameter]) -> str:
     pairs = [
         f"{outputs[source].identifier} -> {inputs[taken].identifier}" for source, taken in loop.carry if taken in inputs
     ]
     return ", ".join(pairs) or "nothing"
 
 
-def _table(listed: Mapping[str, Parameter], more: list[str]) -> str:
+def _table(listed: Mapping[str, CParameter], more: list[str]) -> str:
     lines = more + [f"{p.identifier}: {p.describe()}" for p in listed.values()]
     return "\n".join(f" *   {line}" for line in lines or ["none"])

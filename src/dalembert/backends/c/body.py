@@ -17,7 +17,7 @@ from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
 
-from .names import Parameter
+from .names import CParameter
 
 PART = 2000  # statements in one C function; compilers take superlinear time and memory over longer ones
 
@@ -60,20 +60,20 @@ static {real} {name}_lookup(const {real} *table, {real} last, int columns, {real
 
 
 @dataclass
-class Body:
-    """Prints one straight-line function called `name`, over the given parameters, in the real type `real`.
+class CBody:
+    """Prints one straight-line function called `name`, over its parameters, in the real type `real`.
 
-    A dialect of C overrides what it writes otherwise: the order of the nodes, the kind of its functions, statements.
+    A dialect of C overrides the order of the nodes, the kind of its functions, and the statements that differ.
     """
 
     function: Function
     name: str
     real: str
-    inputs: Mapping[str, Parameter]
-    outputs: Mapping[str, Parameter]
+    inputs: Mapping[str, CParameter]
+    outputs: Mapping[str, CParameter]
     order: list[Scalar] = field(init=False)
     temporary: dict[int, str] = field(init=False)
-    called: dict[int, Body] = field(init=False)  # functions that compounds call, by their ids
+    called: dict[int, CBody] = field(init=False)  # functions that compounds call, by their ids
     tables: dict[str, str] = field(init=False)  # identifiers by digests
 
     local: ClassVar[str] = "static void"  # a function that is called in this file only
@@ -93,11 +93,11 @@ class Body:
                 if id(function) not in self.called:
                     self.called[id(function)] = self._inner(function, f"{self.name}_{self.temporary[node.id]}")
 
-    def array(self, identifier: str, size: int, constant: bool) -> Parameter:
+    def array(self, identifier: str, size: int, constant: bool) -> CParameter:
         """A parameter of a function that a compound calls."""
-        return Parameter(identifier, (size,), constant)
+        return CParameter(identifier, (size,), constant)
 
-    def _inner(self, function: Function, name: str) -> Body:
+    def _inner(self, function: Function, name: str) -> CBody:
         inputs = {i.name: self.array(f"in{k}", i.size, True) for k, i in enumerate(function.inputs) if i.size}
         outputs = {
             o.name: self.array(f"out{k}", len(o.nodes), False) for k, o in enumerate(function.outputs) if o.nodes
@@ -105,7 +105,7 @@ class Body:
         return type(self)(function, name, self.real, inputs, outputs)
 
     def counts(self) -> Counter[str]:
-        """How many operations of each kind there are, those of compounds once each."""
+        """The number of operations of each kind, those of compounds once each."""
         direct = Counter(node.op for node in self.order if node.op not in ("compound", "result"))
         return sum((body.counts() for body in self.called.values()), direct)
 
@@ -119,13 +119,13 @@ class Body:
         return [node for node in depth_first(roots) if node.op not in ("const", "input")]
 
     def helpers(self) -> list[str]:
-        """Definitions of the functions that C lacks, as far as they are used."""
+        """Definitions of the functions in use that C lacks."""
         used = {node.op for node in self.order}
         functions = [text.format(real=self.real, name=self.name) for op, text in HELPERS.items() if op in used]
         return [*self.shared(), *functions]
 
     def shared(self) -> list[str]:
-        """Tables, and what the functions that are called define."""
+        """Tables, and the definitions of the called functions."""
         tables = {node.value[0].digest: node.value[0].numbers for node in self.order if node.op == "lookup"}
         listed = []
         for digest, numbers in tables.items():
@@ -145,7 +145,7 @@ class Body:
     def _definitions(self, head: str) -> list[str]:
         parts = _cut(self.order, self.part)
         slots = _slots(parts, {node.id: k for k, part in enumerate(parts) for node in part})
-        passed = Parameter("w", (max(slots.values(), default=0) + 1,), False)
+        passed = CParameter("w", (max(slots.values(), default=0) + 1,), False)
         every = [*self.inputs.values(), passed, *self.outputs.values()]
         bodies, needed = [], set()
         for k, nodes in enumerate(parts):
@@ -165,7 +165,7 @@ class Body:
         return [*definitions, block(head, lines)]
 
     def _part(self, nodes: Sequence[Scalar], slots: Mapping[int, int], last: bool) -> tuple[list[str], set[str]]:
-        """Statements that compute the nodes and store what is due, and the parameters they use."""
+        """Statements that compute the nodes and store the outputs among them, and the parameters they use."""
         here, used, lines = {node.id for node in nodes}, set(), []
 
         def operand(node: Scalar) -> str:
@@ -245,7 +245,7 @@ class Body:
         ]
 
     def scanned(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
-        """A loop over items: rows of all items, the numbers of one, and what becomes of them."""
+        """A loop over items: rows of all items, the numbers of one, and its results."""
         scanned, name, real = node.value, self.temporary[node.id], self.real
         body, sizes, n = self.called[id(scanned.step)], node.value.sizes, node.value.sizes.items
         begin, rows, common = scanned.split([operand(argument) for argument in node.args])

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from dalembert.graph import Function, Loop
 
-# keywords of C and C++, and what the emitted functions use themselves
+# keywords of C and C++, and names that the emitted functions use
 RESERVED = """
     alignas alignof and asm auto bitand bitor bool break case catch char class compl concept const constexpr
     const_cast continue decltype default delete do double dynamic_cast else enum explicit export extern false float for
@@ -29,7 +29,7 @@ FUNCTIONS = """
 
 
 @dataclass(frozen=True)
-class Parameter:
+class CParameter:
     """One array argument of a C function: its identifier, its shape for one pass, whether it has a row per pass."""
 
     identifier: str
@@ -63,7 +63,7 @@ def function_identifier(name: str) -> str:
 
 
 def identifier(name: str, taken: Iterable[str] = (), suffix: str = "_", function: str = "") -> str:
-    """`name` as a free C identifier: other characters become _, and the suffix is added until nothing clashes.
+    """`name` as a free C identifier: other characters become _, and the suffix is added until it is unique.
 
     Temporaries (t0, t1, …) and the helpers of `function` (its parts, step, min, …) are never free.
     """
@@ -78,7 +78,7 @@ def identifier(name: str, taken: Iterable[str] = (), suffix: str = "_", function
     return word
 
 
-def parameters(function: Function | Loop, name: str) -> tuple[Mapping[str, Parameter], Mapping[str, Parameter]]:
+def parameters(function: Function | Loop, name: str) -> tuple[Mapping[str, CParameter], Mapping[str, CParameter]]:
     """Inputs and outputs by their traced names; those without elements have no parameter in C."""
     step = function.step if isinstance(function, Loop) else function
     sequence = function.sequence if isinstance(function, Loop) else ()
@@ -88,11 +88,11 @@ def parameters(function: Function | Loop, name: str) -> tuple[Mapping[str, Param
     for each in step.inputs:
         if each.size:
             word = identifier(each.name, taken, function=name)
-            inputs[each.name] = Parameter(word, (each.size,), True, each.name in sequence)
+            inputs[each.name] = CParameter(word, (each.size,), True, each.name in sequence)
             taken.add(word)
     for output, recorded in results:
         if output.nodes:
             word = identifier(output.name, taken, "_out", name)
-            outputs[output.name] = Parameter(word, output.shape, False, recorded)
+            outputs[output.name] = CParameter(word, output.shape, False, recorded)
             taken.add(word)
     return inputs, outputs

@@ -11,12 +11,12 @@ from dalembert.backends import interpreter
 from dalembert.graph import Function, Loop
 
 from .body import block, rows_of
-from .names import Parameter
+from .names import CParameter
 
 # Largest error of an output over its largest expected magnitude (or 1): above the rounding of long chains of
 # operations, below any mistake.
 TOLERANCE = {"double": 1e-9, "float": 1e-3}
-PASSES = 3  # of a loop, unless the given sample has sequences
+PASSES = 3  # of a loop, unless the sample has sequences
 
 CHECK = """
 /* {name}: reproduces a stored result. Returns 0 if every output is within {tolerance:g} of what is expected, relative
@@ -52,10 +52,10 @@ def check_program(
     function: Function | Loop,
     name: str,
     real: str,
-    parameters: tuple[Mapping[str, Parameter], Mapping[str, Parameter]],
+    parameters: tuple[Mapping[str, CParameter], Mapping[str, CParameter]],
     sample: Mapping[str, Any] | None,
 ) -> str:
-    """Source of a program that returns 0 if the emitted function gives what the interpreter gave."""
+    """Source of a program that returns 0 if the emitted function agrees with the interpreter."""
     inputs, outputs = parameters
     values = _sample(function, sample, np.dtype(np.float32 if real == "float" else np.float64))
     passes = None
@@ -78,7 +78,7 @@ def check_program(
 
 
 def _sample(function: Function | Loop, sample: Mapping[str, Any] | None, dtype: np.dtype) -> dict[str, np.ndarray]:
-    """One set of inputs: the given one, or numbers between -1 and 1."""
+    """One set of inputs: `sample`, or numbers between -1 and 1."""
     step = function.step if isinstance(function, Loop) else function
     sequence = function.sequence if isinstance(function, Loop) else ()
     rng = np.random.default_rng(0)

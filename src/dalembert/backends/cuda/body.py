@@ -8,8 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from dalembert.backends.c.body import LOOKUP, Body
-from dalembert.backends.c.names import Parameter
+from dalembert.backends.c.body import LOOKUP, CBody
+from dalembert.backends.c.names import CParameter
 from dalembert.errors import DalembertError
 from dalembert.graph import Scalar
 from dalembert.graph.pressure import fewest_at_once, peak
@@ -21,7 +21,7 @@ PART = 3_000  # statements in one part of a longer one: compilers take time that
 
 
 @dataclass(frozen=True)
-class View(Parameter):
+class View(CParameter):
     """A parameter in device memory: a pointer and the distance between its numbers, so that any layout will do."""
 
     struct: str = ""
@@ -31,15 +31,15 @@ class View(Parameter):
 
 
 @dataclass(frozen=True)
-class Held(Parameter):
-    """A parameter that the thread holds itself: in registers once the function is inlined."""
+class Held(CParameter):
+    """A parameter local to the thread: in registers once the function is inlined."""
 
     def declare(self, real: str) -> str:
         return f"{'const ' if self.constant else ''}{real} (&{self.identifier})[{self.size}]"
 
 
 @dataclass
-class CudaBody(Body):
+class CudaBody(CBody):
     """As in C, but in the order with the fewest values alive, outputs stored at once, sine and cosine together."""
 
     local: ClassVar[str] = "static __device__ __noinline__ void"
@@ -47,7 +47,7 @@ class CudaBody(Body):
     constant: ClassVar[str] = "static __device__ const"
     lookup: ClassVar[str] = LOOKUP.replace("static", "static __device__ __forceinline__", 1)
 
-    def array(self, identifier: str, size: int, constant: bool) -> Parameter:
+    def array(self, identifier: str, size: int, constant: bool) -> CParameter:
         return Held(identifier, (size,), constant)
 
     def each(self, size: int, statement: str) -> list[str]:

@@ -20,7 +20,7 @@ class Constants:
         self._on_devices: dict[tuple[str, int], Any] = {}
 
     def placed(self, element: str) -> Callable[[int], Array]:
-        """Where number k lies on the current device; a vector of two begins at the first of them."""
+        """The address of number k on the current device; a vector of two begins at the first."""
         key = element, current_device()
         if key not in self._on_devices:
             on_device = cupy().asarray(np.array(self.numbers, DTYPES[element]))

@@ -17,7 +17,7 @@ from dalembert.graph import Function, Loop
 from . import emit
 
 NAME = "dalembert_kernel"
-END, BUFFER, SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_…: how the driver is told of arguments in one buffer
+END, BUFFER, SIZE = 0, 1, 2  # CU_LAUNCH_PARAM_…: the driver's keys for arguments in one buffer
 HEAD = 6  # words before the arguments
 FEW = 16384  # states up to which small blocks spread the work over more processors
 # A division within 2 ulp instead of 0.5: it needs no branch.
@@ -42,7 +42,7 @@ class Loaded:
     threads: int
 
 
-class Kernel:
+class CudaKernel:
     """One traced function or loop, compiled per element type and device.
 
     identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
@@ -71,7 +71,7 @@ class Kernel:
                 arguments.append(array.pass_)
         if stream is None:
             stream = cupy().cuda.get_current_stream().ptr
-        # All arguments in one buffer, and what tells the driver so. CuPy's own way takes 20 µs for as many numbers.
+        # All arguments in one buffer, and the keys that tell the driver. CuPy's launch takes 20 µs for as many numbers.
         size = len(arguments)
         words = (c_longlong * (HEAD + size))(BUFFER, 0, SIZE, 0, END, 8 * size, *arguments)
         here = addressof(words)
@@ -97,7 +97,7 @@ class Kernel:
         function_handle = module.get_function(NAME)
         return Loaded(function_handle, function_handle.ptr, entry.facts["threads"])
 
-    def code(self, element: str, capability: str) -> cache.Entry:
+    def code(self, element: str, capability: str) -> cache.CacheEntry:
         """Machine code for processors of a compute capability such as "90": from the disk, or compiled now."""
         cupy()
         from cupy.cuda import nvrtc
@@ -109,7 +109,7 @@ class Kernel:
             with announced(f"compiling {self.name} for CUDA"):
                 source = emit(self._build(), NAME, element)
                 code = _compile(nvrtc, source.text, capability)
-            entry = cache.Entry(code, {"threads": source.threads})
+            entry = cache.CacheEntry(code, {"threads": source.threads})
             cache.write(key, entry)
         return entry
 
@@ -139,7 +139,7 @@ _ready = threading.local()
 
 
 def current_device() -> int:
-    """The number of the device that work goes to; the thread is made ready for it when first asked."""
+    """The number of the current device; the first call in a thread initialises it."""
     runtime = cupy().cuda.runtime
     device = runtime.getDevice()
     try:
@@ -156,5 +156,5 @@ _HERE = nullcontext()
 
 
 def on_device(place: int | None) -> AbstractContextManager[Any]:
-    """Work goes to this device within."""
+    """Make this the current device within the context."""
     return _HERE if place is None or place == cupy().cuda.runtime.getDevice() else cupy().cuda.Device(place)

@@ -1,7 +1,7 @@
 """What an emitted kernel brings along: views of device memory, sine and cosine.
 
 sin, cos: as in the LLVM backend (three-step Cody-Waite reduction with fused multiply-adds, minimax polynomials), but
-without a branch: the toolkit's own carry a slow path that costs registers and local memory even where it is never
+without a branch: the toolkit's versions carry a slow path that costs registers and local memory even where it is never
 taken. Within 2 ulp for |x| ≤ FAST_LIMIT; beyond it, where neighbouring floats are far apart on the circle, NaN.
 """
 

@@ -1,4 +1,4 @@
-"""The IR of the builtins of `fastcall`; words in capitals are places in their tables, put in there."""
+"""The IR of the builtins of `fastcall`; words in capitals are offsets into their tables, filled in by `fastcall`."""
 
 from __future__ import annotations
 
@@ -143,7 +143,7 @@ rows:
   %count = select i1 %rank2, i64 %dim0, i64 1
   %limit.at = getelementptr i64, ptr %table, i64 FAST_LIMIT
   %usual.limit = load i64, ptr %limit.at
-  %long.limit = mul i64 %usual.limit, 10        ; asked for one thread: Python could add nothing but its own time
+  %long.limit = mul i64 %usual.limit, 10        ; threads=1: going through Python would only cost time
   %limit = select i1 %alone, i64 %long.limit, i64 %usual.limit
   %few = icmp ule i64 %count, %limit
   %some = icmp ne i64 %count, 0

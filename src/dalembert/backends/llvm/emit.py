@@ -17,7 +17,7 @@ from dalembert.graph import Function, Loop, Output
 
 from .ir import Builder, Module
 from .parts import call_parts, is_zero, store_leaves, write_parts
-from .plan import Plan
+from .plan import SlotPlan
 from .rows import CACHED, settle, write_rows
 from .tiles import copy_runs, copy_state, each_block, read_rows
 
@@ -28,7 +28,7 @@ STACK_LIMIT = 65536  # bytes of kernel memory taken from the stack; more comes f
 def one_kernel(function: Function, element: str, width: int) -> str:
     """IR of the kernel for one state; `width` lanes serve its transcendentals."""
     module = Module()
-    plan = Plan(function, group=width, keep_outputs=False)
+    plan = SlotPlan(function, group=width, keep_outputs=False)
     parts = write_parts(module, plan, element, 1, scatter=True)
     b = Builder(module, element, 1)
     memory, block = _allocate(b, plan.size)
@@ -57,7 +57,7 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
     """
     module = Module()
     function = program.step if isinstance(program, Loop) else program
-    plan = Plan(function, group=vector if width == 1 else 1, keep_outputs=True)
+    plan = SlotPlan(function, group=vector if width == 1 else 1, keep_outputs=True)
     parts = write_parts(module, plan, element, width, scatter=False)
     b = Builder(module, element, width)
     memory, block = _allocate(b, plan.size)
@@ -86,9 +86,9 @@ def batch_kernel(program: Function | Loop, element: str, width: int, vector: int
 
 
 class _Group:
-    """Writes what a batch kernel does for one group of rows."""
+    """Writes the code of a batch kernel for one group of rows."""
 
-    def __init__(self, b: Builder, plan: Plan, parts: list[str], memory: str, rows: list[str]) -> None:
+    def __init__(self, b: Builder, plan: SlotPlan, parts: list[str], memory: str, rows: list[str]) -> None:
         self.b, self.plan, self.parts, self.memory, self.rows = b, plan, parts, memory, rows
 
     def write(self, program: Function | Loop) -> str:
@@ -141,7 +141,7 @@ class _Group:
         return [self.plan.slots[n.id] for n in output.nodes]
 
     def row_numbers(self, name: str) -> list[str]:
-        """i64 for each lane: the number that an input holds."""
+        """The number in an input, as i64 for each lane."""
         b = self.b
         x = b.load(self.memory, self.plan.input_base[name])
         each = [x] if b.width == 1 else [b.op(f"extractelement {b.type} {x}, i32 {k}") for k in range(b.width)]
@@ -187,7 +187,7 @@ class _Group:
 
 
 def _far(b: Builder, row: str, row_bytes: str) -> str:
-    """i1: whether a row lies far into an output."""
+    """i1: whether a row is far into an output."""
     return b.op(f"icmp ugt i64 {b.op(f'mul i64 {row}, {row_bytes}')}, {CACHED}")
 
 
@@ -199,7 +199,7 @@ def _minimum(b: Builder, x: str, y: str) -> str:
 
 
 def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
-    """Address of an aligned array of values, and the block to free (None when it lies on the stack)."""
+    """Address of an aligned array of values, and the block to free (None if it is on the stack)."""
     size = values * b.stride + 64
     if size <= STACK_LIMIT:
         return b.op(f"alloca i8, i64 {size}, align 64"), None
@@ -208,7 +208,7 @@ def _allocate(b: Builder, values: int) -> tuple[str, str | None]:
     return b.op(f"inttoptr i64 {b.op(f'and i64 {start}, -64')} to ptr"), block
 
 
-def _store_constants(b: Builder, plan: Plan, memory: str) -> None:
+def _store_constants(b: Builder, plan: SlotPlan, memory: str) -> None:
     """Constants that are read from memory: outputs, entries of products."""
     for node in plan.constants:
         b.store(b.const(node.value), memory, plan.slots[node.id])
@@ -222,7 +222,7 @@ def _release(b: Builder, block: str | None) -> None:
         b.call("free", "void", ("ptr", block), declare=True)
 
 
-def _copy_inputs(b: Builder, plan: Plan, memory: str) -> str:
+def _copy_inputs(b: Builder, plan: SlotPlan, memory: str) -> str:
     """Copy the inputs of one state into memory; returns i1: some number is not finite."""
     bad = "false"
     for k, i in enumerate(plan.function.inputs):
@@ -248,7 +248,7 @@ def _not_finite(b: Builder, zeros: list[str]) -> str:
     return b.any(b.compare("uno", zeros[0], zeros[0])) if zeros else "false"
 
 
-def _status(b: Builder, plan: Plan, memory: str, not_finite: str) -> str:
+def _status(b: Builder, plan: SlotPlan, memory: str, not_finite: str) -> str:
     """i64 status word of this pass."""
     failed = "false"
     for guard in plan.function.guards:

@@ -1,10 +1,10 @@
-"""One call from Python at C speed: a builtin function made by LLVM.
+"""One call from Python at C speed: a builtin function compiled by LLVM.
 
 CPython calls it with the arguments in a C array (METH_FASTCALL | METH_KEYWORDS). It looks into the NumPy structs, and
 if every argument is an aligned, contiguous float64 (or float32) array of the right shape, one state or a small batch,
-it allocates the result and calls the kernel: about 0.1 µs beside the kernel itself. Anything else goes to a Python
-function, which converts, broadcasts, or raises the error that says what is wrong. One builtin serves all robots: what
-differs lies in its table, the `self` of the builtin. `DALEMBERT_FASTCALL=off` sends every call to the Python function.
+it allocates the result and calls the kernel: about 0.1 µs besides the kernel itself. Anything else goes to a Python
+function, which converts, broadcasts, or raises a clear error. One builtin serves all robots: all differences are in its
+table, the `self` of the builtin. `DALEMBERT_FASTCALL=off` sends every call to the Python function.
 """
 
 from __future__ import annotations
@@ -68,10 +68,10 @@ def source() -> str:
     return text
 
 
-class Table(np.ndarray):
-    """The words behind one builtin; `keep` holds what they point to.
+class CallTable(np.ndarray):
+    """The words that one builtin reads; `keep` keeps alive what they point to.
 
-    A builtin is pickled as the attribute of that name of its `self`: so the table stands for its owner there.
+    A builtin is pickled as an attribute of its `self`, by name: the table pickles as its owner.
     """
 
     keep: list[Any]
@@ -80,7 +80,7 @@ class Table(np.ndarray):
     def __reduce__(self) -> tuple[Any, ...]:
         if self.owner is None:
             raise TypeError(
-                "a function traced from your own expression cannot be pickled: make it again where it is used"
+                "a function traced from your own expression cannot be pickled: trace it again where it is used"
             )
         return _itself, (self.owner,)
 
@@ -98,7 +98,7 @@ class _MethodDef(ctypes.Structure):
     ]
 
 
-# Never freed: a builtin reads its definition even while it is dropped, when the rest of a cycle may be gone already.
+# Never freed: a builtin reads its definition even while it is deallocated, when other objects of its cycle may be gone.
 _methods: dict[tuple[str, str, int], _MethodDef] = {}
 
 
@@ -115,14 +115,14 @@ def make(
     slow: Callable[..., Any],
     address: int,
     owner: Any = None,
-) -> tuple[Callable[..., Any], Table]:
+) -> tuple[Callable[..., Any], CallTable]:
     """A builtin over the code at `address`, and the table into which kernels are entered with `enter`.
 
-    The builtin holds the table as its `self`, and the table all it points to. owner: whose attribute `name` it is.
+    The builtin holds the table as its `self`, and the table everything it points to. owner: has it as attribute `name`.
     """
-    table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(Table)
+    table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(CallTable)
     method = _method(name, doc, address)
-    keywords = sys.intern("out"), sys.intern("threads"), 1  # of which there is one each in the interpreter
+    keywords = sys.intern("out"), sys.intern("threads"), 1  # the interpreter's only copies
     table.keep, table.owner = [slow, keywords], owner
     table[SLOW], table[INPUTS], table[ARRAY_TYPE] = id(slow), len(sizes), id(np.ndarray)
     table[OUT_KEYWORD], table[THREADS_KEYWORD], table[NUMBER_ONE] = map(id, keywords)
@@ -136,25 +136,25 @@ def make(
 
 
 def make_named(
-    name: str, doc: str, inputs: int, names: dict[str, Table], slow: Callable[..., Any], address: int, owner: Any
+    name: str, doc: str, inputs: int, names: dict[str, CallTable], slow: Callable[..., Any], address: int, owner: Any
 ) -> Callable[..., Any]:
-    """A builtin of so many arrays and a name, which chooses the builtin (its table) that gets the arrays.
+    """A builtin of `count` arrays and a name, which chooses the builtin (its table) that gets the arrays.
 
-    address: of the code "named"; names may grow later; what is not in it, and keywords, go to `slow`.
+    address: of the code "named"; names may grow later; unknown names, and keywords, go to `slow`.
     """
-    table = np.zeros(TEXT_TYPE + 1, np.uint64).view(Table)
+    table = np.zeros(TEXT_TYPE + 1, np.uint64).view(CallTable)
     table.keep, table.owner = [slow, names], owner
     table[SLOW], table[INPUTS], table[NAMES], table[TEXT_TYPE] = id(slow), inputs, id(names), id(str)
     return _builtin(_method(name, doc, address), table)
 
 
-def _builtin(method: _MethodDef, table: Table) -> Callable[..., Any]:
+def _builtin(method: _MethodDef, table: CallTable) -> Callable[..., Any]:
     new = ctypes.pythonapi.PyCFunction_NewEx
     new.restype, new.argtypes = ctypes.py_object, [ctypes.c_void_p, ctypes.py_object, ctypes.c_void_p]
     return new(ctypes.addressof(method), table, None)
 
 
-def enter(table: Table, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
+def enter(table: CallTable, element: str, kind: str, address: int, operations: int, owner: Any) -> None:
     """Let the builtin use a kernel ("one" or "batch"); `owner` keeps its code alive."""
     table.keep.append(owner)
     table[FAST_LIMIT] = max(1, FAST_WORK // max(operations, 1))
@@ -168,17 +168,17 @@ def fits(sizes: list[int], shapes: list[tuple[int, ...]]) -> bool:
 
 @cache
 def symbols() -> dict[str, int] | None:
-    """Addresses the builtin needs; None where there is no fast call: `missing` tells why."""
+    """Addresses that the builtin needs; None where the fast call is unavailable: `missing` says why."""
     return None if missing() else _addresses()
 
 
 @cache
 def missing() -> str:
-    """Why there is no fast call here; empty where there is one."""
+    """Why the fast call is unavailable; empty where it works."""
     if not _switched_on():
         return SWITCHED_OFF
     if sys.implementation.name != "cpython":
-        return f"it is made for CPython, this is {sys.implementation.name}"
+        return f"it needs CPython, this is {sys.implementation.name}"
     if sysconfig.get_config_var("Py_GIL_DISABLED"):
         return "it needs an interpreter with a global lock, and this is a free-threaded one"
     if hasattr(sys, "gettotalrefcount"):
@@ -186,7 +186,7 @@ def missing() -> str:
     try:
         known = bool(_addresses()) and _layout_is_known()
     except (ImportError, AttributeError, ValueError) as error:
-        return f"Python {sys.version.split()[0]} or NumPy {np.__version__} lacks what it needs ({error})"
+        return f"Python {sys.version.split()[0]} or NumPy {np.__version__} lacks something it needs ({error})"
     return "" if known else f"Python {sys.version.split()[0]} or NumPy {np.__version__} has another layout of objects"
 
 
@@ -214,7 +214,7 @@ def _addresses() -> dict[str, int]:
 
 @cache
 def warn_if_missing() -> None:
-    """Say once that there is no fast call, unless it was switched off."""
+    """Warn once that the fast call is unavailable, unless it was switched off."""
     if missing() and missing() != SWITCHED_OFF:
         warnings.warn(
             f"no fast call from Python: {missing()}. Results are the same; a call of one state takes 20 µs longer. "
@@ -224,7 +224,7 @@ def warn_if_missing() -> None:
 
 
 def address(a: np.ndarray) -> int:
-    """Where the numbers of an array lie: what a.ctypes.data tells, in a tenth of its time."""
+    """The address of an array's numbers: a.ctypes.data in a tenth of its time."""
     return a.ctypes.data if symbols() is None else _Word.from_address(id(a) + 16).value
 
 
@@ -238,7 +238,7 @@ def _switched_on() -> bool:
 
 
 def _layout_is_known() -> bool:
-    """Read an array's struct at the offsets the builtin uses and compare with what NumPy says."""
+    """Read an array's struct at the offsets that the builtin uses and compare with NumPy's own attributes."""
     a = np.arange(6.0).reshape(2, 3)
     pair = tuple(map(sys.intern, ("out", "threads")))
     names = tuple(map(id, pair))

@@ -64,7 +64,7 @@ class Module:
         return "\n".join(self.parts.values()) + "\n"
 
 
-class Body:
+class FunctionBody:
     """The instructions of a function while it is written."""
 
     def __init__(self) -> None:
@@ -76,9 +76,9 @@ class Body:
 class Builder:
     """Appends instructions on values of type <width x element> (a plain element when width is 1)."""
 
-    def __init__(self, module: Module, element: str, width: int, body: Body | None = None) -> None:
+    def __init__(self, module: Module, element: str, width: int, body: FunctionBody | None = None) -> None:
         self.module, self.element, self.width, self.bits = module, element, width, BITS[element]
-        self.body = body or Body()
+        self.body = body or FunctionBody()
         self.type = self._vector(element)
         self.int_type = self._vector(f"i{self.bits}")
         self.bool_type = self._vector("i1")

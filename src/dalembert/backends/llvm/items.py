@@ -13,7 +13,7 @@ from .tiles import copy_runs, copy_state, table_entry
 
 
 def write_items(b: Builder, items: Items, memory: str) -> None:
-    """The loop, in the caller: what the step needs in its memory, the step, what it left there."""
+    """The loop, in the caller: copy the step's arguments into its memory, call it, copy its results."""
     step, n, lanes = items.subroutine, items.scanned.sizes.items, items.subroutine.lanes
     plan, wide, unit = step.plan, b.wide(lanes) if lanes > 1 else b, b.stride
     step_memory = b.address(memory, step.base * unit)

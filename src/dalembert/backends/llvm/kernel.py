@@ -26,7 +26,7 @@ _TYPES = {
 
 
 @dataclass(frozen=True)
-class Executable:
+class MachineCode:
     """Code in memory: how to call it, where it is, its operation count, and the engine that owns it."""
 
     call: Callable[..., int]
@@ -35,7 +35,7 @@ class Executable:
     engine: Any = field(repr=False)
 
 
-class Kernel:
+class LlvmKernel:
     """One traced function, compiled per kind ("one" state or "batch") and precision.
 
     identity: text that determines the function, so that a cached kernel needs no tracing; build: traces it.
@@ -60,8 +60,8 @@ class Kernel:
             list(shapes),
             build,
         )
-        self._executables: dict[tuple[str, str], Executable] = {}
-        self._tables: list[fastcall.Table] = []
+        self._executables: dict[tuple[str, str], MachineCode] = {}
+        self._tables: list[fastcall.CallTable] = []
         self._lock = threading.RLock()
         self._function: Function | Loop | None = None
 
@@ -72,7 +72,7 @@ class Kernel:
                 self._function = self._build()
             return self._function
 
-    def executable(self, kind: str, element: str) -> Executable:
+    def executable(self, kind: str, element: str) -> MachineCode:
         """The code of a kind and element type: from memory, from the disk, or compiled now."""
         executable = self._executables.get((kind, element))
         if executable is None:
@@ -84,14 +84,14 @@ class Kernel:
                         fastcall.enter(table, element, kind, executable.address, executable.operations, executable)
         return executable
 
-    def _make(self, kind: str, element: str) -> Executable:
+    def _make(self, kind: str, element: str) -> MachineCode:
         vector = target.lanes(element)
         lanes = self.lanes or vector
         name = cache.key(self.identity, f"{kind} {lanes}", element, target.description())
         entry = cache.read(name)
         if entry is None:
             with announced(f"compiling {self.name}"), uncollected():
-                from . import emit  # not needed for what comes from the disk
+                from . import emit  # not needed for kernels from the disk cache
 
                 function = self.function()
                 if kind == "one":
@@ -100,11 +100,11 @@ class Kernel:
                 else:
                     text = emit.batch_kernel(function, element, lanes, vector)
                 code = target.compile_object(text)
-            entry = cache.Entry(code, {"operations": sum(function.operations().values())})
+            entry = cache.CacheEntry(code, {"operations": sum(function.operations().values())})
             cache.write(name, entry)
         engine = target.load_object(entry.code)
         address = engine.get_function_address(kind)
-        return Executable(_TYPES[kind](address), address, entry.facts["operations"], engine)
+        return MachineCode(_TYPES[kind](address), address, entry.facts["operations"], engine)
 
     def builtin(self, name: str, doc: str, slow: Callable[..., Any], owner: Any = None) -> Callable[..., Any]:
         """The fast call from Python with `slow` behind it; `slow` itself where no fast call can be built.
@@ -122,11 +122,11 @@ class Kernel:
         return function
 
     def named(
-        self, name: str, doc: str, names: dict[str, fastcall.Table], slow: Callable[..., Any], owner: Any
+        self, name: str, doc: str, names: dict[str, fastcall.CallTable], slow: Callable[..., Any], owner: Any
     ) -> Callable[..., Any] | None:
         """The fast call of a function that takes a name after this kernel's inputs; None where none can be built.
 
-        names: from name to the `__self__` of the fast call that is meant, of which there may be more later.
+        names: from name to the `__self__` of its fast call; entries may be added later.
         """
         address = fast_address("named")
         if address is None:
@@ -139,7 +139,7 @@ _fast_lock = threading.Lock()
 
 def fast_address(name: str = "call") -> int | None:
     """Address of a builtin's code; None where it is switched off or the interpreter's layout is another one."""
-    with _fast_lock:  # of two engines made at once one would be dropped, though its address was given away
+    with _fast_lock:  # of two engines created at once one would be dropped while its address is in use
         engine = _fast_engine()
     return None if engine is None else engine.get_function_address(name)
 
@@ -155,6 +155,6 @@ def _fast_engine() -> Any:
     name = cache.key("fastcall", fastcall.source(), target.description())
     entry = cache.read(name)
     if entry is None:
-        entry = cache.Entry(target.compile_object(fastcall.source()), {})
+        entry = cache.CacheEntry(target.compile_object(fastcall.source()), {})
         cache.write(name, entry)
     return target.load_object(entry.code)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Iterator
 
-MARKS = {"_fltused"}  # of Windows, "this code uses floating point": nothing refers to it
+MARKS = {"_fltused"}  # Windows' mark for "this code uses floating point", which is never called
 # All that kernels may call. What else turned up would be a change of the emitter, or of LLVM, that must be looked at.
 # fma, rint: of processors without such an instruction; __chkstk: large stack frames on Windows.
 EXPECTED = {"sin", "cos", "fma", "fmaf", "rint", "rintf", "memset", "memcpy", "malloc", "free", "__chkstk"}

@@ -8,7 +8,7 @@ from dalembert.graph.lookup import Table
 from . import elementary
 from .ir import Builder, Module
 from .items import load_common, load_moving, store_moving, write_items
-from .plan import Calling, Items, Plan, Product, Repeating, Subroutine
+from .plan import Calling, Items, Product, Repeating, SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
@@ -16,7 +16,7 @@ from .tiles import copy_runs, copy_state, table_entry
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
-def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
+def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
     """An LLVM function for each part but loops and calls, and for each subroutine; returns the names of the parts."""
     for subroutine in plan.subroutines.values():
         _write_subroutine(module, subroutine, element, width)
@@ -44,7 +44,7 @@ def write_parts(module: Module, plan: Plan, element: str, width: int, scatter: b
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
-    """void @sub(ptr memory, ptr items): its parts, on a memory of its own. items: the moving pointer of a scan."""
+    """void @sub(ptr memory, ptr items): its parts, on separate memory. items: the moving pointer of a scan."""
     width *= subroutine.lanes
     names = write_parts(module, subroutine.plan, element, width, scatter=False, prefix=f"{subroutine.name}.")
     b = Builder(module, element, width)
@@ -55,14 +55,14 @@ def _write_subroutine(module: Module, subroutine: Subroutine, element: str, widt
 
 def _write_part(
     b: Builder,
-    plan: Plan,
+    plan: SlotPlan,
     steps: list[Step],
     targets: dict[int, list[tuple[int, int]]],
     constants: dict[float, int],
 ) -> None:
-    """constants: gets the numbers that the part reads from its table, each with its place there.
+    """constants: collects the numbers that the part reads from its table, each with its place in it.
 
-    A number in the code itself would need an instruction of its own for its address.
+    A number in the code would need an extra instruction for its address.
     """
     values: dict[int, str] = {}
     pointers: dict[int, str] = {}
@@ -144,7 +144,7 @@ def operation(b: Builder, op: str, x: list[str]) -> str:
 
 
 def lookup(b: Builder, table: Table, column: int, index: str) -> str:
-    """Number `column` of row floor(index) of a table, each lane its own row."""
+    """Number `column` of row floor(index) of a table; each lane has its own row."""
     rows, columns = table.numbers.shape
     name = f"table.{table.digest[:16]}"
     if name not in b.module.parts:
@@ -158,7 +158,7 @@ def lookup(b: Builder, table: Table, column: int, index: str) -> str:
 
 
 def call_parts(
-    b: Builder, plan: Plan, parts: list[str], memory: str, outputs: str = "%outputs", items: str = "null"
+    b: Builder, plan: SlotPlan, parts: list[str], memory: str, outputs: str = "%outputs", items: str = "null"
 ) -> None:
     """The parts in order; loops are written here. items: the moving pointer of a scan."""
     for part, name in zip(plan.parts, parts, strict=True):
@@ -224,7 +224,7 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
         b.branch(b.any(going()), step.name, passes)
 
 
-def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
+def _loop_over_states(b: Builder, plan: SlotPlan, loop: Looped, memory: str, name: str) -> None:
     """Lanes are states; one argument after the other."""
     table = b.module.table(f"{name}.arguments", [plan.slots[a.id] for a in loop.arguments])
     results = 2 if loop.kind == "sincos" else 1
@@ -239,7 +239,7 @@ def _loop_over_states(b: Builder, plan: Plan, loop: Looped, memory: str, name: s
     b.repeat(f"{name}.each", str(len(loop.arguments)), body)
 
 
-def _loop_over_arguments(b: Builder, plan: Plan, loop: Looped, memory: str, name: str) -> None:
+def _loop_over_arguments(b: Builder, plan: SlotPlan, loop: Looped, memory: str, name: str) -> None:
     """One state: lanes are arguments."""
     lanes, arguments = loop.lanes(plan.group), loop.arguments
     wide = b.wide(lanes)
@@ -258,7 +258,7 @@ def _apply(b: Builder, kind: str, x: str, place: str) -> None:
         b.store(operation(b, kind, [x]), place, 0)
 
 
-def store_leaves(b: Builder, plan: Plan, memory: str, pointer: str, nodes: tuple[Scalar, ...], name: str) -> None:
+def store_leaves(b: Builder, plan: SlotPlan, memory: str, pointer: str, nodes: tuple[Scalar, ...], name: str) -> None:
     """Outputs of one state that no step computes: constants but 0, inputs, results of loops, entries of products."""
     done = {s.node.id for part in plan.parts if isinstance(part, list) for s in part} | {
         n.id for n in nodes if is_zero(n)

@@ -1,7 +1,7 @@
 """From a traced function to parts that are run one after the other, and the memory between them.
 
 Everything a kernel keeps in memory lies in one array of values: inputs, arguments and results of the transcendentals,
-which are computed in loops, values that pass from one part to another, and outputs. The plan says which slot is whose.
+which are computed in loops, values that pass from one part to another, and outputs. The plan assigns the slots.
 """
 
 from __future__ import annotations
@@ -89,7 +89,7 @@ class Subroutine:
         view: View | None = None,
     ) -> None:
         self.name, self.base, self.lanes = name, base, view.lanes if view else 1
-        self.plan = Plan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
+        self.plan = SlotPlan(function, group, keep_outputs=view is None, name=f"{name}.", outside=outside, view=view)
         if view:
             return
         self.inputs = [  # own slots
@@ -156,7 +156,7 @@ def _runs(slots: Sequence[int]) -> list[int]:
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
 
 
-class Plan:
+class SlotPlan:
     """How one function is laid out in memory and cut into parts.
 
     group: lanes that a loop over transcendentals takes at once (1 in a batch kernel, whose lanes are states; the vector
@@ -263,7 +263,7 @@ class Plan:
 
     @staticmethod
     def _key(step: Step) -> int:
-        """The id of what a step is a result of: the block of a product, the node of a compound."""
+        """The id of the source of a result: the block of a product, the node of a compound."""
         return id({"dot": step.node.value, "result": step.args}.get(step.op, [step.node])[0])
 
     def _finish(self, part: list[Step]) -> None:
@@ -271,7 +271,7 @@ class Plan:
             self.parts.append(part)
 
     def _in_memory(self, nodes: Iterable[Scalar]) -> None:
-        """Give slots to what is read from memory."""
+        """Assign slots to values that are read from memory."""
         for node in nodes:
             if node.id not in self.slots:
                 self.slots[node.id] = self._take(1)

@@ -7,12 +7,12 @@ the vectors run along the columns, and a tile is TILE rows by two vectors.
 from __future__ import annotations
 
 from .ir import Builder
-from .plan import TILE, Plan, Product
+from .plan import TILE, Product, SlotPlan
 from .tiles import table_entry
 
 
-def write_product(b: Builder, plan: Plan, product: Product, name: str) -> None:
-    """The body of a function that reads the entries of A and B from their slots and leaves C in its own."""
+def write_product(b: Builder, plan: SlotPlan, product: Product, name: str) -> None:
+    """The body of a function that reads the entries of A and B from their slots and writes C to its slots."""
     moves = [(plan.slots[node.id], slot) for node, slot in product.moves()]
     source = b.module.table(f"{name}.from", [s for s, _ in moves])
     target = b.module.table(f"{name}.to", [t for _, t in moves])

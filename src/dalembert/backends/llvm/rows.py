@@ -1,7 +1,7 @@
 """Results of a batch, from vectors across states to the rows of row-major arrays.
 
 Blocks of columns are transposed in registers and stored, one piece per row. Where all rows lie alike with respect to
-blocks of memory, whole blocks of memory are stored; what lies far into a large array goes past the cache.
+blocks of memory, whole blocks of memory are stored; rows far into a large array bypass the cache.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ class _Blocks:
     def loop(
         self, name: str, times: str, start: Callable[[str], str], align: int | None = None, streamed: bool = False
     ) -> None:
-        """Write the blocks that begin at the columns start(0), start(1), …, of which there are `times` ≥ 1."""
+        """Write the blocks that begin at the columns start(0), start(1), …, start(times - 1); times ≥ 1."""
         b, k = self.b, self.k
         how = f"align {align or b.size}{b.module.nontemporal() if streamed else ''}"
 

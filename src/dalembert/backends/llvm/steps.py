@@ -83,7 +83,7 @@ def waves(steps: list[Step]) -> list[list[Step] | Looped]:
 
 
 def needs(step: Step) -> tuple[Scalar, ...]:
-    """What must be there before a step; an entry of a product needs all that the product is made of."""
+    """The nodes that a step needs; an entry of a product needs all entries of both factors."""
     return step.node.value[0].nodes if step.op == "dot" else step.args
 
 

@@ -15,8 +15,9 @@ from .objects import undefined
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
 
-# Of the empty module each engine is made with. It must outlive every engine: the garbage collector finalises an engine
-# and a context of its own in any order, and disposing of an engine after its context is a use after free.
+# The context of the empty module that each engine starts with. It must outlive every engine: the garbage collector
+# would finalise an engine and its own context in any order, and disposing of an engine after its context is a use
+# after free.
 _ENGINE_CONTEXT = llvm.create_context()
 
 
@@ -40,7 +41,7 @@ def lanes(element: str) -> int:
 
 
 def machine(cpu: str | None = None, features: str | None = None, triple: str | None = None) -> llvm.TargetMachine:
-    """A new target machine (an engine takes ownership of its own), for this host unless another is named."""
+    """A new target machine (each engine takes ownership of one), for this host unless another is named."""
     if features is None:
         features = llvm.get_host_cpu_features().flatten()
         if vector_bytes() == 64:  # LLVM prefers 256-bit vectors on AVX-512 hosts; here every operation is a full vector
@@ -52,7 +53,7 @@ def machine(cpu: str | None = None, features: str | None = None, triple: str | N
 
 @cache
 def description() -> str:
-    """All that decides whether object code made here runs there."""
+    """Everything that decides whether object code compiled here runs on another machine."""
     version = ".".join(str(v) for v in llvm.llvm_version_info)
     names = ",".join(sorted(name for name, on in features().items() if on))
     return (
@@ -61,7 +62,7 @@ def description() -> str:
 
 
 def compile_object(text: str, to: llvm.TargetMachine | None = None) -> bytes:
-    """Object code of a module, for this host unless another machine is given.
+    """Object code of a module, for this host unless `machine` is another.
 
     The IR is final: no optimisation passes run, only code generation.
     """
@@ -72,8 +73,8 @@ def compile_object(text: str, to: llvm.TargetMachine | None = None) -> bytes:
 def load_object(code: bytes) -> Any:
     """An engine that holds the object's functions; `engine.get_function_address(name)`."""
     engine = llvm.create_mcjit_compiler(llvm.parse_assembly("", context=_ENGINE_CONTEXT), machine())
-    for name in sorted(undefined(code)):  # of what it does not find LLVM makes a null pointer
-        if llvm.address_of_symbol(name) is None:  # which knows the process's own once there is an engine
+    for name in sorted(undefined(code)):  # LLVM resolves an unknown symbol to a null pointer
+        if llvm.address_of_symbol(name) is None:  # finds the process's symbols once an engine exists
             raise DalembertError(f"compiled code calls {name!r}, which this process does not have")
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     engine.finalize_object()

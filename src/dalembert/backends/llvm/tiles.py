@@ -1,6 +1,6 @@
 """Rows of row-major arrays to vectors across states, by transposes in registers; `rows` leads back.
 
-A kernel works on `width` states at once; the arrays it is given have one state per row. Blocks of four columns are
+A kernel works on `width` states at once; its arrays have one state per row. Blocks of four columns are
 loaded from each row and transposed with shuffles, which is several times cheaper than gathering element by element.
 """
 
@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from .ir import Builder
 
-UNROLLED = 16  # copies up to which no loop is made
+UNROLLED = 16  # copies up to which the loop is unrolled
 MANY = 64  # values of a state from which on they are copied as vectors: those that were just stored must have arrived
 
 
@@ -31,7 +31,7 @@ def each_block(b: Builder, n: int, work: Callable[[str | int], str], name: str) 
 
 
 def copy_runs(b: Builder, moves: list[tuple[int, int]], source: str, target: str, lanes: int, name: str) -> None:
-    """Copy single elements from one array to another, given pairs of places; neighbours that stay so go together."""
+    """Copy single elements from one array to another by pairs of places; runs of neighbours are copied together."""
     runs: list[list[tuple[int, int]]] = []
     for move in moves:
         if runs and (runs[-1][-1][0] + 1, runs[-1][-1][1] + 1) == move:
@@ -156,6 +156,6 @@ def _concatenate(b: Builder, pieces: list[str], size: int) -> str:
 
 
 def shuffle(b: Builder, x: str, y: str, lanes: list[int]) -> str:
-    """Lanes of x, and of y counted on from there, as one vector."""
+    """Lanes of x, and of y (numbered on from those of x), as one vector."""
     mask = ", ".join(f"i32 {m}" for m in lanes)
     return b.op(f"shufflevector {b.type} {x}, {b.type} {y}, <{len(lanes)} x i32> <{mask}>")

@@ -25,10 +25,10 @@ PEERS = {
 
 def installed() -> list[str]:
     """Labels of the peers whose module is found (nothing is imported, except a parent package)."""
-    return [label for label, (module, _) in PEERS.items() if _found(module)]
+    return [label for label, (module, _) in PEERS.items() if _is_installed(module)]
 
 
-def _found(module: str) -> bool:
+def _is_installed(module: str) -> bool:
     try:
         return find_spec(module) is not None
     except ModuleNotFoundError:  # the parent package is missing

@@ -14,8 +14,8 @@ def has_free_base(path: Path, robot) -> bool:
 
     A floating joint that the file itself holds is read by the peer as well.
     """
-    own = {joint.get("name") for joint in _parse(path).findall("joint")}
-    return any(joint.kind == "free" and joint.name not in own for joint in robot.joints)
+    names = {joint.get("name") for joint in _parse(path).findall("joint")}
+    return any(joint.kind == "free" and joint.name not in names for joint in robot.joints)
 
 
 def bare(path: Path, extra: str = "") -> str:

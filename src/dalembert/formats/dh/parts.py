@@ -14,7 +14,7 @@ from dalembert.spatial import Inertia, Pose
 from ..diagnosis import report_inertia
 from ..ledger import Ledger
 from ..resources import Resources
-from .toml import Table
+from .toml import TomlTable
 
 END = "_dh"  # behind a link's name: its DH frame
 POSE_KEYS = {"xyz", "rpy"}
@@ -30,12 +30,12 @@ LOOP_KEYS = {"name", "kind", "a", "b", "xyz_a", "rpy_a", "xyz_b", "rpy_b", "axis
 ZERO = (0.0, 0.0, 0.0)
 
 
-def pose(table: Table, unit: float, end: str = "") -> Pose:
+def pose(table: TomlTable, unit: float, end: str = "") -> Pose:
     """xyz [m] and rpy, roll, pitch, yaw about fixed axes, in angles of `unit` radians."""
     return Pose.from_xyz_rpy(table.vector(f"xyz{end}", ZERO), table.vector(f"rpy{end}", ZERO) * unit)
 
 
-def link_inertia(table: Table, link: str, X_link_dh: Pose, ledger: Ledger) -> Inertia:
+def link_inertia(table: TomlTable, link: str, X_link_dh: Pose, ledger: Ledger) -> Inertia:
     """mass, com in the DH frame, inertia about the com along the DH frame's axes; returned in the link's frame."""
     if "mass" not in table:
         for key in ("com", "inertia"):
@@ -49,7 +49,7 @@ def link_inertia(table: Table, link: str, X_link_dh: Pose, ledger: Ledger) -> In
 
 
 def add_geometry(
-    table: Table,
+    table: TomlTable,
     builder: ModelBuilder,
     link: str,
     X_link_dh: Pose,
@@ -75,7 +75,7 @@ def add_geometry(
         )
 
 
-def _shape(entry: Table, kind: str, resources: Resources, ledger: Ledger) -> Shape:
+def _shape(entry: TomlTable, kind: str, resources: Resources, ledger: Ledger) -> Shape:
     if kind == "mesh":
         stated = entry.text("file")
         file = resources.find(stated)
@@ -93,7 +93,7 @@ def _shape(entry: Table, kind: str, resources: Resources, ledger: Ledger) -> Sha
     return Cylinder(radius, length) if kind == "cylinder" else Capsule(radius, length)
 
 
-def add_loops(table: Table, builder: ModelBuilder, unit: float, ledger: Ledger) -> None:
+def add_loops(table: TomlTable, builder: ModelBuilder, unit: float, ledger: Ledger) -> None:
     """One [[loop]]: its ends are placed in the DH frames of the links, in the tool, the base or the world."""
     table.check_keys(LOOP_KEYS)
     name, kind, a, b = (table.text(key) for key in ("name", "kind", "a", "b"))

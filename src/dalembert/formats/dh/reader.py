@@ -27,7 +27,7 @@ from ..diagnosis import KEPT, diagnose, report_angles
 from ..ledger import Finding, Ledger
 from ..resources import Resources
 from .parts import END, LINK_KEYS, POSE_KEYS, add_geometry, add_loops, link_inertia, pose
-from .toml import Table, parse_toml
+from .toml import TomlTable, parse_toml
 
 CONVENTIONS = ("standard", "modified")
 UNITS = {"rad": 1.0, "deg": math.pi / 180.0}
@@ -74,11 +74,11 @@ def read_dh(
 class _Reader:
     """Reads one file into a builder."""
 
-    def __init__(self, table: Table, folder: Path | None, mimic: str) -> None:
+    def __init__(self, table: TomlTable, folder: Path | None, mimic: str) -> None:
         table.check_keys(FILE_KEYS)
         self.table, self.mimic = table, mimic
         self.ledger, self.resources = Ledger(), Resources(folder)
-        self.places: dict[str, Table] = {}  # name in an error or finding → its table
+        self.places: dict[str, TomlTable] = {}  # name in an error or finding → its table
         self.standard = table.text("convention", among=CONVENTIONS) == "standard"
         self.unit = UNITS[table.text("angles", among=UNITS)]
         gravity = table.vector("gravity", (0.0, 0.0, -9.81))
@@ -103,7 +103,7 @@ class _Reader:
             raise self._place_of(str(error)).error(str(error)) from None
 
     def _base(self, base: str | None) -> str:
-        table = self.table.table("base") or Table(self.table.label, "base", {}, self.table.lines)
+        table = self.table.table("base") or TomlTable(self.table.label, "base", {}, self.table.lines)
         table.check_keys({"link", "kind"} | POSE_KEYS | LINK_KEYS)
         link, kind = table.text("link", "base"), table.text("kind", "fixed", among=BASES)
         inertia = link_inertia(table, link, Pose.identity(), self.ledger)
@@ -111,7 +111,7 @@ class _Reader:
         add_geometry(table, self.builder, link, Pose.identity(), self.unit, self.resources, self.ledger)
         return link
 
-    def _joint(self, table: Table, number: int, parent: str, X_before: Pose) -> tuple[str, Pose]:
+    def _joint(self, table: TomlTable, number: int, parent: str, X_before: Pose) -> tuple[str, Pose]:
         """Add one row; returns its link, and the DH frame in the link's frame."""
         table.check_keys(JOINT_KEYS)
         kind = table.text("type", among=TYPES)
@@ -130,7 +130,7 @@ class _Reader:
         add_geometry(table, self.builder, link, X_link_dh, self.unit, self.resources, self.ledger)
         return link, X_link_dh
 
-    def _check_angles(self, table: Table, alpha: float, theta: float) -> None:
+    def _check_angles(self, table: TomlTable, alpha: float, theta: float) -> None:
         """Log angles that are unlikely in the unit that the file names."""
         if self.unit == 1.0:
             report_angles(self.ledger, table.where("alpha"), (alpha, theta))
@@ -140,7 +140,7 @@ class _Reader:
                 what = f'{key} = {angle:g} and angles = "deg"; likely cause: radians'
                 self.ledger.warning(table.where(key), what, KEPT)
 
-    def _effects(self, table: Table, kind: str) -> dict[str, Any]:
+    def _effects(self, table: TomlTable, kind: str) -> dict[str, Any]:
         """Limits, friction and the like, in the units of the model."""
         angle = self.unit if kind == "revolute" else 1.0
         fields = {}
@@ -151,7 +151,7 @@ class _Reader:
             raise table.error(f"lower = {table.content['lower']} is above upper = {table.content['upper']}: swap them")
         return fields
 
-    def _mimic(self, table: Table, name: str, kind: str) -> dict[str, Any]:
+    def _mimic(self, table: TomlTable, name: str, kind: str) -> dict[str, Any]:
         law = table.table("mimic")
         if law is None:
             return {}
@@ -174,7 +174,7 @@ class _Reader:
 
     def _add(
         self,
-        table: Table,
+        table: TomlTable,
         link: str,
         parent: str,
         joint: str,
@@ -196,7 +196,7 @@ class _Reader:
             **fields,
         )
 
-    def _guard(self, table: Table, call: Any, *arguments: Any, **options: Any) -> None:
+    def _guard(self, table: TomlTable, call: Any, *arguments: Any, **options: Any) -> None:
         """Call the builder; its errors get the place in the file."""
         try:
             call(*arguments, **options)
@@ -205,6 +205,6 @@ class _Reader:
                 raise
             raise table.error(str(error)) from None
 
-    def _place_of(self, message: str) -> Table:
+    def _place_of(self, message: str) -> TomlTable:
         """The table of the joint or loop named in an error of the finished model."""
         return next((table for name, table in self.places.items() if message.startswith(name)), self.table)

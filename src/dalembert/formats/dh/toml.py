@@ -27,7 +27,7 @@ _SYNTAX = re.compile(r"^(.*?) \(at (?:line (\d+), column \d+|end of document)\)$
 
 
 @dataclass(frozen=True)
-class Table:
+class TomlTable:
     """One table of a file: its content, and its place in the file for messages."""
 
     label: str  # the file
@@ -96,13 +96,13 @@ class Table:
             raise self.error(f"{key} = {matrix.tolist()} is not symmetric: make it symmetric", key)
         return 0.5 * (matrix + matrix.T)
 
-    def table(self, key: str) -> Table | None:
+    def table(self, key: str) -> TomlTable | None:
         """The table [key] inside this one, or None."""
         if key not in self.content:
             return None
         return self._inner(key, self.content[key], key, self._header(key, 1))
 
-    def tables(self, key: str) -> Iterator[Table]:
+    def tables(self, key: str) -> Iterator[TomlTable]:
         """The tables [[key]] inside this one."""
         tables = self.content.get(key, [])
         if not isinstance(tables, list):
@@ -112,11 +112,11 @@ class Table:
             entry = f"{key} {name!r} (entry {number})" if isinstance(name, str) else f"{key} (entry {number})"
             yield self._inner(key, content, entry, self._header(key, number))
 
-    def _inner(self, key: str, content: Any, title: str, start: int) -> Table:
+    def _inner(self, key: str, content: Any, title: str, start: int) -> TomlTable:
         if not isinstance(content, dict):
             raise self.error(f"{key} is {_shown(content)}, expected a table", key)
         inside = f"{self.title}, {title}" if self.title else title
-        return Table(self.label, inside, content, self.lines, start or self.start)
+        return TomlTable(self.label, inside, content, self.lines, start or self.start)
 
     def _header(self, key: str, number: int) -> int:
         """The line of the number-th header of that name after this table's; 0 if it is written in another form."""
@@ -148,7 +148,7 @@ class Table:
         return float(value)
 
 
-def parse_toml(source: str | bytes | os.PathLike[str]) -> tuple[Table, Path | None]:
+def parse_toml(source: str | bytes | os.PathLike[str]) -> tuple[TomlTable, Path | None]:
     """The table of a whole file, given by path or as bytes, and the folder it lies in (None: bytes)."""
     label, data = read_bytes(source, MAX_BYTES)
     try:
@@ -165,7 +165,7 @@ def parse_toml(source: str | bytes | os.PathLike[str]) -> tuple[Table, Path | No
         raise _syntax_error(label, str(error)) from None
     except (RecursionError, ValueError) as error:  # brackets a thousand deep, integers of a thousand digits
         raise DalembertError(f"{label}: not TOML that can be read: {error}; correct the file") from None
-    return Table(label, "", content, lines), None if isinstance(source, bytes) else Path(label).parent
+    return TomlTable(label, "", content, lines), None if isinstance(source, bytes) else Path(label).parent
 
 
 def _syntax_error(label: str, message: str) -> DalembertError:

@@ -19,6 +19,7 @@ from ..ledger import Ledger
 from ..xml import LARGEST
 from .source import Source
 
+INERTIA_FROM_GEOM = 1  # of <compiler inertiafromgeom>: "true"
 MAX_ASSET = 256 * 2**20
 """Largest mesh or height field that is read [bytes]."""
 
@@ -128,7 +129,7 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
                 spec.modelfiledir = str(source.folder.resolve())
             spec.compiler.fusestatic = False  # this package merges fixed bodies itself, and keeps their frames
             spec.compiler.LRopt.mode = mj.mjtLRMode.mjLRMODE_NONE  # it would simulate muscles over their full range
-            _check_assets(source, spec)
+            _check_assets(source, spec, ledger)
             mjcf = Compiled(mj, spec, spec.compile(), source)
         except (ValueError, RuntimeError, TypeError, MemoryError, mj.FatalError, mj.UnexpectedError) as error:
             if isinstance(error, DalembertError):
@@ -140,8 +141,11 @@ def compiled(source: Source, ledger: Ledger) -> Compiled:
     return mjcf
 
 
-def _check_assets(source: Source, spec: Any) -> None:
-    """Raise at a mesh or height field that is missing, not a regular file, or huge, before MuJoCo opens it."""
+def _check_assets(source: Source, spec: Any, ledger: Ledger) -> None:
+    """Raise at a mesh or height field that is missing, not a regular file, or huge, before MuJoCo opens it.
+
+    Meshes that are missing and only seen, since nothing touches them and no mass comes from them, are left out.
+    """
     for element in (*spec.meshes, *spec.hfields):
         path = asset_path(spec, element)
         if path is None:
@@ -153,11 +157,33 @@ def _check_assets(source: Source, spec: Any) -> None:
         except (OSError, ValueError):
             if source.attaches:
                 continue  # an attached model may have another folder
+            seen = _only_seen(spec, element)
+            if seen is not None:
+                what = "mesh that is only seen, and whose file is missing"
+                ledger.count(document.where(node), what, f"not drawn; looked for in {path.parent}")
+                for geom in seen:
+                    spec.delete(geom)
+                spec.delete(element)
+                continue
             raise document.error(
                 node, f"there is no file '{path}'; correct file, or meshdir in <compiler>, or copy the file there"
             ) from None
         if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_ASSET:
             raise document.error(node, f"'{path}' is not a regular file of at most {MAX_ASSET} bytes; give a mesh file")
+
+
+def _only_seen(spec: Any, mesh: Any) -> list[Any] | None:
+    """The geoms that show a mesh, if nothing but their looks depends on it; else None."""
+    if not hasattr(mesh, "inertia"):  # a height field
+        return None
+    geoms = [geom for geom in spec.geoms if mesh.name and geom.meshname == mesh.name]
+    always = int(spec.compiler.inertiafromgeom) == INERTIA_FROM_GEOM
+    for geom in geoms:
+        weightless = geom.mass == 0.0 or (geom.mass != geom.mass and geom.density == 0.0)  # NaN: not stated
+        stated = bool(geom.parent.explicitinertial) and not always
+        if geom.contype or geom.conaffinity or not (weightless or stated):
+            return None
+    return geoms
 
 
 def asset_path(spec: Any, element: Any) -> Path | None:

@@ -44,11 +44,14 @@ def _surroundings(mjcf: Compiled, ledger: Ledger) -> None:
         return
     fluid = [f"{name} {getattr(m.opt, name):g}" for name in ("density", "viscosity") if getattr(m.opt, name)]
     if fluid:
-        ledger.warning(where, f"a fluid around the bodies ({', '.join(fluid)})", "its forces are not used")
+        what = f"a fluid around the bodies ({', '.join(fluid)})"
+        ledger.warning(where, what, "acts in simulations; inverse and forward dynamics are those without")
     afloat = [i for i in range(1, m.nbody) if m.body_gravcomp[i] and m.body_weldid[i]]
     if afloat and not mjcf.disabled("GRAVITY"):
         what = f"gravity is compensated on {len(afloat)} bodies (gravcomp)"
-        ledger.warning(mjcf.where("body", afloat[0]), what, "not used: gravity acts on them in full")
+        ledger.warning(
+            mjcf.where("body", afloat[0]), what, "acts in simulations; inverse dynamics and gravity are those without"
+        )
     for i in range(m.nbody):
         if m.body_plugin[i] >= 0:
             ledger.warning(mjcf.where("body", i), "a plugin acts on the body", "its forces are not used")

@@ -20,6 +20,7 @@ from .compile import Compiled, compiled
 from .extras import report_extras
 from .geometry import add_geometry
 from .source import read_source
+from .surroundings import add_surroundings
 from .tree import add_bodies, add_sites, name_all
 
 BASES = ("fixed", "free")
@@ -70,6 +71,7 @@ def _build(mjcf: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mode
         add_closures(mjcf, builder, equalities, equations, names, ledger)
         add_actuators(mjcf, builder, names, ledger)
         add_keyframes(mjcf, builder, names, ledger)
+        add_surroundings(mjcf, builder, names)
         model = builder.model()
     except DalembertError as error:
         if str(error).startswith(tuple({place.label for place, _ in mjcf.source.places})):

@@ -19,7 +19,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
 from dalembert.spatial import Inertia, Pose, so3
 
 from .dh_frames import Line, frames, row
-from .layout import Names, single
+from .layout import UniqueNames, single
 from .losses import Losses
 from .text import number, tidied
 
@@ -67,7 +67,7 @@ class _Table:
         self.rows = [row(a, b) for a, b in zip(self.frames, self.frames[1:], strict=False)]
         self.tool = self._chosen_tool()
         moved = np.any(np.abs(self.frames[0].matrix() - self.zero[0].matrix()) > 0.0)
-        names = Names(frame.name for frame in model.frames)
+        names = UniqueNames(frame.name for frame in model.frames)
         world = model.bodies[0].name == WORLD and moved
         self.names = [names.new("base") if world else model.bodies[0].name, *(body.name for body in model.bodies[1:])]
 

@@ -94,7 +94,7 @@ def _relative(X_BM: Pose, X_BL: Pose) -> Pose:
     return Pose(snapped(X.R), tidied(X.p, float(np.max(np.abs([X_BM.p, X_BL.p])))))
 
 
-class Names:
+class UniqueNames:
     """Names in use; `new` returns an unused one."""
 
     def __init__(self, taken: Iterable[str]) -> None:
@@ -113,7 +113,7 @@ def single(joint: Joint) -> Step:
     return Step(joint.uncoupled, joint.mimic)
 
 
-def in_row(joint: Joint, names: Names) -> list[Step]:
+def in_row(joint: Joint, names: UniqueNames) -> list[Step]:
     """Hinges and slides equivalent to a joint, with the same coordinates and with unused names.
 
     The first one follows the leader of the joint. Empty where the joint's type has no such row.

@@ -11,7 +11,7 @@ from dalembert.model.closures import WORLD_BODY
 from dalembert.model.joints import Free, Step
 from dalembert.spatial import Pose
 
-from .layout import Item, Names, contents, in_row, row_in_words, single
+from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
 from .losses import SLIP, Losses
 from .mjcf_drives import FAR, add_actuators, add_keyframes
 from .mjcf_inertia import add_inertial, carried_inertias
@@ -32,8 +32,8 @@ def to_mjcf(model: Model, losses: Losses, package: Package, geometry: bool = Tru
 class _Mjcf:
     def __init__(self, model: Model, losses: Losses, geometry: bool) -> None:
         self.model, self.losses = model, losses
-        self.joints = Names(body.joint.name for body in model.bodies)
-        self.sites = Names(frame.name for frame in model.frames)
+        self.joints = UniqueNames(body.joint.name for body in model.bodies)
+        self.sites = UniqueNames(frame.name for frame in model.frames)
         self.root = etree.Element("mujoco", model=model.name)
         angles = {"angle": "radian", "autolimits": "true"}
         add(self.root, "compiler", **angles, inertiafromgeom="false", balanceinertia="false", fusestatic="false")

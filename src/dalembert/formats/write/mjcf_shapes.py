@@ -12,7 +12,7 @@ from dalembert.model import Geometry, Part
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose, so3
 
-from .layout import Names
+from .layout import UniqueNames
 from .losses import Losses
 from .shapes import stated_scale
 from .text import Element, add, number, numbers, tidied
@@ -28,7 +28,7 @@ class Shapes:
 
     def __init__(self, losses: Losses, assets: Element, geometry: bool) -> None:
         self.losses, self.assets, self.geometry = losses, assets, geometry
-        self.geoms, self.meshes = Names(()), Names(())
+        self.geoms, self.meshes = UniqueNames(()), UniqueNames(())
         self.known: dict[tuple[str, str], str] = {}  # file and scale → asset
 
     def add(self, body: Element, part: Part, fixed: bool) -> None:

@@ -13,7 +13,7 @@ from dalembert.model.closures import WORLD_BODY
 from dalembert.model.joints import Free, Mimic, Screw, Step
 from dalembert.spatial import Inertia, Pose, so3
 
-from .layout import Item, Names, contents, in_row, row_in_words, single
+from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
 from .losses import SLIP, Losses
 from .sdf_shapes import add_shapes
 from .shapes import Package
@@ -41,7 +41,7 @@ def to_sdf(model: Model, losses: Losses, package: Package, geometry: bool = True
 class _Sdf:
     def __init__(self, model: Model, losses: Losses, package: Package, geometry: bool) -> None:
         self.robot, self.losses, self.package, self.geometry = model, losses, package, geometry
-        self.names = Names(frame.name for frame in model.frames)  # links, frames and joints share one space
+        self.names = UniqueNames(frame.name for frame in model.frames)  # links, frames and joints share one space
         self.joint_names: dict[str, str] = {}
         for body in model.bodies:
             if body.joint.nv and not isinstance(body.joint, Free):

@@ -9,7 +9,7 @@ from dalembert.model import Geometry, Part
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from dalembert.spatial import so3
 
-from .layout import Names
+from .layout import UniqueNames
 from .losses import Losses
 from .shapes import Package, stated_scale
 from .text import Element, add, number, numbers, tidied
@@ -17,7 +17,7 @@ from .text import Element, add, number, numbers, tidied
 
 def add_shapes(link: Element, part: Part, losses: Losses, package: Package) -> None:
     """<visual> and <collision> of a link; SDF requires a name for each."""
-    names = Names(())
+    names = UniqueNames(())
     for geometry in part.geometry:
         drawn = _shape(geometry, package)
         if drawn is None:

@@ -15,7 +15,7 @@ from dalembert.model.joints import AxisJoint, Step
 from dalembert.spatial import Inertia, Pose, so3
 
 from ..urdf.extension import MANY
-from .layout import Item, Names, contents, in_row, row_in_words, single
+from .layout import Item, UniqueNames, contents, in_row, row_in_words, single
 from .losses import Losses
 from .shapes import Package, stated_scale, without_capsules
 from .text import Element, add, number, numbers, tidied
@@ -34,8 +34,8 @@ class _Urdf:
     def __init__(self, model: Model, losses: Losses, package: Package, geometry: bool) -> None:
         self.model, self.losses, self.package, self.geometry = model, losses, package, geometry
         self.root = self.extension = etree.Element("robot")
-        self.joints = Names(body.joint.name for body in model.bodies)
-        self.links = Names(frame.name for frame in model.frames)
+        self.joints = UniqueNames(body.joint.name for body in model.bodies)
+        self.links = UniqueNames(frame.name for frame in model.frames)
 
     def robot(self) -> Element:
         self.root.set("name", self.model.name)

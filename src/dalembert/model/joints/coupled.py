@@ -41,20 +41,20 @@ class Coupled(Joint):
     effort_limit: Any = field(init=False)
 
     def __post_init__(self) -> None:
-        own, ratio, size = self.joint, self.ratio, abs(self.ratio)
-        ends = [(end - self.offset) / ratio for end in (own.lower, own.upper)]
+        joint, ratio, size = self.joint, self.ratio, abs(self.ratio)
+        ends = [(end - self.offset) / ratio for end in (joint.lower, joint.upper)]
         felt = {
-            "name": own.name,
-            "armature": ratio * (ratio * own.armature),
-            "damping": ratio * (ratio * own.damping),
-            "friction": size * own.friction,
-            "slip_speed": own.slip_speed / size,
-            "stiffness": ratio * (ratio * own.stiffness),
-            "rest": (own.rest - self.offset) / ratio,
+            "name": joint.name,
+            "armature": ratio * (ratio * joint.armature),
+            "damping": ratio * (ratio * joint.damping),
+            "friction": size * joint.friction,
+            "slip_speed": joint.slip_speed / size,
+            "stiffness": ratio * (ratio * joint.stiffness),
+            "rest": (joint.rest - self.offset) / ratio,
             "lower": np.minimum(*ends),
             "upper": np.maximum(*ends),
-            "velocity_limit": own.velocity_limit / size,
-            "effort_limit": size * own.effort_limit,
+            "velocity_limit": joint.velocity_limit / size,
+            "effort_limit": size * joint.effort_limit,
         }
         for name, value in felt.items():
             object.__setattr__(self, name, value)
@@ -84,11 +84,11 @@ class Coupled(Joint):
         return self.joint
 
     def coordinate(self, q: np.ndarray) -> np.ndarray:
-        """The follower's own coordinate (1,)."""
+        """The follower's coordinate (1,)."""
         return self.ratio * q + self.offset
 
     def pose(self, q: np.ndarray) -> Pose:
-        """The follower's at its own coordinate."""
+        """The follower's at its coordinate."""
         return self.joint.pose(self.coordinate(q))
 
     def subspace(self, q: np.ndarray) -> np.ndarray:
@@ -96,7 +96,7 @@ class Coupled(Joint):
         return self.ratio * self.joint.subspace(self.coordinate(q))
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The follower's at its own coordinate and speed."""
+        """The follower's at its coordinate and speed."""
         return self.joint.bias(self.coordinate(q), self.ratio * v)
 
     def span(self) -> np.ndarray:

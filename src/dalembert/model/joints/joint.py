@@ -1,4 +1,4 @@
-"""What every joint has: charts, limits, armature, damping, friction, springs; and what each type must give."""
+"""The base class of joints: charts, limits, armature, damping, friction, springs; and what each type must define."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ class LineCoordinate(NamedTuple):
 
 
 class Step(NamedTuple):
-    """One of the simple joints that together move as another joint does; mimic: what it follows, if it does."""
+    """One of the simple joints that together are equivalent to another joint; mimic: the joint that it follows."""
 
     joint: Joint
     mimic: Mimic | None = None
@@ -87,10 +87,10 @@ class Joint(ABC):
     flat: ClassVar[bool]  # v is the rate of q
     units: ClassVar[tuple[str, ...]]  # (nv,) of each freedom: "rad" or "m"
     coordinate_units: ClassVar[tuple[str, ...]]  # (nq,) "rad", "m", or "" of a quaternion's
-    labels: ClassVar[tuple[str, ...]]  # (nv,) what people call each freedom; "": by its number
+    labels: ClassVar[tuple[str, ...]]  # (nv,) the usual name of each freedom; "": its number
     coordinate_labels: ClassVar[tuple[str, ...]]  # (nq,)
     reach: ClassVar[tuple[float, ...]]  # (nq,) half range for random states where there is no limit
-    turns: ClassVar[tuple[int, ...]]  # coordinates that are angles: a full turn leaves the pose as it is
+    turns: ClassVar[tuple[int, ...]]  # coordinates that are angles: a full turn leaves the pose unchanged
     lines: ClassVar[tuple[LineCoordinate, ...]]  # coordinates that can have limits
     quaternions: ClassVar[tuple[slice, ...]]  # where unit quaternions w x y z are in q
 
@@ -113,7 +113,7 @@ class Joint(ABC):
         if "charts" in cls.__dict__ and isinstance(cls.charts, tuple):
             for trait, value in traits(cls.charts).items():
                 setattr(cls, trait, value)
-        # What follows from how a joint moves is not inherited by a type that moves otherwise.
+        # Attributes derived from the kinematics are not inherited by a type with other kinematics.
         if "keywords" not in cls.__dict__:
             cls.keywords = {}
         if any(method in cls.__dict__ for method in MOTION_METHODS):
@@ -144,7 +144,7 @@ class Joint(ABC):
                 raise self._error(problem)
 
     def _vector(self, field: str, size: int, default: float | None = None) -> np.ndarray:
-        """The field as a float array (size,); one number stands for all."""
+        """The field as a float array (size,); one number applies to all."""
         value = getattr(self, field)
         try:
             array = np.array(default if value is None else value, float)
@@ -167,7 +167,7 @@ class Joint(ABC):
         length = np.linalg.norm(axis)
         if not 0.0 < length < np.inf:
             raise self._error(f"{field} is {axis}, expected a direction such as (0, 0, 1)")
-        return snapped(axis if abs(length - 1.0) <= SNAP else axis / length)  # a unit vector stays as it is
+        return snapped(axis if abs(length - 1.0) <= SNAP else axis / length)  # a unit vector stays unchanged
 
     def with_values(self, **values: Any) -> Self:
         """A copy with other values of some fields, unchecked: they may be traced."""
@@ -198,7 +198,7 @@ class Joint(ABC):
         return np.zeros(6)
 
     def span(self) -> np.ndarray:
-        """Twists (6, k), in B's axes, that S v is made of at any q: what all of them leave at rest never moves."""
+        """Twists (6, k), in B's axes, that span S at any q: a point that none of them moves never moves."""
         constant = type(self).bias is Joint.bias
         return np.array(self.subspace(self.neutral()), float) if constant else np.eye(6)
 
@@ -259,20 +259,20 @@ class Joint(ABC):
             matrix[..., v, v] = block
         return matrix
 
-    # ---- what follows another joint
+    # ---- joints that follow another joint
 
     @property
     def mimic(self) -> Mimic | None:
-        """What this joint follows; None: nothing, it has coordinates of its own."""
+        """The joint that this one follows, and how; None: it has its own coordinates."""
         return None
 
     @property
     def uncoupled(self) -> Joint:
-        """The joint in its own coordinate, whether or not it follows another one."""
+        """The joint with its own coordinate, whether or not it follows another one."""
         return self
 
     def coordinate(self, q: np.ndarray) -> np.ndarray:
-        """The joint's own coordinates (nq,), for q of the joint that it follows, or its own."""
+        """The joint's coordinates (nq,), from q of its leader, or from q itself if it follows none."""
         return q
 
     # ---- other words for it
@@ -327,7 +327,7 @@ def traits(charts: tuple[Chart, ...]) -> dict[str, Any]:
 class AxisJoint(Joint):
     """A joint with one axis, the same in J and in B."""
 
-    axis: Any = (0.0, 0.0, 1.0)  # (3,) made a unit vector
+    axis: Any = (0.0, 0.0, 1.0)  # (3,) normalised
 
     def __post_init__(self) -> None:
         self._store("axis", self._unit("axis"))

@@ -54,7 +54,7 @@ class Reversed(Joint):
         return self.joint.pose(q).inverse()
 
     def subspace(self, q: np.ndarray) -> np.ndarray:
-        """−Ad(X) S: what is the body here was the joint frame."""
+        """−Ad(X) S: the body here is the joint frame of the original."""
         return -(self.joint.pose(q).adjoint() @ self.joint.subspace(q))
 
     def bias(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:

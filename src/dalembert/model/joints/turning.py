@@ -10,7 +10,7 @@ ISOTROPIC = 1e-12  # relative: numbers that count as equal
 
 
 def check_isotropic(joint: Joint) -> None:
-    """Refuse to reverse a rotation given by a quaternion unless it is the same about all axes."""
+    """Refuse to reverse a rotation by a quaternion unless its effects are the same about all axes."""
     for field in ("armature", "damping"):
         turning, sliding = np.split(getattr(joint, field), [3])
         if np.ptp(turning) > ISOTROPIC * np.max(turning) or np.any(sliding):

@@ -26,7 +26,7 @@ class Universal(AxisJoint):
     keeps_coordinates = False
     stages = (slice(0, 1), slice(1, 2))
 
-    axis2: Any = (1.0, 0.0, 0.0)  # (3,) made a unit vector
+    axis2: Any = (1.0, 0.0, 0.0)  # (3,) normalised
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -18,6 +18,7 @@ from .holonomic import Holonomic
 from .joint import Backlash, Damper, Spring
 from .limits import HardStop, SoftLimit
 from .points import PointDamper, PointSpring
+from .surroundings import Fluid, GravityCompensation
 
 __all__ = [
     "Action",
@@ -30,7 +31,9 @@ __all__ = [
     "Drag",
     "Element",
     "FlexibleJoint",
+    "Fluid",
     "Friction",
+    "GravityCompensation",
     "GravityField",
     "HardStop",
     "Holonomic",

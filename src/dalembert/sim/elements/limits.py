@@ -41,8 +41,8 @@ class SoftLimit(Element):
         """(direction of the push, depth) of each limit."""
         (x,) = s.q[s.model.joint(self.joint).q]
         lower, upper = limits(s.model, self)
-        found = [(1.0, maximum(lower - x, 0.0))] if np.isfinite(lower) else []
-        return [*found, (-1.0, maximum(x - upper, 0.0))] if np.isfinite(upper) else found
+        sides = [(1.0, maximum(lower - x, 0.0))] if np.isfinite(lower) else []
+        return [*sides, (-1.0, maximum(x - upper, 0.0))] if np.isfinite(upper) else sides
 
     def act(self, s: Situation) -> Action:
         """The push of both buffers; they do not pull."""

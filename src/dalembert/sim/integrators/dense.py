@@ -48,12 +48,12 @@ def between(system: System, method: Tableau, identity: str | None) -> Program:
             "q_end": integrate(model, q, h * total[:n]),
         }
 
-    given = {"q": model.nq, "e": system.ne, "at": 2, "u": system.nu, "row": 1 + later, "share": 1}
+    inputs = {"q": model.nq, "e": system.ne, "at": 2, "u": system.nu, "row": 1 + later, "share": 1}
     carried = {"acc": (later + 1) * size, "total": size, "end": model.nq}
     return Program(
         f"between steps of {method.name}",
         identity,
-        given | carried,
+        inputs | carried,
         {"acc": ((later + 1) * size,), "total": (size,), "q_end": (model.nq,)},
         compute,
         carry={"acc": "acc", "total": "total", "q_end": "end"},

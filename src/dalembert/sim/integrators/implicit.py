@@ -100,8 +100,8 @@ def held(
     last = solver.forces(end.surface - sparse_product(end.J, v1))
     e1 = layout.replaced(step.e, v1 + solver.response(last))
     if system.ledger:
-        given = system.surface_work(end, rows.on * impulses + last)
-        e1 = layout.replaced(e1, accounts=layout.accounts(e1) + given)
+        work = system.surface_work(end, rows.on * impulses + last)
+        e1 = layout.replaced(e1, accounts=layout.accounts(e1) + work)
     return Attempt(np.concatenate([step.residual, np.array(missed)]), step.q, e1)
 
 

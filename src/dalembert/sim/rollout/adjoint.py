@@ -22,7 +22,7 @@ from .motions import DUMP, NUMBERS, T0, ZERO, Motions, batch_of
 class Adjoint:
     """(inputs of the motions, weights of the recorded q, of the recorded e) → the gradient in each input.
 
-    The gradient of the sum of all recorded numbers, each times its weight; as `execute.foreign.Call` asks.
+    The gradient of the sum of all recorded numbers, each times its weight; as `execute.foreign.ForeignCall` asks.
     """
 
     name = "rollout gradient"
@@ -55,14 +55,14 @@ class Adjoint:
         """NumPy arrays, on the processor."""
         m, stepping = self.motions, self.motions.stepping
         dtype = np.float32 if all(map(is_single, arrays)) else np.float64
-        own = batch_of(list(self.sizes), arrays)
-        batch = own or (1,)
+        batch_shape = batch_of(list(self.sizes), arrays)
+        batch = batch_shape or (1,)
         if not prod(batch):
-            return tuple(np.empty((*own, *shape), dtype) for shape in self.shapes)
-        given = dict(zip(self.names, arrays, strict=True)) | {"timing": np.array([0.0, m.step])}
+            return tuple(np.empty((*batch_shape, *shape), dtype) for shape in self.shapes)
+        inputs = dict(zip(self.names, arrays, strict=True)) | {"timing": np.array([0.0, m.step])}
         ways = {f"{name}_start": np.empty((*batch, m.steps, m.lengths[name]), dtype) for name in ("q", "e")}
         ends = {f"{n}_next": np.empty((*batch, stepping.sizes[n]), dtype) for n in ("q", "e", "number")}
-        stepping.onwards(states=True).run(given | {"number": np.zeros(1)}, ends | ways, batch, m.steps, threads)
+        stepping.onwards(states=True).run(inputs | {"number": np.zeros(1)}, ends | ways, batch, m.steps, threads)
 
         slopes: dict[str, np.ndarray] = {
             f"{name} slope": np.zeros(m.lengths[name]) for name in ("q", "e", *self.shared)
@@ -70,25 +70,25 @@ class Adjoint:
         rows = np.zeros((*batch, m.steps, stepping.system.input_count), dtype)
         loop = stepping.backwards(self.each)
         for begin, steps in self.chunks():
-            now = given | slopes | {"number": np.array([begin + steps - 1.0])}
+            now = inputs | slopes | {"number": np.array([begin + steps - 1.0])}
             now |= {"last": now["number"]}
             now |= {name: _backwards(ways[f"{name}_start"], begin, steps) for name in ("q", "e")}
             if stepping.varying:
-                u = given["u"].reshape(*given["u"].shape[:-1], m.steps, stepping.system.input_count)
+                u = inputs["u"].reshape(*inputs["u"].shape[:-1], m.steps, stepping.system.input_count)
                 now["u"] = _backwards(u, begin, steps)
             for name, (_, size) in zip(("q", "e"), m.shapes, strict=True):
-                weight = given[f"{name} weight"].reshape(*given[f"{name} weight"].shape[:-1], m.count, size)
+                weight = inputs[f"{name} weight"].reshape(*inputs[f"{name} weight"].shape[:-1], m.count, size)
                 now[f"{name} seed"] = _backwards(weight, begin // m.every, steps // m.every)
-            made = {f"{name} next": np.empty((*batch, x.shape[-1]), dtype) for name, x in slopes.items()}
-            made["number_next"] = ends["number_next"]
+            results = {f"{name} next": np.empty((*batch, x.shape[-1]), dtype) for name, x in slopes.items()}
+            results["number_next"] = ends["number_next"]
             if stepping.varying:
-                made["u slope next"] = np.empty((*batch, steps, stepping.system.input_count), dtype)
-            loop.run(now, made, batch, steps, threads)
-            slopes = {name: made[f"{name} next"] for name in slopes}
+                results["u slope next"] = np.empty((*batch, steps, stepping.system.input_count), dtype)
+            loop.run(now, results, batch, steps, threads)
+            slopes = {name: results[f"{name} next"] for name in slopes}
             if stepping.varying:
-                rows[..., begin : begin + steps, :] = made["u slope next"][..., ::-1, :]
-        found = slopes | {"u slope": rows.reshape(*batch, -1)} if stepping.varying else slopes
-        return tuple(found[f"{name} slope"].reshape(*own, size) for name, size in m.lengths.items())
+                rows[..., begin : begin + steps, :] = results["u slope next"][..., ::-1, :]
+        gradients = slopes | {"u slope": rows.reshape(*batch, -1)} if stepping.varying else slopes
+        return tuple(gradients[f"{name} slope"].reshape(*batch_shape, size) for name, size in m.lengths.items())
 
     def pullback(self) -> Any:
         """There is none."""
@@ -119,8 +119,8 @@ class DeviceAdjoint:
         adjoint, m, stepping = self.adjoint, self.adjoint.motions, self.adjoint.motions.stepping
         constant = m.numbers.placed(element)
         inputs, gradients = len(adjoint.names), len(m.lengths)
-        given = dict(zip(adjoint.names, arrays[:inputs], strict=True)) | {"timing": constant(T0)}
-        found = dict(zip(m.lengths, arrays[inputs : inputs + gradients], strict=True))
+        named_inputs = dict(zip(adjoint.names, arrays[:inputs], strict=True)) | {"timing": constant(T0)}
+        gradient_arrays = dict(zip(m.lengths, arrays[inputs : inputs + gradients], strict=True))
         q_way, e_way, *others = arrays[inputs + gradients :]
         spare = dict(zip(("q", "e", *adjoint.shared), others, strict=True))
         ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
@@ -129,9 +129,9 @@ class DeviceAdjoint:
         def run(loop: Program, named: dict[str, Array], made: list[Array], steps: int) -> None:
             loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
 
-        first = given | {"number": constant(NUMBERS)}
+        first = named_inputs | {"number": constant(NUMBERS)}
         if stepping.varying:
-            first["u"] = part(given["u"], element, 0, nu)
+            first["u"] = part(named_inputs["u"], element, 0, nu)
         kept = [part(ways[name], element, 0, sizes[name]) for name in ("q", "e")]
         run(stepping.onwards(states=True), first, [spare["q"], spare["e"], constant(DUMP), *kept], m.steps)
 
@@ -141,21 +141,21 @@ class DeviceAdjoint:
         for k, (begin, steps) in enumerate(chunks):
             end = begin + steps - 1  # the step that comes first
             number = constant(NUMBERS + m.count + end // m.every)
-            now = given | slopes | {"number": number, "last": number}
+            now = named_inputs | slopes | {"number": number, "last": number}
             now |= {name: part(ways[name], element, end * sizes[name], -sizes[name]) for name in ("q", "e")}
             for name in ("q", "e"):
-                weight, row = given[f"{name} weight"], begin // m.every
+                weight, row = named_inputs[f"{name} weight"], begin // m.every
                 now[f"{name} seed"] = (
                     part(weight, element, end * sizes[name], -sizes[name])
                     if adjoint.each
                     else part(weight, element, row * sizes[name])
                 )
             if stepping.varying:
-                now["u"] = part(given["u"], element, end * nu, -nu)
+                now["u"] = part(named_inputs["u"], element, end * nu, -nu)
             # the last launch writes the gradients themselves; those before take turns, as none writes what it reads
-            target = found if (len(chunks) - 1 - k) % 2 == 0 else spare
+            target = gradient_arrays if (len(chunks) - 1 - k) % 2 == 0 else spare
             made = [
-                part(found["u"], element, end * nu, -nu) if adjoint._by_row(name) else target[name]
+                part(gradient_arrays["u"], element, end * nu, -nu) if adjoint._by_row(name) else target[name]
                 for name in stepping.given
             ]
             run(loop, now, [*made, constant(DUMP)], steps)

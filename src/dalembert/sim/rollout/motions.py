@@ -22,7 +22,7 @@ T0, H, ZERO, DUMP, NUMBERS = range(5)
 
 
 class Motions:
-    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `execute.foreign.Call` asks.
+    """(q, e, u, live groups) → (q, e) after every `every` steps, `count` times; as `execute.foreign.ForeignCall` asks.
 
     e = [v, z]: velocities and states of elements. u, if there is one, is flat where it has a row for every step.
     """
@@ -65,7 +65,7 @@ class Motions:
         q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
             check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
-        alone = self.stepping.carried is not None and int(np.prod(batch)) == 1
+        alone = int(np.prod(batch)) == 1
         loop = self.stepping.onwards(each=self.each, alone=alone)
         number = np.empty((*q.shape[:-2], 1), dtype)
         k = 0

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import Interrupted, is_single, real_array
+from dalembert.execute import Interrupted, is_single, one_line, real_array
 from dalembert.functions.live import GROUPS, check_live, checked
 from dalembert.graph import TracedValueError
 from dalembert.interop import is_foreign
@@ -19,6 +19,7 @@ from dalembert.robot import Robot
 from ..elements.base import Element
 from ..elements.contact import with_contact
 from ..elements.friction import with_friction
+from ..elements.surroundings import surroundings
 from ..integrators.catalogue import INTEGRATORS, integrator_for
 from ..integrators.record import Integrator
 from ..run.events import Event
@@ -59,6 +60,9 @@ class Rollout(NamedTuple):
         t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
         return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
 
+    def __repr__(self) -> str:
+        return one_line(self)
+
 
 class WatchedRollout(Rollout):
     """A `Rollout` with the times of events."""
@@ -98,6 +102,52 @@ def rollout(
     contact: Any = None,
 ) -> Rollout:
     """See `Robot.rollout`."""
+    plan = planned(
+        model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        check,
+        friction,
+        events,
+        controls,
+        contact,
+    )
+    return _result(plan.motions, plan.arguments, record is None, threads, check)
+
+
+class Plan(NamedTuple):
+    """A rollout before it runs: the motions, and what goes into them; word: "torque" or "controls"."""
+
+    motions: Motions
+    arguments: list[Any]
+    word: str
+
+
+def planned(
+    model: Model,
+    q: Any,
+    v: Any,
+    torque: Any,
+    step: float,
+    steps: int,
+    integrator: str | Integrator | None,
+    record: int | None,
+    parameters: Mapping[str, Any] | None,
+    elements: Sequence[Element],
+    check: bool,
+    friction: str | None,
+    events: Sequence[Event],
+    controls: Any,
+    contact: Any = None,
+) -> Plan:
+    """What was asked for, checked, as arrays; arguments as of `rollout`."""
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     method = integrator_for("rollout", integrator, "semi-implicit", contact)
@@ -132,7 +182,7 @@ def rollout(
     e = _with_carried(made, arrays["q"], arrays["v"], _with_states(made, arrays["q"], arrays["v"]))
     state = {"q": arrays["q"], "e": _with_marks(made, e)}
     arguments = [(state | {"u": arrays.get(inputs.word)} | arrays)[name] for name in made.given]
-    return _result(_motions(made, float(step), every, count), arguments, record is None, threads, check)
+    return Plan(_motions(made, float(step), every, count), arguments, inputs.word)
 
 
 def _with_carried(made: Stepping, q: Any, v: Any, e: Any) -> Any:
@@ -277,6 +327,7 @@ def prepared(
     for element in elements:
         model = element.prepared(model)
     fits = able and "friction" not in live
+    elements = (*elements, *surroundings(model))
     model, elements, _ = with_friction(where, model, elements, friction or ("dry" if fits else "smooth"))
     return model, elements
 

@@ -132,14 +132,14 @@ class Stepping:
 
     @cached_property
     def start(self) -> Call:
-        """(q, v) → the elements' own states at the beginning and what controllers start with, compiled."""
+        """`starting`, compiled."""
+        return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, self.starting)
 
-        def compute(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            states = [element.start(self.model, q, v) for element in self.elements]
-            memory = [] if self.sampling is None else [self.sampling.start(q, v)]
-            return np.concatenate([*states, *memory])
-
-        return function_call(self.model, "rollout", {"q": self.model.nq, "v": self.model.nv}, compute)
+    def starting(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """The elements' own states at the beginning and what controllers start with, at q (nq,), v (nv,)."""
+        states = [element.start(self.model, q, v) for element in self.elements]
+        memory = [] if self.sampling is None else [self.sampling.start(q, v)]
+        return np.concatenate([*states, *memory])
 
     def onwards(self, guarded: bool = False, each: bool = False, states: bool = False, alone: bool = False) -> Program:
         """Step after step.

@@ -35,6 +35,9 @@ class StepAdvice(NamedTuple):
     accurate: float
     text: str
 
+    def __repr__(self) -> str:
+        return f"<StepAdvice: {self.text}>"
+
 
 def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
     """From the eigenvalues of the system's equations, linearised at the state by differences."""

@@ -15,7 +15,7 @@ FEW = 8  # records that do not tell whether an error grows
 STORED = 1e-12  # residual relative to the energies themselves, below which it is rounding whatever moved
 
 
-class Audit(NamedTuple):
+class EnergyAudit(NamedTuple):
     """residual: the largest [J]; relative: to the energy that moved; steady: whether it stays within bounds; text.
 
     A residual that is the rounding error of the energies counts as none: relative is 0 then, and it is steady.
@@ -29,8 +29,11 @@ class Audit(NamedTuple):
     def __str__(self) -> str:
         return self.text
 
+    def __repr__(self) -> str:
+        return f"<Audit of a run: {' '.join(self.text.split())}>"
 
-def audit(run: Run) -> Audit:
+
+def audit(run: Run) -> EnergyAudit:
     """Judge a run by its ledger."""
     ledger, name = run.energy, str(run.settings["integrator"])
     worst, scale = float(np.max(np.abs(ledger.residual), initial=0.0)), ledger.scale
@@ -51,7 +54,7 @@ def audit(run: Run) -> Audit:
             lines.append(f"  {idle} {'more ' if felt else ''}accounts: 0 J {kind}")
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
-    return Audit(worst, relative, steady, "\n".join(lines))
+    return EnergyAudit(worst, relative, steady, "\n".join(lines))
 
 
 def _course(records: int, steady: bool) -> str:

@@ -275,5 +275,5 @@ def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, contact: Contact) -> 
     allowed = (shared[..., 0] >= 0.0) & (np.linalg.norm(shared[..., 1:], axis=-1) <= most)
     free = ~sticking[crowded].reshape(len(crowded), -1, 3)[..., 0]
     good = (allowed | free).all(axis=1)
-    least[crowded[good]] = shared[good].reshape(good.sum(), -1)
+    least[crowded[good]] = shared.reshape(len(crowded), -1)[good]
     return least

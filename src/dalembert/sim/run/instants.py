@@ -83,7 +83,7 @@ class Instants:
             soft = np.zeros(rows, bool) if never_left is None else never_left
             outcome = self.hybrid.instant(state, self._driving(state, u), fired[:rows], soft)
             state = outcome.state
-            self._tell(earlier, modes, state, outcome.hit[self.system.permanent_count :], initial)
+            self._report(earlier, modes, state, outcome.hit[self.system.permanent_count :], initial)
             if outcome.endless:
                 self.remarks.append(f"impacts at t = {state.t:.9g} s had no end, and were taken as inelastic")
         numbers = self.watch.at(state, u)
@@ -131,19 +131,19 @@ class Instants:
         parts[element] = np.asarray(self.system.elements[element].jumped(gap, s), float)
         return state._replace(e=self.layout.replaced(state.e, states=np.concatenate(parts)))
 
-    def _tell(self, before: State, modes: np.ndarray, after: State, hit: np.ndarray, initial: bool) -> None:
+    def _report(self, before: State, modes: np.ndarray, after: State, hit: np.ndarray, initial: bool) -> None:
         """What rows did at an instant: impacts, and modes that changed."""
         owners = self.system.row_owners[self.system.permanent_count :]
-        told: set[int] = set()
+        reported: set[int] = set()
         for owner, old, new, struck in zip(owners, modes, self.layout.modes(after.e), hit, strict=True):
             held, was = (bool(owner.constraint.admissible.active(mode)) for mode in (new, old))
-            if not owner.constraint.reported or id(owner.constraint) in told or not (struck or held != was):
+            if not owner.constraint.reported or id(owner.constraint) in reported or not (struck or held != was):
                 continue
             if initial and not struck:
                 continue
             ranged = np.isfinite(owner.constraint.admissible.lower) or np.isfinite(owner.constraint.admissible.upper)
             kind = "impact" if struck else ("rests" if held else "leaves") if ranged else "sticks" if held else "slips"
-            told.add(id(owner.constraint))
+            reported.add(id(owner.constraint))
             self._note(owner.constraint.name, before, kind)
 
     def _note(self, name: str, state: State, kind: str) -> None:

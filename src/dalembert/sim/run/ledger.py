@@ -9,7 +9,7 @@ import numpy as np
 
 
 @dataclass(frozen=True, eq=False)
-class Ledger:
+class EnergyLedger:
     """Energies [J] over the times of a run, arrays (n,).
 
     kinetic, potential (gravity), elastic (springs and what elements store); work: what each source has put in since

@@ -55,16 +55,16 @@ def labels(run: Run, name: str) -> list[str]:
     turning = {_joint(n)[0] for n, unit in zip(run.coordinates, run.coordinate_units, strict=False) if unit == ""}
     names, units = (run.coordinates, run.coordinate_units) if name == "q" else (run.freedoms, run.freedom_units)
     sizes = Counter(_joint(n)[0] for n in names)
-    found = []
+    texts = []
     for text, unit in zip(names, units or [""] * len(names), strict=True):
         joint, k = _joint(text)
         if joint not in turning or k < 0:
-            found.append(text)
+            texts.append(text)
         elif name == "q":
-            found.append(f"{joint} {(*PLACE, *QUATERNION)[k + 7 - sizes[joint]]}")
+            texts.append(f"{joint} {(*PLACE, *QUATERNION)[k + 7 - sizes[joint]]}")
         else:
-            found.append(f"{joint} {LETTERS[name][unit]}{AXES[k % 3]}")
-    return found
+            texts.append(f"{joint} {LETTERS[name][unit]}{AXES[k % 3]}")
+    return texts
 
 
 def _joint(name: str) -> tuple[str, int]:
@@ -104,7 +104,7 @@ def _curves(run: Run, name: str) -> list[tuple[str, np.ndarray]]:
     if name != "energy":
         return list(zip(labels(run, name), getattr(run, name).T, strict=True))
     ledger = run.energy
-    found = [(kind, getattr(ledger, kind)) for kind in ("kinetic", "potential", "elastic")]
-    found.append(("work put in", sum(ledger.work.values(), np.zeros(len(run.t)))))
-    found.append(("heat", sum(ledger.heat.values(), np.zeros(len(run.t)))))
-    return [*((label, x) for label, x in found if x.any()), ("total", ledger.total), ("residual", ledger.residual)]
+    energies = [(kind, getattr(ledger, kind)) for kind in ("kinetic", "potential", "elastic")]
+    energies.append(("work put in", sum(ledger.work.values(), np.zeros(len(run.t)))))
+    energies.append(("heat", sum(ledger.heat.values(), np.zeros(len(run.t)))))
+    return [*((label, x) for label, x in energies if x.any()), ("total", ledger.total), ("residual", ledger.residual)]

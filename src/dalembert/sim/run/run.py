@@ -11,10 +11,10 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 
-from .ledger import Ledger
+from .ledger import EnergyLedger
 
 if TYPE_CHECKING:
-    from .audit import Audit
+    from .audit import EnergyAudit
     from .contacts import Contacts
     from .events import Happening
 
@@ -39,7 +39,7 @@ class Run:
     v: np.ndarray
     tau: np.ndarray
     states: np.ndarray
-    energy: Ledger
+    energy: EnergyLedger
     multipliers: np.ndarray
     events: tuple[Happening, ...]
     log: tuple[str, ...]
@@ -58,7 +58,7 @@ class Run:
     def __len__(self) -> int:
         return len(self.t)
 
-    def audit(self) -> Audit:
+    def audit(self) -> EnergyAudit:
         """How well the energy adds up, in words: what the residual means, and which step or integrator would do."""
         from .audit import audit
 

@@ -17,6 +17,7 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
+from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
 from ..integrators.record import Integrator
@@ -31,7 +32,7 @@ from .engines.fixed import steps_of
 from .events import Event
 from .initial import closed_start, first_state
 from .instants import Instants
-from .ledger import Ledger
+from .ledger import EnergyLedger
 from .limits import beyond_limits
 from .progress import Progress
 from .record import Recorder
@@ -78,7 +79,8 @@ def simulate(
         model = element.prepared(model)
     method = integrator_for("simulate", integrator, "rk45", contact)
     fixed = None if step is None and method.adaptive else step or DEFAULT_STEP
-    force_elements = with_contact("simulate", model, (*force_elements, *actuators), contact, fixed, method.stable)
+    acting = (*force_elements, *surroundings(model), *actuators)
+    force_elements = with_contact("simulate", model, acting, contact, fixed, method.stable)
     torques = drive(inputs, given, float(duration))
     compiled = programs(model, force_elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
@@ -327,7 +329,7 @@ class _Simulation:
         for entry, amount in zip(system.entries, self.layout.accounts(e).T, strict=True):
             accounts[entry.kind][entry.name] = amount
         kinetic, potential, elastic = observed["energies"].T
-        ledger = Ledger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
+        ledger = EnergyLedger(kinetic, potential, elastic, accounts["work"], accounts["heat"])
         v, tau = self.layout.velocity(e), observed["tau"]
         contacts = contacts_of(self.compiled, t, q, e, u, self.settings["step"])
         touched = [] if contacts is None else contacts.log

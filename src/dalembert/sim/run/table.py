@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from .events import Happening
-from .ledger import Ledger
+from .ledger import EnergyLedger
 from .run import Run
 
 ENERGIES = ("kinetic", "potential", "elastic")
@@ -75,7 +75,7 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
 
     coordinates, freedoms = tuple(known["coordinates"]), tuple(known["freedoms"])
     kinetic, potential, elastic = (column(f"energy.{name}") for name in ENERGIES)
-    ledger = Ledger(kinetic, potential, elastic, accounts("work"), accounts("heat"))
+    ledger = EnergyLedger(kinetic, potential, elastic, accounts("work"), accounts("heat"))
     return Run(
         known["robot"],
         coordinates,

@@ -13,6 +13,7 @@ from dalembert.formats import Finding, read, read_dh
 from dalembert.formats.dh.toml import MAX_BYTES, MAX_LINE
 from dalembert.model import Model
 from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from tolerances import ROUNDING
 
 HEAD = 'convention = "standard"\nangles = "deg"\n'
 JOINT = """
@@ -63,13 +64,13 @@ def test_limits_of_a_slider_are_metres() -> None:
 def test_inertia_is_given_in_the_dh_frame() -> None:
     """Standard: the frame is 0.3 m out along x and turned by α about x, so that its y axis is the joint's."""
     body = table(HEAD + JOINT)[0].bodies[1]
-    np.testing.assert_allclose(body.inertia.com, [0.2, 0, 0], atol=1e-15)
-    np.testing.assert_allclose(body.inertia.about_com(), np.diag([0.01, 0.02, 0.02]), atol=1e-15)
+    np.testing.assert_allclose(body.inertia.com, [0.2, 0, 0], atol=ROUNDING)
+    np.testing.assert_allclose(body.inertia.about_com(), np.diag([0.01, 0.02, 0.02]), atol=ROUNDING)
     turned = JOINT.replace("[0.01, 0.02, 0.02]", "[[0.02, 0.001, 0], [0.001, 0.03, 0], [0, 0, 0.04]]")
     inertia = table(HEAD + turned)[0].bodies[1].inertia.about_com()
-    np.testing.assert_allclose(inertia, [[0.02, 0, 0.001], [0, 0.04, 0], [0.001, 0, 0.03]], atol=1e-15)
+    np.testing.assert_allclose(inertia, [[0.02, 0, 0.001], [0, 0.04, 0], [0.001, 0, 0.03]], atol=ROUNDING)
     modified = table(HEAD.replace("standard", "modified") + JOINT)[0].bodies[1]
-    np.testing.assert_allclose(modified.inertia.com, [-0.1, 0, 0], atol=1e-15)
+    np.testing.assert_allclose(modified.inertia.com, [-0.1, 0, 0], atol=ROUNDING)
 
 
 def test_base_and_tool() -> None:
@@ -79,10 +80,10 @@ def test_base_and_tool() -> None:
     base = model.bodies[0]
     assert (base.name, base.joint.kind, base.inertia.mass) == ("cart", "free", 5.0)
     np.testing.assert_allclose(
-        base.placement.matrix(), [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]], atol=1e-15
+        base.placement.matrix(), [[0, -1, 0, 0], [1, 0, 0, 0], [0, 0, 1, 1], [0, 0, 0, 1]], atol=ROUNDING
     )
     assert model.bodies[1].inertia.mass == 2.5
-    np.testing.assert_allclose(model.frame("hand").placement.p, [0.3, -0.2, 0], atol=1e-15)
+    np.testing.assert_allclose(model.frame("hand").placement.p, [0.3, -0.2, 0], atol=ROUNDING)
     assert read_dh((HEAD + JOINT + more).encode(), base="fixed")[0].bodies[0].joint.kind == "fixed"
     assert read_dh((HEAD + JOINT).encode(), base="free")[0].bodies[0].joint.kind == "free"
 
@@ -102,7 +103,7 @@ def test_geometry_in_the_dh_frame(tmp_path: Path) -> None:
     model, log = read_dh(file)
     made = model.bodies[1].parts[0].geometry
     assert [type(g.shape) for g in made] == [Box, Sphere, Cylinder, Capsule, Mesh, Mesh]
-    np.testing.assert_allclose(made[0].placement.p, [0.3, -1, 0], atol=1e-15)
+    np.testing.assert_allclose(made[0].placement.p, [0.3, -1, 0], atol=ROUNDING)
     assert (made[0].color, made[0].name, made[1].role) == ((1, 0, 0, 0.5), "brick", "collision")
     assert (made[2].shape.radius, made[2].shape.length) == (0.1, 2.0)
     assert (made[4].shape.file, made[5].shape.file) == (str(tmp_path / "part.stl"), "lost.stl")
@@ -126,7 +127,7 @@ def test_loops_are_placed_in_dh_frames() -> None:
     model, log = read_dh((HEAD + JOINT + SLIDE + loop + "axis = [0, 0, 1]\n").encode(), strict=True)
     (closure,) = model.closures
     assert (closure.kind, closure.a.body, closure.b.body) == ("revolute", -1, 1)
-    np.testing.assert_allclose(closure.b.placement.p, [0.3, -1, 0], atol=1e-15)
+    np.testing.assert_allclose(closure.b.placement.p, [0.3, -1, 0], atol=ROUNDING)
     assert [str(f) for f in log] == [
         "info: <bytes>:20 loop 'pin' (entry 1): a revolute closure holds 'link1' to 'world'; kept: model.closures"
     ]

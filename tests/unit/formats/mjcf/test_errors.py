@@ -98,7 +98,7 @@ CASES = {
     "no such material": (body('<geom size="1" material="m"/>'), ":3 <geom>: .*material 'm' not found"),
     "no such mesh": (body('<geom type="mesh" mesh="m"/>'), ":3 <geom>: .*mesh 'm' not found"),
     "no such mesh file": (
-        mujoco("", before='<asset>\n<mesh name="m" file="no.stl"/></asset>'),
+        mujoco('<geom type="mesh" mesh="m"/>', before='<asset>\n<mesh name="m" file="no.stl"/></asset>'),
         ":2 <mesh name='m'>: there is no file 'no.stl'; correct file, or meshdir",
     ),
     "no such include": (mujoco('<include file="no.xml"/>'), ":3 <include>: there is no file 'no.xml'"),

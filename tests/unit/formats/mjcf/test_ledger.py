@@ -162,3 +162,20 @@ def test_what_concerns_no_dynamics_is_information(name):
 def test_a_silent_file_has_a_short_log():
     still = '<geom size=".1" contype="0" conaffinity="0"/>'
     assert read_mjcf(mujoco(f'<body name="a"><joint name="j"/>{still}</body>'))[1] == ()
+
+
+SEEN = """<mujoco><asset><mesh name="shell" file="nowhere.stl"/></asset><worldbody><body name="a"><joint axis="0 1 0"/>
+<inertial pos=".1 0 0" mass="1" diaginertia=".001 .01 .01"/><geom type="mesh" mesh="shell" contype="0" conaffinity="0"/>
+</body></worldbody></mujoco>"""
+
+
+def test_meshes_that_are_only_seen_may_be_missing(tmp_path):
+    (tmp_path / "arm.xml").write_text(SEEN)
+    model, log = read_mjcf(tmp_path / "arm.xml", strict=True)
+    assert model.nv == 1 and not model.bodies[-1].parts[0].geometry
+    assert any("only seen, and whose file is missing" in finding.what for finding in log)
+    inertial = '<inertial pos=".1 0 0" mass="1" diaginertia=".001 .01 .01"/>'
+    for needed in (SEEN.replace('contype="0"', ""), SEEN.replace(inertial, '<geom size=".1"/>')):
+        (tmp_path / "arm.xml").write_text(needed)
+        with pytest.raises(DalembertError, match="there is no file"):
+            read_mjcf(tmp_path / "arm.xml")

@@ -11,7 +11,7 @@ from dalembert.formats import read_mjcf
 from dalembert.model import Coupled
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from peers.mjcf_twin import FileTwin, mj
-from tolerances import PEER, PRODUCT, assert_close
+from tolerances import INTEGRATED, PEER, PRODUCT, assert_close
 from trees import random_state
 
 GEOM = '<geom type="box" size=".1 .2 .3" pos=".1 .2 -.1" euler="10 20 30"/>'
@@ -271,7 +271,7 @@ def test_a_mesh_lies_where_its_author_drew_it(tmp_path, words):
         found = CORNERS * made.shape.scale
     found = found @ made.placement.R.T + made.placement.p
     gaps = np.linalg.norm(found[:, None] - expected[None], axis=2).min(axis=1)
-    assert np.max(gaps) < 1e-6, "MuJoCo keeps vertices in float32"
+    assert np.max(gaps) < INTEGRATED, "MuJoCo keeps vertices in float32"
 
 
 def test_a_mesh_without_a_file_is_kept_as_vertices():

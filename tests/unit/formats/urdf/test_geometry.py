@@ -11,6 +11,7 @@ from dalembert.formats import read_urdf
 from dalembert.formats.resources import SEARCHED, Resources
 from dalembert.model import Geometry
 from dalembert.model.geometry import Box, Capsule, Cylinder, Mesh, Sphere
+from tolerances import ROUNDING
 
 
 def robot(inside: str, extra: str = "") -> str:
@@ -38,7 +39,9 @@ def test_every_shape_in_file_order() -> None:
     assert [type(g.shape) for g in made] == [Box, Sphere, Cylinder, Capsule, Mesh]
     assert [g.role for g in made] == ["visual", "collision", "visual", "visual", "visual"]
     assert made[0].shape.size.tolist() == [1.0, 2.0, 3.0]
-    np.testing.assert_allclose(made[0].placement.matrix()[:3], [[0, -1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]], atol=1e-15)
+    np.testing.assert_allclose(
+        made[0].placement.matrix()[:3], [[0, -1, 0, 1], [1, 0, 0, 0], [0, 0, 1, 0]], atol=ROUNDING
+    )
     assert (made[1].shape.radius, made[2].shape.radius, made[2].shape.length) == (0.5, 0.1, 2.0)
     assert (made[3].shape.radius, made[3].shape.length) == (0.2, 1.0)
     assert (made[4].shape.file, made[4].shape.scale.tolist()) == ("a.stl", [0.001, 0.001, -0.001])

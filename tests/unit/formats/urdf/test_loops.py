@@ -8,6 +8,7 @@ import pytest
 from dalembert import load
 from dalembert.errors import DalembertError
 from dalembert.formats import read_urdf
+from tolerances import PRODUCT
 
 BODY = '<inertial><mass value="1"/><inertia ixx="1" ixy="0" ixz="0" iyy="1" iyz="0" izz="1"/></inertial>'
 
@@ -152,5 +153,5 @@ def test_a_four_bar_closes(tmp_path) -> None:
             X @ place.matrix() for X, place in zip(poses, (closure.a.placement, closure.b.placement), strict=True)
         )
         relative = np.linalg.inv(X_K) @ X_L
-        np.testing.assert_allclose(relative[:3, 3], 0, atol=1e-14)
-        np.testing.assert_allclose(relative[:3, 2], [0, 0, 1], atol=1e-14)
+        np.testing.assert_allclose(relative[:3, 3], 0, atol=PRODUCT)
+        np.testing.assert_allclose(relative[:3, 2], [0, 0, 1], atol=PRODUCT)

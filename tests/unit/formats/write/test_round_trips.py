@@ -11,6 +11,7 @@ from dalembert.formats import read, write
 from dalembert.model import Model, ModelBuilder
 from dalembert.spatial import Pose
 from saving import again, assert_same_dynamics, joint_names
+from tolerances import COMPUTED, PRODUCT, ROUNDING
 from trees import ALL_KINDS, random_axis, random_mass, random_model, random_pose, random_state
 
 SINGLE = ("revolute", "continuous", "prismatic")
@@ -23,7 +24,7 @@ def frames_agree(one: Model, two: Model, names: list[str] | None = None) -> None
     q, _, _ = random_state(np.random.default_rng(1), one)
     for name in names or [frame.name for frame in one.frames]:
         there, back = (frame_pose(model, q, model.frame(name)) for model in (one, two))
-        np.testing.assert_allclose(back.matrix(), there.matrix(), atol=1e-12, err_msg=name)
+        np.testing.assert_allclose(back.matrix(), there.matrix(), atol=COMPUTED, err_msg=name)
 
 
 @pytest.mark.parametrize("name", robots())
@@ -235,8 +236,8 @@ def same_closure(one: Model, two: Model) -> None:
     for end in ("a", "b"):
         assert one.bodies[getattr(a, end).body].name == two.bodies[getattr(b, end).body].name
         placements = getattr(a, end).placement.matrix(), getattr(b, end).placement.matrix()
-        np.testing.assert_allclose(*placements, atol=1e-14)
-    np.testing.assert_allclose(a.residual(X), b.residual(X), atol=1e-14)
+        np.testing.assert_allclose(*placements, atol=PRODUCT)
+    np.testing.assert_allclose(a.residual(X), b.residual(X), atol=PRODUCT)
 
 
 @pytest.mark.parametrize(("kind", "shape"), CLOSURES)
@@ -293,7 +294,7 @@ def test_equations_between_joints(tmp_path):
     for ending in (".urdf", ".xml"):
         (law,) = again(model, tmp_path / f"cam{ending}").closures
         assert (law.follower, law.leader) == ("b_turn", "a_turn")
-        np.testing.assert_allclose(law.law(0.3), model.closures[0].law(0.3), rtol=1e-15)
+        np.testing.assert_allclose(law.law(0.3), model.closures[0].law(0.3), rtol=ROUNDING)
     for ending in (".sdf", ".dh.toml"):
         with pytest.raises(DalembertError, match="'cam'"):
             write(model, tmp_path / f"cam{ending}")

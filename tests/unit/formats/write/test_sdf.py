@@ -8,6 +8,7 @@ import pytest
 from dalembert import DalembertError, ModelBuilder
 from dalembert.formats import read, write
 from saving import again, assert_same_dynamics, joint_names
+from tolerances import ROUNDING
 
 HEAVY = {"mass": 1.0, "com": (0.1, 0, 0), "inertia": np.diag([0.02, 0.03, 0.04])}
 
@@ -36,7 +37,7 @@ def test_bare_links_become_frames_and_carry_what_sits_on_them(tmp_path):
     assert_same_dynamics(builder.model(), back)
     for name in ("flange", "tip"):
         there, here = builder.model().frame(name).placement, back.frame(name).placement
-        np.testing.assert_allclose(here.matrix(), there.matrix(), atol=1e-15)
+        np.testing.assert_allclose(here.matrix(), there.matrix(), atol=ROUNDING)
 
 
 @pytest.mark.parametrize("gravity", [(0.0, 0.0, -9.81), (0.0, 0.0, -1.62), (0.0, 0.0, 0.0)])

@@ -14,6 +14,7 @@ from dalembert.formats import read, write
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose, so3
 from saving import assert_same_dynamics
+from tolerances import ROUNDING
 
 ENDINGS = [".urdf", ".xml", ".sdf", ".dh.toml"]
 HEAVY = {"mass": 1.0, "com": (0.1, 0, 0), "inertia": np.diag([0.02, 0.03, 0.04])}
@@ -189,11 +190,11 @@ def test_shapes_come_back_or_are_named(tmp_path, ending):
     for name in lost:
         assert any(name.lower() in finding.what for finding in findings), name
     box = next(geometry for geometry in shown if isinstance(geometry.shape, Box))
-    np.testing.assert_allclose(box.shape.size, [0.1, 0.2, 0.3], rtol=1e-15)
+    np.testing.assert_allclose(box.shape.size, [0.1, 0.2, 0.3], rtol=ROUNDING)
     np.testing.assert_allclose(
-        box.placement.matrix(), model.body("upper").parts[0].geometry[0].placement.matrix(), atol=1e-15
+        box.placement.matrix(), model.body("upper").parts[0].geometry[0].placement.matrix(), atol=ROUNDING
     )
-    np.testing.assert_allclose(box.color, (0.1, 0.2, 0.3, 1.0), rtol=1e-15)
+    np.testing.assert_allclose(box.color, (0.1, 0.2, 0.3, 1.0), rtol=ROUNDING)
 
 
 def test_shapes_of_mjcf_compile_and_come_back(tmp_path):

@@ -1,0 +1,260 @@
+"""The audit of a controller: margins, damping, saturation, robustness to an inexact model, and its time budget.
+
+About a state of rest the loop is linear: ẋ = A x + B δτ with the law's slopes δτ = −K x. From these come the poles,
+how much gain and delay the loop stands, and how near its return difference 1 + L(jω) comes to being singular. A run
+from the start to the goal shows what the motors must give, and rollouts with other masses whether the law still gets
+there.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from dalembert.algorithms import matrix_exponential
+from dalembert.errors import DalembertError
+from dalembert.loading import function
+from dalembert.robot import Robot
+from dalembert.sim.system.sampled import Sampled
+
+from .actuation import driven
+
+RINGING, LEAST_GAIN, LEAST_DISK = (
+    0.4,
+    2.0,
+    0.5,
+)  # damping ratio; factor of gain; distance from singular: below, a warning
+DELAYS = 4.0  # periods that the delay margin should be, at least
+BUDGET = 0.3  # share of the period that a law may take
+STEP = 1e-3  # s, the longest of the runs
+VARIANTS, ARRIVED = 64, 0.05  # robots with other masses, and rad or m that counts as arrived
+
+
+@dataclass(frozen=True)
+class Finding:
+    """severity: "ok", "warning" or "error"; what was looked at, and what was found."""
+
+    severity: str
+    topic: str
+    what: str
+
+
+@dataclass(frozen=True)
+class ControlAudit:
+    """What the audit of a controller found; print it to read it.
+
+    poles [1/s] of the loop at rest; damping: least ratio of those that swing; gain_margin: the loop stays stable up to
+    this factor on its gains; gain_reduction: and down to this one; disk_margin: the least singular value of 1 + L(jω);
+    delay_margin [s]: delay beyond that of the sampling that it stands; saturation: share of the run in which a motor is
+    at its limit; robust: share of robots with other masses that arrive; tick [s]: time that the law takes; period [s].
+    """
+
+    robot: str
+    law: str
+    poles: np.ndarray
+    damping: float
+    gain_margin: float
+    gain_reduction: float
+    disk_margin: float
+    delay_margin: float
+    saturation: float
+    robust: float
+    tick: float
+    period: float
+    findings: tuple[Finding, ...]
+
+    @property
+    def ok(self) -> bool:
+        """Whether nothing was found that is an error."""
+        return all(finding.severity != "error" for finding in self.findings)
+
+    def __str__(self) -> str:
+        lines = [f"audit of {self.law} on robot '{self.robot}', every {1e3 * self.period:g} ms"]
+        lines += [f"  {finding.severity:8s}{finding.topic}: {finding.what}" for finding in self.findings]
+        return "\n".join(lines)
+
+
+def audit(
+    law: Any,
+    q: Any,
+    start: Any = None,
+    *,
+    robot: Robot | None = None,
+    period: float = 1e-3,
+    delay: float = 0.0,
+    duration: float = 2.0,
+    error: float = 0.15,
+) -> ControlAudit:
+    """Audit a law that holds the configuration q (nq,), run every `period` [s], its answers `delay` [s] late.
+
+    start (nq,): where the run sets out, default 0.1 rad or m from q at every driven joint. error: relative, by which
+    the masses of other robots differ from the law's model. robot: where the law does not name its own.
+    """
+    robot = getattr(law, "robot", None) if robot is None else robot
+    if not isinstance(robot, Robot):
+        raise DalembertError("control.audit: the law does not say of which robot it is: pass robot=…")
+    if not (0.0 < period < np.inf and 0.0 <= delay < np.inf and 0.0 < duration < np.inf and 0.0 <= error < 1.0):
+        raise DalembertError(
+            f"control.audit: period {period!r}, delay {delay!r}, duration {duration!r}, error {error!r}: expected "
+            "times above 0 [s], and a relative error below 1"
+        )
+    q = robot.normalize(np.asarray(q, float))
+    mask = driven(robot.model)
+    begin = robot.integrate(q, 0.1 * mask) if start is None else robot.normalize(np.asarray(start, float))
+    compiled = function(lambda t, q, v: law(t[0], q, v), robot, t=1)
+    A, B, K = _linear(robot, compiled, q, mask)
+    poles = np.linalg.eigvals(A - B @ K)
+    swinging = np.abs(poles.imag) > 1e-9 * np.abs(poles)
+    damping = float(np.min(-poles.real[swinging] / np.abs(poles[swinging]), initial=1.0))
+    up, down = _gain_margins(A, B, K)
+    disk = _disk_margin(A, B, K)
+    late = _delay_margin(A, B, K, period, delay)
+    saturation, robust = _tried(robot, law, q, begin, period, delay, duration, error)
+    tick = _timed(compiled, robot, begin)
+    findings = _findings(poles, damping, up, down, disk, late, saturation, robust, tick, period, error)
+    name = getattr(law, "__name__", type(law).__name__)
+    return ControlAudit(
+        robot.name, name, poles, damping, up, down, disk, late, saturation, robust, tick, period, tuple(findings)
+    )
+
+
+def _linear(robot: Robot, compiled: Any, q: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """A, B of the robot at rest, and K (m, 2nv) of the law, by central differences."""
+    n, zero, h = robot.nv, np.zeros(1), 1e-6
+    smooth = robot.without("friction")
+    rest = compiled(zero, q, np.zeros(n))
+    A, B = smooth.linearize(q, np.zeros(n), rest)
+    columns = []
+    for k in range(n):
+        d = h * np.eye(n)[k]
+        columns.append(
+            compiled(zero, robot.integrate(q, d), np.zeros(n)) - compiled(zero, robot.integrate(q, -d), np.zeros(n))
+        )
+    for k in range(n):
+        d = h * np.eye(n)[k]
+        columns.append(compiled(zero, q, d) - compiled(zero, q, -d))
+    K = -np.array(columns).T / (2.0 * h)
+    return A, B[:, mask], K[mask]
+
+
+def _stable(A: np.ndarray) -> bool:
+    return bool(np.linalg.eigvals(A).real.max() < 0.0)
+
+
+def _gain_margins(A: np.ndarray, B: np.ndarray, K: np.ndarray) -> tuple[float, float]:
+    """Factors of the gain up to which, and down to which, the loop is stable; (0, 1) where it is not at 1."""
+    if not _stable(A - B @ K):
+        return 0.0, 1.0
+    up = next((f for f in np.logspace(0.0, 2.0, 81) if not _stable(A - f * (B @ K))), np.inf)
+    down = next((f for f in np.logspace(0.0, -3.0, 121) if not _stable(A - f * (B @ K))), 0.0)
+    return float(up), float(down)
+
+
+def _disk_margin(A: np.ndarray, B: np.ndarray, K: np.ndarray) -> float:
+    """The least singular value of 1 + K (jω − A)⁻¹ B over frequencies."""
+    fastest = max(float(np.abs(np.linalg.eigvals(A - B @ K)).max()), 1.0)
+    least = np.inf
+    for w in fastest * np.logspace(-3.0, 2.0, 300):
+        L = K @ np.linalg.solve(1j * w * np.eye(len(A)) - A, B)
+        least = min(least, float(np.linalg.svd(np.eye(len(L)) + L, compute_uv=False)[-1]))
+    return least
+
+
+def _delay_margin(A: np.ndarray, B: np.ndarray, K: np.ndarray, period: float, delay: float) -> float:
+    """Delay [s] beyond the stated one that the sampled loop stands, in whole periods; −1: it is unstable as it is."""
+    n, m = len(A), B.shape[1]
+    whole = np.zeros((n + m, n + m))
+    whole[:n, :n], whole[:n, n:] = A, B
+    after = matrix_exponential(whole * period)[:n]
+    F, G = after[:, :n], after[:, n:]
+    stated = round(delay / period)
+    margin = -1.0
+    for late in range(stated, stated + 200):
+        size = n + m * late
+        loop = np.zeros((size, size))
+        loop[:n, :n] = F
+        if late:
+            loop[:n, n : n + m] = G  # the oldest answer acts
+            loop[n : size - m, n + m :] = np.eye(m * (late - 1))
+            loop[size - m :, :n] = -K
+        else:
+            loop[:n, :n] -= G @ K
+        if np.abs(np.linalg.eigvals(loop)).max() >= 1.0:
+            return margin
+        margin = (late - stated) * period
+    return margin
+
+
+def _tried(
+    robot: Robot, law: Any, q: np.ndarray, begin: np.ndarray, period: float, delay: float, duration: float, error: float
+) -> tuple[float, float]:
+    """(share of a run in which a motor is at its limit, share of robots with other masses that arrive)."""
+    from .laws.additions import within_limits
+
+    n, within = robot.nv, max(1, int(np.ceil(period / STEP - 1e-9)))
+    step, steps = period / within, max(1, round(duration / period)) * within
+    sampled = Sampled(within_limits(robot, law), period, round(delay / period) * period)
+    most, mask = robot.limits.effort, driven(robot.model) & np.isfinite(robot.limits.effort)
+    options: dict[str, Any] = {"friction": "smooth", "check": False}
+    path = robot.rollout(begin, np.zeros(n), sampled, step, steps, record=max(1, steps // 200), **options)
+    full = []
+    for t, at, speed in zip(path.t, path.q, path.v, strict=True):
+        finite = np.isfinite(at).all() and np.isfinite(speed).all()
+        full.append(not finite or bool(np.any(np.abs(law(t, at, speed)[mask]) >= most[mask] * (1 - 1e-9))))
+    variants = robot.random_parameters(11, VARIANTS, mass=error)
+    end = robot.rollout(begin, np.zeros(n), sampled, step, steps, parameters={"inertia": variants}, **options)
+    near = max(ARRIVED, 0.2 * float(np.abs(robot.difference(begin, q)).max()))
+    arrived = [bool(np.isfinite(each).all() and np.abs(robot.difference(q, each)).max() < near) for each in end.q]
+    return float(np.mean(full)), float(np.mean(arrived))
+
+
+def _timed(compiled: Any, robot: Robot, q: np.ndarray) -> float:
+    """The shortest of some measured times of a call [s]."""
+    v, zero, best = np.zeros(robot.nv), np.zeros(1), np.inf
+    for _ in range(20):
+        begin = time.perf_counter()
+        for _ in range(50):
+            compiled(zero, q, v)
+        best = min(best, (time.perf_counter() - begin) / 50.0)
+    return best
+
+
+def _findings(
+    poles: np.ndarray,
+    damping: float,
+    up: float,
+    down: float,
+    disk: float,
+    late: float,
+    saturation: float,
+    robust: float,
+    tick: float,
+    period: float,
+    error: float,
+) -> list[Finding]:
+    """Each number with its verdict."""
+    slowest, fastest = float(-poles.real.max()), float(np.abs(poles).max())
+    found = []
+
+    def say(topic: str, bad: bool, wary: bool, what: str) -> None:
+        found.append(Finding("error" if bad else "warning" if wary else "ok", topic, what))
+
+    say("stability", slowest <= 0.0, False, f"slowest pole {-slowest:.3g} 1/s, fastest {fastest:.3g} rad/s")
+    say("damping", False, damping < RINGING, f"least ratio {damping:.2f}, expected {RINGING} or more")
+    say("gain margin", False, up < LEAST_GAIN, f"stable from {down:.2g} to {up:.3g} times its gains")
+    say("disk margin", False, disk < LEAST_DISK, f"1 + L(jω) stays {disk:.2f} from singular, expected {LEAST_DISK}")
+    unstable = "the sampled loop is unstable" if late < 0.0 else f"stands {1e3 * late:.3g} ms more"
+    say("delay margin", late < 0.0, late < DELAYS * period, unstable)
+    say("saturation", False, saturation > 0.1, f"a motor is at its limit in {100 * saturation:.0f} % of the run")
+    say(
+        "model error",
+        robust < 0.5,
+        robust < 1.0,
+        f"{100 * robust:.0f} % of robots with masses ±{100 * error:.0f} % arrive",
+    )
+    share = tick / period
+    say("time budget", share > 1.0, share > BUDGET, f"{1e6 * tick:.1f} µs a tick, {100 * share:.1f} % of the period")
+    return found

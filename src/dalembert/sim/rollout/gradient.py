@@ -1,0 +1,142 @@
+"""Gradients of a loss of rollouts, without a library for gradients."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.functions.guards import function_call
+from dalembert.graph import jacobian
+from dalembert.interop import is_foreign
+from dalembert.model import Model
+
+from ..elements.base import Element
+from ..integrators.record import Integrator
+from .adjoint import Adjoint
+from .rollout import Rollout, planned
+from .stepping import Stepping
+
+Loss = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → a number
+
+
+class RolloutGradient(NamedTuple):
+    """The loss (…) of each motion, and its slopes in what went into the motion.
+
+    q (…, nq), in coordinates: four numbers for a quaternion; v (…, nv); torque: (…, nv), or (…, steps, nv) where there
+    was a row for every step, None without; controls: the same of actuators; parameters: by name, (…, n). rollout: the
+    motions.
+    """
+
+    loss: Any
+    q: np.ndarray
+    v: np.ndarray
+    torque: np.ndarray | None
+    controls: np.ndarray | None
+    parameters: dict[str, np.ndarray]
+    rollout: Rollout
+
+    def __repr__(self) -> str:
+        motions = int(np.size(self.loss))
+        return f"<RolloutGradient of {motions} motion{'s' * (motions != 1)}, loss {np.mean(self.loss):.6g} on average>"
+
+
+def rollout_gradient(
+    model: Model,
+    loss: Loss,
+    q: Any,
+    v: Any,
+    torque: Any,
+    step: float,
+    steps: int,
+    integrator: str | Integrator | None,
+    record: int | None,
+    parameters: Mapping[str, Any] | None,
+    elements: Sequence[Element],
+    threads: int | None,
+    friction: str | None,
+    controls: Any,
+    contact: Any = None,
+) -> RolloutGradient:
+    """See `Robot.rollout_gradient`."""
+    plan = planned(
+        model,
+        q,
+        v,
+        torque,
+        step,
+        steps,
+        integrator,
+        record,
+        parameters,
+        elements,
+        True,
+        friction,
+        (),
+        controls,
+        contact,
+    )
+    motions, made = plan.motions, plan.motions.stepping
+    if any(map(is_foreign, plan.arguments)):
+        raise DalembertError("rollout_gradient: expected NumPy arrays: rollouts of other libraries' have gradients")
+    arguments = [np.asarray(x, float) for x in plan.arguments]
+    q_way, e_way = motions(*arguments, threads=threads, check=True)
+    n, nq = model.nv, model.nq
+    t = np.arange(1, motions.count + 1) * (motions.every * motions.step)
+    values = _loss(model, loss)(t[:, None], q_way, e_way[..., :n])  # (…, count, 1 + nq + nv)
+    weights = np.zeros(e_way.shape)
+    weights[..., :n] = values[..., 1 + nq :]
+    batch = q_way.shape[:-2]
+    seeds = [x.reshape(*batch, -1) for x in (values[..., 1 : 1 + nq], weights)]
+    slopes = dict(zip(made.given, Adjoint(motions)(*arguments, *seeds, threads=threads), strict=True))
+    in_q, in_v = slopes["q"], slopes["e"][..., :n]
+    kept = made.system.layout.nz + made.memory_size  # states of elements and controllers, which start from q and v
+    if kept:
+        starts = _starts(made)(*_starting(arguments, made))
+        pulled = np.einsum("...i,...ij->...j", slopes["e"][..., n : n + kept], starts)
+        in_q, in_v = in_q + pulled[..., :nq], in_v + pulled[..., nq:]
+    driven = slopes.pop("u", None)
+    if driven is not None and made.varying:
+        driven = driven.reshape(*driven.shape[:-1], motions.steps, -1)
+    last = record is None
+    times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :n])) if last else (t, (q_way, e_way[..., :n]))
+    return RolloutGradient(
+        values[..., 0].sum(axis=-1),
+        in_q,
+        in_v,
+        driven if plan.word == "torque" else None,
+        driven if plan.word == "controls" else None,
+        {name: x for name, x in slopes.items() if name not in ("q", "e")},
+        Rollout(times, *states),
+    )
+
+
+def _loss(model: Model, loss: Loss) -> Any:
+    """(t, q, v) → [loss, its slopes in q and v], compiled."""
+
+    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        value = np.asarray(loss(t[0], q, v), object)
+        if value.shape != ():
+            raise DalembertError(f"rollout_gradient: loss returned shape {value.shape}, expected one number")
+        number = t[0].lift(value.item())
+        return np.concatenate([[number], jacobian(np.array([number]), np.concatenate([q, v]))[0]])
+
+    return function_call(model, "rollout_gradient", {"t": 1, "q": model.nq, "v": model.nv}, compute)
+
+
+def _starting(arguments: list[np.ndarray], made: Stepping) -> tuple[np.ndarray, np.ndarray]:
+    named = dict(zip(made.given, arguments, strict=True))
+    return named["q"], named["e"][..., : made.model.nv]
+
+
+def _starts(made: Stepping) -> Any:
+    """(q, v) → slopes (n, nq + nv) of the states at the beginning, compiled."""
+    model = made.model
+
+    def compute(q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        states = made.starting(q, v)
+        return jacobian(np.array([q[0].lift(x) for x in states], object), np.concatenate([q, v]))
+
+    return function_call(model, "rollout_gradient", {"q": model.nq, "v": model.nv}, compute)

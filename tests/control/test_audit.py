@@ -1,0 +1,91 @@
+"""The audit of a controller, its command, and the audit's step that uses it."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, Sampled, control, load
+from dalembert.cli import main
+
+GOAL = np.array([0.6, -0.4])
+
+
+@pytest.fixture(scope="module")
+def arm():
+    return load("2r").without("friction", "damping")
+
+
+def topics(audit, severity):
+    return {finding.topic for finding in audit.findings if finding.severity == severity}
+
+
+def test_computed_torque_is_what_it_says(arm) -> None:
+    audit = control.audit(control.computed_torque(arm, GOAL, 20.0), GOAL)
+    np.testing.assert_allclose(audit.poles, np.full(4, -20.0), rtol=1e-3)
+    assert audit.ok and audit.gain_margin == np.inf and audit.robust == 1.0
+    assert "least ratio" in str(audit)
+
+
+def test_a_loop_without_damping_rings(arm) -> None:
+    audit = control.audit(control.computed_torque(arm, GOAL, 20.0, 0.1), GOAL)
+    assert abs(audit.damping - 0.1) < 1e-3 and "damping" in topics(audit, "warning")
+
+
+def test_the_delay_margin_is_that_of_a_rollout(arm) -> None:
+    """Of a double pole at ω, the loop ω² (1 + 2 s / ω) / s² crosses 1 at ω √(2 + √5), with atan(2 √(2 + √5)) left."""
+    w, period = 30.0, 1e-3
+    law = control.computed_torque(arm, GOAL, w)
+    audit = control.audit(law, GOAL, period=period)
+    crossing = w * np.sqrt(2.0 + np.sqrt(5.0))
+    left = np.arctan(2.0 * crossing / w)
+    expected = left / crossing - 0.5 * period  # sampling itself is late by half a period
+    assert abs(audit.delay_margin - expected) <= 1.5 * period
+    for late, stable in ((-4, True), (4, False)):
+        delay = audit.delay_margin + late * period
+        late_law = Sampled(law, period, round(delay / period) * period)
+        end = arm.rollout(GOAL + 1e-4, np.zeros(2), late_law, period, 4000, check=False)
+        assert (np.abs(end.q - GOAL).max() < 1e-3) == stable
+
+
+def test_slow_sampling_and_full_motors_are_errors_and_warnings(arm) -> None:
+    slow = control.audit(control.computed_torque(arm, GOAL, 40.0), GOAL, period=0.06)
+    assert not slow.ok and "delay margin" in topics(slow, "error")
+    far = control.audit(control.computed_torque(arm, GOAL, 60.0), GOAL, GOAL + 1.5, duration=0.1)
+    assert far.saturation > 0.1 and "saturation" in topics(far, "warning")
+
+
+def test_the_model_matters_to_a_regulator_of_an_unstable_equilibrium() -> None:
+    acrobot = load("acrobot")
+    audit = control.audit(control.lqr(acrobot, [np.pi, 0.0]), [np.pi, 0.0], [np.pi - 0.04, 0.02])
+    assert audit.robust < 1.0 and audit.gain_reduction > 0.1
+
+
+def test_bad_input_is_named(arm) -> None:
+    with pytest.raises(DalembertError, match="does not say of which robot"):
+        control.audit(lambda t, q, v: -v, GOAL)
+    with pytest.raises(DalembertError, match="period -1"):
+        control.audit(control.computed_torque(arm, GOAL), GOAL, period=-1)
+
+
+def test_the_command(capsys, tmp_path) -> None:
+    picture = tmp_path / "run.png"
+    assert main(["control", "2r", "--frequency", "15", "--plot", str(picture), "--duration", "0.5"]) == 0
+    assert "delay margin" in capsys.readouterr().out and picture.stat().st_size > 10_000
+    assert main(["control", "2r", "--rate", "12", "--frequency", "60", "--json"]) == 1
+    said = json.loads(capsys.readouterr().out)
+    assert not said["ok"] and said["delay_margin"] < 0.0
+    assert main(["control", "2r", "--law", "pidd"]) == 2
+    assert main(["control", "acrobot"]) == 2
+    assert "no motor" in capsys.readouterr().err
+    assert main(["control", "2r", "--resonance", "5", "--frequency", "60"]) == 2
+
+
+def test_the_audit_of_a_robot_tries_the_stated_controller(tmp_path) -> None:
+    robot, file = load("2r"), tmp_path / "expect.toml"
+    for kd, found in ((40.0, False), (2.0, True)):
+        file.write_text(f"[controller]\nkp = 400.0\nkd = {kd}\nrate = 1000.0\n")
+        audit = robot.audit(rules=["closed-loop"], expect=file)
+        assert any(each.rule == "closed-loop" for each in audit.findings) == found
