@@ -350,6 +350,14 @@ def test_a_control_that_changes_no_cost_is_left_alone():
     assert np.allclose(plan.q, [0.1, 0.2])
 
 
+def test_controls_without_a_cost_of_their_own():
+    robot = arm()
+    free = robot.optimal_control(lambda q, v, u: {"posture": (1.0, q - 0.3)}, step=STEP, nodes=10)
+    plan = free.solve([0.1, 0.2])
+    assert plan.converged and plan.iterations < 20
+    assert np.allclose(plan.q[1:], 0.3, atol=1e-4)  # at once: nothing speaks against it
+
+
 def test_goals_out_of_reach():
     robot, goal = arm(), [0.9, 0.0, 0.9]
     running = lambda q, v, u: {"speed": (0.1, v), "effort": (1e-3, u - robot.gravity(q))}  # noqa: E731

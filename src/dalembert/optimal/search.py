@@ -10,22 +10,42 @@ import numpy as np
 if TYPE_CHECKING:
     from .solver import Solver
 
+NOTHING = 1e-9  # costs below this, and below this part of the first cost, count as none
 FEASIBLE = 1e-9  # infeasibility, summed over all nodes, that counts as none
 DAMPING = 1e-3  # first damping when a direction fails, beside the curvature in the control; then tenfold
 LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e12  # below, there is none; above, it is given up
+FLOOR, HIGHEST_FLOOR = 1e-9, 1e-5  # damping of controls that take part in no cost
 SHORT = 0.1  # a step shorter than this asks for more damping
 ARMIJO = 1e-4
 FILTER = 1e-5  # margin of the filter
 
 
 class Damping:
-    """What is added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones."""
+    """What is added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones.
+
+    floor: what remains where some control takes part in no cost, so that the Hessian is singular; next to nothing.
+    """
 
     def __init__(self, solver: Solver) -> None:
-        diagonal = solver.direction.quadratic[:, solver.problem.layout.control_diagonal]
-        mean = float(np.mean(np.abs(diagonal)))
-        self.scale = mean if isfinite(mean) and mean > 0.0 else 1.0
-        self.value = 0.0
+        layout, quadratic, step = solver.problem.layout, solver.direction.quadratic, solver.problem.step
+        sizes = [
+            float(np.mean(np.abs(quadratic[:, layout.control_diagonal]))),
+            step**4 * float(np.mean(np.abs(quadratic[:, layout.state_diagonal]))),
+        ]
+        self.scale = next((size for size in sizes if isfinite(size) and size > 0.0), 1.0)
+        self.value = self.floor = 0.0
+
+    @property
+    def is_least(self) -> bool:
+        """Whether directions are as good as those of Newton's method."""
+        return self.value <= self.floor
+
+    def failed(self, least: float) -> bool:
+        """After a direction that does not exist; least: the smallest pivot. False: nothing more can be tried."""
+        if self.is_least and not least < -FLOOR * self.scale and self.floor < HIGHEST_FLOOR * self.scale:
+            self.value = self.floor = max(FLOOR * self.scale, 100.0 * self.floor)
+            return True
+        return self.raised()
 
     def raised(self) -> bool:
         """Tenfold; False: it is as large as makes sense."""
@@ -37,7 +57,7 @@ class Damping:
         if length < SHORT:
             self.raised()
         elif length > 0.5:
-            self.value = self.value / 10.0 if self.value > LEAST_DAMPING * self.scale else 0.0
+            self.value = max(self.floor, self.value / 10.0 if self.value > LEAST_DAMPING * self.scale else 0.0)
 
 
 class Filter:

@@ -17,7 +17,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute.stages import Direction, Evaluation, aligned
 
 from .plan import Plan
-from .search import FEASIBLE, Damping, Filter
+from .search import FEASIBLE, NOTHING, Damping, Filter
 from .slacks import Slacks
 from .stage import MEASURES
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from .problem import Problem
 
 SHORTEST = 2.0**-14  # step length below which a direction is given up
-NOTHING = 1e-9  # costs below this, and below this part of the first cost, count as none
 
 
 class Solver:
@@ -195,7 +194,7 @@ class Solver:
         for k in range(1, iterations + 1):
             gain, least = self.direction(damping.value)
             if not (least > 0.0 and isfinite(gain)):
-                if not damping.raised():
+                if not damping.failed(least):
                     self.complain()
                 continue
             slope = -gain if self.is_plain else self.slope()
@@ -213,7 +212,7 @@ class Solver:
             if progress is not None:
                 numbers = {"iteration": k, "cost": cost, "infeasibility": gaps}
                 progress(numbers | {"length": length, "damping": damping.value})
-            if small and gaps <= FEASIBLE and (damping.value == 0.0 or 50.0 * gain <= tolerance * abs(cost)):
+            if small and gaps <= FEASIBLE and (damping.is_least or 50.0 * gain <= tolerance * abs(cost)):
                 return self.plan(k, True, "")
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
