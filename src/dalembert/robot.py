@@ -260,6 +260,7 @@ class Robot:
     witnesses = distances.witnesses
     distance_jacobian = distances.distance_jacobian
     collision_pairs = distances.collision_pairs
+    near_pairs = distances.near_pairs
 
     # ---- dynamics
 
