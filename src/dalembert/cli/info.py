@@ -12,6 +12,7 @@ from rich.markup import escape
 
 from dalembert.errors import DalembertError
 from dalembert.functions.structure import JointInfo
+from dalembert.model import Actuator
 from dalembert.robot import Robot
 
 from .common import (
@@ -63,6 +64,9 @@ def run(
         out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
     if effects := [row for joint in loaded.joints for row in _effects(joint)]:
         out.print(table("\nIn the joints (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
+    if loaded.actuators:
+        heads = ["actuator", "on", "kind", "control", "force"]
+        out.print(table("\nActuators, in the order of controls", heads, map(_actuator, loaded.actuators)))
     rows = [(b.name, b.mass, " ".join(number(x) for x in b.com), ", ".join(b.parts[1:])) for b in loaded.bodies]
     out.print(table("\nBodies", ["body", "mass [kg]", "centre of mass [m]", "fixed links"], rows))
     extra = [frame.name for frame in loaded.frames[len(loaded.bodies) :]]
@@ -91,7 +95,19 @@ def _summary(robot: Robot) -> str:
     held = f", {counted(loops, 'equation')} of loops" if loops else ""
     freedoms = f"{robot.nv} {'degree' if robot.nv == 1 else 'degrees'} of freedom (nq = {robot.nq}){held}"
     gravity = " ".join(number(x) for x in robot.model.gravity)
-    return f"{robot.name}: {freedoms}, {robot.model.bodies[0].joint.kind} base, {mass:.4g} kg, gravity {gravity} m/s²"
+    loose = [body.joint.name for body in robot.model.bodies[1:] if body.joint.kind == "free"]
+    base = f"{robot.model.bodies[0].joint.kind} base" + (f" with free bodies ({', '.join(loose)})" if loose else "")
+    return f"{robot.name}: {freedoms}, {base}, {mass:.4g} kg, gravity {gravity} m/s²"
+
+
+def _actuator(actuator: Actuator) -> tuple[str, ...]:
+    places = {"joint": actuator.joint, "tendon": " ".join(actuator.joints), "wire": " ".join(actuator.path)}
+    word, place = next(((word, name) for word, name in places.items() if name), ("site", actuator.site))
+    kind = "cannot be driven" if actuator.obstacle else "servo" if actuator.is_servo else "motor"
+    limits = ["", ""]
+    for k, (low, high) in enumerate((actuator.control_limits, actuator.force_limits)):
+        limits[k] = f"{_limit(low)} … {_limit(high)}" if np.isfinite([low, high]).any() else ""
+    return actuator.name, actuator.obstacle or f"{word} {place}", kind, *limits
 
 
 def _joint(joint: JointInfo) -> tuple[str, ...]:

@@ -64,15 +64,24 @@ def efforts(robot: Robot, motion: Trajectory, contacts: Sequence[str] = ()) -> E
     still, none = robot.without("friction", "damping"), np.zeros_like(motion.v)
     tau, holding = robot.inverse_dynamics(motion.q, motion.v, motion.a), robot.gravity(motion.q)
     turning = still.bias(motion.q, motion.v) - still.bias(motion.q, none)
-    notes: tuple[str, ...] = ()
+    notes = _left_out(robot)
     if robot.model.floating:
-        tau, notes = _carried(robot, motion, tau, contacts)
+        tau, told = _carried(robot, motion, tau, contacts)
+        notes = (*notes, *told)
         holding, _ = _carried(robot, motion, holding, contacts)
         turning, _ = _carried(robot, motion, turning, contacts)
     elif contacts:
         raise DalembertError(f"robot {robot.name!r} has a fixed base: contacts are those of a free one")
     rows = [body.v.start for body in motors(robot.model)]
     return Efforts(motion, tau, holding, None, _ratio(turning[:, rows], holding[:, rows]), notes)
+
+
+def _left_out(robot: Robot) -> tuple[str, ...]:
+    """What acts in simulations, and not in inverse dynamics."""
+    around = robot.model.surroundings
+    words = ["the fluid around the robot"] * (around.medium is not None)
+    words += ["the balanced part of gravity"] * bool(around.compensations)
+    return (f"without {' and '.join(words)}, which acts in simulations only",) if words else ()
 
 
 def _ratio(turning: np.ndarray, holding: np.ndarray) -> float:
@@ -91,7 +100,7 @@ def _closed_efforts(robot: Robot, motion: Trajectory) -> Efforts:
     manifold = ClosedManifold(robot, driven)
     q, v, a = manifold.follow(motion.q, motion.v, motion.a)
     moved = float(np.max(np.abs(robot.difference(motion.q, q)), initial=0.0))
-    notes = [f"motors are {', '.join(names)}; passive joints follow so that the loops stay closed"]
+    notes = [*_left_out(robot), f"motors are {', '.join(names)}; passive joints follow so that the loops stay closed"]
     if motion.tau is not None and moved > APART:
         notes.append(f"the loops of the motion in the file are open by up to {moved:.2g} m or rad")
     smooth, none = robot.without("friction", "damping"), np.zeros_like(v)

@@ -75,8 +75,8 @@ def _effects(mjcf: Compiled, index: int, kind: int, ledger: Ledger) -> dict[str,
     if np.any(fields["friction"]):
         ledger.count(
             where,
-            "frictionloss of joints, for which MuJoCo states no slip speed",
-            "Coulomb friction, with slip_speed 0.01 rad/s or m/s assumed: smooth below it",
+            "frictionloss of joints",
+            "Coulomb friction, which holds in simulations; elsewhere smooth, with slip_speed 0.01 rad/s or m/s assumed",
         )
     if np.any(m.dof_dampingpoly[at]) and not mjcf.disabled("DAMPER"):
         ledger.warning(where, "damping that grows with speed (damping has several numbers)", "the first one is used")
