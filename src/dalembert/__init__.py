@@ -16,7 +16,7 @@ from .errors import DalembertError
 from .execute import Interrupted, register_backend
 from .functions import kinds, quantity
 from .functions.structure import BodyInfo, FrameInfo, JointInfo, Wrench
-from .loading import ModelBuilder, function, load, register_reader, robots
+from .loading import ModelBuilder, function, load, register_reader, robots, scene
 from .model import Actuator, AxisJoint, Joint, Model, charts
 from .robot import Robot
 from .sim.failure import SimulationError
@@ -88,6 +88,7 @@ __all__ = [
     "register_backend",
     "register_reader",
     "robots",
+    "scene",
     "spatial",
     "write_trajectory",
     "zero_moment_point",

@@ -7,13 +7,17 @@ import os
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from .errors import DalembertError
+import numpy as np
+
+from .errors import DalembertError, unknown
 from .functions.guards import function_call
 from .model import ModelBuilder as _ModelBuilder
 from .model import unopposed
+from .model.geometry import Shape
 from .robot import Robot
 from .robots import names as bundled_names
 from .robots import path as bundled_path
+from .spatial import Pose
 
 
 class ModelBuilder(_ModelBuilder):
@@ -75,6 +79,48 @@ def _is_bundled(source: str | os.PathLike[str]) -> bool:
     from .mechanism.library import BUNDLED
 
     return source in BUNDLED
+
+
+def scene(*robots: Robot, at: Mapping[str, Any] | None = None, name: str = "scene", **objects: Robot | Shape) -> Robot:
+    """Several robots and loose objects as one robot in one world.
+
+    robots: by position, under their own names. objects: by a name that goes before all of theirs, as in "ball_…"; a
+    shape of `dalembert.model.geometry` is a fixed obstacle. What has a free base goes on floating, the rest is fixed in
+    the world. at: name (of the robot, or of the object) → where its world is, xyz [m] (3,) or a `Pose`. Gravity is that
+    of the first robot.
+    """
+    parts: dict[str, tuple[Any, str]] = {robot.name: (robot, "") for robot in robots}
+    parts |= {key: (thing, f"{key}_") for key, thing in objects.items()}
+    if len(parts) < len(robots) + len(objects):
+        raise DalembertError("scene: two robots of one name: give one by keyword, as in scene(left=…, right=…)")
+    places = dict(at or {})
+    for key in places:
+        if key not in parts:
+            raise unknown("robot or object", key, parts, "scene: at")
+    things = [thing for thing, _ in parts.values()]
+    gravity = next((thing.model.gravity for thing in things if isinstance(thing, Robot)), (0.0, 0.0, -9.81))
+    builder = ModelBuilder(name, gravity)
+    builder.add_body("world", parent="world")
+    for key, (thing, _) in parts.items():
+        if not isinstance(thing, Robot):
+            builder.add_geometry(
+                thing, body="world", placement=_place(places.get(key), key), role="collision", name=key
+            )
+    editor = builder.build().edit()
+    for key, (thing, prefix) in parts.items():
+        if isinstance(thing, Robot):
+            X = _place(places.get(key), key)
+            editor.attach(thing, frame="world", prefix=prefix, placement=X, free=True)
+    return editor.done()
+
+
+def _place(given: Any, key: str) -> Pose:
+    if given is None or isinstance(given, Pose):
+        return given or Pose.identity()
+    xyz = np.asarray(given, float)
+    if xyz.shape != (3,) or not np.all(np.isfinite(xyz)):
+        raise DalembertError(f"scene: at[{key!r}] is {given!r}, expected xyz (3,) [m] or a Pose")
+    return Pose(np.eye(3), xyz)
 
 
 def register_reader(ending: str, reader: Callable[..., Any]) -> None:

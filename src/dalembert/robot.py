@@ -19,6 +19,7 @@ from .functions import (
     derivatives,
     distances,
     dynamics,
+    hamilton,
     inverse_kinematics,
     kinematics,
     loops,
@@ -259,6 +260,7 @@ class Robot:
     witnesses = distances.witnesses
     distance_jacobian = distances.distance_jacobian
     collision_pairs = distances.collision_pairs
+    near_pairs = distances.near_pairs
 
     # ---- dynamics
 
@@ -294,6 +296,13 @@ class Robot:
     forward_dynamics_vjp = products.forward_dynamics_vjp
     inverse_dynamics_second = second.inverse_dynamics_second
     forward_dynamics_second = second.forward_dynamics_second
+
+    # ---- Hamilton's form
+
+    generalized_momentum = hamilton.generalized_momentum
+    hamiltonian = hamilton.hamiltonian
+    hamiltonian_derivatives = hamilton.hamiltonian_derivatives
+    hamilton_equations = hamilton.hamilton_equations
 
     # ---- momentum, reactions, identification
 

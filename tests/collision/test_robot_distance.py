@@ -151,3 +151,20 @@ def test_bad_pairs_say_what_is_wrong():
         ARM.distance(ARM.neutral(), [("link1", "link2", "link3")])
     with pytest.raises(DalembertError, match="has no collision shapes: load a file"):
         dalembert.load("2r").distance(np.zeros(2))
+
+
+@pytest.mark.parametrize(("robot", "margin"), [(ARM, 0.0), (ARM, 0.1), (TOYS, 0.05)])
+def test_broad_phase_drops_no_pair_that_comes_near(robot, margin):
+    q = states(robot, 40, seed=3)
+    pairs, near = robot.collision_pairs(), robot.near_pairs(q, margin)
+    closest = dict(zip(pairs, robot.distance(q).min(axis=0), strict=True))
+    assert set(near) <= set(pairs)
+    assert all(pair in near for pair in pairs if closest[pair] <= margin)
+
+
+def test_broad_phase_drops_what_stays_away():
+    q = at((0, 0, 1), (0.5, 0, 1), (0.5, 0, 2))
+    assert ("crate", "blue") not in TOYS.near_pairs(q, 0.1)
+    assert ("crate", "red") in TOYS.near_pairs(q, 0.4)
+    with pytest.raises(DalembertError, match="margin is -1"):
+        TOYS.near_pairs(q, -1.0)

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import pickle
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, elements, load
+from dalembert.contact import candidates
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
 
@@ -189,6 +193,28 @@ def test_stops_and_joint_friction_beside_contact() -> None:
     assert run.contacts.normal_force[-1].sum() == pytest.approx(2.2 * G, rel=1e-9)
 
 
+def test_a_slide_and_a_plot_of_its_contacts() -> None:
+    run = box(float(np.arctan(1.5 * MU))).simulate(*standing(SIDE / 2), duration=0.2, step=STEP, contact=CONTACT)
+    figure = pytest.importorskip("matplotlib", reason="plots need it") and run.contacts.plot()
+    assert len(figure.axes) == 3
+    assert run.contacts.ratio[-1].max() == pytest.approx(1.0, abs=1e-6)
+    assert "8 points, 4 of them touch" in repr(run.contacts)
+
+
+def test_pairs_all_leaves_out_what_a_joint_connects() -> None:
+    builder = ModelBuilder("arm and ball")
+    builder.add_body("arm", parent="world", joint="revolute", mass=1.0, inertia=np.eye(3), com=(0.1, 0, 0))
+    builder.add_body(
+        "hand", parent="arm", joint="revolute", mass=1.0, inertia=np.eye(3), com=(0.1, 0, 0), xyz=(1, 0, 0)
+    )
+    builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    for body in ("arm", "hand", "ball"):
+        builder.add_geometry(Sphere(0.1), body=body, role="collision")
+    names = candidates(builder.build().model, Contact(pairs="all"))
+    found = [name for patch in names for name in patch.names]
+    assert sorted(found) == ["arm", "arm on ball", "ball", "hand", "hand on ball"]
+
+
 def test_forces_of_a_run_near_the_friction_angle() -> None:
     """Of four corners more stick than are needed, and no sharing with least squares keeps to all cones."""
     slope = float(np.arctan(0.95 * MU))
@@ -213,3 +239,21 @@ def test_the_bundled_quadruped_stands_on_its_feet() -> None:
     np.testing.assert_allclose(carried.sum(axis=0), [0.0, 0.0, 12.0 * 9.81], atol=0.05)
     feet = [name.endswith("_foot") for name in run.contacts.names]
     np.testing.assert_allclose(carried[np.logical_not(feet)], 0.0)
+
+
+def test_a_rollout_says_how_its_contacts_were_solved_for() -> None:
+    q, v = (np.tile(x, (3, 1)) for x in standing(0.15, 1.0, 0.0, 0.0))
+    motion = box().rollout(q, v, step=STEP, steps=100, contact=CONTACT)
+    assert motion.contacts.unsettled.shape == (3,) and not motion.contacts.unsettled.any()
+    assert np.all(motion.contacts.worst <= CONTACT.tolerance) and len(motion.contacts.names) == 8
+    again = pickle.loads(pickle.dumps(motion))
+    np.testing.assert_array_equal(again.contacts.worst, motion.contacts.worst)
+    assert box().rollout(q, v, steps=1).contacts is None
+
+
+def test_steps_that_did_not_settle_and_forces_outside_the_cone_are_told() -> None:
+    run = box().simulate(*standing(SIDE / 2, 1.0, 0.0, 0.0), duration=0.1, step=STEP, contact=CONTACT)
+    assert not run.contacts.log
+    assert "3 steps did not reach the tolerance" in replace(run.contacts, unsettled=3, worst=1e-3).log[0]
+    infeasible = replace(run.contacts, friction=0.5 * MU).log
+    assert len(infeasible) == 4 and "is 2 of its most" in infeasible[0]

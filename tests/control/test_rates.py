@@ -182,6 +182,8 @@ def test_an_integral_learns_a_payload_and_does_not_wind_up() -> None:
         run = loaded.simulate([0.0, 0.0], [0.0, 0.0], 4.0, control.pid(arm, goal, 10.0, 1.0, integral), "rk4", 1e-3)
         assert any("inside the compiled step" in line for line in run.log)
         assert (np.abs(run.q[-1] - goal).max() < 1e-3) == settled
+    with pytest.raises(DalembertError, match=r"integral of joint '\w+' is -1, expected 0 or more"):
+        control.pid(arm, goal, integral=-1.0)
     far = np.array([3.0, 0.5])  # motors at their limits for a while
     controller = control.pid(arm, far, 20.0, 1.0, 20.0)
     wound = Sampled(lambda t, q, v, s: unclamped(controller.law, t, q, v, s), 1e-3, state=np.zeros(2))

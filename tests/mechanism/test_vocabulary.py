@@ -208,3 +208,28 @@ def test_errors_of_a_file_have_their_line(tmp_path, old: str) -> None:
     with pytest.raises(DalembertError, match=message) as error:
         dalembert.load(path)
     assert place in str(error.value)
+
+
+def test_what_does_not_know_of_springs_says_so(tmp_path) -> None:
+    m = slider_crank().spring("slider.com", "ground.A", stiffness=10.0, name="return")
+    m.gravity = np.zeros(3)
+    robot = m.build()
+    with pytest.warns(UserWarning, match="modes: 'return' of mechanism 'slider-crank' are not part of it"):
+        robot.modes(robot.start[0])
+    with pytest.raises(DalembertError, match=r"crank\.urdf cannot hold return of mechanism"):
+        robot.save(tmp_path / "crank.urdf")
+    robot.save(tmp_path / "crank.urdf", approximate=True)
+    robot.save(tmp_path / "crank.mech.toml")
+    assert dalembert.load(tmp_path / "crank.mech.toml").forces == ("return",)
+    plain = slider_crank().build()
+    assert plain.forces == () and plain.save(tmp_path / "plain.urdf") is not None
+
+
+def test_the_command_begins_where_the_mechanism_was_put_together(tmp_path) -> None:
+    from dalembert.cli import main
+
+    slider_crank().save(tmp_path / "crank.mech.toml")
+    out = tmp_path / "run.npz"
+    main(["simulate", str(tmp_path / "crank.mech.toml"), "--duration", "0.05", "--out", str(out)])
+    run = dalembert.load_run(out)
+    np.testing.assert_allclose(run.v[0, 0], 20.0)

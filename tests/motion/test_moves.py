@@ -242,3 +242,16 @@ def test_quaternions_need_the_robot(quadruped):
         motion.quintic(q, q).check(quadruped)
     with pytest.raises(DalembertError, match="normalize"):
         motion.quintic(q, 2.0 * q, robot=quadruped)
+
+
+def test_jumps_are_infinite_rates():
+    bend = motion.PolynomialMotion(
+        motion.Polynomials(np.array([0.0, 1.0, 2.0]), np.array([[[0.0], [1.0]], [[1.0], [0.5]]]))
+    )
+    assert bend.check(velocity=1.0)
+    (violation,) = bend.check(acceleration=100.0).violations
+    assert violation.value == np.inf and violation.time == 1.0
+    trapezoid = motion.trapezoid([0.0], [1.0], velocity=1.0, acceleration=2.0)
+    assert trapezoid.check(acceleration=2.0)
+    assert not trapezoid.check(acceleration=2.0, jerk=1e6)
+    assert motion.s_curve([0.0], [1.0], 1.0, 2.0, 10.0).check(jerk=10.0)

@@ -166,3 +166,14 @@ def test_online_says_what_it_needs(monkeypatch):
     monkeypatch.setitem(__import__("sys").modules, "ruckig", None)
     with pytest.raises(DalembertError, match="dalembert\\[online\\]"):
         motion.online([0.0], [0.0], [0.0], [1.0], velocity=1.0, acceleration=1.0, jerk=1.0)
+
+
+def test_corners_are_stops_with_limited_jerk_too():
+    points = random_points(7, 3, 4)
+    limits = {"velocity": 2.0, "acceleration": 10.0, "jerk": 150.0}
+    move = motion.time_optimal(motion.path(points, corners=True), motion.Limits(**limits))
+    assert move.check(**limits)
+    for corner in points[1:-1]:
+        t = move.curves.times[np.argmin(np.abs(move.q(move.curves.times) - corner).max(axis=1))]
+        np.testing.assert_allclose(move.q(t), corner, atol=1e-9)
+        np.testing.assert_allclose(move.v(t), 0.0, atol=1e-6)

@@ -66,6 +66,12 @@ def test_plot_shows_states_controls_limits_and_costs():
     assert [label.get_text() for label in panels[3].get_yticklabels()] == list(plan().costs)
 
 
+def test_view_plays_the_plan():
+    pytest.importorskip("viser")
+    with plan().view() as viewer:
+        assert viewer.url.startswith("http")
+
+
 def test_summary_says_what_matters():
     assert "converged" in plan().summary() and "effort" in plan().summary()
 

@@ -103,3 +103,32 @@ def test_bad_calls():
     with pytest.raises(DalembertError, match="nan"):
         law(0.01, [0.3, np.nan], [0.0, 0.0])
     assert np.isfinite(law(0.02, [0.3, -0.2], [0.0, 0.0])).all()
+
+
+def test_a_panda_reaches_at_1_khz_with_an_unknown_load_and_noise():
+    robot = dalembert.load("panda").without("friction")
+    start = np.array([0, -0.5, 0, -2.0, 0, 1.6, 0.8])
+    goal = robot.pose(start, "panda_hand")[:3, 3] + [0.1, 0.15, -0.1]
+
+    def running(q, v, u, goal):
+        reach = robot.pose(q, "panda_hand")[:3, 3] - goal
+        return {
+            "rate": (1e-2, v),
+            "posture": (1e-2, q - start),
+            "effort": (1e-5, u - robot.gravity(q)),
+            "reach": (50.0, reach),
+        }
+
+    def terminal(q, v, goal):
+        return {"reach": (1e3, robot.pose(q, "panda_hand")[:3, 3] - goal), "rest": (1.0, v)}
+
+    problem = robot.optimal_control(running, terminal, step=0.04, nodes=16, goal=3, limits=("torque",))
+    law = problem.receding(rate=1000.0, goal=goal)
+    plant = robot.edit().payload(0.3, frame="panda_hand").done()
+    step, rng, q, v = plant.stepper(1e-3), np.random.default_rng(0), start, np.zeros(7)
+    for k in range(1200):
+        tau = law(1e-3 * k, q + 1e-5 * rng.standard_normal(7), v + 1e-3 * rng.standard_normal(7))
+        assert np.all(np.abs(tau) <= robot.limits.effort)
+        q, v = step(q, v, tau)
+    assert np.linalg.norm(robot.pose(q, "panda_hand")[:3, 3] - goal) < 0.02
+    assert law.restarts == 0

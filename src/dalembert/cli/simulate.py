@@ -12,6 +12,7 @@ import typer
 from dalembert import motion as motions
 from dalembert.errors import DalembertError
 from dalembert.files import replacing
+from dalembert.mechanism import MechanismRobot
 from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
@@ -25,7 +26,9 @@ def run(
     duration: Annotated[
         float | None, typer.Option(help="Seconds; default: 1, or the duration of the motion.", show_default=False)
     ] = None,
-    q: Annotated[str | None, typer.Option(help="Start, comma separated [rad, m]; default: neutral.")] = None,
+    q: Annotated[
+        str | None, typer.Option(help="Start, comma separated [rad, m]; default: neutral or as built.")
+    ] = None,
     v: Annotated[str | None, typer.Option(help="Start velocity, comma separated; default: rest.")] = None,
     torque: Annotated[str | None, typer.Option(help="Constant torques, comma separated; default: none.")] = None,
     controls: Annotated[
@@ -60,8 +63,8 @@ def run(
     if controls is not None and (motion is not None or torque or hold):
         raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
     move = None if motion is None else motions.load(motion, loaded)
-    start = _numbers(q, loaded.nq, "--q") if q else loaded.neutral() if move is None else move.q(0.0)
-    speed = _numbers(v, loaded.nv, "--v") if v else np.zeros(loaded.nv) if move is None else move.v(0.0)
+    start = _numbers(q, loaded.nq, "--q") if q else _first(loaded)[0] if move is None else move.q(0.0)
+    speed = _numbers(v, loaded.nv, "--v") if v else _first(loaded)[1] if move is None else move.v(0.0)
     tau: Any = _numbers(torque, loaded.nv, "--torque") if torque else None
     if hold:
         tau = loaded.gravity(start) + (0.0 if tau is None else tau)
@@ -111,3 +114,10 @@ def _numbers(text: str, size: int, option: str) -> np.ndarray:
     if values.shape != (size,):
         raise DalembertError(f"{option} has {values.size} numbers, expected {size}")
     return values
+
+
+def _first(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
+    """The state in which a mechanism was put together; of other robots neutral, at rest."""
+    if isinstance(robot, MechanismRobot):
+        return robot.start
+    return robot.neutral(), np.zeros(robot.nv)

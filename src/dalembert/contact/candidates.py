@@ -15,6 +15,7 @@ from dalembert.collision import Ground, Witness, as_ground, ground_points, pair_
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
+from dalembert.model.joints import Free
 from dalembert.spatial import Pose
 
 from .contact import GROUND, Contact
@@ -133,9 +134,14 @@ def _pairs(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[tup
         if a.body is not b.body and (moves(model, a.body) or moves(model, b.body))
     ]
     if contact.pairs == "all":
-        return [(a, b) for a, b in pairs if a.body.index != b.body.parent and b.body.index != a.body.parent]
+        return [(a, b) for a, b in pairs if not _joined(a.body, b.body) and not _joined(b.body, a.body)]
     listed = [set(pair) for pair in contact.listed_pairs if GROUND not in pair]
     return [(a, b) for a, b in pairs if any(_match(pair, a, b) for pair in listed)]
+
+
+def _joined(parent: Body, child: Body) -> bool:
+    """Whether a joint that holds the child is on the parent."""
+    return child.parent == parent.index and not isinstance(child.joint, Free)
 
 
 def _match(pair: set[str], a: NamedShape, b: NamedShape) -> bool:

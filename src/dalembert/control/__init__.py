@@ -1,7 +1,11 @@
 """Control: laws (t, q, v) → tau that trace into compiled simulations, estimators, and the whole-body program."""
 
+from . import gait, observer
 from .audit import ControlAudit, audit
+from .base_state import BaseEstimate, BaseState, Noise, base_state
+from .centroidal import Centroidal, ForcePlan, centroidal
 from .gains import Gains
+from .kalman import Estimate, KalmanFilter, kalman
 from .laws.additions import dither, limit_buffer, within_limits
 from .laws.energy import EnergyShaping, energy_shaping, region_of_attraction
 from .laws.joint import (
@@ -22,48 +26,70 @@ from .program.kinematics import InverseKinematics, inverse_kinematics
 from .program.supports import Support
 from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
 from .program.whole_body import Tick, WholeBody, whole_body
+from .quadrotor import Quadrotor, RotorLag, quadrotor, rotor_lag
+from .safety import BODY_PARTS, BodyPart, Collision, collision
 
 __all__ = [
+    "BODY_PARTS",
     "PID",
+    "BaseEstimate",
+    "BaseState",
+    "BodyPart",
     "CentreOfMass",
+    "Centroidal",
+    "Collision",
     "ComputedTorque",
     "ControlAudit",
     "EnergyShaping",
+    "Estimate",
     "Feedforward",
     "Force",
+    "ForcePlan",
     "Frame",
     "Gains",
     "GravityPD",
     "Impedance",
     "InverseKinematics",
+    "KalmanFilter",
     "Law",
     "LinearQuadratic",
     "Momentum",
+    "Noise",
     "OperationalSpace",
     "Passivity",
     "Posture",
+    "Quadrotor",
     "ResolvedRate",
+    "RotorLag",
     "Support",
     "Task",
     "Tick",
     "WholeBody",
     "audit",
+    "base_state",
+    "centroidal",
+    "collision",
     "computed_torque",
     "dither",
     "encoders",
     "energy_shaping",
     "feedforward",
+    "gait",
     "gravity_pd",
     "impedance",
     "inverse_kinematics",
+    "kalman",
     "limit_buffer",
     "lqr",
+    "observer",
     "operational_space",
     "passivity",
     "pid",
+    "quadrotor",
     "region_of_attraction",
     "resolved_rate",
     "riccati",
+    "rotor_lag",
     "whole_body",
     "within_limits",
 ]

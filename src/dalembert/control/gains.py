@@ -56,18 +56,18 @@ def gains(where: str, robot: Robot, frequency: Any, damping: Any, resonance: Any
     return Gains(omega, zeta, notes + check_ceiling(where, robot, omega, resonance))
 
 
-def per_freedom(where: str, robot: Robot, name: str, value: Any, unit: str, least: float = 0.0) -> np.ndarray:
-    """A number, or one for each freedom, as an array (nv,) of numbers above `least`."""
+def per_freedom(where: str, robot: Robot, name: str, value: Any, unit: str, zero: bool = False) -> np.ndarray:
+    """A number, or one for each freedom, as an array (nv,) of numbers above 0; zero: 0 is allowed."""
     try:
         array = np.broadcast_to(np.asarray(value, float), (robot.nv,))
     except (TypeError, ValueError):
         raise DalembertError(f"{where}: {name} is {value!r}, expected a number or ({robot.nv},) [{unit}]") from None
-    bad = ~((array > least) & np.isfinite(array))
+    bad = ~(((array >= 0.0) if zero else (array > 0.0)) & np.isfinite(array))
     if bad.any():
         k = int(np.argmax(bad))
+        expected = f"{'0 or more' if zero else 'above 0'} [{unit}]"
         raise DalembertError(
-            f"{where}: {name} of joint {robot.model.freedom_names[k]!r} is {array[k]:g}, expected above {least:g} "
-            f"[{unit}]"
+            f"{where}: {name} of joint {robot.model.freedom_names[k]!r} is {array[k]:g}, expected {expected}"
         )
     return array.copy()
 

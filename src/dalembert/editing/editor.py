@@ -114,16 +114,18 @@ class ModelEditor(Generic[Result]):
         xyz: Any = ORIGIN,
         rpy: Any = ORIGIN,
         placement: Pose | None = None,
+        free: bool = False,
     ) -> Self:
         """Put another robot (or model) on this one: its world at xyz [m], rpy [rad] in the frame, its base fixed there.
 
-        prefix: put before all its names. A free base is fixed at its neutral configuration. Its gravity is left out.
+        prefix: put before all its names. free: a free base stays free and its coordinates count from there; otherwise
+        it is fixed at its neutral configuration. Its gravity is left out.
         """
         other = getattr(robot, "model", robot)
         if not isinstance(other, Model):
             raise DalembertError(f"attach: expected a Robot or a Model, got {type(robot).__name__}")
         X = placement_from(placement, xyz, rpy, "attach")
-        return self._edit(structure.attach, other, frame, prefix, X)
+        return self._edit(structure.attach, other, frame, prefix, X, free)
 
     def rename(
         self,

@@ -118,8 +118,11 @@ def melt(plan: LinkPlan, name: str) -> Change:
     return Change(plan, what, "its name stays as a frame", changed=frozenset({onto.name}), energy=1.0)
 
 
-def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose) -> Change:
-    """Another robot with its base fixed in a frame of this one, its world placed at X there."""
+def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free: bool = False) -> Change:
+    """Another robot with its base fixed in a frame of this one, its world placed at X there.
+
+    free: a base that moves freely goes on doing so.
+    """
     place = plan.place(frame, "attach")
     added = plan_of(other)
     base = added.base
@@ -134,10 +137,11 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose) -> Ch
     world = place.placement @ X
     mount = place.mount if place.mount != place.link else ""
     renamed(added, links, joints, lambda name: prefix + name)
-    held = Fixed(name=joints[base.joint.name])
+    afloat = free and other.floating
     root = links[base.name]
+    joint = added.links[root].joint if afloat else Fixed(name=joints[base.joint.name])
     added.links[root] = replace(
-        added.links[root], parent=place.link, placement=world @ base.placement, joint=held, mount=mount
+        added.links[root], parent=place.link, placement=world @ base.placement, joint=joint, mount=mount
     )
     for i, c in enumerate(added.closings):  # ends tied to the other robot's world are tied to the frame
         if c.a == WORLD:
@@ -163,7 +167,7 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose) -> Ch
     plan.equations += added.equations
     dropped = settle_closures(plan, rigid, "attach")
     mass = sum(float(body.inertia.mass) for body in other.bodies)
-    action = f"its base {root!r} is a fixed link there; the total mass grows by {mass:g} kg"
+    action = f"its base {root!r} is a {'free' if afloat else 'fixed'} link there; the total mass grows by {mass:g} kg"
     if added.surroundings.medium is not None:
         action += "; the fluid that it states is left out"
     if dropped:

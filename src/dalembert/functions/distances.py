@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.kinematics import chain
+from dalembert.collision.broad import near_pairs as near_link_pairs
 from dalembert.collision.groups import pair_distances
 from dalembert.collision.pairs import LinkPair, body_pairs, link_pair, solids
 from dalembert.collision.witness import Witness, nearer
@@ -127,6 +128,20 @@ def distance_jacobian(robot: Robot, q: Configuration, pairs: Pairs = None, **key
                 for k, S_k in enumerate(body.joint.subspace(q[body.q]).T, body.v.start):
                     row[k] = row[k] + sign * dot(S_k, local)
     return rows
+
+
+def near_pairs(robot: Robot, q: Any, margin: float, pairs: Any = None) -> tuple[tuple[str, str], ...]:
+    """Those of the pairs that come within a margin [m] in any of the states q (…, nq), or may: by boxes around shapes.
+
+    Computed outside of compiled code, by sweep and prune; pass the result to `distance`. pairs: as there.
+    """
+    margin = float(margin)
+    if not np.isfinite(margin) or margin < 0.0:
+        raise DalembertError(f"near_pairs: margin is {margin}, expected a finite number not below 0 [m]")
+    states = np.asarray(q, float).reshape(-1, robot.nq)
+    X = robot.poses(states)[:, : len(robot.model.bodies)]  # a body's own frame comes first
+    near = near_link_pairs(chosen_pairs(robot.model, pairs), X[..., :3, :3], X[..., :3, 3], margin)
+    return tuple((pair.a, pair.b) for pair in near)
 
 
 def collision_pairs(robot: Robot, pairs: Any = None) -> tuple[tuple[str, str], ...]:

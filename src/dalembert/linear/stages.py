@@ -129,6 +129,11 @@ class StageLayout:
         start, row = self.states * self.state_width + self.state_width, self.state_width + self.control_width
         return [start + j * row + j for j in range(self.controls)]
 
+    @property
+    def state_diagonal(self) -> list[int]:
+        """Where in a stage's quadratic model the diagonal of the state's Hessian lies."""
+        return [i * self.state_width + column for i, column in enumerate(self.columns)]
+
     def end(self, V: np.ndarray, g: np.ndarray) -> np.ndarray:
         """V (n, n) and g (n,) at the end as numbers in a row."""
         return np.concatenate([self.state_row(V[i], g[i]) for i in range(self.states)])

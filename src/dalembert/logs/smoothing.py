@@ -18,6 +18,7 @@ SHORT = 16  # rows below which there is nothing to average
 FINER = np.sqrt(2.0)  # ratio of bandwidths that are tried one after the other
 BESIDE = (2, 4)  # a bandwidth does if those so many places finer explain no more
 SIGNIFICANT = 3.0  # standard deviations
+COLOURED = 0.15  # correlation from row to row that white noise of a hundred rows or more does not have
 QUARTICS = (24, 12, 6, 3, 2, 1)  # cells at an end that one quartic may span, the longest first
 UNEXPLAINED = 1.5  # variance of the residual over that of the noise, beyond which finer bandwidths are tried anyway
 
@@ -26,7 +27,8 @@ UNEXPLAINED = 1.5  # variance of the residual over that of the noise, beyond whi
 class Smoothed:
     """Signals (n, k) with their first and second derivatives.
 
-    bandwidth (k,) [Hz], inf for plain differences; noise (k,): standard deviation of what was averaged away.
+    bandwidth (k,) [Hz], inf for plain differences; noise (k,): standard deviation of what was averaged away;
+    correlation (k,): of that from row to row, about 0 for white noise and the steps of an encoder.
     """
 
     values: np.ndarray
@@ -34,6 +36,15 @@ class Smoothed:
     second: np.ndarray
     bandwidth: np.ndarray
     noise: np.ndarray
+    correlation: np.ndarray
+
+    @property
+    def coloured(self) -> np.ndarray:
+        """Whether (k,) what was averaged away is no white noise: the signal was filtered before, or something vibrates.
+
+        Noise below the bandwidth then remains in the derivatives.
+        """
+        return np.abs(self.correlation) > COLOURED
 
 
 def smooth(t: np.ndarray, x: np.ndarray, bandwidth: float | None = None, order: int = 2) -> Smoothed:
@@ -71,7 +82,9 @@ def _fit(result: Smoothed, t: np.ndarray, x: np.ndarray, cells: int, chosen: np.
         fits = [basis.evaluate(coefficients, order)[:, 0] for order in range(3)]
         result.values[:, k], result.first[:, k], result.second[:, k] = fits
         result.bandwidth[k] = cells / (2.0 * (t[-1] - t[0]))
-        result.noise[k] = np.sqrt(np.sum((x[:, k] - fits[0]) ** 2) / (len(t) - basis.count))
+        left = x[:, k] - fits[0]
+        result.noise[k] = np.sqrt(left @ left / (len(t) - basis.count))
+        result.correlation[k] = left[1:] @ left[:-1] / max(float(left @ left), np.finfo(float).tiny)
 
 
 def _calm_ends(basis: Basis, signal: np.ndarray) -> np.ndarray:
@@ -104,7 +117,7 @@ def _differences(t: np.ndarray, x: np.ndarray) -> Smoothed:
     if len(t) > 3:  # accelerations at the ends lie on the line through the two next to them
         for end, near, far in ((0, 1, 2), (-1, -2, -3)):
             second[end] += (second[near] - second[far]) * (t[end] - t[near]) / (t[near] - t[far])
-    return Smoothed(x.copy(), first, second, np.full(size, np.inf), np.zeros(size))
+    return Smoothed(x.copy(), first, second, np.full(size, np.inf), np.zeros(size), np.zeros(size))
 
 
 def local_noise(t: np.ndarray, x: np.ndarray) -> np.ndarray:

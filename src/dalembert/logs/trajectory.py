@@ -99,4 +99,12 @@ def _described(wanted: str, of: str, rates: Smoothed, names: tuple[str, ...]) ->
     which = "" if noisy.all() else f" of {', '.join(np.array(names)[noisy])}, and from differences of the others"
     worst = int(np.argmax(np.where(noisy, rates.noise, 0.0)))
     size = f"up to {rates.noise[worst]:.2g} RMS ({names[worst]}) averaged away"
-    return f"{wanted} come from quintic splines through the {of}{which}: bandwidth {width}, {size}"
+    ends = f"less certain within {0.5 / band.min():.2g} s of both ends, which have rows on one side only"
+    text = f"{wanted} come from quintic splines through the {of}{which}: bandwidth {width}, {size}; {ends}"
+    coloured = noisy & rates.coloured
+    if coloured.any():
+        text += (
+            f"; in doubt for {', '.join(np.array(names)[coloured])}: what was averaged away is no white noise, so the "
+            "signal was filtered before or something vibrates, and noise remains: give a bandwidth [Hz]"
+        )
+    return text

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import os
+import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert.errors import DalembertError
 from dalembert.model import Model
 from dalembert.robot import Robot
-from dalembert.sim.elements import Element
+from dalembert.sim.elements import Element, IndependentJoints
 
 from .sensors import readings
 from .sweep import Sweep, sweep
@@ -55,6 +58,43 @@ class MechanismRobot(Robot):
             return run
         values = readings(self.mechanism, self.model, elements, run, options.get("friction", "dry"))
         return replace(run, readings=values)
+
+    def save(self, path: str | os.PathLike[str], *, approximate: bool = False, **options: Any) -> tuple[Finding, ...]:
+        """As `Robot.save`, and .mech.toml; other formats hold no forces, which approximate=True leaves out."""
+        if os.fspath(path).lower().endswith(".mech.toml"):
+            self.mechanism.save(path)
+            return ()
+        if self.forces and not approximate:
+            raise DalembertError(
+                f"save: {os.fspath(path)} cannot hold {', '.join(self.forces)} of mechanism {self.name!r}: save it as "
+                ".mech.toml, or with approximate=True without them"
+            )
+        return super().save(path, approximate=approximate, **options)
+
+    @property
+    def forces(self) -> tuple[str, ...]:
+        """Names of the elements that act: springs, motors, loads, joints held by springs."""
+        return tuple(element.label() for element in self.elements if not isinstance(element, IndependentJoints))
+
+    def linearize(self, *arguments: Any, **options: Any) -> Any:
+        """As `Robot.linearize`, of the bodies and joints alone: a warning names elements that are not part of it."""
+        self._warn("linearize")
+        return Robot.linearize(self, *arguments, **options)
+
+    def modes(self, *arguments: Any, **options: Any) -> Any:
+        """As `Robot.modes`, of the bodies and joints alone: a warning names elements that are not part of it."""
+        self._warn("modes")
+        return Robot.modes(self, *arguments, **options)
+
+    def equilibrium(self, *arguments: Any, **options: Any) -> Any:
+        """As `Robot.equilibrium`, of the bodies and joints alone: a warning names elements that are not part of it."""
+        self._warn("equilibrium")
+        return Robot.equilibrium(self, *arguments, **options)
+
+    def _warn(self, what: str) -> None:
+        if self.forces:
+            names = ", ".join(map(repr, self.forces))
+            warnings.warn(f"{what}: {names} of mechanism {self.name!r} are not part of it", stacklevel=3)
 
     def sweep(self, joint: str, values: Any, start: Any = None) -> Sweep:
         """Drive a joint through `values` (n,) on one branch: positions, slopes, coupler curves; see `Sweep`."""

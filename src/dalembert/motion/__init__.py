@@ -12,22 +12,27 @@ from .motion import Motion, PolynomialMotion
 from .moves import cubic, quintic, s_curve, trapezoid
 from .online import online
 from .polynomials import Extremes, Polynomials
+from .quadrotor import Flight, FlightMotion, Rotors, fly, rotors
 from .splines import minimum_snap, spline, via
 from .time_optimal import Limits, path, time_optimal
 
 __all__ = [
     "Check",
     "Extremes",
+    "Flight",
+    "FlightMotion",
     "FourierMotion",
     "FrameMotion",
     "Limits",
     "Motion",
     "PolynomialMotion",
     "Polynomials",
+    "Rotors",
     "Series",
     "Violation",
     "check",
     "cubic",
+    "fly",
     "follow",
     "fourier",
     "from_samples",
@@ -37,6 +42,7 @@ __all__ = [
     "path",
     "poses",
     "quintic",
+    "rotors",
     "s_curve",
     "screw",
     "slerp",

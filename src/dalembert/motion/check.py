@@ -9,11 +9,12 @@ import numpy as np
 
 from dalembert.robot import Robot
 
-from .motion import Motion
+from .motion import Motion, PolynomialMotion
 from .points import freedom_names, per_freedom
 
 SLACK = 1e-9  # relative excess that counts as rounding
 INSTANTS = 2000  # at which torques, and velocities of joints with quaternions, are computed
+JUMP = 1e-3  # share of the largest rate that a rate may jump by between pieces, for rounding of short ones
 FINER = 20  # instants around a peak for the second look
 UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³"}
 
@@ -86,6 +87,9 @@ def check(
     for order, what in enumerate(("velocity", "acceleration", "jerk"), start=1):
         if what in limits and np.isfinite(limits[what]).any():
             violations += _rates(motion, what, order, limits[what], names, units)
+    for order, what in ((1, "acceleration"), (2, "jerk")):
+        if what in limits and isinstance(motion, PolynomialMotion):
+            violations += _jumps(motion, what, order, limits[what], names)
     quaternions = mover is not None and not mover.model.flat
     if quaternions and {"velocity", "acceleration"} & set(limits):
         notes.append(f"velocities of joints with quaternions are sampled at {INSTANTS} instants")
@@ -133,6 +137,20 @@ def _rates(
         Violation(what, names[k], float(time[k]), float(value[k]), float(np.copysign(limit[k], value[k])), unit)
         for k, unit in enumerate(f"{u}{UNITS[what]}" if u else "" for u in units)
         if abs(value[k]) > limit[k] * (1.0 + SLACK)
+    ]
+
+
+def _jumps(
+    motion: PolynomialMotion, what: str, order: int, limit: np.ndarray, names: tuple[str, ...]
+) -> list[Violation]:
+    """Infinite accelerations and jerks where the rate below them jumps between two pieces."""
+    rate = motion.curves.derivative(order)
+    jump = np.abs(rate[1:, 0] - rate[:-1].sum(axis=1))
+    sizes = np.abs(rate).max(axis=(0, 1), initial=0.0)
+    large = (jump > JUMP * sizes + 1e-12) & np.isfinite(limit) & motion.straight
+    return [
+        Violation(what, names[k], float(motion.curves.times[1 + int(np.argmax(jump[:, k]))]), np.inf, float(limit[k]))
+        for k in np.flatnonzero(large.any(axis=0))
     ]
 
 

@@ -33,9 +33,9 @@ def via(
 ) -> PolynomialMotion:
     """Cubic polynomials through points (k, nq), with stated velocities or, by default, without a jump of acceleration.
 
-    times (k,) [s], rising; or `duration` [s], divided in proportion to the way. velocities (k, nv): at the points; NaN:
-    found so that the acceleration is continuous there; "stop": rest at every point. By default the first and last
-    point are at rest and the others are passed without a stop.
+    times (k,) [s], rising, counted from the first; or `duration` [s], divided in proportion to the way. velocities
+    (k, nv): at the points; NaN: found so that the acceleration is continuous there; "stop": rest at every point. By
+    default the first and last point are at rest and the others are passed without a stop.
     """
     points, t, path = _waypoints("via", points, times, duration, robot)
     stated = _stated(velocities, path, freedom_names(robot, path.shape[1]))

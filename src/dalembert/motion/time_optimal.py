@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -98,11 +99,35 @@ def time_optimal(route: Any, limits: Limits | Robot, *, grid: int = GRID) -> Pol
     cut = divided(line.curves, grid)
     names = freedom_names(allowed.robot, line.nv)
     motion = _fastest(line, cut, bounds, allowed.robot, names)
-    if np.isfinite(bounds.jerk).any():
-        from .jerk import smoothed
+    if not np.isfinite(bounds.jerk).any():
+        return motion
+    if cut.corners.any():  # averaging in time must not reach across a stop
+        parts = _between_stops(line)
+        counts = [max(2, int(np.ceil(grid * part.duration / line.duration))) for part in parts]
+        return _joined([time_optimal(part, allowed, grid=n) for part, n in zip(parts, counts, strict=True)])
+    from .jerk import smoothed
 
-        return smoothed(motion, line, cut, bounds, allowed.robot)
-    return motion
+    return smoothed(motion, line, cut, bounds, allowed.robot)
+
+
+def _between_stops(line: PolynomialMotion) -> list[PolynomialMotion]:
+    """The parts of a path between its corners."""
+    curves = line.curves
+    ends = [0, *(np.flatnonzero(curves.corners) + 1), len(curves.coefficients)]
+    return [
+        PolynomialMotion(Polynomials(curves.times[i : j + 1] - curves.times[i], curves.coefficients[i:j]), line.robot)
+        for i, j in pairwise(ends)
+    ]
+
+
+def _joined(moves: list[PolynomialMotion]) -> PolynomialMotion:
+    """Motions one after the other."""
+    starts = np.cumsum([0.0, *(move.duration for move in moves)])
+    times = [move.curves.times[1:] + start for move, start in zip(moves, starts[:-1], strict=True)]
+    coefficients = np.concatenate([move.curves.coefficients for move in moves])
+    return PolynomialMotion(
+        Polynomials(np.concatenate([[0.0], *times]), coefficients), moves[0].robot, title="time_optimal"
+    )
 
 
 def _bounds(limits: Limits, line: PolynomialMotion) -> Bounds:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .plan import Plan
+from .search import NOTHING, Damping, Filter
 
 if TYPE_CHECKING:
     from .solver import Solver
@@ -31,16 +32,12 @@ def solve(
 
 class _InteriorPoint:
     def __init__(self, solver: Solver, tolerance: float) -> None:
-        from .solver import Damping
-
         self.solver, self.tolerance = solver, tolerance
         self.sums = self._first()
         self.damping = Damping(solver)
 
     def _first(self) -> np.ndarray:
         """Slacks well inside, multipliers to match."""
-        from .solver import Filter
-
         solver = self.solver
         sums = solver.start()
         if not np.isfinite(sums[0]):
@@ -64,7 +61,7 @@ class _InteriorPoint:
         for k in range(1, iterations + 1):
             gain, least = solver.direction(damping.value)
             if not (least > 0.0 and np.isfinite(gain)):
-                if not damping.raised():
+                if not damping.failed(least):
                     solver.complain()
                 continue
             primal, dual = solver.constrained_lengths(self.mu * max(1, solver.count), BOUNDARY)
@@ -78,9 +75,10 @@ class _InteriorPoint:
             if progress is not None:
                 numbers = {"iteration": k, "cost": float(self.sums[0]), "infeasibility": off}
                 progress(numbers | {"length": length, "damping": damping.value, "barrier": self.mu})
-            enough = max(self.tolerance * cost, 2.0 * self.mu * solver.count)
-            settled = 0.5 * gain <= (enough if damping.value == 0.0 else 0.01 * enough)
-            if settled and off <= self.allowed and float(self.sums[3]) <= 10.0 * self.tolerance * max(cost, 1e-12):
+            accuracy = self.tolerance * max(cost, NOTHING)
+            enough = max(accuracy, 2.0 * self.mu * solver.count)
+            settled = 0.5 * gain <= (enough if damping.is_least else 0.01 * enough)
+            if settled and off <= self.allowed and float(self.sums[3]) <= 10.0 * accuracy:
                 return solver.plan(k, True, "")
             damping.adapt(length / primal)
         return solver.plan(iterations, False, solver.unsettled(iterations))

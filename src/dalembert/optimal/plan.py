@@ -91,6 +91,12 @@ class Plan:
 
         return plot(self)
 
+    def view(self, **options: Any) -> Any:
+        """The robot in the browser, playing the plan: `host` and `port` as of `robot.view`; needs viser."""
+        from dalembert.view import Viewer
+
+        return Viewer(self.problem.robot, run=self.trajectory, **options)
+
     def summary(self) -> str:
         """What it costs and whether it can be trusted, in a few lines."""
         state = "converged" if self.converged else "not converged"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -27,7 +28,9 @@ from .stage import Node
 from .terms import Constraint, UserFunction, Weighed
 
 LIMITS = ("torque", "velocity", "position")
-CURVATURES = ("gauss-newton", "exact")
+CURVATURES = ("auto", "gauss-newton", "exact")
+PATIENCE = 60  # iterations after which second derivatives of residuals are taken in, where that is possible
+IMPOSSIBLE = 1e-3  # a violation so large after as many iterations: better derivatives would not help
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
 
 
@@ -70,6 +73,9 @@ class Problem:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
+        self._can_switch = curvature == "auto" and self.motion.is_linear
+        self._arguments = (robot, running, terminal, step, nodes, limits, constraints, terminal_constraints, motors)
+        self._options = (actuation, controls, integrator)
         with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")
         at_impact = ("q", "v", "force")
         self._impact = _optional("impact", impact, at_impact, self.parameters)
@@ -150,10 +156,24 @@ class Problem:
         start = real_array("solve: q", q, f"expected ({self.robot.nq},) for robot {self.robot.name!r}").astype(float)
         if start.ndim == 2:
             return self._batch(start, v, guess, iterations, tolerance, threads, parameters)
-        values = self.values(parameters)
+        values, most = self.values(parameters), _count("iterations", iterations)
+        accuracy = _positive("tolerance", tolerance, "")
         with self._solver() as solver:
             solver.begin(*self.state(start, v), values, guess)
-            return solver.solve(_count("iterations", iterations), _positive("tolerance", tolerance, ""), progress)
+            plan = solver.solve(min(most, PATIENCE) if self._can_switch else most, accuracy, progress)
+        if plan.converged or not self._can_switch or plan.iterations < PATIENCE or most == PATIENCE:
+            return plan
+        if plan.violation > IMPOSSIBLE:
+            return plan
+        refined = self._exactly.solve(
+            start, v, guess=plan, iterations=most - PATIENCE, tolerance=accuracy, progress=progress, **parameters
+        )
+        return replace(refined, problem=self, iterations=PATIENCE + refined.iterations)
+
+    @cached_property
+    def _exactly(self) -> Problem:
+        """The same problem with second derivatives of residuals."""
+        return Problem(*self._arguments, *self._options, "exact", (), 0.0, None, self.parameters)
 
     def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
         """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
@@ -268,7 +288,7 @@ def _exact(curvature: str, motion: Motion) -> bool:
     if curvature == "exact" and not motion.is_linear:
         raise DalembertError(
             'optimal_control: curvature="exact" needs a motor on every joint, joints without quaternions and the '
-            'semi-implicit integrator: use "gauss-newton"'
+            'semi-implicit integrator: use "auto"'
         )
     return curvature == "exact"
 

@@ -17,19 +17,14 @@ from dalembert.errors import DalembertError
 from dalembert.execute.stages import Direction, Evaluation, aligned
 
 from .plan import Plan
-from .stage import MEASURES, Node
+from .search import FEASIBLE, NOTHING, Damping, Filter
+from .slacks import Slacks
+from .stage import MEASURES
 
 if TYPE_CHECKING:
     from .problem import Problem
 
 SHORTEST = 2.0**-14  # step length below which a direction is given up
-FEASIBLE = 1e-9  # infeasibility, summed over all nodes, that counts as none
-DAMPING = 1e-3  # first damping when a direction fails, beside the curvature in the control; then tenfold
-LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e12  # below, there is none; above, it is given up
-SHORT = 0.1  # a step shorter than this asks for more damping
-ARMIJO = 1e-4
-NOTHING = 1e-9  # costs below this, and below this part of the first cost, count as none
-FILTER = 1e-5  # margin of the filter
 
 
 class Solver:
@@ -51,7 +46,7 @@ class Solver:
         self.costs = [np.zeros((N, len(self.node.names))), np.zeros((1, len(self.end.names)))]
         layout = problem.layout
         self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
-        self.constraints = [_Constrained(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
+        self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
         self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
         self.rates = [self._rates(programs, side) for side in (0, 1)]
         self.count = sum(c.inequalities for c in self.constraints)
@@ -199,7 +194,7 @@ class Solver:
         for k in range(1, iterations + 1):
             gain, least = self.direction(damping.value)
             if not (least > 0.0 and isfinite(gain)):
-                if not damping.raised():
+                if not damping.failed(least):
                     self.complain()
                 continue
             slope = -gain if self.is_plain else self.slope()
@@ -217,7 +212,7 @@ class Solver:
             if progress is not None:
                 numbers = {"iteration": k, "cost": cost, "infeasibility": gaps}
                 progress(numbers | {"length": length, "damping": damping.value})
-            if small and gaps <= FEASIBLE and (damping.value == 0.0 or 50.0 * gain <= tolerance * abs(cost)):
+            if small and gaps <= FEASIBLE and (damping.is_least or 50.0 * gain <= tolerance * abs(cost)):
                 return self.plan(k, True, "")
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
@@ -333,95 +328,3 @@ class Solver:
         from .diagnosis import slope_complaint
 
         raise DalembertError(slope_complaint(self))
-
-
-class _Constrained:
-    """Slacks, multipliers and their directions of the constraints of the nodes, or of the end."""
-
-    def __init__(self, node: Node, rows: int) -> None:
-        self.rows, p = node.rows, len(node.rows.rows)
-        self.inequalities = rows * int(np.sum(~node.rows.equalities)) if p else 0
-        self.slack = [np.ones((rows, p)) for _ in range(2)]
-        self.multiplier = [np.ones((rows, p)) for _ in range(2)]
-        self.enabled = np.ones((rows, p))
-        self.value = np.zeros((rows, p))
-        self.rates = {"d slack": np.zeros((rows, p)), "d multiplier": np.zeros((rows, p)), "reach": np.zeros((rows, 2))}
-        if not node.is_end:
-            self.enabled[0, list(node.rows.alone)] = 0.0  # the first state is what it is
-
-    def inputs(self, side: int) -> dict[str, np.ndarray]:
-        rates = {name: self.rates[name] for name in ("d slack", "d multiplier")}
-        return {"slack": self.slack[side], "multiplier": self.multiplier[side], "enabled": self.enabled, **rates}
-
-    def outputs(self, side: int) -> dict[str, np.ndarray]:
-        return {"slack": self.slack[side], "multiplier": self.multiplier[side], "constraint": self.value}
-
-    def rest(self) -> None:
-        """No change of slacks and multipliers."""
-        for x in self.rates.values():
-            x[:] = 0.0
-
-    def start_violation(self) -> tuple[str, float] | None:
-        """(name, amount) of the largest violation by the first state, which no control can change."""
-        if not self.rows.rows:
-            return None
-        equal = self.rows.equalities
-        amounts = np.where(equal, np.abs(self.value[0]), -self.value[0]) * (1.0 - self.enabled[0])
-        row = int(np.argmax(amounts))
-        return (self.rows.rows[row].name, float(amounts[row])) if amounts[row] > FEASIBLE else None
-
-    def worst(self) -> tuple[int, str, float] | None:
-        """(node, name, amount) of the largest violation."""
-        if not self.rows.rows:
-            return None
-        equal = self.rows.equalities
-        amounts = np.where(equal, np.abs(self.value), np.maximum(-self.value, 0.0)) * self.enabled
-        place, row = np.unravel_index(int(np.argmax(amounts)), amounts.shape)
-        return int(place), self.rows.rows[row].name, float(amounts[place, row])
-
-
-class Damping:
-    """What is added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones."""
-
-    def __init__(self, solver: Solver) -> None:
-        diagonal = solver.direction.quadratic[:, solver.problem.layout.control_diagonal]
-        mean = float(np.mean(np.abs(diagonal)))
-        self.scale = mean if isfinite(mean) and mean > 0.0 else 1.0
-        self.value = 0.0
-
-    def raised(self) -> bool:
-        """Tenfold; False: it is as large as makes sense."""
-        self.value = max(DAMPING * self.scale, 10.0 * self.value)
-        return self.value <= MOST_DAMPING * self.scale
-
-    def adapt(self, length: float) -> None:
-        """After a step of this length."""
-        if length < SHORT:
-            self.raised()
-        elif length > 0.5:
-            self.value = self.value / 10.0 if self.value > LEAST_DAMPING * self.scale else 0.0
-
-
-class Filter:
-    """Pairs (infeasibility, cost) that a step must improve on in one of the two."""
-
-    def __init__(self, infeasibility: float) -> None:
-        self.most = 1e4 * max(1.0, infeasibility)
-        self.pairs: list[tuple[float, float]] = []
-
-    def accepts(self, cost: float, gaps: float, new_cost: float, new_gaps: float, length: float, slope: float) -> bool:
-        """Whether a step may be taken; a step that lowers infeasibility instead of the cost enters the filter."""
-        if not (np.isfinite(new_cost) and new_gaps <= self.most):
-            return False
-        noise = 1e-13 * abs(cost)
-        if gaps <= FEASIBLE and new_gaps <= FEASIBLE:
-            return new_cost <= cost + ARMIJO * length * min(slope, 0.0) + noise
-        for old_gaps, old_cost in self.pairs:
-            if new_gaps > (1.0 - FILTER) * old_gaps and new_cost > old_cost - FILTER * old_gaps + noise:
-                return False
-        if slope < 0.0 and gaps <= FEASIBLE * 1e3 and -slope * length > gaps:
-            return new_cost <= cost + ARMIJO * length * slope + noise
-        if new_gaps <= max((1.0 - FILTER) * gaps, FEASIBLE) or new_cost <= cost - FILTER * gaps:
-            self.pairs.append((gaps, cost))
-            return True
-        return False

@@ -12,7 +12,6 @@ for c = 0 the same with 1/δ in the place of λ/s: a proximal method of multipli
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -21,60 +20,16 @@ from dalembert import algorithms, math
 from dalembert.execute import Program
 from dalembert.graph import Function, gradient, linearised, trace
 from dalembert.graph.differentiate import vanishes
-from dalembert.linear import sparse_product
 from dalembert.linear.stages import StageLayout
 
 from .contacts import Solution
 from .motion_models import Motion
+from .quadratic import Quadratic, Slopes, sum_of
+from .rows import Rows, rows_of
 from .terms import Constraint, Residual, Smooth, Weighed
 
 MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")
 PROXIMAL = 1e-8  # δ: an equality's violation falls by about this factor times the cost's curvature in every iteration
-
-
-class Row(NamedTuple):
-    """A constraint c = sign · value + offset: c ≥ 0, or c = 0. expression: which value; state: without the control."""
-
-    name: str
-    expression: int
-    sign: float
-    offset: float
-    is_equality: bool
-
-
-@dataclass(frozen=True)
-class Rows:
-    """The constraints of a node. alone: whether a row depends on the state alone."""
-
-    rows: tuple[Row, ...]
-    alone: tuple[bool, ...]
-
-    @property
-    def equalities(self) -> np.ndarray:
-        return np.array([row.is_equality for row in self.rows], bool)
-
-    @property
-    def scales(self) -> np.ndarray:
-        """A distance from the constraint that counts as well inside."""
-        return np.array([max(1e-2, 1e-2 * abs(row.offset)) for row in self.rows])
-
-
-def rows_of(constraints: list[Constraint]) -> tuple[list[Row], np.ndarray]:
-    """Rows, and the expressions that they are about."""
-    rows: list[Row] = []
-    values: list[Any] = []
-    for each in constraints:
-        for name, value, lower, upper in zip(each.names, each.value, each.lower, each.upper, strict=True):
-            k = len(values)
-            values.append(value)
-            if lower == upper:
-                rows.append(Row(name, k, 1.0, -float(lower), True))
-                continue
-            if np.isfinite(upper):
-                rows.append(Row(name, k, -1.0, float(upper), False))
-            if np.isfinite(lower):
-                rows.append(Row(name, k, 1.0, -float(lower), False))
-    return rows, np.array(values, object)
 
 
 class Point(NamedTuple):
@@ -385,75 +340,3 @@ class Node:
             reach[0] = math.maximum(reach[0], -ds[k] / s[k])
             reach[1] = math.maximum(reach[1], -dm[k] / multiplier[k])
         return {"d slack": ds, "d multiplier": dm, "reach": np.array(reach, object)}
-
-
-def sum_of(items: Any) -> Any:
-    """A sum that starts from nothing, so that traced values stay sparse."""
-    total: Any = 0.0
-    for item in items:
-        total = total + item
-    return total
-
-
-class Slopes(NamedTuple):
-    """Slopes of rows in z, and in y, accelerations and forces of contacts, whose slopes in z are the chain."""
-
-    z: np.ndarray
-    y: np.ndarray
-    chain: np.ndarray
-
-    def rows(self, start: int, count: int) -> Slopes:
-        """Some of the rows."""
-        return Slopes(self.z[start : start + count], self.y[start : start + count], self.chain)
-
-    def total(self) -> np.ndarray:
-        """Slopes in z alone."""
-        return self.z + sparse_product(self.y, self.chain) if len(self.chain) else self.z
-
-
-class Quadratic:
-    """A model ½ zᵀ H z + gᵀ z that rows are added to. Rows that depend on y alone are gathered there first."""
-
-    def __init__(self, size: int, chain: np.ndarray) -> None:
-        self.H, self.g = np.zeros((size, size), object), np.zeros(size, object)
-        self.chain, count = chain, len(chain)
-        self.K, self.k = np.zeros((count, count), object), np.zeros(count, object)
-
-    def add(self, J: Slopes, weights: Any, forces: Any) -> None:
-        """H += Jᵀ diag(weights) J and g += Jᵀ forces."""
-        for i, (weight, force) in enumerate(zip(weights, forces, strict=True)):
-            row = J.rows(i, 1)
-            if all(map(vanishes, row.z[0])):
-                add_products(self.K, self.k, row.y[0], weight, force)
-            else:
-                add_products(self.H, self.g, row.total()[0], weight, force)
-
-    def total(self) -> tuple[np.ndarray, np.ndarray]:
-        """H and g, with what y adds."""
-        if not len(self.chain):
-            return self.H.copy(), self.g.copy()
-        scaled = sparse_product(self.K, self.chain)
-        H, g = self.H.copy(), self.g + sparse_product(self.chain.T, self.k)
-        for y, (row, product) in enumerate(zip(self.chain, scaled, strict=True)):
-            if all(map(vanishes, self.K[y])):
-                continue
-            for i in range(len(row)):
-                for j in range(i + 1):
-                    H[i, j] = H[i, j] + row[i] * product[j]
-        lower = np.tril_indices(len(H), -1)
-        H.T[lower] = H[lower]
-        return H, g
-
-
-def add_products(H: np.ndarray, g: np.ndarray, row: np.ndarray, weight: Any, force: Any) -> None:
-    """H += weight · rowᵀ row and g += force · row, in place; entries of the row that are 0 take no part."""
-    places = [k for k, x in enumerate(row) if not vanishes(x)]
-    for i in places:
-        g[i] = g[i] + row[i] * force
-        weighted = weight * row[i]
-        for j in places:
-            if j > i:
-                break
-            H[i, j] = H[i, j] + weighted * row[j]
-            if i != j:
-                H[j, i] = H[i, j]

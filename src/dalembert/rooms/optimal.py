@@ -24,7 +24,7 @@ def optimal_control(
     actuation: Callable[[Any, Any, Any], Any] | None = None,
     controls: int | None = None,
     integrator: str = "semi-implicit",
-    curvature: str = "gauss-newton",
+    curvature: str = "auto",
     contacts: Any = (),
     contact_decay: float = 50.0,
     impact: Callable[..., Any] | None = None,
@@ -41,8 +41,9 @@ def optimal_control(
     on the state alone from the second node on.
     motors: joints with a motor, u their torques; by default all joints but a free base and those with an effort limit
     of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
-    "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has them, for
-    robots with a motor on every joint: fewer iterations where residuals stay large, as with goals out of reach.
+    "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has
+    them, for robots with a motor on every joint: better where residuals stay large, as with goals out of reach. "auto"
+    goes on with them, where it can, when 60 iterations without were not enough.
     contacts: names of frames that touch as points, or a dict from names to 3 (points) or 6 (surfaces). Which of them
     stand at which node is data: solve(…, stance=(nodes + 1, k) of 0 and 1). contact_decay [1/s]: how fast what
     velocity they have dies out. running(…, force, stance) then also gets the forces on the robot by frame, along

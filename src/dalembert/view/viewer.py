@@ -14,6 +14,7 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 from dalembert.spatial import so3
 
+from .contacts import ContactMarks
 from .playback import Playback
 from .scene import RobotScene
 from .sliders import Sliders
@@ -171,12 +172,19 @@ class Viewer:
 
     def _add_run(self, run: Any) -> None:
         scene, sliders = self.scenes[0], self.sliders[0]
+        touched = getattr(run, "contacts", None)
+        marks = None if touched is None else ContactMarks(self.server.scene, scene.root, touched, scene.size)
 
         def show(q: np.ndarray, sample: int) -> None:
             scene.show(q)
             sliders.set(q)
+            if marks is not None:
+                marks.show(sample)
 
         with self.server.gui.add_folder("run", order=-1.0):
+            if marks is not None:
+                box = self.server.gui.add_checkbox("contact forces", True)
+                box.on_update(lambda event: marks.visible(event.target.value))
             self._playback = Playback(self.server.gui, run, scene.robot.model.freedom_names, show)
         show(run.q[0], 0)
 

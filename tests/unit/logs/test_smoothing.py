@@ -139,3 +139,16 @@ def test_torques_from_a_noisy_log(tmp_path) -> None:
     assert np.abs(robot.inverse_dynamics(noisy, v, raw)).max() > 2 * peak.max()
     wide = read_trajectory(tmp_path / "log.npz", robot, bandwidth=6.0)
     assert any("bandwidth 6 Hz" in note for note in wide.log)
+
+
+def test_noise_that_was_filtered_before_is_told_of() -> None:
+    """A moving average hides noise from the estimate of it: the splines follow it, and the result must say so."""
+    rng = np.random.default_rng(0)
+    t = np.arange(0.0, 4.0, 1e-3)
+    motion = np.sin(2.0 * t)
+    white = 3e-4 * rng.normal(size=len(t))
+    filtered = np.convolve(white, np.ones(5) / 5.0, "same")
+    stepped = np.round(motion / 1e-4) * 1e-4
+    for signal, told in ((motion + white, False), (stepped, False), (motion + filtered, True)):
+        found = smooth(t, signal[:, None])
+        assert np.isfinite(found.bandwidth[0]) and bool(found.coloured[0]) == told

@@ -68,7 +68,7 @@ def dither(robot: Robot, law: Callable[..., Any], amplitude: Any, frequency: flo
     added = Dither(robot, law)
     if not 0.0 < frequency < np.inf:
         raise DalembertError(f"dither: frequency is {frequency!r}, expected above 0 [Hz]")
-    added.amplitude = per_freedom("dither", robot, "amplitude", amplitude, "N·m or N", np.nextafter(0.0, -1.0))
+    added.amplitude = per_freedom("dither", robot, "amplitude", amplitude, "N·m or N", zero=True)
     added.amplitude[~driven(robot.model)] = 0.0
     added.frequency = float(frequency)
     return added

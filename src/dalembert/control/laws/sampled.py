@@ -27,7 +27,7 @@ class PID:
         self.robot, self.period, self.reference = robot, float(period), reference("pid", robot, move)
         chosen = gains("pid", robot, frequency, damping)
         self.frequency, self.damping, self.notes = chosen.frequency, chosen.damping, chosen.notes
-        self.integral = per_freedom("pid", robot, "integral", integral, "1/s", np.nextafter(0.0, -1.0))
+        self.integral = per_freedom("pid", robot, "integral", integral, "1/s", zero=True)
         self.inertia = np.diag(robot.mass_matrix(np.asarray(self.reference.q(0.0), float))).copy()
 
     def __call__(

@@ -112,7 +112,10 @@ def _contacts(mjcf: Compiled, ledger: Ledger) -> None:
     touching = np.flatnonzero((m.geom_contype != 0) | (m.geom_conaffinity != 0))
     if touching.size and m.nv:
         what = f"{touching.size} geoms that can touch"
-        ledger.info(mjcf.where("geom", int(touching[0])), what, "contact is no part of the tree's equations")
+        action = "kept as collision shapes with their friction, solref, solimp, margin, gap and condim, for contacts"
+        ledger.info(mjcf.where("geom", int(touching[0])), what, action)
     for document, element in mjcf.source.elements:
-        if tag_of(element) in ("pair", "exclude"):
-            ledger.count(document.where(element), f"<{tag_of(element)}>", "contact is no part of the tree's equations")
+        if tag_of(element) == "exclude":
+            ledger.count(document.where(element), "<exclude>", "kept: the two bodies never touch")
+        elif tag_of(element) == "pair":
+            ledger.count(document.where(element), "<pair>", "not kept: contacts take the parameters of the two geoms")

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.model import ModelBuilder
+from dalembert.model import ModelBuilder, MujocoContact, Surface
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Role, Shape, Sphere
 from dalembert.spatial import Pose
 
@@ -14,6 +14,7 @@ from ..ledger import Ledger
 from .compile import Compiled, asset_path, pose
 from .tree import Names
 
+MUJOCO_FRICTION = (1.0, 0.005, 0.0001)  # what a geom has that states none
 GREY = (0.5, 0.5, 0.5, 1.0)  # MuJoCo's default colour
 READABLE = {".stl", ".obj"}  # other mesh files, such as .msh, only MuJoCo reads
 
@@ -37,8 +38,15 @@ def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Le
         if touching[i]:
             roles = ("collision",) if body in seen else ("visual", "collision")
         for role in roles:
+            surface = _surface(mjcf, i) if role == "collision" else None
             builder.add_geometry(
-                shape, body=names.bodies[body], placement=X, role=role, color=color, name=mjcf.name("geom", i)
+                shape,
+                body=names.bodies[body],
+                placement=X,
+                role=role,
+                color=color,
+                surface=surface,
+                name=mjcf.name("geom", i),
             )
 
 
@@ -87,3 +95,29 @@ def _color(mjcf: Compiled, index: int) -> tuple[float, float, float, float] | No
         return None
     r, g, b, a = (float(part) for part in m.mat_rgba[material])
     return r, g, b, a
+
+
+def _surface(mjcf: Compiled, index: int) -> Surface:
+    """Contact parameters of a geom; friction is stated where it is not MuJoCo's default."""
+    m = mjcf.m
+    sliding, torsion, rolling = (float(x) for x in m.geom_friction[index])
+    stated = (sliding, torsion, rolling) != MUJOCO_FRICTION
+    mujoco = MujocoContact(
+        friction=(sliding, torsion, rolling),
+        solref=(float(m.geom_solref[index, 0]), float(m.geom_solref[index, 1])),
+        solimp=tuple(float(x) for x in m.geom_solimp[index]),  # type: ignore[arg-type]
+        margin=float(m.geom_margin[index]),
+        gap=float(m.geom_gap[index]),
+        condim=int(m.geom_condim[index]),
+        priority=int(m.geom_priority[index]),
+        solmix=float(m.geom_solmix[index]),
+    )
+    friction = {"friction": sliding, "torsion": torsion, "rolling": rolling} if stated else {}
+    return Surface(layers=(int(m.geom_contype[index]), int(m.geom_conaffinity[index])), mujoco=mujoco, **friction)
+
+
+def add_exclusions(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
+    """Pairs of bodies that <exclude> keeps from touching."""
+    for signature in mjcf.m.exclude_signature:
+        first, second = int(signature) >> 16, int(signature) & 0xFFFF
+        builder.exclude(names.bodies[first], names.bodies[second])

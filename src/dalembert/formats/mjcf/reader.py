@@ -18,7 +18,7 @@ from .actuators import add_actuators, add_keyframes
 from .closures import active, add_closures, couple
 from .compile import Compiled, compiled
 from .extras import report_extras
-from .geometry import add_geometry
+from .geometry import add_exclusions, add_geometry
 from .source import read_source
 from .surroundings import add_surroundings
 from .tree import add_bodies, add_sites, name_all
@@ -68,6 +68,7 @@ def _build(mjcf: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mode
         add_bodies(mjcf, builder, names, mimics, base, ledger)
         add_sites(mjcf, builder, names, ledger)
         add_geometry(mjcf, builder, names, ledger)
+        add_exclusions(mjcf, builder, names)
         add_closures(mjcf, builder, equalities, equations, names, ledger)
         add_actuators(mjcf, builder, names, ledger)
         add_keyframes(mjcf, builder, names, ledger)

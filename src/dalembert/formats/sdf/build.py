@@ -136,6 +136,7 @@ class Assembly:
                 role=placed.role,
                 color=placed.color,
                 name=placed.name,
+                surface=placed.surface,
             )
 
     def add_frame(self, name: str, link: str, X: Pose, where: str) -> None:

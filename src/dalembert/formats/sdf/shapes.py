@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.model import Surface
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Role, Shape, Sphere
 from dalembert.solids.primitives import unit_inertia
 from dalembert.spatial import Inertia, Pose
@@ -22,6 +24,13 @@ IDLE = {
     "auto_inertia_params",
 }  # fmt: skip
 KNOWN = {"pose", "geometry", "material", "transparency", "density"}
+# where <surface> states what, in the order in which a later one counts
+SURFACE = {
+    "friction": (("friction", "bullet", "friction"), ("friction", "ode", "mu")),
+    "restitution": (("bounce", "restitution_coefficient"),),
+    "stiffness": (("contact", "bullet", "kp"), ("contact", "ode", "kp")),
+    "damping": (("contact", "bullet", "kd"), ("contact", "ode", "kd")),
+}
 COLORS = {"script", "shader", "lighting", "emissive", "specular", "pbr", "render_order", "double_sided", "shininess"}
 
 
@@ -36,6 +45,7 @@ class Placed:
     name: str
     density: float | None
     element: Element
+    surface: Surface | None = None
 
 
 def read_shapes(scope: Scope, link: Element) -> list[Placed]:
@@ -54,8 +64,28 @@ def read_shapes(scope: Scope, link: Element) -> list[Placed]:
         density = None if source.child(element, "density") is None else source.number(element, "density", WATER)
         color = _color(source, element) if role == "visual" else None
         placement = _placement(scope, link, element)
-        shapes.append(Placed(shape, placement, role, color, element.get("name") or "", density, element))
+        surface = _surface(source, element) if role == "collision" else None
+        shapes.append(Placed(shape, placement, role, color, element.get("name") or "", density, element, surface))
     return shapes
+
+
+def _surface(source: Source, collision: Element) -> Surface | None:
+    """<surface>: friction, bounce and stiffness of contacts, as far as it states them."""
+    surface = source.child(collision, "surface")
+    if surface is None:
+        return None
+    stated: dict[str, Any] = {}
+    for name, path in SURFACE.items():
+        for way in path:
+            inner: Element | None = surface
+            for tag in way[:-1]:
+                inner = None if inner is None else source.child(inner, tag)
+            if inner is not None and source.child(inner, way[-1]) is not None:
+                stated[name] = source.number(inner, way[-1], 0.0)
+    if not stated:
+        return None
+    source.ledger.count(source.where(surface), f"<surface> that states {', '.join(stated)}", "kept, for contacts")
+    return Surface(**stated)
 
 
 def _placement(scope: Scope, link: Element, element: Element) -> Pose:

@@ -15,6 +15,8 @@ NOT_USED = {
 }
 PHYSICAL = {"gravity", "physics", "coupling", "constraint", "spring", "damping"}
 
+# Gazebo's words for contact parameters of a link, and what they are in `Surface`.
+CONTACT = {"mu1": "friction", "mu": "friction", "mu2": "friction", "kp": "stiffness", "kd": "damping"}
 # Gazebo's words for forces that the links and joints do not state themselves.
 GAZEBO_FORCES = {
     "springStiffness", "dampingFactor", "turnGravityOff", "static", "kinematic", "fluid_added_mass", "joint",
@@ -90,7 +92,7 @@ def _gazebo(document: Document, element: Element, ledger: Ledger) -> None:
         cure = "as a <link> of the robot" if tag_of(child) == "link" else "in <dynamics>, <inertial> or <dalembert>"
         what = f"<{tag_of(child)}> in <gazebo>{of} states {', '.join(words)}"
         ledger.warning(document.where(child), what, f"not used: state it {cure}")
-    if not forces and not stating:
+    if not forces and not stating and not all(tag_of(child) in CONTACT for child in others):
         ledger.count(document.where(element), "<gazebo>", "not used: contact, colour, plugins of the simulator")
 
 

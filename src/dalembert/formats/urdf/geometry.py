@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeAlias
+from dataclasses import replace
+from typing import Any, TypeAlias
 
 import numpy as np
 
+from dalembert.model import Surface
 from dalembert.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Shape, Sphere
 
 from ..ledger import Ledger
 from ..resources import Resources
 from ..xml import Document, children, tag_of
 from .elements import Element, origin, report_unknown, single
+from .extras import CONTACT
 
 ROLES = {"visual", "collision"}
 SHAPES = {"box": {"size"}, "sphere": {"radius"}, "cylinder": {"radius", "length"}, "capsule": {"radius", "length"}}
@@ -29,6 +32,7 @@ class GeometryReader:
         self._ledger = ledger
         self._resources = Resources(document.folder)
         self._colors = dict(_colors(document))
+        self._surfaces = read_surfaces(document, ledger)
 
     def read(self, link: Element) -> tuple[Geometry, ...]:
         """The shapes of a link, in file order."""
@@ -45,7 +49,11 @@ class GeometryReader:
             return None
         color = self._color(element) if role == "visual" else None
         placement = origin(document, element, ledger)
-        return Geometry(shape, placement, "visual" if role == "visual" else "collision", color, element.get("name", ""))
+        name = element.get("name", "")
+        if role == "visual":
+            return Geometry(shape, placement, "visual", color, name)
+        link = (element.getparent().get("name") or "").strip()
+        return Geometry(shape, placement, "collision", None, name, self._surfaces.get(link))
 
     def _shape(self, element: Element, holder: Element | None) -> Shape | None:
         """The shape inside <geometry>; None if it cannot be kept."""
@@ -98,6 +106,29 @@ class GeometryReader:
             return None
         color = _color(material)
         return self._colors.get(material.get("name", "")) if color is None else color
+
+
+def read_surfaces(document: Document, ledger: Ledger) -> dict[str, Surface]:
+    """Link → friction and stiffness of contacts, which <gazebo reference="…"> states as mu1, mu2, kp and kd."""
+    surfaces: dict[str, Surface] = {}
+    for element in children(document.root):
+        link = (element.get("reference") or "").strip()
+        if tag_of(element) != "gazebo" or not link:
+            continue
+        stated: dict[str, Any] = {}
+        for child in children(element):
+            name = CONTACT.get(tag_of(child))
+            text = (child.text or "").strip() or child.get("value", "")
+            try:
+                number = float(text)
+            except ValueError:
+                continue
+            if name and np.isfinite(number) and number >= 0.0:
+                stated.setdefault(name, number)
+        if stated:
+            surfaces[link] = replace(surfaces.get(link, Surface()), **stated)
+            ledger.count(document.where(element), f"<gazebo> that states {', '.join(stated)}", "kept, for contacts")
+    return surfaces
 
 
 def report_materials(document: Document, ledger: Ledger) -> None:

@@ -177,5 +177,6 @@ def _build(document: Document, tree: Tree, links: Mapping[str, Link], base: str,
                 role=shown.role,
                 color=shown.color,
                 name=shown.name,
+                surface=shown.surface,
             )
     return builder

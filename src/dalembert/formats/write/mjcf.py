@@ -78,9 +78,18 @@ class _Mjcf:
             self._closure(closure)
         add_actuators(self.root, self.model, self.losses)
         add_keyframes(self.root, self.model)
+        self._exclusions()
         for empty in [element for element in (self.shapes.assets, self.equality) if not len(element)]:
             self.root.remove(empty)
         return self.root
+
+    def _exclusions(self) -> None:
+        """Pairs of bodies that never touch."""
+        written = {WORLD, *(element.get("name") for element in self.root.iter("body"))}
+        pairs = [pair for pair in self.model.exclusions if written.issuperset(pair)]
+        contact = add(self.root, "contact") if pairs else None
+        for a, b in pairs:
+            add(contact, "exclude", body1=a, body2=b)
 
     def _moves(self, index: int) -> bool:
         """Whether a body can move: not the fixed base."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from dalembert.model import Geometry, Part
+from dalembert.model import Geometry, MujocoContact, Part, Surface
 from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose, so3
 
@@ -21,6 +21,10 @@ ENDINGS = (".stl", ".obj", ".msh")  # of the mesh files that MuJoCo reads
 MOST_CORNERS = 100_000  # three numbers each in one attribute, of which libxml2 takes 10 MB
 MOST_FACES = 200_000  # of an STL file for MuJoCo
 ROLES = {"visual": {"contype": "0", "conaffinity": "0", "group": "2"}, "collision": {"group": "3"}}
+
+
+# what a geom has that states nothing
+DEFAULTS = MujocoContact((1.0, 0.005, 0.0001), (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0), 0.0, 0.0, 3, 0, 1.0)
 
 
 class Shapes:
@@ -42,7 +46,7 @@ class Shapes:
                 continue
             name = self.geoms.new(geometry.name) if geometry.name else None
             color = None if geometry.color is None else numbers(geometry.color)
-            attributes = place(geometry.placement) | described | ROLES[geometry.role]
+            attributes = place(geometry.placement) | described | ROLES[geometry.role] | _contact(geometry.surface)
             add(body, "geom", name=name, **attributes, rgba=color)
 
     def _shape(self, geometry: Geometry, link: str, fixed: bool) -> dict[str, str] | str:
@@ -89,6 +93,23 @@ class Shapes:
         faces = " ".join(str(int(k)) for k in shape.triangles.ravel())
         add(self.assets, "mesh", name=name, vertex=numbers(shape.vertices), face=faces, inertia="shell")
         return {"type": "mesh", "mesh": name}
+
+
+def _contact(surface: Surface | None) -> dict[str, str]:
+    """Contact parameters of a geom; those that MuJoCo has no words for are left out."""
+    if surface is None:
+        return {}
+    attributes: dict[str, str] = {}
+    if surface.layers not in (None, (1, 1)):
+        attributes |= {"contype": str(surface.layers[0]), "conaffinity": str(surface.layers[1])}
+    if surface.mujoco is not None:
+        stated = {name: value for name, value in vars(surface.mujoco).items() if value != getattr(DEFAULTS, name)}
+        attributes |= {n: numbers(x) if isinstance(x, tuple) else number(x) for n, x in stated.items()}
+    elif surface.friction is not None:
+        torsion = 0.005 if surface.torsion is None else surface.torsion
+        rolling = 0.0001 if surface.rolling is None else surface.rolling
+        attributes["friction"] = numbers([surface.friction, torsion, rolling])
+    return attributes
 
 
 def place(X: Pose) -> dict[str, str]:

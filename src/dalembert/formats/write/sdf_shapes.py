@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from lxml import etree
 
-from dalembert.model import Geometry, Part
+from dalembert.model import Geometry, Part, Surface
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Sphere
 from dalembert.spatial import so3
 
@@ -29,10 +29,30 @@ def add_shapes(link: Element, part: Part, losses: Losses, package: Package) -> N
         if np.any(X.matrix() != np.eye(4)):
             add(element, "pose", numbers([*X.p, *tidied(so3.to_rpy(X.R), 1.0)]))
         element.append(drawn)
+        if geometry.surface is not None and geometry.role == "collision":
+            _add_surface(element, geometry.surface)
         if geometry.color is not None and geometry.role == "visual":
             material = add(element, "material")
             add(material, "ambient", numbers(geometry.color))
             add(material, "diffuse", numbers(geometry.color))
+
+
+def _add_surface(collision: Element, stated: Surface) -> None:
+    """<surface>, as far as it has words."""
+    if {stated.friction, stated.restitution, stated.stiffness, stated.damping} == {None}:
+        return
+    surface = add(collision, "surface")
+    if stated.friction is not None:
+        ode = add(add(surface, "friction"), "ode")
+        add(ode, "mu", number(stated.friction))
+        add(ode, "mu2", number(stated.friction))
+    if stated.restitution is not None:
+        add(add(surface, "bounce"), "restitution_coefficient", number(stated.restitution))
+    if stated.stiffness is not None or stated.damping is not None:
+        ode = add(add(surface, "contact"), "ode")
+        for tag, value in (("kp", stated.stiffness), ("kd", stated.damping)):
+            if value is not None:
+                add(ode, tag, number(value))
 
 
 def _shape(geometry: Geometry, package: Package) -> Element | None:

@@ -166,6 +166,8 @@ class _Urdf:
             report_moment(self.losses, part)
         for shape in without_capsules(part.geometry) if self.geometry else []:
             self._shape(link, part.name, shape)
+        if self.geometry and any(geometry.surface is not None for geometry in part.geometry):
+            self.losses.note("link", part.name, "friction and stiffness of its shapes", "left out: URDF has no words")
         if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
             self.losses.note("link", part.name, "URDF has no capsule", "a cylinder and two balls, of the same outline")
         if not self.geometry and part.geometry:

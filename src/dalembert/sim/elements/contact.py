@@ -86,7 +86,12 @@ class RigidContact(Element):
     def memory(self, z: np.ndarray) -> Memory:
         """Its states (…, size) by name."""
         n, k = self.impulse_count, len(self.names)
-        return Memory(z[..., :n], z[..., n : n + k], *(z[..., n + k + i][()] for i in range(4)))
+        return Memory(z[..., :n], z[..., n : n + k], *(_number(z[..., n + k + i]) for i in range(4)))
+
+
+def _number(x: Any) -> Any:
+    """A traced number out of an array without axes."""
+    return x[()] if isinstance(x, np.ndarray) else x
 
 
 @dataclass(frozen=True)

@@ -93,8 +93,9 @@ def masses(s: Situation) -> list[tuple[int, np.ndarray, Any]]:
 class Drag(Element):
     """Resistance of air or water at a point of a frame: −½ density area |u| u, u the speed through the medium.
 
-    area: drag coefficient times cross-section [m²]; density [kg/m³]; wind (3,) in the world [m/s]; linear [N·s/m]: a
-    part proportional to u; angular [N·m·s/rad]: a torque against the frame's rotation.
+    area: drag coefficient times cross-section [m²]; density [kg/m³]; wind (3,) in the world [m/s], or a function of
+    time that can be traced: gusts; linear [N·s/m]: a part proportional to u; angular [N·m·s/rad]: a torque against the
+    frame's rotation.
     """
 
     loses: ClassVar[bool] = True
@@ -102,7 +103,7 @@ class Drag(Element):
     frame: str
     area: float = 0.0
     density: float = 1.2
-    wind: Vector = (0.0, 0.0, 0.0)
+    wind: Vector | Callable[[Any], Any] = (0.0, 0.0, 0.0)
     linear: float = 0.0
     angular: float = 0.0
     point: Vector = (0.0, 0.0, 0.0)
@@ -110,7 +111,7 @@ class Drag(Element):
     @property
     def gives(self) -> bool:  # type: ignore[override]
         """Only wind puts in energy."""
-        return any(self.wind)
+        return True if callable(self.wind) else any(self.wind)
 
     def prepared(self, model: Model) -> Model:
         """Checks the frame."""
@@ -122,13 +123,14 @@ class Drag(Element):
         """A wrench on the frame."""
         frame, point = s.model.frame(self.frame), np.array(self.point)
         V = velocity(s.model, s.q, s.v, frame, point)
-        u = V[3:] - np.array(self.wind)
+        wind = np.asarray(self.wind(s.t)) if callable(self.wind) else np.array(self.wind)
+        u = V[3:] - wind
         square = u @ u
         factor = self.linear + 0.5 * self.density * self.area * sqrt(square + 1e-300) if self.area else self.linear
         force, torque = -factor * u, -self.angular * V[:3]
         lost = factor * square + self.angular * (V[:3] @ V[:3])
         wrenches = body_loads(s.model, s.q, [Load(frame, torque, force, point, "world")])
-        return Action(wrenches=wrenches, lost=lost, given=force @ np.array(self.wind))
+        return Action(wrenches=wrenches, lost=lost, given=force @ wind)
 
 
 @dataclass(frozen=True)

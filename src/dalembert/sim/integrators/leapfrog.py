@@ -164,16 +164,23 @@ def axis_angle(
 
     Forces, moments and gyroscopic moments are those at the beginning: first order. For free bodies that springs hold.
     """
-    bodies, layout = free_bodies(system), system.layout
-    if bodies.count:
+    bodies, layout = FreeBodies(system.model, system.elements, "axis-angle", explicit=True), system.layout
+    if system.model.closures:
         raise DalembertError(
-            f"integrator 'axis-angle' is explicit, and joint {bodies.held[0].closure.name!r} is held by "
-            "multipliers: hold "
-            "it by springs (hold='springs'), or take 'leapfrog'"
+            f"integrator 'axis-angle' is explicit, and joint {system.model.closures[0].name!r} is held by multipliers: "
+            "hold it by springs (hold='springs'), or take 'leapfrog'"
         )
-    places, acting = bodies.placed(q), system.acting(t, q, e, u)
-    velocity, spin = bodies.from_twists(places, layout.velocity(e))
-    velocity, spin = _pushed(bodies, places, acting, velocity, spin, _gyroscopic(bodies, spin), h)
+    held = [element for element in system.elements if isinstance(element, Bushing)]
+    bare = replace(system, elements=tuple(element for element in system.elements if element not in held))
+    places, acting = bodies.placed(q), bare.acting(t, q, e, u)
+    before = bodies.from_twists(places, layout.velocity(e))
+    velocity, spin = _pushed(bodies, places, acting, *before, _gyroscopic(bodies, before[1]), h)
+    if held:
+        rows = bodies.rows(places)
+        stiffness, damping = (np.concatenate([getattr(x, key) for x in held]) for key in ("stiffness", "damping"))
+        phi = np.concatenate([each.phi for each in rows])
+        impulses = -h * (stiffness * phi + damping * _rates(bodies, places, rows, *before))
+        velocity, spin = _kicked(bodies, places, rows, impulses, velocity, spin)
     q1 = bodies.moved(q, h, velocity, spin)
     v1 = bodies.twists(bodies.placed(q1), velocity, spin)
     after = layout.replaced(e, v1, layout.states(e) + h * system.state_rates(acting))

@@ -48,6 +48,11 @@ class Rollout(NamedTuple):
         """None: no events were watched for."""
         return None
 
+    @property
+    def contacts(self) -> RolloutContacts | None:
+        """How rigid contact was solved for; None: there was none."""
+        return None
+
     def beyond_limits(self, robot: Robot) -> list[str]:
         """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
 
@@ -64,15 +69,34 @@ class Rollout(NamedTuple):
         return one_line(self)
 
 
-class WatchedRollout(Rollout):
-    """A `Rollout` with the times of events."""
+class RolloutContacts(NamedTuple):
+    """Of rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
 
-    def __new__(cls, t: Any, q: Any, v: Any, events: Any) -> WatchedRollout:
+    names: of the points that may touch.
+    """
+
+    names: tuple[str, ...]
+    unsettled: Any
+    worst: Any
+
+
+class WatchedRollout(Rollout):
+    """A `Rollout` with the times of events, and how its contacts were solved for."""
+
+    def __new__(
+        cls, t: Any, q: Any, v: Any, events: Any = None, contacts: RolloutContacts | None = None
+    ) -> WatchedRollout:
         self = super().__new__(cls, t, q, v)
-        self._times = events
+        self._times, self._contacts = events, contacts
         return self
 
     _times: Any
+    _contacts: RolloutContacts | None
+
+    @property
+    def contacts(self) -> RolloutContacts | None:
+        """How rigid contact was solved for; None: there was none."""
+        return self._contacts
 
     @property
     def events(self) -> Any:
@@ -80,7 +104,7 @@ class WatchedRollout(Rollout):
         return self._times
 
     def __getnewargs__(self) -> tuple[Any, ...]:
-        return (*self, self._times)
+        return (*self, self._times, self._contacts)
 
 
 def rollout(
@@ -242,11 +266,22 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
 def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     """The result of its arrays; e_end: that at the end."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
+    contacts = _contacts(motions.stepping, e_end)
     if not count:
-        return Rollout(t, q, v)
+        return Rollout(t, q, v) if contacts is None else WatchedRollout(t, q, v, None, contacts)
     marks = e_end[..., -count:]
     namespace = library("rollout", [marks]).namespace if is_foreign(marks) else np
-    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks))
+    return WatchedRollout(t, q, v, namespace.where(marks < 0.0, np.nan, marks), contacts)
+
+
+def _contacts(made: Stepping, e_end: Any) -> RolloutContacts | None:
+    """What the memory of rigid contact says at the end."""
+    system = made.system
+    if system.contact is None:
+        return None
+    begin = system.layout.nv + sum(system.layout.element_sizes[: system.contact_number])
+    memory = system.contact.memory(e_end[..., begin : begin + system.contact.size(system.model)])
+    return RolloutContacts(system.contact.names, memory.unsettled, memory.worst)
 
 
 def _settings(torque: Any, groups: Mapping[str, Any]) -> dict[str, int]:

@@ -70,14 +70,16 @@ class ClosureRows(NamedTuple):
 class FreeBodies:
     """The free bodies of a model and what holds them together. Refuses models that are not made of free bodies."""
 
-    def __init__(self, model: Model, elements: Sequence[Element], where: str) -> None:
+    def __init__(self, model: Model, elements: Sequence[Element], where: str, explicit: bool = False) -> None:
+        """explicit: the rows are those of all joints held by springs, in their order; else those of closures, and of
+        springs that are taken implicitly."""
         self.model = model
         self.bodies = {body.index: _free_body(model, body, where) for body in model.bodies if body.joint.nv}
         self.held = [Held(closure, None) for closure in _closures(model, where)]
         self.held += [
             Held(_placed_closure(element, model), 1.0 / np.array(element.stiffness))
             for element in elements
-            if isinstance(element, Bushing) and element.implicit
+            if isinstance(element, Bushing) and (element.implicit or explicit)
         ]
         self.promised = any(isinstance(element, IndependentJoints) for element in elements)
         self.count = sum(held.closure.count for held in self.held)
@@ -127,21 +129,22 @@ class FreeBodies:
 
     def rows(self, places: dict[int, Placed]) -> list[ClosureRows]:
         """Of every closure."""
-        return [self._rows(held.closure, places) for held in self.held]
+        return [self._rows(held.closure, places, held.compliance is not None) for held in self.held]
 
-    def _rows(self, closure: Closure, places: dict[int, Placed]) -> ClosureRows:
+    def _rows(self, closure: Closure, places: dict[int, Placed], exact: bool) -> ClosureRows:
+        """exact: also where the closure is open, as those that give way are."""
         K, L = closure.a, closure.b
         A, B = places[K.body], places[L.body]
         r_K, r_L = self._lever(K), self._lever(L)
         F_K, F_L = K.placement.R, L.placement.R
         between = F_K.T @ (A.R.T @ (B.x - A.x) + (A.R.T @ B.R) @ r_L - r_K)
         X = Pose(F_K.T @ (A.R.T @ B.R) @ F_L, between)
-        X_a = Pose(np.eye(3), X.p) if closure.kind in AXIAL else X
-        X_b = Pose(np.eye(3), X.p) if closure.kind in PARALLEL else X
+        X_a = Pose(np.eye(3), X.p) if closure.kind in AXIAL and not exact else X
+        X_b = Pose(np.eye(3), X.p) if closure.kind in PARALLEL and not exact else X
         J: dict[int, np.ndarray] = {}
         if K.body in self.bodies:
             seen = [_twist(F_K, r_K, unit) for unit in np.eye(6)]
-            if not closure.coincident:
+            if exact or not closure.coincident:
                 seen = [np.concatenate([V[:3], V[3:] + cross(V[:3], X.p)]) for V in seen]
             J[K.body] = _zeros(np.array([closure.rate(X_a, -V) for V in seen]).T)
         if L.body in self.bodies:

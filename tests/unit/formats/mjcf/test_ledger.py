@@ -89,10 +89,10 @@ def test_dropped_physics_is_a_warning(name):
 
 
 INFOS = {
-    "contact": (mujoco(), "2 geoms that can touch; contact is no part of the tree's equations"),
+    "contact": (mujoco(), "2 geoms that can touch; kept as collision shapes with their friction"),
     "exclude": (
         mujoco(after='<contact><exclude body1="a" body2="b"/></contact>'),
-        "6 <exclude>: <exclude>; contact is no",
+        "6 <exclude>: <exclude>; kept: the two bodies never touch",
     ),
     "motor": (
         mujoco(after='<actuator><motor joint="j"/><motor joint="k"/></actuator>'),

@@ -107,7 +107,7 @@ INFOS = {
         "controller",
     ),
     "transmission": ({"extra": '<transmission name="t"><type/></transmission>'}, "8 <transmission", "armature"),
-    "gazebo": ({"extra": '<gazebo reference="b"><mu1>1</mu1></gazebo>'}, "8 <gazebo>", "contact, colour"),
+    "gazebo": ({"extra": '<gazebo reference="b"><mu1>1</mu1></gazebo>'}, "8 <gazebo>", "kept, for contacts"),
     "no gazebo spring": (
         {"extra": "<gazebo><springStiffness>0.0</springStiffness><gravity>true</gravity></gazebo>"},
         "8 <gazebo>",

@@ -1,0 +1,430 @@
+"""Contact beside MuJoCo in one run: what a box, a ball, a stack … do, and the speed of robots that stand and trot.
+
+`python benchmarks/contact.py [--quick] [go1.xml anymal_c.xml g1.xml]`. Accuracy needs nothing but MuJoCo (pip install
+mujoco), the robots are MJCF files of these names from MuJoCo Menagerie. One core each, CPU time, best of several;
+MuJoCo is measured with the settings of its file, with a pyramidal cone and Newton's method, and on the same task: feet
+only, three-dimensional contacts, no joint friction.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+from functools import partial
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+
+import dalembert
+from dalembert import Contact, ModelBuilder
+from dalembert.math import clip, cos, sin
+from dalembert.model.geometry import Box, Capsule, Cylinder, Sphere
+
+STEP, G, MU = 2e-3, 9.81, 0.6
+QUICK = 10  # rounds below which what takes minutes to compile is left out
+
+
+def loose(name, shapes, gravity=(0.0, 0.0, -G)):
+    """A robot of loose bodies: (name, shape, mass, inertia)."""
+    builder = ModelBuilder(name, gravity=gravity)
+    for body, shape, mass, inertia in shapes:
+        builder.add_body(body, parent="world", joint="free", mass=mass, inertia=np.asarray(inertia) * np.eye(3))
+        builder.add_geometry(shape, body=body, role="collision")
+    return builder.build()
+
+
+def cube(mass=1.0, side=0.2):
+    return Box([side] * 3), mass, mass * side**2 / 6.0
+
+
+def pose(x=0.0, y=0.0, z=0.0, quaternion=(1.0, 0.0, 0.0, 0.0)):
+    return np.array([x, y, z, *quaternion])
+
+
+def on_slope(ratio):
+    slope = np.arctan(ratio)
+    return (G * np.sin(slope), 0.0, -G * np.cos(slope))
+
+
+# ---- accuracy
+
+
+def ours_box(ratio, steps, speed):
+    robot = loose("box", [("box", *cube())], on_slope(ratio))
+    motion = robot.rollout(
+        pose(z=0.1), [0, 0, 0, speed, 0, 0], step=STEP, steps=steps, record=1, contact=Contact(friction=MU)
+    )
+    return motion.q[:, 0], motion.q[:, 2], motion.v[:, 3]
+
+
+def theirs_box(option):
+    import mujoco
+
+    def run(ratio, steps, speed):
+        gravity = " ".join(map(str, on_slope(ratio)))
+        model = mujoco.MjModel.from_xml_string(
+            f"""<mujoco><option timestep="{STEP}" gravity="{gravity}" {option}/>
+            <default><geom friction="{MU} 0 0"/></default>
+            <worldbody><geom type="plane" size="0 0 1"/><body pos="0 0 .1"><freejoint/>
+            <geom type="box" size=".1 .1 .1" mass="1"/></body></worldbody></mujoco>"""
+        )
+        data, rows = mujoco.MjData(model), []
+        for _ in range(100 if speed else 0):
+            mujoco.mj_step(model, data)
+        data.qvel[0] += speed
+        begin = data.qpos[0]
+        for _ in range(steps):
+            mujoco.mj_step(model, data)
+            rows.append((data.qpos[0] - begin, data.qpos[2], data.qvel[0]))
+        return np.array(rows).T
+
+    return run
+
+
+def boxes():
+    print("box of 1 kg, 2 ms         creep at .95 µ  slide error  stop error  lift at 3 m/s  lift at 15 m/s")
+    cases = {
+        "dalembert": ours_box,
+        "MuJoCo default": theirs_box(""),
+        "MuJoCo elliptic 100": theirs_box('cone="elliptic" impratio="100"'),
+        "MuJoCo elliptic 10 noslip": theirs_box('cone="elliptic" impratio="10" noslip_iterations="10"'),
+    }
+    for name, run in cases.items():
+        x = run(0.95 * MU, 1500, 0.0)[0]
+        v = run(1.5 * MU, 1000, 0.0)[2]
+        (way, z, _), (_, fast, _) = run(0.0, 1000, 3.0), run(0.0, 1000, 15.0)
+        stop = way[-1] * 2 * MU * G / 9 - 1
+        slide = (v[-1] - v[499]) / (np.dot(on_slope(1.5 * MU), (1.0, 0.0, MU))) - 1.0
+        print(
+            f"{name:26s} {5e5 * (x[-1] - x[499]):9.1e} µm/s {100 * slide:9.1e} % {100 * stop:9.1e} %"
+            f" {1e6 * (z.max() - 0.1):10.1e} µm {1e6 * (fast.max() - 0.1):10.1e} µm"
+        )
+
+
+def bounces():
+    print("\nball from 4.9 m, 20 s at 1 ms: heights of the first three tops beside e² …, and the highest energy")
+    robot = loose("ball", [("ball", Sphere(0.1), 1.0, 0.004)])
+    for e in (1.0, 0.8, 0.5):
+        contact = Contact(friction=0.0, restitution=e)
+        motion = robot.rollout(pose(z=5.0), np.zeros(6), step=1e-3, steps=20_000, record=1, contact=contact)
+        energy = (motion.q[:, 2] - 0.1 + motion.v[:, 5] ** 2 / (2 * G)) / 4.9
+        risen = np.flatnonzero((motion.v[1:, 5] > 0) & (motion.v[:-1, 5] < 0))[:3] + 1
+        errors = " ".join(f"{x:.1e}" for x in energy[risen] / e ** (2.0 * np.arange(1, len(risen) + 1)) - 1)
+        print(f"dalembert e = {e}: errors {errors}; energy at most {energy.max():.12f} of the start")
+    try:
+        import mujoco
+    except ImportError:
+        return
+    model = mujoco.MjModel.from_xml_string(
+        """<mujoco><option timestep=".001"/><default><geom solref="-100000 0" friction="0 0 0"/></default><worldbody>
+        <geom type="plane" size="0 0 1"/><body pos="0 0 5"><freejoint/><geom type="sphere" size=".1" mass="10"/></body>
+        </worldbody></mujoco>"""
+    )
+    data, energies = mujoco.MjData(model), []
+    for _ in range(20_000):
+        mujoco.mj_step(model, data)
+        if not data.ncon:
+            energies.append((data.qpos[2] - 0.1 + data.qvel[2] ** 2 / (2 * G)) / 4.9)
+    print(f"MuJoCo, undamped (e = 1): energy at most {max(energies):.4f} of the start, {energies[-1]:.4f} at the end")
+
+
+def laws():
+    """Textbook cases: what came out, beside what should."""
+    print("\ncase                                 dalembert        expected")
+
+    def told(name, value, expected):
+        print(f"{name:36s} {value:<16.8g} {expected}")
+
+    table = ModelBuilder("table")
+    table.add_body("top", parent="world", joint="free", mass=12.0, inertia=np.eye(3) * 0.3)
+    for x, y in ((0.3, 0.2), (0.3, -0.2), (-0.3, 0.2), (-0.3, -0.2)):
+        table.add_geometry(Sphere(0.02), body="top", xyz=(x, y, -0.3), role="collision")
+    run = table.build().simulate(pose(z=0.32), np.zeros(6), 0.2, step=STEP, contact=Contact())
+    told("table of 12 kg, load of each foot, N", run.contacts.normal_force[-1].max(), 29.43)
+
+    ball = loose("ball", [("ball", Sphere(0.1), 1.0, 0.004)])
+    end = ball.rollout(pose(z=0.1), [0, 0, 0, 2.0, 0, 0], step=STEP, steps=500, contact=Contact(friction=MU))
+    told("thrown ball, rolling speed / start", end.v[1] * 0.1 / 2.0, 5 / 7)
+
+    rng = np.random.default_rng(0)
+    box, q = loose("box", [("box", *cube())]), np.zeros((64, 7))
+    q[:, 2], q[:, 3:] = 0.5, rng.normal(size=(64, 4))
+    v = rng.normal(size=(64, 6)) * [5, 5, 5, 2, 2, 2]
+    for e in (0.0, 0.5, 1.0):
+        contact = Contact(friction=MU, restitution=e)
+        motion = box.rollout(box.normalize(q), v, step=STEP, steps=1500, record=1, contact=contact)
+        energy = 0.5 * motion.v**2 @ np.array([0.04 / 6] * 3 + [1.0] * 3) + G * motion.q[..., 2]
+        told(f"64 thrown boxes, e = {e}: energy, largest", (energy.max(1) / energy[:, 0]).max(), "≤ 1")
+        if not e:
+            told("  speed at the end, m/s", np.abs(motion.v[:, -1]).max(), 0)
+
+    brick = loose("brick", [("brick", Sphere(0.1), 1.0, np.diag([1.0, 2.0, 3.0]))], (0.0, 0.0, 0.0))
+    motion = brick.rollout(
+        pose(z=10.0), [0.01, 1.0, 0.01, 0, 0, 0], step=STEP, steps=15_000, record=1, contact=Contact()
+    )
+    L, E = brick.centroidal_momentum(motion.q, motion.v), brick.kinetic_energy(motion.q, motion.v)
+    told("flips in flight, 30 s: momentum error", np.abs(L - L[0]).max(), 0)
+    told("  energy error", np.abs(E / E[0] - 1).max(), 0)
+    rod()
+    stacks(told)
+
+
+def rod():
+    """Painlevé: a rod that is pushed over the ground on its tip, steeper than the friction allows."""
+    builder = ModelBuilder("rod")
+    builder.add_body("rod", parent="world", joint="free", mass=1.0, inertia=np.diag([1 / 12, 1 / 12, 1e-4]))
+    builder.add_geometry(Capsule(0.001, 1.0), body="rod", role="collision")
+    robot, rng = builder.build(), np.random.default_rng(0)
+    tilt = rng.uniform(0.2, 1.2, 100)
+    q = np.zeros((100, 7))
+    q[:, 2], q[:, 3], q[:, 5] = 0.5 * np.cos(tilt) + 0.001, np.cos(tilt / 2), np.sin(tilt / 2)
+    v = np.zeros((100, 6))
+    v[:, 3], v[:, 5] = -3.0 * np.cos(tilt), -3.0 * np.sin(tilt)
+    for mu in (1.0, 2.0, 3.0):
+        motion = robot.rollout(q, v, step=STEP, steps=500, record=1, contact=Contact(friction=mu))
+        E = robot.energy(motion.q, motion.v)
+        rise = (E.max(1) - E[:, 0]).max() / E[:, 0].max()
+        print(f"Painlevé rod, µ = {mu}: finite {np.isfinite(motion.q).all()}, largest rise of the energy {rise:.1e}")
+
+
+def stacks(told):
+    for ratio in (1.0, 1000.0):
+        tower = loose("tower", [("low", *cube()), ("high", *cube(ratio))])
+        contact = Contact(pairs=[("low", "ground"), ("low", "high")])
+        run = tower.simulate(np.concatenate([pose(z=0.1), pose(z=0.3)]), np.zeros(12), 0.4, step=STEP, contact=contact)
+        told(f"stack 1:{ratio:g}, speed at the end, m/s", np.abs(run.v[-1]).max(), 0)
+        told("  steps that did not settle", run.contacts.unsettled, 0)
+    coin = loose("coin", [("coin", Cylinder(0.02, 0.002), 0.01, np.diag([1e-6, 1e-6, 2e-6]))])
+    q = pose(z=0.0201, quaternion=(np.cos(0.7), np.sin(0.7), 0.0, 0.0))
+    run = coin.simulate(q, [0, 20.0, 0, 0.02, 0, 0], 3.0, step=1e-3, contact=Contact(friction=0.3))
+    told("spinning coin, energy, largest / first", run.energy.total.max() / run.energy.total[0], "≤ 1")
+    told("  height of its centre at the end, m", run.q[-1, 2], 0.001)
+    dominoes = loose("row", [(f"d{k}", Box([0.01, 0.04, 0.08]), 0.03, np.diag([2e-5, 1.6e-5, 4e-6])) for k in range(4)])
+    q = np.concatenate([pose(x=0.04 * k, z=0.04) for k in range(4)])
+    v = np.zeros(24)
+    v[1], v[3] = 3.0, 0.12
+    pairs = [(f"d{k}", "ground") for k in range(4)] + [(f"d{k}", f"d{k + 1}") for k in range(3)]
+    end = dominoes.rollout(q, v, step=1e-3, steps=1000, contact=Contact(pairs=pairs, friction=0.4))
+    fallen = sum(end.q[7 * k + 2] < 0.035 for k in range(4))
+    told("dominoes that fell, of 4", fallen, 4)
+
+
+def pinch():
+    """A capsule of 45 g held between two fingers, after 1 s, over 3 s."""
+    builder = ModelBuilder("pinch")
+    for name, x, axis in (("l", -0.014, (1, 0, 0)), ("r", 0.014, (-1, 0, 0))):
+        builder.add_body(
+            name, parent="world", joint="prismatic", joint_name=name, axis=axis, xyz=(x, 0, 0.1), mass=0.1,
+            inertia=np.eye(3) * 1e-4, damping=20.0,
+        )  # fmt: skip
+        builder.add_geometry(Box([0.02, 0.04, 0.04]), body=name, role="collision", name=f"finger {name}")
+    builder.add_body("pill", parent="world", joint="free", mass=0.045, inertia=np.diag([2e-5, 1e-6, 2e-5]))
+    builder.add_geometry(Capsule(0.004, 0.06), body="pill", rpy=(np.pi / 2, 0, 0), role="collision")
+    robot = builder.build()
+    contact = Contact(pairs=[("pill", "finger l"), ("pill", "finger r")], friction=0.7)
+
+    def law(t, q, v):
+        return np.concatenate([1e4 * (0.002 - q[:2]), np.zeros(6)])
+
+    q = np.concatenate([[0.0, 0.0], pose(z=0.1)])
+    run = robot.simulate(q, np.zeros(8), 4.0, law, step=STEP, contact=contact)
+    creep = (run.q[100, 4] - run.q[-1, 4]) / 3.0 * 1e6
+    print(f"\npinched capsule: dalembert sinks {creep:.2e} µm/s, normal {run.contacts.normal_force[-1].max():.1f} N")
+    try:
+        import mujoco
+    except ImportError:
+        return
+    for option in (
+        'cone="pyramidal"',
+        'cone="elliptic" impratio="10"',
+        'cone="elliptic" impratio="10" noslip_iterations="10"',
+    ):
+        model = mujoco.MjModel.from_xml_string(
+            f"""<mujoco><option timestep=".002" integrator="implicitfast" {option}/>
+            <default><geom friction=".7 .005 .0001" condim="4"/></default><worldbody>
+            <body pos="-.014 0 .1"><joint name="l" type="slide" axis="1 0 0" damping="20"/>
+            <geom type="box" size=".01 .02 .02" mass=".1"/></body>
+            <body pos=".014 0 .1"><joint name="r" type="slide" axis="-1 0 0" damping="20"/>
+            <geom type="box" size=".01 .02 .02" mass=".1"/></body>
+            <body pos="0 0 .1"><freejoint/><geom type="capsule" size=".004 .03" euler="90 0 0" mass=".045"/></body>
+            </worldbody><actuator><position joint="l" kp="10000"/><position joint="r" kp="10000"/></actuator>
+            </mujoco>"""
+        )
+        data = mujoco.MjData(model)
+        data.ctrl[:] = 0.002
+        mujoco.mj_step(model, data, 500)
+        begin = data.qpos[4]
+        mujoco.mj_step(model, data, 1500)
+        print(f"                 MuJoCo {option}: {(begin - data.qpos[4]) / 3 * 1e6:.2f} µm/s")
+
+
+# ---- speed
+
+
+def trot(home, phase, hips, knees, gain, limit, amplitude, base):
+    """Laws (t, q, v) → tau of servos that stand, or trot in the open loop at 2 Hz."""
+
+    def servo(target, q):
+        return np.concatenate([np.zeros(base), clip(gain * (target - q[base + 1 :]), -limit, limit)])
+
+    def standing(t, q, v):
+        return servo(home, q)
+
+    def trotting(t, q, v):
+        angle = 4.0 * np.pi * t + phase
+        target = np.array(home, object)
+        target[hips] = home[hips] + amplitude * np.array([sin(x) for x in angle])
+        target[knees] = home[knees] + amplitude * np.array([cos(x) for x in angle])
+        return servo(target, q)
+
+    return standing, trotting
+
+
+class Quadruped(NamedTuple):
+    """How a robot stands: names of the foot shapes, height of the base, joint angles, servos."""
+
+    feet: tuple[str, ...]
+    height: float
+    home: np.ndarray
+    limit: np.ndarray
+    gain: float = 100.0
+    friction: float = 0.8
+
+
+ROBOTS = {
+    "go1": Quadruped(("FR", "FL", "RR", "RL"), 0.29, np.array([0, 0.9, -1.8] * 4), np.array([23.7, 23.7, 35.55] * 4)),
+    "anymal_c": Quadruped(
+        ("LF_FOOT", "RF_FOOT", "LH_FOOT", "RH_FOOT"),
+        0.57,
+        np.array([0, 0.4, -0.8, 0, 0.4, -0.8, 0, -0.4, 0.8, 0, -0.4, 0.8]),
+        np.full(12, 80.0),
+    ),
+}
+
+
+def best(work, rounds):
+    times = []
+    for _ in range(rounds):
+        begin = time.process_time()
+        work()
+        times.append(time.process_time() - begin)
+    return min(times)
+
+
+def speed(path, rounds, batch=64, steps=500):
+    spec = ROBOTS[path.stem]
+    robot, rng = dalembert.load(path), np.random.default_rng(0)
+    laws = trot(
+        spec.home,
+        np.array([0, np.pi, np.pi, 0]),
+        slice(1, None, 3),
+        slice(2, None, 3),
+        spec.gain,
+        spec.limit,
+        0.25,
+        6,
+    )
+    q = np.tile([0, 0, spec.height, 1, 0, 0, 0, *spec.home], (batch, 1))
+    q[:, 7:] += 0.01 * rng.standard_normal((batch, 12))
+    feet = [(name, "ground") for name in feet_of(robot, spec.feet)]
+    print(f"\n{path.stem}: µs per step on one core        stand    trot")
+    variants = {
+        "feet, joint friction": (feet, None, np.float64),
+        "feet, no joint friction": (feet, "smooth", np.float64),
+        "feet, no joint friction, float32": (feet, "smooth", np.float32),
+        "all shapes, no joint friction": ("ground", "smooth", np.float64),
+    }
+    if rounds < QUICK:
+        del variants["all shapes, no joint friction"]
+    for name, (pairs, friction, kind) in variants.items():
+        used = robot if friction is None else robot.without("friction")
+        contact = Contact(ground=0.0, friction=spec.friction, pairs=pairs)
+        cost = our_cost(used, q.astype(kind), laws, contact, rounds, steps)
+        seen = used.simulate(q[0].astype(float), np.zeros(robot.nv), 1.0, laws[1], step=STEP, contact=contact)
+        error = f"worst residual {seen.contacts.worst:.0e} m/s, {seen.contacts.unsettled} of 500 steps unsettled"
+        print(f"  dalembert, {name:34s} {cost[0]:6.3f} {cost[1]:7.3f}   ({len(seen.contacts.names)} points; {error})")
+    theirs(path, spec, feet, rounds)
+
+
+def our_cost(robot, q, laws, contact, rounds, steps):
+    """µs per step of each law, from where the first one comes to rest."""
+
+    def run(q, v, law, steps):
+        return robot.rollout(q, v, law, step=STEP, steps=steps, contact=contact, threads=1)
+
+    start = run(q, np.zeros((len(q), robot.nv), q.dtype), laws[0], 250)
+    return [best(partial(run, start.q, start.v, law, steps), rounds) / len(q) / steps * 1e6 for law in laws]
+
+
+def feet_of(robot, names):
+    """The foot shapes: by name, or the spheres of the robot."""
+    from dalembert.contact.candidates import named_shapes
+
+    shapes = list(named_shapes(robot.model))
+    named = [s.name for s in shapes if s.name in names]
+    return named or [s.name for s in shapes if isinstance(s.geometry.shape, Sphere)]
+
+
+def theirs(path, spec, feet, rounds, steps=500):
+    try:
+        import mujoco
+        from mujoco import rollout
+    except ImportError:
+        print("  MuJoCo is missing: pip install mujoco")
+        return
+    home = spec.home
+    angle = 0.008 * np.pi * np.arange(steps)[None, :, None] + np.array([0.0, np.pi, np.pi, 0.0])
+    stand = np.tile(home, (4, steps, 1))
+    trots = stand.copy()
+    trots[..., 1::3] += 0.25 * np.sin(angle)
+    trots[..., 2::3] += 0.25 * np.cos(angle)
+    for name, pyramidal, same in (
+        ("file", 0, 0),
+        ("pyramidal Newton", 1, 0),
+        ("same task, file", 0, 1),
+        ("same task, pyramidal", 1, 1),
+    ):
+        model = mujoco.MjModel.from_xml_path(str(path))
+        model.opt.timestep = STEP
+        if pyramidal:
+            model.opt.solver, model.opt.cone, model.opt.integrator, model.opt.impratio = 2, 0, 3, 1.0
+        if same:
+            kept = {pair[0] for pair in feet} | {"floor"}
+            others = [
+                g for g in range(model.ngeom)
+                if model.geom(g).name not in kept and model.geom_type[g] not in (0, 2)
+            ]  # fmt: skip
+            model.geom_contype[others], model.geom_conaffinity[others] = 0, 0
+            model.geom_condim[:], model.dof_frictionloss[:] = 3, 0.0
+        data = mujoco.MjData(model)
+        state = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+        state[1:8], state[8:20] = [0, 0, spec.height, 1, 0, 0, 0], home
+        state = rollout.rollout(model, [data], state[None], stand[:1, :250])[0][:, -1]
+        states = np.repeat(state, 4, 0)
+        cost = [
+            best(partial(rollout.rollout, model, [data], states, u), rounds) / 4 / steps * 1e6 for u in (stand, trots)
+        ]
+        print(f"  MuJoCo, {name:37s} {cost[0]:6.2f} {cost[1]:7.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("robots", nargs="*", type=Path, help="go1.xml, anymal_c.xml")
+    parser.add_argument("--quick", action="store_true", help="fewer rounds")
+    parser.add_argument("--speed", action="store_true", help="speed alone")
+    arguments = parser.parse_args()
+    if not arguments.speed:
+        boxes()
+        bounces()
+        laws()
+        pinch()
+    for path in arguments.robots:
+        if path.stem in ROBOTS:
+            speed(path, 3 if arguments.quick else 20)
+    if not arguments.robots:
+        print("\nspeed: name the files go1.xml and anymal_c.xml of MuJoCo Menagerie")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,22 @@
+"""Hamilton's form: momenta in the place of velocities, integrated by the symplectic Euler method."""
+
+import numpy as np
+
+from dalembert import load
+
+robot = load("2r").without("friction", "damping")
+q, v = np.array([0.5, 0.3]), np.zeros(2)
+p = robot.generalized_momentum(q, v)
+H = robot.hamiltonian(q, p)
+slopes = robot.hamiltonian_derivatives(q, p)
+print("∂H/∂q", slopes.dq, "is the weight", robot.gravity(q))
+assert np.allclose(slopes.dq, robot.gravity(q))
+
+h = 1e-4
+for _ in range(5000):  # p by −∂H/∂q, then q by ∂H/∂p: nearly a canonical map
+    v, rate = robot.hamilton_equations(q, p, np.zeros(2))
+    p = p + h * rate
+    q = q + h * robot.hamilton_equations(q, p, np.zeros(2)).v
+exact = robot.simulate([0.5, 0.3], [0.0, 0.0], 0.5, record=0.5)
+print(f"after 0.5 s: q off by {np.abs(q - exact.q[-1]).max():.1e} rad, H by {abs(robot.hamiltonian(q, p) - H):.1e} J")
+assert np.abs(q - exact.q[-1]).max() < 1e-3

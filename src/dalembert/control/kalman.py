@@ -1,0 +1,164 @@
+"""A Kalman filter about an equilibrium: states from noisy measurements of some of them.
+
+x' = Φ x + Γ u + w, y = C x + n, with x = [q ⊖ q₀; v], u = tau − tau₀, w caused by disturbing forces that are held over
+a period. Φ and Γ are exact for a torque that is held (`linearize(…, step=period)`).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.execute import real_array
+from dalembert.robot import Robot
+
+from .gains import per_freedom
+from .laws.linear import wrapped_difference
+
+OBSERVABLE = 1e-9  # singular value of [λ1 − Φ; C], relative to the largest
+SETTLED = 1e-12  # relative change of the covariance per step that counts as none
+
+
+class Estimate(NamedTuple):
+    """Configuration q (nq,), velocity v (nv,) and covariance (2 nv, 2 nv) of [q ⊖ q₀; v]."""
+
+    q: np.ndarray
+    v: np.ndarray
+    covariance: np.ndarray
+
+
+class KalmanFilter:
+    """Estimates q and v at a rate; made by `kalman`.
+
+    Phi (2nv, 2nv), Gamma (2nv, nv), C (m, 2nv): the linear model; Q, R: covariances of w and n; gain (2nv, m): of the
+    settled filter; poles (2nv,): of its error, per step.
+    """
+
+    def __init__(
+        self, robot: Robot, q: np.ndarray, tau: np.ndarray, Phi: np.ndarray, Gamma: np.ndarray, C: np.ndarray,
+        Q: np.ndarray, R: np.ndarray,
+    ) -> None:  # fmt: skip
+        self.robot, self.q, self.tau = robot, q, tau
+        self.Phi, self.Gamma, self.C, self.Q, self.R = Phi, Gamma, C, Q, R
+        self.covariance = settled(Phi, C, Q, R)
+        S = C @ self.covariance @ C.T + R
+        self.gain = np.linalg.solve(S, C @ self.covariance).T
+        self.poles = np.linalg.eigvals((np.eye(len(Phi)) - self.gain @ C) @ Phi)
+        self.reset()
+
+    def __repr__(self) -> str:
+        return f"<KalmanFilter of {self.robot.name!r}: {len(self.C)} measurements>"
+
+    def reset(self, q: Any = None, v: Any = None, covariance: Any = None) -> None:
+        """Begin at q (nq,), v (nv,), default the equilibrium; covariance (2nv, 2nv), default of the settled filter."""
+        n = self.robot.nv
+        place = np.zeros(n) if q is None else wrapped_difference(self.robot.model, self.q, np.asarray(q, float))
+        self._x = np.concatenate([place, np.zeros(n) if v is None else np.asarray(v, float)])
+        self._P = self.covariance.copy() if covariance is None else np.asarray(covariance, float)
+
+    def update(self, measured: Any, tau: Any) -> Estimate:
+        """The estimate after a measurement (m,), with the torque tau (nv,) that acted since the one before."""
+        y = np.asarray(measured, float)
+        if y.shape != (len(self.C),):
+            raise DalembertError(f"kalman: a measurement has shape {y.shape}, expected ({len(self.C)},)")
+        x = self.Phi @ self._x + self.Gamma @ (np.asarray(tau, float) - self.tau)
+        P = self.Phi @ self._P @ self.Phi.T + self.Q
+        S = self.C @ P @ self.C.T + self.R
+        K = np.linalg.solve(S, self.C @ P).T
+        self._x = x + K @ (y - self.C @ x)
+        keep = np.eye(len(x)) - K @ self.C
+        self._P = keep @ P @ keep.T + K @ self.R @ K.T  # Joseph's form stays positive
+        n = self.robot.nv
+        return Estimate(self.robot.integrate(self.q, self._x[:n]), self._x[n:].copy(), self._P.copy())
+
+
+def kalman(
+    robot: Robot,
+    q: Any,
+    *,
+    period: float = 1e-3,
+    noise: Any,
+    disturbance: Any,
+    measured: Any = None,
+    tau: Any = None,
+) -> KalmanFilter:
+    """A Kalman filter about the equilibrium q (nq,), run every `period` [s].
+
+    measured: names of joints whose coordinates are measured, default all; or a matrix (m, 2nv) of what is measured of
+    x = [q ⊖ q₀; v]. noise: standard deviation of each measurement, a number or (m,). disturbance [N·m or N]: of forces
+    that the model does not know of, a number or (nv,). tau (nv,): at the equilibrium, default that of gravity. What
+    cannot be told from the measurements is an error that names the joint.
+    """
+    n = robot.nv
+    place = robot.normalize(real_array("kalman: q", q, f"expected ({robot.nq},)").astype(float))
+    if place.shape != (robot.nq,):
+        raise DalembertError(f"kalman: q has shape {place.shape}, expected ({robot.nq},) for robot {robot.name!r}")
+    if robot.model.closures:
+        raise DalembertError(f"kalman: robot {robot.name!r} has closed loops: the linear model is that of a tree")
+    if not (isinstance(period, (int, float, np.number)) and 0.0 < period < np.inf):
+        raise DalembertError(f"kalman: period is {period!r}, expected a time above 0 [s]")
+    smooth = robot.without("friction")
+    held = smooth.gravity(place) if tau is None else np.asarray(tau, float)
+    Phi, Gamma = smooth.linearize(place, np.zeros(n), held, step=float(period))[:2]
+    C = _measured(robot, measured)
+    size = per_freedom("kalman", robot, "disturbance", disturbance, "N·m or N", np.nextafter(0.0, -1.0))
+    deviations = np.broadcast_to(
+        real_array("kalman: noise", noise, "expected a number or one each").astype(float), (len(C),)
+    )
+    if not np.all((deviations > 0.0) & np.isfinite(deviations)):
+        raise DalembertError(f"kalman: noise is {noise!r}, expected standard deviations above 0")
+    _check_observable(robot, Phi, C)
+    Q = Gamma @ np.diag(size**2) @ Gamma.T
+    return KalmanFilter(robot, place, held, Phi, Gamma, C, Q, np.diag(deviations**2))
+
+
+def _measured(robot: Robot, measured: Any) -> np.ndarray:
+    n = robot.nv
+    if measured is None:
+        return np.eye(n, 2 * n)
+    if isinstance(measured, str) or all(isinstance(name, str) for name in measured):
+        names = [measured] if isinstance(measured, str) else list(measured)
+        rows = [k for name in names for k in range(n)[robot.model.joint(name).v]]
+        return np.eye(2 * n)[rows]
+    C = real_array("kalman: measured", measured, f"expected names of joints or (m, {2 * n})").astype(float)
+    if C.ndim != 2 or C.shape[1] != 2 * n or not len(C):
+        raise DalembertError(f"kalman: measured has shape {C.shape}, expected names of joints or (m, {2 * n})")
+    return C
+
+
+def _check_observable(robot: Robot, Phi: np.ndarray, C: np.ndarray) -> None:
+    """Raise if a motion that does not die out by itself leaves no trace in the measurements; names the joint."""
+    n, size = robot.nv, len(Phi)
+    for value in np.linalg.eigvals(Phi):
+        if abs(value) < 1.0 - 1e-9:
+            continue
+        test = np.concatenate([value * np.eye(size) - Phi, C / np.abs(C).max()])
+        _, sizes, rows = np.linalg.svd(test)
+        if sizes[-1] < OBSERVABLE * sizes[0]:
+            motion = np.abs(rows[-1])
+            k = int(np.argmax(np.maximum(motion[:n], motion[n:])))
+            raise DalembertError(
+                f"kalman: the measurements do not tell how {robot.model.freedom_names[k]} moves: measure it too"
+            )
+
+
+def settled(Phi: np.ndarray, C: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.ndarray:
+    """The covariance (n, n) before a measurement in the long run: the discrete Riccati equation, by doubling."""
+    A, G, H = Phi.T.copy(), C.T @ np.linalg.solve(R, C), Q.copy()
+    eye = np.eye(len(Phi))
+    for _ in range(60):
+        W = np.linalg.solve(eye + G @ H, np.concatenate([A, G], axis=1))
+        V1, V2 = W[:, : len(A)], W[:, len(A) :]
+        following = H + A.T @ H @ V1
+        G = G + A @ V2 @ A.T
+        A = A @ V1
+        change = np.abs(following - H).max()
+        H = 0.5 * (following + following.T)
+        if change <= SETTLED * max(np.abs(H).max(), 1e-300):
+            return H
+    raise DalembertError(
+        "kalman: the filter does not settle: some motion is neither disturbed nor dies out: give every joint a "
+        "disturbance"
+    )

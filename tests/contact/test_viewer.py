@@ -1,0 +1,27 @@
+"""The viewer draws the forces and cones of a run's contacts."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact
+from loose_bodies import standing, table
+
+
+def test_arrows_are_the_forces_of_the_sample() -> None:
+    pytest.importorskip("viser", reason="the viewer needs it")
+    from dalembert.view.contacts import ContactMarks
+
+    robot = table()
+    run = robot.simulate(*standing(0.4), duration=0.3, step=2e-3, contact=Contact())
+    with run.view(port=0) as viewer:
+        marks = ContactMarks(viewer.server.scene, "/test", run.contacts, 1.0)
+        marks.show(0)
+        assert np.ptp(marks._arrows.points, axis=1).max() == 0.0  # in the air
+        marks.show(len(run.t) - 1)
+        arrows = marks._arrows.points
+        np.testing.assert_allclose(arrows[:, 1] - arrows[:, 0], marks.scale * run.contacts.force[-1], atol=1e-6)
+        edges = marks._cones.points
+        slope = np.linalg.norm((edges[:, 1] - edges[:, 0])[:, :2], axis=1) / (edges[:, 1] - edges[:, 0])[:, 2]
+        np.testing.assert_allclose(slope, 0.6, rtol=1e-4)
