@@ -63,10 +63,13 @@ def test_a_rollout_tells_which_limits_it_exceeded() -> None:
     assert not robot.rollout(np.zeros(2), np.zeros(2), steps=1).beyond_limits(robot)
 
 
-def test_a_step_that_overflows_is_refused_by_the_next() -> None:
+def test_a_step_that_overflows_is_refused() -> None:
     robot = load("2r")
     step = robot.stepper()
-    q, v = step(np.zeros(2), np.array([1e300, 0.0]))
+    fast = np.array([1e300, 0.0])
+    with pytest.raises(DalembertError, match="not made of numbers"):
+        step(np.zeros(2), fast)
+    q, v = step(np.zeros(2), fast, check=False)
     assert np.isnan(q).any()
     with pytest.raises(DalembertError, match="NaN"):
         step(q, v)

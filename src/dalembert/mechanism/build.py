@@ -13,7 +13,7 @@ from dalembert.spatial import Inertia, Pose, so3
 
 from . import assembly
 from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
-from .kinds import COUNTED, KINDS, coordinates
+from .kinds import KINDS, coordinates
 from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
 
 
@@ -239,11 +239,6 @@ def _speeds(parts: Parts, tree: Tree, model: Model, q: np.ndarray) -> np.ndarray
                 "give the speed of that joint (rate=)"
             )
     return assembly.moving(model, q, v, held, names, parts.what)
-
-
-def counted(joint: JointPart) -> bool:
-    """Whether it has one coordinate."""
-    return joint.kind in COUNTED
 
 
 def points_of(stated: dict[str, Pose], com: np.ndarray) -> dict[str, Pose]:

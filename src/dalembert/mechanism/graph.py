@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
-import numpy as np
-
 from dalembert.errors import DalembertError
 
 from .kinds import COUNTED, KINDS
@@ -167,8 +165,3 @@ def solved_for(factors: Mapping[str, float], constant: float) -> tuple[str, floa
 def grubler(bodies: int, joints: Iterable[JointPart], relations: int) -> int:
     """Freedoms by counting: 6 for each body, less the equations of every joint and relation."""
     return 6 * bodies - sum(KINDS[joint.kind].rows for joint in joints) - relations
-
-
-def sines(angles: np.ndarray) -> np.ndarray:
-    """Angles brought to −π … π."""
-    return np.arctan2(np.sin(angles), np.cos(angles))

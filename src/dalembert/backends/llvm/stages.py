@@ -19,6 +19,7 @@ from .tiles import shuffle
 UNROLLED = 3000  # vector operations of a product that are written out; longer ones loop
 ACCUMULATORS = 24  # vectors that a product adds up in registers
 VECTOR = 8 * LANES  # bytes
+MIRRORED = 4  # every so many stages, a power of two, V is made symmetric
 
 
 def module(layout: StageLayout, step: float, measures: int) -> str:
@@ -149,7 +150,8 @@ class _Backward(_Writer):
             controls, state_rows = self._general()
         factors, scaled, gain, least = self._eliminated(controls, *carried)
         self._value(state_rows)
-        self._mirror()
+        now = b.op(f"icmp eq i64 {b.op(f'and i64 {index}, {MIRRORED - 1}')}, 0")
+        b.branch(now, "mirror", self._mirror)
         self._gains(factors, scaled, self.at("%gains", k, layout.controls * self.sv * VECTOR))
         return [gain, least]
 
