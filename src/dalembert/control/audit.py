@@ -124,9 +124,8 @@ def audit(
 def _linear(robot: Robot, compiled: Any, q: np.ndarray, mask: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """A, B of the robot at rest, and K (m, 2nv) of the law, by central differences."""
     n, zero, h = robot.nv, np.zeros(1), 1e-6
-    smooth = robot.without("friction")
     rest = compiled(zero, q, np.zeros(n))
-    A, B = smooth.linearize(q, np.zeros(n), rest)
+    A, B = robot.linearize(q, np.zeros(n), rest)  # with friction, which the law may make up for
     columns = []
     for k in range(n):
         d = h * np.eye(n)[k]

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
+import dalembert.control.rules  # noqa: F401  (its rule is one of them)
 import damaged
 from dalembert import Robot, load
 from dalembert.audit import RULES, Expectations, diagnose, expectations_of
@@ -120,6 +121,9 @@ RUNNING = {
         "controller", "of the resonance", arm, 6, lambda: controlled(kp=4e4, kd=400.0)
     ),
     "controller without damping": Fault("controller", "rings", arm, 6, lambda: controlled(kp=100.0, kd=2.0)),
+    "gains that ring on this arm": Fault(
+        "closed-loop", "damping: least ratio 0.10", arm, None, lambda: controlled(kp=100.0, kd=2.0)
+    ),
     "NaN in a log": Fault(
         "log-finite", "v has no number in row 8", arm, 12, lambda: {"motion": damaged.with_nan(slow_log(arm()))}
     ),
