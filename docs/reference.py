@@ -14,17 +14,29 @@ import dalembert
 HERE = Path(__file__).parent
 # Rooms with a page each, then pages of objects by title; a public name that is on none of them goes to the last.
 SPACES = (
-    *("identify", "motion", "control", "optimal"),
+    *("identify", "mechanism", "motion", "control", "optimal"),
     *("elements", "constraints", "integrators", "charts", "kinds", "math"),
 )
 OBJECTS = {
     "Robot": ("Robot",),
     "Loading, building and editing": (
-        *("load", "robots", "ModelBuilder", "ModelEditor", "Model", "Joint", "AxisJoint", "Inertia", "Pose", "Wrench"),
+        *(
+            "load",
+            "robots",
+            "scene",
+            "ModelBuilder",
+            "ModelEditor",
+            "Model",
+            "Joint",
+            "AxisJoint",
+            "Inertia",
+            "Pose",
+            "Wrench",
+        ),
         *("Actuator", "BodyInfo", "FrameInfo", "JointInfo", "Finding", "compare", "Comparison", "Difference"),
         *("mass_properties", "MassProperties", "register_reader", "spatial"),
     ),
-    "Simulation": ("Run", "load_run", "Rollout", "Sampled", "Event", "Interrupted", "SimulationError"),
+    "Simulation": ("Contact", "Run", "load_run", "Rollout", "Sampled", "Event", "Interrupted", "SimulationError"),
     "Logs": ("Log", "Trajectory", "read_log", "read_trajectory", "write_trajectory"),
     "Functions of your own": ("function", "quantity", "register_backend"),
     "Other": ("zero_moment_point", "DalembertError"),

@@ -25,7 +25,7 @@ from .spatial import Inertia, Pose
 from .version import __version__
 
 if TYPE_CHECKING:
-    from . import control, identify, motion
+    from . import control, identify, mechanism, motion, optimal
     from .contact import Contact
     from .formats.ledger import Finding
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
@@ -81,7 +81,9 @@ __all__ = [
     "load_run",
     "mass_properties",
     "math",
+    "mechanism",
     "motion",
+    "optimal",
     "quantity",
     "read_log",
     "read_trajectory",
@@ -112,13 +114,24 @@ _LATER = {
     "integrators": "sim.integrators",
     "identify": "identify",
     "load_run": "sim.run.save",
+    "mechanism": "mechanism",
     "motion": "motion",
+    "optimal": "optimal",
     "read_log": "logs",
     "read_trajectory": "logs",
     "write_trajectory": "logs",
 }
 
-_ROOMS = ("constraints", "control", "elements", "identify", "integrators", "motion")  # offered as a whole
+_ROOMS = (
+    "constraints",
+    "control",
+    "elements",
+    "identify",
+    "integrators",
+    "mechanism",
+    "motion",
+    "optimal",
+)  # as a whole
 
 
 def __getattr__(name: str) -> Any:
