@@ -31,7 +31,8 @@ class Mobility:
 
     def __str__(self) -> str:
         named = ", ".join(f"{n} of {name!r}" for name, n in self.redundant.items())
-        lines = [f"{self.freedoms} freedoms; {self.count} by counting (Grübler)"]
+        noun = "freedom" if self.freedoms == 1 else "freedoms"
+        lines = [f"{self.freedoms} {noun}; {self.count} by counting (Grübler)"]
         lines += [f"equations that others imply: {named}"] if named else []
         lines += ["singular: it has more freedoms here than beside this position"] if self.singular else []
         return "\n".join(lines)
