@@ -3,13 +3,14 @@
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, identify, load
+from dalembert import DalembertError, ModelBuilder, identify, load
 from dalembert.identify.base import base_of
 from dalembert.identify.columns import columns
 from dalembert.identify.moves import PointToPoint
 from dalembert.identify.optimum import Information
 from dalembert.identify.series import Fourier, joint_limits, scaled
 from dalembert.logs import read_trajectory
+from dalembert.model.geometry import Sphere
 from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 
@@ -72,6 +73,28 @@ def test_torque_limits_draw_the_motion_in():
     motion = identify.excitation(robot, duration=8.0, starts=1, velocity=10.0)
     assert np.abs(robot.inverse_dynamics(motion.q, motion.v, motion.a)).max() < 17.0
     assert any("torque" in note for note in motion.log)
+
+
+def test_links_keep_their_distance():
+    """An arm whose range lets its hand into its base."""
+    builder = ModelBuilder("arm")
+    rod = {"mass": 1.0, "com": (0.2, 0, 0), "inertia": np.diag([0.01, 0.02, 0.02]), "lower": -3.0, "upper": 3.0}
+    rod |= {"velocity_limit": 3.0}
+    builder.add_body("base", parent="world", mass=1.0)
+    builder.add_body("upper", parent="base", joint="revolute", joint_name="shoulder", axis=(0, 1, 0), **rod)
+    builder.add_body(
+        "fore", parent="upper", joint="revolute", joint_name="elbow", axis=(0, 1, 0), xyz=(0.4, 0, 0), **rod
+    )
+    builder.add_geometry(Sphere(0.15), body="base", role="collision")
+    builder.add_geometry(Sphere(0.05), body="upper", xyz=(0.2, 0, 0), role="collision")
+    builder.add_geometry(Sphere(0.1), body="fore", xyz=(0.4, 0, 0), role="collision")
+    robot = builder.build()
+    free, kept = (identify.excitation(robot, 8.0, starts=1, seed=3, clearance=c) for c in (None, 0.02))
+    assert robot.distance(free.q).min() < 0.0
+    assert robot.distance(kept.resampled(5000.0).q).min() >= 0.02
+    assert any("distance of" in note for note in kept.log)
+    with pytest.raises(DalembertError, match="no collision shapes"):
+        identify.excitation(load("2r"), clearance=0.02)
 
 
 def test_saved_motion_reads_back(tmp_path):

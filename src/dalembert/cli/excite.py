@@ -26,6 +26,9 @@ def run(
     rate: Annotated[float, typer.Option(help="Samples per second.")] = 500.0,
     acceleration: Annotated[float | None, typer.Option(help="Limit of every joint [rad/s² or m/s²].")] = None,
     floor: Annotated[float | None, typer.Option(help="Height [m] that no frame may go below.")] = None,
+    clearance: Annotated[
+        float | None, typer.Option(help="Least distance [m] of links that could touch, by their collision shapes.")
+    ] = None,
     seed: Annotated[int, typer.Option(help="Of the starts of the optimiser.")] = 0,
     as_json: Json = False,
 ) -> int:
@@ -48,6 +51,7 @@ def run(
             rate=rate,
             acceleration=acceleration,
             floor=floor,
+            clearance=clearance,
         )
     motion.save(out)
     tau = subject.inverse_dynamics(motion.q, motion.v, motion.a)

@@ -13,7 +13,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -102,6 +102,7 @@ def excitation(
     upper: Any = None,
     ramp: float = RAMP,
     floor: float | None = None,
+    clearance: float | None = None,
     allowed: Callable[[np.ndarray], np.ndarray] | None = None,
     criterion: str = "condition",
     starts: int = STARTS,
@@ -113,8 +114,9 @@ def excitation(
     friction, rotor: further parameters that it must show; friction shows in every motion that turns round.
     margin: share of each limit that is left. acceleration, velocity (n,): further limits [rad/s², rad/s or m]; lower,
     upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
-    height. allowed(q) → numbers that must stay ≥ 0, such as distances: the motion is drawn in until they do.
-    Self-collision is only looked at through `allowed`, and the log says so. criterion: what is made small,
+    height. clearance [m]: no two links that could touch come nearer than this, by their collision shapes; None: the
+    distances of links are not looked at, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
+    motion is drawn in until all of this holds. criterion: what is made small,
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
     columns scaled to unit length.
     """
@@ -122,6 +124,11 @@ def excitation(
         raise unknown("kind", kind, KINDS, "excitation")
     if criterion not in CRITERIA:
         raise unknown("criterion", criterion, CRITERIA, "excitation")
+    if clearance is not None and not robot.collision_pairs():
+        raise DalembertError(
+            f"excitation: clearance={clearance:g}: robot {robot.name!r} has no collision shapes of links that could "
+            "touch: add some with robot.edit().add_geometry(…), or leave it out"
+        )
     parameters = columns(robot, friction, rotor)
     limits = joint_limits(robot, margin, velocity, acceleration, lower, upper)
     ramp = float(ramp) if kind == "fourier" else 0.0
@@ -139,7 +146,7 @@ def excitation(
     motion = Excitation(
         none, none, none, none, title="excitation", robot=robot, series=series, bounds=bounds, ramp=ramp
     )
-    motion, notes = _within(robot, motion, limits, margin, floor, allowed)
+    motion, notes = _within(robot, motion, Surroundings(limits, margin, floor, clearance, allowed))
     assert motion.series is not None
     condition = problem.condition_of(motion.series)
     return replace(motion, condition=condition, log=tuple(notes)).resampled(rate)
@@ -164,23 +171,25 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
         )
 
 
-def _within(
-    robot: Robot,
-    motion: Excitation,
-    limits: Limits,
-    margin: float,
-    floor: float | None,
-    allowed: Callable[[np.ndarray], np.ndarray] | None,
-) -> tuple[Excitation, list[str]]:
-    """The motion drawn in until torques, ramps and the surroundings allow it, and what was done."""
-    effort = np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)
+class Surroundings(NamedTuple):
+    """What a motion must keep to beside its shape; see `excitation`."""
+
+    limits: Limits
+    margin: float
+    floor: float | None
+    clearance: float | None
+    allowed: Callable[[np.ndarray], np.ndarray] | None
+
+
+def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tuple[Excitation, list[str]]:
+    """The motion drawn in until torques, ramps and the surroundings allow it, and by how much that was."""
     notes, factor = [], 1.0
     whole = motion.series
     assert whole is not None
     for _ in range(60):
         t = np.linspace(0.0, motion.duration, FINE + 1)
         q, v, a = motion.at(t)
-        why = _violated(robot, q, v, a, effort, limits, floor, allowed)
+        why = _violated(robot, q, v, a, surroundings)
         if not why:
             break
         factor *= 0.93
@@ -188,23 +197,16 @@ def _within(
         notes = [f"amplitudes are {100.0 * factor:.0f} % of what the joints' own limits allow, because of {why}"]
     else:
         raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
-    if allowed is None:
-        notes.append("self-collision was not looked at: pass allowed=…, or play the motion in the viewer first")
+    if surroundings.clearance is None and surroundings.allowed is None:
+        notes.append("self-collision was not looked at: pass clearance=0.02, or play the motion in the viewer first")
     return motion, notes
 
 
-def _violated(
-    robot: Robot,
-    q: np.ndarray,
-    v: np.ndarray,
-    a: np.ndarray,
-    effort: np.ndarray,
-    limits: Limits,
-    floor: float | None,
-    allowed: Callable[[np.ndarray], np.ndarray] | None,
-) -> str:
+def _violated(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, surroundings: Surroundings) -> str:
     """What a sampled motion breaks, in words; "" if nothing."""
+    limits, margin, floor, clearance, allowed = surroundings
     names = robot.model.freedom_names
+    effort = np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)
     checks = [("torque", np.abs(robot.inverse_dynamics(q, v, a)), effort), ("velocity", np.abs(v), limits.velocity)]
     checks += [
         ("acceleration", np.abs(a), limits.acceleration),
@@ -221,6 +223,12 @@ def _violated(
         low = (heights < floor) & moving
         if low.any():
             return f"the floor below frame {robot.frames[int(np.argmax(low.any(axis=0)))].name!r}"
+    if clearance is not None:
+        apart = robot.distance(q)
+        between = np.abs(np.diff(apart, axis=0)).max(axis=0)  # how much nearer they may come between two samples
+        near = apart.min(axis=0) - between < clearance
+        if near.any():
+            return "the distance of {!r} and {!r}".format(*robot.collision_pairs()[int(np.argmax(near))])
     if allowed is not None and np.any(np.asarray(allowed(q)) < 0.0):
         return "allowed(q) < 0"
     return ""
