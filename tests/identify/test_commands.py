@@ -62,6 +62,6 @@ def test_torques_that_lag_are_noted_and_shifted_back(tmp_path, capsys):
         main(["identify", "2r", str(tmp_path / "log.csv"), "--json", *options])
         content = json.loads(capsys.readouterr().out)
         shares.append(content["total_percent"])
-        assert content["delays"]["shoulder"] == pytest.approx(0.02, abs=1e-3)
-        assert any("torques lag the motion" in note for note in content["log"]) == (not options)
+        assert content["delay"] == pytest.approx(0.02, abs=1e-3)
+        assert any("torques lag behind the motion" in note for note in content["log"]) == (not options)
     assert shares[1] < 0.5 * shares[0]

@@ -29,8 +29,9 @@ def late(log, seconds):
 def test_delay_of_each_joint(robot, log, seconds):
     truth = seconds * (1.0 + np.arange(6) / 10.0)
     delays = identify.delays(robot, late(log, truth))
-    np.testing.assert_array_less(np.abs(delays.seconds - truth), 5.0 * delays.deviation + 1e-4)
-    assert delays.deviation.max() < 1e-3
+    np.testing.assert_array_less(np.abs(delays.each - truth), 5.0 * delays.each_deviation + 1e-4)
+    assert delays.each_deviation.max() < 1e-3
+    assert delays.notable == (seconds != 0.0)
 
 
 def test_aligned_log_fits_as_well_as_one_without_delay(robot, log):
@@ -47,4 +48,7 @@ def test_aligned_log_fits_as_well_as_one_without_delay(robot, log):
 def test_missing_torques_are_left_out(robot, log):
     shifted = late(log, np.full(6, 0.01))
     shifted.tau[100:140, 2] = np.nan
-    np.testing.assert_allclose(identify.delays(robot, shifted).seconds, 0.01, atol=1e-3)
+    delays = identify.delays(robot, shifted)
+    np.testing.assert_allclose(delays.each, 0.01, atol=1e-3)
+    assert delays.common == pytest.approx(0.01, abs=2e-4)
+    assert abs(delays.common - 0.01) < 4.0 * delays.deviation

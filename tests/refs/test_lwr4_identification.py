@@ -34,6 +34,13 @@ def recorded(number):
         return RecordedLog(*(np.asarray(file[name], float) for name in names))
 
 
+def test_friction_is_not_taken_for_a_delay(robot):
+    """Slow motions, friction of another law than the model's: it looks like delays of tens of milliseconds."""
+    delays = identify.delays(robot, recorded(1))
+    assert np.abs(delays.each).max() > 0.02
+    assert abs(delays.common) < 0.01
+
+
 def test_base_parameters(robot):
     assert identify.base_parameters(robot).rank == 43
 

@@ -24,8 +24,6 @@ from .common import (
 if TYPE_CHECKING:
     from dalembert.identify import Delays
 
-NOTABLE = 1e-3  # [s]: a delay worth a line
-
 
 def run(
     robot: Source,
@@ -88,7 +86,7 @@ def run(
                 },
                 "parameters": dict(zip(fit.names, fit.x.tolist(), strict=True)),
                 "unseen": list(fit.unseen),
-                "delays": dict(zip(late[0].joints, late[0].seconds.tolist(), strict=True)),
+                "delay": late[0].common,
                 "audit": {"score": audit.score, "ok": audit.ok},
                 "log": notes,
             }
@@ -112,10 +110,8 @@ def run(
 
 
 def _late(delays: Delays, path: Path) -> list[str]:
-    """A note on torques that are later or earlier than the motion by more than chance."""
-    late = [
-        f"{name} {1e3 * seconds:.1f} ms"
-        for name, seconds, deviation in zip(delays.joints, delays.seconds, delays.deviation, strict=True)
-        if abs(seconds) > max(NOTABLE, 4.0 * deviation)
-    ]
-    return [f"{path.name}: torques lag the motion: {', '.join(late)}; --align shifts them back"] if late else []
+    """A note on torques that are later or earlier than the motion."""
+    if not delays.notable:
+        return []
+    word = "lag behind" if delays.common > 0.0 else "are ahead of"
+    return [f"{path.name}: torques {word} the motion by {abs(1e3 * delays.common):.1f} ms; --align shifts them back"]
