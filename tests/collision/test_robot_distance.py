@@ -6,7 +6,7 @@ import pytest
 import dalembert
 from collision.robots import arm, toys
 from dalembert import DalembertError
-from dalembert.model.geometry import Box, Sphere
+from dalembert.model.geometry import Box, Polyhedron, Sphere
 from tolerances import PRODUCT, RECURSION, assert_close
 
 ARM, TOYS = arm(), toys()
@@ -168,3 +168,16 @@ def test_broad_phase_drops_what_stays_away():
     assert ("crate", "red") in TOYS.near_pairs(q, 0.4)
     with pytest.raises(DalembertError, match="margin is -1"):
         TOYS.near_pairs(q, -1.0)
+
+
+def test_more_meshes_than_can_be_compiled_are_refused_with_the_cure(monkeypatch):
+    """Each pair takes seconds: a humanoid of meshes would take an hour and all memory."""
+    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.05
+    builder = dalembert.ModelBuilder("rocks")
+    for name in ("a", "b"):
+        builder.add_body(name, parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+        builder.add_geometry(Polyhedron(corners, np.zeros((0, 3), int)), body=name, role="collision")
+    robot = builder.build()
+    monkeypatch.setattr("dalembert.functions.distances.MOST_HULLS", 0)
+    with pytest.raises(DalembertError, match="1 pairs of meshes .*near_pairs"):
+        robot.distance(robot.neutral())
