@@ -179,5 +179,5 @@ def test_more_meshes_than_can_be_compiled_are_refused_with_the_cure(monkeypatch)
         builder.add_geometry(Polyhedron(corners, np.zeros((0, 3), int)), body=name, role="collision")
     robot = builder.build()
     monkeypatch.setattr("dalembert.functions.distances.MOST_HULLS", 0)
-    with pytest.raises(DalembertError, match="1 pairs of meshes .*near_pairs"):
+    with pytest.raises(DalembertError, match=r"1 pairs of meshes .*near_pairs"):
         robot.distance(robot.neutral())
