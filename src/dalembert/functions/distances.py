@@ -63,11 +63,8 @@ def chosen_pairs(model: Model, pairs: Any) -> tuple[LinkPair, ...]:
     """The pairs that a caller names; see `collision_pairs`."""
     if isinstance(pairs, tuple) and pairs and all(isinstance(pair, LinkPair) for pair in pairs):
         return pairs
-    if not solids(model):
-        raise DalembertError(
-            f"distance: robot {model.name!r} has no collision shapes: load a file that has them, or add them with "
-            "ModelBuilder.add_geometry(…, role='collision')"
-        )
+    if reason := _shapeless(model):
+        raise DalembertError(f"distance: {reason}")
     if pairs is None or pairs == "all":
         return body_pairs(model)
     entries = [pairs] if isinstance(pairs, str) else list(pairs)
@@ -86,6 +83,16 @@ def chosen_pairs(model: Model, pairs: Any) -> tuple[LinkPair, ...]:
     return tuple(found.values())
 
 
+def _shapeless(model: Model) -> str | None:
+    """Why a robot without collision shapes has no distances."""
+    if solids(model):
+        return None
+    return (
+        f"robot {model.name!r} has no collision shapes: load a file that has them, or add them with "
+        "ModelBuilder.add_geometry(…, role='collision')"
+    )
+
+
 def _nearest(model: Model, q: np.ndarray, pairs: Sequence[LinkPair]) -> list[Witness]:
     """Of each pair of links the witness of the nearest of their shapes."""
     every = [both for pair in pairs for both in pair.solids]
@@ -98,7 +105,7 @@ def _shaped(pairs: Any) -> tuple[LinkPair, ...]:
     return pairs
 
 
-@quantity("pairs")
+@quantity("pairs", refuses=_shapeless)
 def distance(robot: Robot, q: Configuration, pairs: Pairs = None, **keywords: Unpack[Keywords]) -> np.ndarray:
     """Signed distances (…, n) of pairs of links, of their collision shapes [m]; negative where they overlap.
 
@@ -108,7 +115,9 @@ def distance(robot: Robot, q: Configuration, pairs: Pairs = None, **keywords: Un
     return np.array([w.distance for w in _nearest(robot.model, q, _shaped(pairs))])
 
 
-@quantity(fields={"distance": ("pairs",), "a": ("pairs", 3), "b": ("pairs", 3), "normal": ("pairs", 3)})
+@quantity(
+    fields={"distance": ("pairs",), "a": ("pairs", 3), "b": ("pairs", 3), "normal": ("pairs", 3)}, refuses=_shapeless
+)
 def witnesses(robot: Robot, q: Configuration, pairs: Pairs = None, **keywords: Unpack[Keywords]) -> Witnesses:
     """Distances, nearest points and normals of pairs of links; see `Witnesses` and `distance`."""
     rows = _nearest(robot.model, q, _shaped(pairs))
@@ -116,7 +125,7 @@ def witnesses(robot: Robot, q: Configuration, pairs: Pairs = None, **keywords: U
     return Witnesses(distances, *(np.array([w[k] for w in rows]).reshape(-1, 3) for k in (1, 2, 3)))
 
 
-@quantity("pairs", "nv")
+@quantity("pairs", "nv", refuses=_shapeless)
 def distance_jacobian(robot: Robot, q: Configuration, pairs: Pairs = None, **keywords: Unpack[Keywords]) -> np.ndarray:
     """∂distance/∂q (…, n, nv) in tangent coordinates: the rate of each distance is its row times v [m/s].
 

@@ -72,7 +72,7 @@ def rebuilt(robot, values):
 def test_every_quantity(robot, name):
     """All groups live: with the robot's own numbers its results, with others those of the robot that has them."""
     if CATALOGUE[name].refuses(robot.model):
-        with pytest.raises(DalembertError, match=name):
+        with pytest.raises(DalembertError, match=f"{name}|no collision shapes"):
             robot.compile(name, live=tuple(GROUPS))
         return
     options = {"frame": "tool"} if CATALOGUE[name].framed else {}
@@ -187,7 +187,7 @@ def test_several_quantities(robot):
     assert_close(energy(q, v, pi), twin.energy(q, v), RECURSION)
 
 
-@pytest.mark.parametrize("name", [n for n, x in CATALOGUE.items() if x.loaded and n != "loop_inverse_dynamics"])
+@pytest.mark.parametrize("name", [n for n, x in CATALOGUE.items() if x.loaded and not n.startswith("loop_")])
 def test_external_wrenches_beside_live_parameters(name):
     """Every quantity that takes wrenches takes them beside live parameters, as the robot with those constants does."""
     robot, rng = Robot(random_model(8, n_bodies=2, kinds=KINDS[2:4])), np.random.default_rng(8)
