@@ -30,7 +30,7 @@ class EnergyAudit(NamedTuple):
         return self.text
 
     def __repr__(self) -> str:
-        return f"<Audit of a run: {' '.join(self.text.split())}>"
+        return f"<EnergyAudit: {' '.join(self.text.split())}>"
 
 
 def audit(run: Run) -> EnergyAudit:
