@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute.stages import Direction, Evaluation, aligned
+from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
 
 from .plan import Plan
-from .search import FEASIBLE, NOTHING, Damping, Filter
+from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter
 from .slacks import Slacks
 from .stage import MEASURES
 
@@ -40,9 +40,12 @@ class Solver:
         self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
         self.w = [np.zeros((N, controls)) for _ in range(2)]
         self.length, self.barrier = np.zeros(2), np.zeros(1)
+        self.ones, self.durations = np.ones(N), np.full(N, problem.step)
+        self.durations.flags.writeable = False  # plans share it
+        self.times = problem.step * np.arange(N + 1)[:, None]
         self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
         self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
-        self.u = np.zeros((N, controls))
+        self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
         self.costs = [np.zeros((N, len(self.node.names))), np.zeros((1, len(self.end.names)))]
         layout = problem.layout
         self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
@@ -52,6 +55,9 @@ class Solver:
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_plain = not self.is_constrained and problem.motion.is_linear
+        self.full_steps = (
+            FullSteps(self.direction, self.evaluations, self.length, ARMIJO, ROUNDING) if self.is_plain else None
+        )
         self.side = 0  # which of the two trajectories holds the current one
 
     # ---- binding
@@ -87,6 +93,7 @@ class Solver:
                 "slope w": self.slope_w[: self.problem.nodes],
                 "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
                 "transition": self.direction.transition,
+                "gap": self.gaps,
             }
             bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
         return Evaluation(self.direction, bound[0], bound[1], self.measures)
@@ -111,6 +118,9 @@ class Solver:
         trajectory_q, trajectory_v, w = self.q[0], self.v[0], self.w[0]
         if guess is not None:
             self._take(guess)
+        elif problem.motion.is_linear:
+            w[:], trajectory_v[:] = 0.0, v
+            trajectory_q[:] = q + self.times * v
         elif problem.motion.by_acceleration:
             w[:], trajectory_v[:] = 0.0, v
         else:
@@ -120,7 +130,8 @@ class Solver:
                 w[:] = self._holding(q)
         trajectory_q[0], trajectory_v[0] = q, v
         if problem.motion.is_linear:
-            self._roll()
+            if guess is not None:
+                self._roll()
         elif problem.motion.by_acceleration and guess is None:
             for k in range(problem.nodes):
                 trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], problem.step)
@@ -133,14 +144,12 @@ class Solver:
         if motion.contacts is None:
             return np.broadcast_to(gravity[driven], self.w[0].shape)
         rows = [np.asarray(robot.jacobian(q, name))[-size:] for name, size in motion.contacts.rows.items()]
-        selected = np.eye(robot.nv)[:, driven]
-        controls = np.zeros_like(self.w[0])
-        stances = self.parameters["stance"][:-1]
-        for stance in np.unique(stances, axis=0):
-            J = np.concatenate([s * row for s, row in zip(stance, rows, strict=True)])
-            held = np.linalg.lstsq(np.hstack([selected, J.T]), gravity, rcond=None)[0]
-            controls[np.all(stances == stance, axis=1)] = held[: len(driven)]
-        return controls
+        selected, held = np.eye(robot.nv)[:, driven], {}
+        stances = [tuple(stance) for stance in self.parameters["stance"][:-1].tolist()]
+        for stance in set(stances):
+            matrix = np.hstack([selected, *(s * row.T for s, row in zip(stance, rows, strict=True) if s)])
+            held[stance] = np.linalg.lstsq(matrix, gravity, rcond=None)[0][: len(driven)]
+        return np.array([held[stance] for stance in stances])
 
     def _roll(self) -> None:
         """States that the accelerations give: the step is linear, so that all nodes are two sums."""
@@ -191,7 +200,17 @@ class Solver:
         if not isfinite(cost):
             self.complain()
         scale, damping, filtered = abs(cost), Damping(self), Filter(gaps)
-        for k in range(1, iterations + 1):
+        floor, k = tolerance * max(NOTHING * scale, NOTHING), 0
+        while k < iterations:
+            if self.full_steps is not None and damping.value == 0.0 and progress is None:
+                taken, settled = self.full_steps(cost, self.side, iterations - k, tolerance, floor)
+                self.side, k = (self.side + taken) % 2, k + taken
+                if settled:
+                    return self.plan(k, True, "")
+                if k == iterations:
+                    break
+                cost = float(self.evaluations[1 - self.side].sums[0]) if taken else cost
+            k += 1
             gain, least = self.direction(damping.value)
             if not (least > 0.0 and isfinite(gain)):
                 if not damping.failed(least):
@@ -199,7 +218,7 @@ class Solver:
                 continue
             slope = -gain if self.is_plain else self.slope()
             length = self._search(filtered, cost, gaps, slope)
-            small = 0.5 * gain <= tolerance * max(abs(cost), NOTHING * scale, NOTHING)
+            small = 0.5 * gain <= max(tolerance * abs(cost), floor)
             if length is None:
                 if small and gaps <= FEASIBLE:
                     return self.plan(k, True, "")
@@ -262,9 +281,9 @@ class Solver:
         """The current trajectory as a plan."""
         problem = self.problem
         totals = dict.fromkeys(problem.costs, 0.0)
-        for node, rows in zip((self.node, self.end), self.costs, strict=True):
-            for name, value in zip(node.names, rows.sum(axis=0), strict=True):
-                totals[name] += float(value)
+        for names, rows in ((self.node.names, self.ones @ self.costs[0]), (self.end.names, self.costs[1][0])):
+            for name, value in zip(names, rows.tolist(), strict=True):
+                totals[name] += value
         violation, worst = self._violation()
         reasons = [why] if why else []
         if not converged and violation > FEASIBLE:
@@ -281,7 +300,7 @@ class Solver:
             u=self.u.copy(),
             control=self.w[self.side].copy(),
             gain_rows=self.direction.gains.copy(),
-            cost=float(sum(totals.values())),
+            cost=sum(totals.values()),
             costs=totals,
             iterations=iterations,
             converged=converged,
@@ -292,16 +311,15 @@ class Solver:
 
     def _durations(self) -> np.ndarray:
         """Of each step (nodes,) [s]; impacts take no time."""
-        step = np.full(self.problem.nodes, self.problem.step)
-        return step * (1.0 - self.parameters["impact"][:-1, 0]) if self.problem.motion.contacts is not None else step
+        if self.problem.motion.contacts is None:
+            return self.durations
+        return self.durations * (1.0 - self.parameters["impact"][:-1, 0])
 
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""
         worst, words = 0.0, ""
         if not self.problem.motion.is_linear:
-            layout = self.problem.layout
-            rows = self.direction.transition.reshape(self.problem.nodes, layout.states, -1)
-            gaps = np.abs(rows[:, :, layout.constant])
+            gaps = np.abs(self.gaps)
             k, i = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
             names = self.problem.robot.model.freedom_names
             worst = float(gaps[k, i])

@@ -20,6 +20,7 @@ from dalembert import algorithms, math
 from dalembert.execute import Program
 from dalembert.graph import Function, gradient, linearised, trace
 from dalembert.graph.differentiate import vanishes
+from dalembert.linear import sparse_product
 from dalembert.linear.stages import StageLayout
 
 from .contacts import Solution
@@ -154,7 +155,8 @@ class Node:
         return contacts.residual(self._situation(values), torque, y[:n], y[n:])
 
     def _situation(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        named = {name: values[f"parameter {name}"] for name in ("stance", "impact")}
+        names = ("stance", "impact") if self.motion.contacts is not None else ()
+        named = {name: values[f"parameter {name}"] for name in names}
         return {"q": values["q"], "v": values["v"]} | named
 
     def _named(self, y: np.ndarray) -> dict[str, Any]:
@@ -291,8 +293,27 @@ class Node:
         outputs["quadratic"] = layout.quadratic(H, g)
         outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
         if self.has_gaps:
-            outputs["transition"] = layout.transition(steps[:, :n], steps[:, n:], here.gap)
+            outputs |= {"transition": self._transition(values, steps, here.gap), "gap": here.gap}
         return outputs
+
+    def _transition(self, values: dict[str, Any], slopes: np.ndarray, gap: np.ndarray) -> np.ndarray:
+        """The step to the next node: its slopes in [q, v, w], and the gap."""
+        layout, model, n = self.layout, self.motion.robot.model, self.motion.robot.nv
+        if not layout.is_chained:
+            return layout.transition(slopes[:, : 2 * n], slopes[:, 2 * n :], gap)
+        duration = self.motion.duration(self._situation(values))
+
+        def place(z: np.ndarray) -> np.ndarray:
+            """Where the velocity behind the step, z[n:], takes the position, which is off by z[:n]."""
+            q = values["q"] + z[:n] if model.flat else algorithms.integrate(model, values["q"], z[:n])
+            moved = algorithms.integrate(model, q, duration * z[n:])
+            return algorithms.difference(model, values["q following"], moved)
+
+        after = gap[n:] + values["v following"]
+        both = linearised(place, np.concatenate([np.zeros(n, object), after])).slope
+        D, E = both[:, :n], both[:, n:]
+        chain = D, E, gap[:n] - sparse_product(E, gap[n:, None])[:, 0]
+        return layout.chained_transition(slopes[n:, : 2 * n], slopes[n:, 2 * n :], gap[n:], chain)
 
     def _smooth_gradients(self, values: dict[str, Any]) -> dict[int, np.ndarray]:
         """Gradients of smooth costs at the point, by their place among the terms."""
