@@ -24,6 +24,7 @@ from .stage import MEASURES
 if TYPE_CHECKING:
     from .problem import Problem
 
+SLOW = 12  # iterations after which convergence counts as slow: see `Solver.bend`
 SHORTEST = 2.0**-14  # step length below which a direction is given up
 
 
@@ -39,7 +40,7 @@ class Solver:
         self.q = [np.zeros((N + 1, robot.nq)) for _ in range(2)]
         self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
         self.w = [np.zeros((N, controls)) for _ in range(2)]
-        self.length, self.barrier = np.zeros(2), np.zeros(1)
+        self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
         self.ones, self.durations = np.ones(N), np.full(N, problem.step)
         self.durations.flags.writeable = False  # plans share it
         self.times = problem.step * np.arange(N + 1)[:, None]
@@ -70,7 +71,7 @@ class Solver:
             arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
             arrays |= {"dx following": self.direction.states[1:]}
         arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
-        return arrays | {"length": self.length, "barrier": self.barrier}
+        return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
 
     def _rows(self, k: int) -> slice:
         N = self.problem.nodes
@@ -112,6 +113,7 @@ class Solver:
     def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
         """The first trajectory: a guess, or rest; or, where the robot moves, moving on."""
         self.side = 0
+        self.curvature[0] = 0.0
         for name, x in parameters.items():
             self.parameters[name][:] = x
         problem, robot = self.problem, self.problem.robot
@@ -203,7 +205,8 @@ class Solver:
         floor, k = tolerance * max(NOTHING * scale, NOTHING), 0
         while k < iterations:
             if self.full_steps is not None and damping.value == 0.0 and progress is None:
-                taken, settled = self.full_steps(cost, self.side, iterations - k, tolerance, floor)
+                most = iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k
+                taken, settled = self.full_steps(cost, self.side, most, tolerance, floor)
                 self.side, k = (self.side + taken) % 2, k + taken
                 if settled:
                     return self.plan(k, True, "")
@@ -211,6 +214,8 @@ class Solver:
                     break
                 cost = float(self.evaluations[1 - self.side].sums[0]) if taken else cost
             k += 1
+            if k > SLOW:
+                self.bend()
             gain, least = self.direction(damping.value)
             if not (least > 0.0 and isfinite(gain)):
                 if not damping.failed(least):
@@ -235,6 +240,16 @@ class Solver:
                 return self.plan(k, True, "")
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
+
+    def bend(self) -> None:
+        """From now on with second derivatives of residuals and constraints on the state alone, where there are any."""
+        if self.problem.bends and not self.curvature[0]:
+            self.curvature[0] = 1.0
+            self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
+            for kept in self.constraints:
+                kept.rest()
+            self.evaluate(0.0, 0.0)
+            self.side = 1 - self.side
 
     def unsettled(self, iterations: int) -> str:
         """Words for a solve that ran out of iterations."""
