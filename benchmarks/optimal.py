@@ -3,7 +3,7 @@
 Arms that reach (symplectic Euler; armature 0.1; weights as in tests/refs/test_optimal_costs.py) without and with torque
 limits, a step of a receding horizon, and gaits of ANYmal and Talos as Crocoddyl's examples state them (--gaits; they
 compile for half a minute each). Times are CPU times of whole solves from Python, the best of many. --goals: 100 random
-goals of a Panda within limits on torque, velocity and position, beside IPOPT on the same functions (pip install casadi).
+goals of a Panda within limits on torque, velocity and position, beside IPOPT (pip install casadi).
 
 The peer: pip install crocoddyl==3.2.1 pin==4.0.0, in an environment of its own (it does not load with later ones).
 The robots: pip install --no-deps example-robot-data==5.0.0. Without the peer only our own times are printed.
@@ -219,13 +219,12 @@ def goals(count: int = 100) -> None:
             print(f"  another minimum at {goal.round(4)}: ours {plan.cost:.9f}, IPOPT's {other.cost:.9f} {other.why}")
     ours_ok, its_ok, our_count, its_count, off = (np.array(x) for x in zip(*rows, strict=True))
     same = np.abs(off) <= 1e-6
+    lower, higher = (off < -1e-6).sum(), (off > 1e-6).sum()
+    print(f"{count} goals, converged: ours {ours_ok.sum()}, IPOPT {its_ok.sum()}")
+    print(f"the same minimum: {same.sum()}; ours lower: {lower}; ours higher: {higher}")
     print(
-        f"{count} goals: converged {ours_ok.sum()}, IPOPT {its_ok.sum()}; the same minimum in {same.sum()}, lower in "
+        f"iterations: {our_count.mean():.1f} (most {our_count.max()}); IPOPT {its_count.mean():.1f} ({its_count.max()})"
     )
-    print(
-        f"  lower in {(off < -1e-6).sum()}, higher in {(off > 1e-6).sum()}; iterations {our_count.mean():.1f} (at most"
-    )
-    print(f"  {our_count.max()}), IPOPT's {its_count.mean():.1f} (at most {its_count.max()})")
 
 
 def gaits() -> dict[str, Any]:
