@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import described, one_line
+from dalembert.execute import described, one_line, running_on
+from dalembert.interop import is_foreign
 
 if TYPE_CHECKING:
     from dalembert.contact import Contact
@@ -56,6 +57,7 @@ def _run(
     friction: str = "dry",
     controls: Any = None,
     contact: Contact | None = None,
+    backend: str | None = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
@@ -75,28 +77,30 @@ def _run(
     other libraries are taken from the memory of the processor; the run is NumPy's.
     contact: a `dalembert.Contact`, what the robot's shapes touch; rigid contact has a time step of its own, `step` [s]
     (by default 1 ms), in the place of an integrator, and `run.contacts` says what touched.
+    backend: what computes, by name, as of every method: "llvm" (default), "interpreter" …
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
     """
     from dalembert.sim.run.simulate import simulate
 
-    run = simulate(
-        robot.model,
-        q,
-        v,
-        duration,
-        torque,
-        integrator,
-        step,
-        rtol,
-        atol,
-        record,
-        elements,
-        events,
-        progress,
-        friction,
-        controls,
-        contact,
-    )
+    with running_on(backend):
+        run = simulate(
+            robot.model,
+            q,
+            v,
+            duration,
+            torque,
+            integrator,
+            step,
+            rtol,
+            atol,
+            record,
+            elements,
+            events,
+            progress,
+            friction,
+            controls,
+            contact,
+        )
     return replace(run, viewer=partial(_view, robot))
 
 
@@ -184,6 +188,7 @@ def rollout(
     events: Sequence[Event] = (),
     controls: Any = None,
     contact: Contact | None = None,
+    backend: str | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
@@ -198,7 +203,8 @@ def rollout(
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
     steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
-    contact: a `dalembert.Contact`, what the robot's shapes touch.
+    contact: a `dalembert.Contact`, what the robot's shapes touch. backend: what computes NumPy arrays, by name, as of
+    every method: "llvm" (default), "interpreter" …
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -221,7 +227,10 @@ def rollout(
         events=events,
         contact=contact,
     )
-    return rollout(robot.model, q, v, settings, threads, check)
+    if backend is not None and any(map(is_foreign, (q, v, torque, controls, *settings.parameters.values()))):
+        raise DalembertError(f"rollout: backend={backend!r} takes NumPy arrays only: convert the arguments first")
+    with running_on(backend):
+        return rollout(robot.model, q, v, settings, threads, check)
 
 
 def rollout_gradient(
@@ -241,6 +250,7 @@ def rollout_gradient(
     friction: str | None = None,
     controls: Any = None,
     contact: Contact | None = None,
+    backend: str | None = None,
 ) -> RolloutGradient:
     """The loss of motions and its gradient in q, v, torque or controls, and parameters, of NumPy arrays.
 
@@ -263,7 +273,8 @@ def rollout_gradient(
         friction=friction,
         contact=contact,
     )
-    return rollout_gradient(robot.model, loss, q, v, settings, threads)
+    with running_on(backend):
+        return rollout_gradient(robot.model, loss, q, v, settings, threads)
 
 
 def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:
