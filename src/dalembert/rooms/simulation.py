@@ -80,27 +80,26 @@ def _run(
     backend: what computes, by name, as of every method: "llvm" (default), "interpreter" …
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
     """
+    from dalembert.sim.run.settings import RunSettings
     from dalembert.sim.run.simulate import simulate
 
+    settings = RunSettings(
+        duration=duration,
+        torque=torque,
+        controls=controls,
+        integrator=integrator,
+        step=step,
+        rtol=rtol,
+        atol=atol,
+        record=record,
+        elements=elements,
+        events=events,
+        friction=friction,
+        contact=contact,
+        progress=progress,
+    )
     with running_on(backend):
-        run = simulate(
-            robot.model,
-            q,
-            v,
-            duration,
-            torque,
-            integrator,
-            step,
-            rtol,
-            atol,
-            record,
-            elements,
-            events,
-            progress,
-            friction,
-            controls,
-            contact,
-        )
+        run = simulate(robot.model, q, v, settings)
     return replace(run, viewer=partial(_view, robot))
 
 
