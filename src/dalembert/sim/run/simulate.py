@@ -20,9 +20,11 @@ from ..elements.friction import with_friction
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
+from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
-from ..system.sampled import Asking, Sampled, Sampling
+from ..system.sampled import Sampled
+from ..system.sampling import Sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .contacts import contacts_of
@@ -119,7 +121,7 @@ class _Simulation:
         self.log, self.steps = list(torques.log), 0
         self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
         if self.held:
-            self.log.append(f"torque: asked once per step, then held ({compiled.integrator.name})")
+            self.log.append(f"torque: evaluated once per step, then held ({compiled.integrator.name})")
         if torques.sampled is not None:
             self._compile_controllers(torques.sampled)
         self.progress = Progress(float(settings.duration), settings.progress)
@@ -194,9 +196,11 @@ class _Simulation:
             return
         if self.drive.sampled:
             assert isinstance(self.drive.function, Checked)
-            ask = self.drive.function
-            asking = Asking(self.compiled.system.model, self.drive.sampled, ask.inputs.count, ask.sample)
-            yield from asking.legs(duration, lambda: (self.state.t, self.state.q, self.layout.velocity(self.state.e)))
+            law, model = self.drive.function, self.compiled.system.model
+            controllers = CalledControllers(model, self.drive.sampled, law.inputs.count, law.sample)
+            yield from controllers.legs(
+                duration, lambda: (self.state.t, self.state.q, self.layout.velocity(self.state.e))
+            )
             return
         all_legs = Leg(self.drive.values, np.append(self.drive.times[1:], duration))
         together = all_legs.several and not self.instants.watching and not self.drive.called
@@ -223,7 +227,7 @@ class _Simulation:
         if self.held:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
-            leg = Leg.single(self._asked(state), stop)
+            leg = Leg.single(self._command(state), stop)
             recorder.driven(leg.command)
             state = self.instants.enter(state, leg.command)
         for chunk in self.engine.advance(state, stop, leg, nodes, self.instants.watching):
@@ -257,17 +261,19 @@ class _Simulation:
             return
         if state.t - t < SHORTEST * (self.steps - steps) * self.settings["duration"]:
             why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
-            laws = "; a torque law with too high gains, or asked too seldom, does that" if self.drive.function else ""
+            laws = (
+                "; a torque law with too high gains, or evaluated too seldom, does that" if self.drive.function else ""
+            )
             raise Trouble(state, why + laws)
         self.mark = self.steps, state.t
 
-    def _asked(self, state: State) -> np.ndarray:
+    def _command(self, state: State) -> np.ndarray:
         assert self.drive.function is not None
         return Command.held(self.drive.function(state.t, state.q, self.layout.velocity(state.e))).flat()
 
     def _called(self, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
-        """What a function called back says about states (k, …)."""
-        return np.array([self._asked(State(*row)) for row in zip(t, q, e, strict=True)])
+        """The commands of a function that is called back, at states (k, …)."""
+        return np.array([self._command(State(*row)) for row in zip(t, q, e, strict=True)])
 
     def _result(self, recorder: Recorder) -> Run:
         system = self.compiled.system
