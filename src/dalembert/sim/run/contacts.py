@@ -44,6 +44,7 @@ class Contacts:
     force: np.ndarray
     normal: np.ndarray
     friction: np.ndarray  # (k,): the largest coefficient, that at rest
+    model: str  # "rigid" or "compliant"
     velocity: np.ndarray = field(repr=False)  # (n, k, 3): of the first body past the second, in world axes [m/s]
     passes: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -191,6 +192,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
         force,
         seen["axes"][:, :, 0],
         np.array([law.static_friction for law in laws_of(element.patches)]),
+        element.contact.model,
         velocity,
     )
 
@@ -218,6 +220,7 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         force,
         axes[:, :, 0],
         np.array([law.static_friction for law in element.laws]),
+        element.contact.model,
         velocity,
         memory.passes,
         memory.residual,
