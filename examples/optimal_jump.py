@@ -16,7 +16,12 @@ lands[0] += length
 
 
 def running(q, v, u, target):
-    return {"posture": (1.0, robot.difference(target, q)[6:]), "level": (1.0, q[4:7]), "rate": (1e-2, v), "effort": (1e-4, u)}
+    return {
+        "posture": (1.0, robot.difference(target, q)[6:]),
+        "level": (1.0, q[4:7]),
+        "rate": (1e-2, v),
+        "effort": (1e-4, u),
+    }
 
 
 def pushing(q, v, u, force, stance):  # on the ground: no pulling, no slipping; in the air: nothing
@@ -40,7 +45,12 @@ problem = robot.optimal_control(
     constraints=pushing,
     impact=lambda q, v: {
         "soft": (1e-3, v),
-        "feet": (1e4, np.concatenate([robot.pose(q, foot)[:3, 3] - p for foot, p in zip(feet, places + [length, 0, 0], strict=True)])),
+        "feet": (
+            1e4,
+            np.concatenate(
+                [robot.pose(q, foot)[:3, 3] - p for foot, p in zip(feet, places + [length, 0, 0], strict=True)]
+            ),
+        ),
     },
     limits=("torque",),
 )
@@ -49,4 +59,6 @@ stance[18:32], impact[32] = 0.0, 1.0
 plan = problem.solve(stands, stance=stance, impact=impact, target=stands)
 print(plan.summary())
 height = plan.q[:, 2].max() - stands[2]
-print(f"rises {100 * height:.1f} cm, lands {100 * (plan.q[-1, 0]):.1f} cm ahead, torques up to {np.abs(plan.u).max():.1f} N·m")
+print(
+    f"rises {100 * height:.1f} cm, lands {100 * (plan.q[-1, 0]):.1f} cm ahead, torques up to {np.abs(plan.u).max():.1f} N·m"
+)

@@ -21,6 +21,7 @@ from dalembert.robot import Robot
 from .contacts import Contacts
 
 INTEGRATORS = ("semi-implicit", "midpoint", "rk4")
+LOOP_DECAY = 50.0  # [1/s]: how fast what opens a loop dies out
 Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
 
 
@@ -59,11 +60,10 @@ class Motion:
         """The motion of a robot; see `optimal_control` for the arguments."""
         if integrator not in INTEGRATORS:
             raise unknown("integrator", integrator, INTEGRATORS, "optimal_control")
-        if robot.model.closures:
-            loops = ", ".join(repr(closure.name) for closure in robot.model.closures)
+        if robot.model.closures and contacts is not None:
             raise DalembertError(
-                f"optimal_control: robot {robot.name!r} has loops, closed by {loops}, which plans do not keep closed; "
-                "robot.without('loops') is the tree alone"
+                f"optimal_control: robot {robot.name!r} has loops: contacts= is for robots without; robot.without('loops') "
+                "is the tree alone"
             )
         if (actuation is None) != (controls is None):
             raise DalembertError("optimal_control: actuation= and controls= go together: a function, and how many")
@@ -79,7 +79,7 @@ class Motion:
                 f"optimal_control: robot {robot.name!r} has no joint with a motor: name some by motors=(…), or say by "
                 "actuation= and controls= how controls act on it"
             )
-        everywhere = driven == tuple(range(robot.nv))
+        everywhere = driven == tuple(range(robot.nv)) and not robot.model.closures
         by_acceleration = everywhere and integrator == "semi-implicit" and contacts is None
         return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven), contacts)
 
@@ -125,6 +125,14 @@ class Motion:
         """Of the step [s]; impacts take no time."""
         return self.step if self.contacts is None else self.step * (1.0 - x["impact"][0])
 
+    def _looped(self, q: Any, v: Any, tau: Any) -> np.ndarray:
+        """Accelerations that keep loops closed; what opens them dies out (Baumgarte)."""
+        model, k = self.robot.model, min(LOOP_DECAY, 0.2 / self.step)
+        rows = algorithms.constraints(model, q, v)
+        goal = -rows.bias - 2.0 * k * (rows.J @ v) - k * k * rows.residual
+        mass = algorithms.ConstrainedMass(model, q, rows.J)
+        return mass.accelerated(tau - algorithms.bias(model, q, v), goal)[0]
+
     def following(self, q: Any, v: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v a step later, under the control w."""
         model, h = self.robot.model, self.step
@@ -133,7 +141,11 @@ class Motion:
             return algorithms.integrate(model, q, velocity)
 
         def acceleration(q: Any, v: Any) -> np.ndarray:
-            return w if self.by_acceleration else algorithms.forward_dynamics(model, q, v, self.torque(q, v, w))
+            if self.by_acceleration:
+                return w
+            if model.closures:
+                return self._looped(q, v, self.torque(q, v, w))
+            return algorithms.forward_dynamics(model, q, v, self.torque(q, v, w))
 
         if self.integrator == "semi-implicit":
             after = v + h * acceleration(q, v)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.threads import limit
@@ -205,6 +206,15 @@ class Problem:
                     f"solve: the quaternion of joint {joint!r} has length {np.linalg.norm(q[place]):.6g}, expected 1: "
                     "use robot.normalize(q)"
                 )
+        if self.robot.model.closures:
+            rows = algorithms.constraints(self.robot.model, q, velocity)
+            for what, size in (("open by", rows.residual), ("opening at a rate of", rows.J @ velocity)):
+                worst = float(np.max(np.abs(np.asarray(size, float)), initial=0.0))
+                if worst > 1e-6:
+                    raise DalembertError(
+                        f"solve: the loops of robot {name!r} are {what} {worst:.3g}, expected closed: q = "
+                        "robot.close_loops(q), and a velocity that keeps them so"
+                    )
         return q, velocity
 
     def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from dalembert.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
 
@@ -143,6 +144,10 @@ class Solver:
         """Controls (nodes, m) of least size that hold the robot still at q, with the contacts of each node."""
         robot, motion = self.problem.robot, self.problem.motion
         gravity, driven = np.asarray(robot.gravity(q)), list(motion.driven)
+        if robot.model.closures:
+            J = np.asarray(constraints(robot.model, q, np.zeros(robot.nv)).J, float)
+            held = np.linalg.lstsq(np.hstack([np.eye(robot.nv)[:, driven], J.T]), gravity, rcond=None)[0]
+            return np.broadcast_to(held[: len(driven)], self.w[0].shape)
         if motion.contacts is None:
             return np.broadcast_to(gravity[driven], self.w[0].shape)
         rows = [np.asarray(robot.jacobian(q, name))[-size:] for name, size in motion.contacts.rows.items()]
