@@ -20,6 +20,7 @@ from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
 
 from . import terms
+from .constants import START, Constants
 from .contacts import Contacts
 from .motion_models import Actuation, Motion
 from .plan import Plan
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 
 LIMITS = ("torque", "velocity", "position")
 CURVATURES = ("auto", "gauss-newton", "exact")
-RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
+RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
 
 class Problem:
@@ -48,7 +49,7 @@ class Problem:
         robot: Robot,
         running: Callable[..., Any],
         terminal: Callable[..., Any] | None,
-        step: float,
+        step: float | Callable[..., Any],
         nodes: int,
         limits: Sequence[str] | Mapping[str, Any],
         constraints: Callable[..., Any] | None,
@@ -61,14 +62,21 @@ class Problem:
         contacts: Any,
         contact_decay: float,
         impact: Callable[..., Any] | None,
+        unknowns: Sequence[str],
+        free_start: bool,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
-        self.step = _positive("step", step, "a time [s]")
         self.nodes = _count("nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
+        self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
+        self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
+        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]")
         touching = Contacts.of(robot, contacts, contact_decay)
-        self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls, touching)
+        varies = self._step is not None
+        self.motion = Motion.of(
+            robot, self.step, integrator, motors, actuation, controls, touching, self.constants.count, varies
+        )
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif impact is not None:
@@ -76,8 +84,9 @@ class Problem:
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
         self.bends = curvature == "auto" and self.motion.is_linear
-        with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")
-        at_impact = ("q", "v", "force")
+        state = ("q", "v", *(START if self.constants.with_start else ()))
+        with_u = (*state, "u", "force") if touching else (*state, "u")
+        at_impact = (*state, "force")
         self._impact = _optional("impact", impact, at_impact, self.parameters)
         self._running = UserFunction("running", running, with_u, self.parameters)
         self._terminal = _optional("terminal", terminal, state, self.parameters)
@@ -92,7 +101,7 @@ class Problem:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes of {self.step:g} s, costs {self.costs}>"
+        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}>"
 
     @cached_property
     def costs(self) -> tuple[str, ...]:
@@ -104,12 +113,16 @@ class Problem:
         """A name for each number of u."""
         return _control_names(self.motion)
 
+    def step_at(self, values: Mapping[str, Any]) -> Any:
+        """Of the node with these parameters [s]."""
+        return self.step if self._step is None else self._step.number(values)
+
     # ---- what the nodes trace
 
     def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Weighed], list[Constraint]]:
         """Costs and constraints of a node, or of the end, at traced values."""
         impact = values["impact"][0] if self.motion.contacts is not None and not is_end else 0.0
-        scale = 1.0 if is_end else self.step * (1.0 - impact)
+        scale = 1.0 if is_end else self.step_at(values) * (1.0 - impact)
         costs = self._costs(self._terminal if is_end else self._running, values, scale)
         if not is_end:
             costs += self._costs(self._impact, values, impact)
@@ -168,12 +181,19 @@ class Problem:
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
         will be called, for `budget`; else once each step. parameters: values until others are given in a call.
         """
+        if self.constants.count or self._step is not None:
+            raise DalembertError(
+                "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
+                "free_start=False"
+            )
         return Receding(self, _count("iterations", iterations), rate, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
+        if self.constants.count or self._step is not None:
+            raise DalembertError("functions: steps, start and parameters must be given: no unknowns=, no free_start=")
         start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
         return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
 

@@ -37,7 +37,8 @@ class Damping:
         problem, quadratic = self.solver.problem, self.solver.direction.quadratic
         sizes = [
             float(np.mean(np.abs(quadratic[:, problem.layout.control_diagonal]))),
-            problem.step**4 * float(np.mean(np.abs(quadratic[:, problem.layout.state_diagonal]))),
+            float(np.mean(self.solver.steps)) ** 4
+            * float(np.mean(np.abs(quadratic[:, problem.layout.state_diagonal]))),
         ]
         return next((size for size in sizes if isfinite(size) and size > 0.0), 1.0)
 

@@ -42,9 +42,12 @@ class Solver:
         self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
         self.w = [np.zeros((N, controls)) for _ in range(2)]
         self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
-        self.ones, self.durations = np.ones(N), np.full(N, problem.step)
-        self.durations.flags.writeable = False  # plans share it
-        self.times = problem.step * np.arange(N + 1)[:, None]
+        self.ones, self.durations = np.ones(N), np.zeros((N, 1))
+        self.steps = np.full(N, problem.step)  # durations of the guess [s]
+        sizes = problem.constants.sizes
+        self.constants = [{name: np.zeros((N + 1, size)) for name, size in sizes.items()} for _ in range(2)]
+        self.direction.free = problem.constants.free(problem.layout)
+        self.times = problem.step * np.arange(N + 1)[:, None]  # where steps are given
         self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
         self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
         self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
@@ -71,6 +74,7 @@ class Solver:
             arrays |= {"w": self.w[side], "dw": self.direction.controls[:N]}
             arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
             arrays |= {"dx following": self.direction.states[1:]}
+        arrays |= {name: x[rows] for name, x in self.constants[side].items()}
         arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
         return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
 
@@ -96,7 +100,8 @@ class Solver:
                 "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
                 "transition": self.direction.transition,
                 "gap": self.gaps,
-            }
+                "duration": self.durations,
+            } | {name: x[rows] for name, x in self.constants[other].items()}
             bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
         return Evaluation(self.direction, bound[0], bound[1], self.measures)
 
@@ -118,6 +123,7 @@ class Solver:
         for name, x in parameters.items():
             self.parameters[name][:] = x
         problem, robot = self.problem, self.problem.robot
+        self._begin_constants(q, v)
         trajectory_q, trajectory_v, w = self.q[0], self.v[0], self.w[0]
         if guess is not None:
             self._take(guess)
@@ -137,8 +143,22 @@ class Solver:
                 self._roll()
         elif problem.motion.by_acceleration and guess is None:
             for k in range(problem.nodes):
-                trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], problem.step)
+                trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], self.steps[k])
         self.direction.first[:] = 0.0
+
+    def _begin_constants(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Constants as they are given, and the steps that follow from them."""
+        problem, values = self.problem, self.constants[0]
+        for name in problem.constants.unknowns:
+            values[f"unknown {name}"][:] = self.parameters[name][0]
+        if problem.constants.with_start:
+            values["start q"][:], values["start v"][:] = q, v
+        if problem.motion.has_free_steps:
+            rows = [{name: x[k] for name, x in self.parameters.items()} for k in range(problem.nodes)]
+            self.steps = np.array([float(problem.step_at(row)) for row in rows])
+            if not np.all((self.steps >= 0.0) & (self.steps < np.inf)):
+                k = int(np.argmin((self.steps >= 0.0) & (self.steps < np.inf)))
+                raise DalembertError(f"solve: step is {self.steps[k]} at node {k}, expected a time ≥ 0 [s]")
 
     def _holding(self, q: np.ndarray) -> np.ndarray:
         """Controls (nodes, m) of least size that hold the robot still at q, with the contacts of each node."""
@@ -173,7 +193,7 @@ class Solver:
                 raise DalembertError(f"solve: {name} of the guess has shape {np.shape(x)}, expected {shape}")
         self.q[0][:], self.v[0][:] = q, v
         if problem.motion.by_acceleration:
-            self.w[0][:] = np.diff(self.v[0], axis=0) / problem.step
+            self.w[0][:] = np.diff(self.v[0], axis=0) / self.steps[:, None]
         else:
             self.w[0][:] = u
 
@@ -299,7 +319,7 @@ class Solver:
 
     def plan(self, iterations: int, converged: bool, why: str) -> Plan:
         """The current trajectory as a plan."""
-        problem = self.problem
+        problem, unknowns = self.problem, self.problem.constants.unknowns
         totals = dict.fromkeys(problem.costs, 0.0)
         for names, rows in ((self.node.names, self.ones @ self.costs[0]), (self.end.names, self.costs[1][0])):
             for name, value in zip(names, rows.tolist(), strict=True):
@@ -326,14 +346,9 @@ class Solver:
             converged=converged,
             violation=violation,
             why="; ".join(reasons),
-            durations=self._durations(),
+            durations=self.durations[:, 0].copy(),
+            unknowns={name: self.constants[self.side][f"unknown {name}"][0].copy() for name in unknowns},
         )
-
-    def _durations(self) -> np.ndarray:
-        """Of each step (nodes,) [s]; impacts take no time."""
-        if self.problem.motion.contacts is None:
-            return self.durations
-        return self.durations * (1.0 - self.parameters["impact"][:-1, 0])
 
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""

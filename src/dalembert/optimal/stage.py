@@ -23,6 +23,7 @@ from dalembert.graph.schedule import depth_first
 from dalembert.linear import sparse_product
 from dalembert.linear.stages import StageLayout
 
+from .constants import Constants
 from .contacts import Solution
 from .motion_models import Motion
 from .quadratic import Quadratic, Slopes, sum_of
@@ -48,6 +49,7 @@ class Node:
         self.problem, self.is_end = problem, is_end
         self.motion: Motion = problem.motion
         self.layout: StageLayout = problem.layout
+        self.constants: Constants = problem.constants
         self.role = "the end" if is_end else "a node"
         self.rows: Rows = Rows((), ())
         self.names: tuple[str, ...] = ()
@@ -87,14 +89,18 @@ class Node:
         sizes = {"q": robot.nq, "v": robot.nv} | ({} if self.is_end else {"w": self.motion.controls})
         if self.has_gaps:
             sizes |= {"q following": robot.nq, "v following": robot.nv}
-        return sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
+        return (
+            sizes | self.constants.sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
+        )
 
     def point(self, values: Mapping[str, Any]) -> Point:
         """Costs, constraints and the gap at these values; with contacts, "a" and "f" are solved for unless given."""
         q, v, w, motion = values["q"], values["v"], values.get("w"), self.motion
         u = None if w is None else motion.effort(q, v, w)
         named = {"q": q, "v": v} | ({} if u is None else {"u": u})
-        named |= {name: values[f"parameter {name}"] for name in self.problem.parameters}
+        named |= self._parameters(values)
+        named |= self.constants.named(values)
+        step = self.problem.step_at(named)
         contacts = None if self.is_end else motion.contacts
         if contacts is not None:
             solution = values if "a" in values else vars(contacts.solved(named, motion.torque(q, v, w)))
@@ -102,24 +108,25 @@ class Node:
         terms, constraints = self.problem.terms(named, self.is_end)
         gap = np.zeros(0, object)
         if self.has_gaps:
-            q1, v1 = motion.following(q, v, w) if contacts is None else motion.moved(named, solution["a"])
+            q1, v1 = motion.following(q, v, w, step) if contacts is None else motion.moved(named, solution["a"], step)
             place = algorithms.difference(motion.robot.model, values["q following"], q1)
             gap = np.concatenate([place, v1 - values["v following"]])
         return Point(terms, constraints, gap)
 
     def there(self, values: Mapping[str, Any], z: np.ndarray) -> dict[str, Any]:
-        """The values with the state and control at z = [q, v, w], q on a manifold as a change (nv,) from its value."""
-        model = self.motion.robot.model
+        """The values at z = [q, v, constants, w], q on a manifold as a change (nv,) from its value."""
+        model, states = self.motion.robot.model, self.layout.states
         nv = model.nv
         q = z[:nv] if model.flat else algorithms.integrate(model, values["q"], z[:nv])
-        moved = {"q": q, "v": z[nv : 2 * nv]} | ({} if self.is_end else {"w": z[2 * nv :]})
-        return dict(values) | moved
+        moved = {"q": q, "v": z[nv : 2 * nv]} | ({} if self.is_end else {"w": z[states:]})
+        return dict(values) | moved | self.constants.placed(values, z[2 * nv : states])
 
     def here(self, values: Mapping[str, Any]) -> np.ndarray:
-        """z = [q, v, w] at the values."""
+        """z = [q, v, constants, w] at the values."""
         model = self.motion.robot.model
         q = values["q"] if model.flat else np.zeros(model.nv)
-        return np.concatenate([q, values["v"], values.get("w", np.zeros(0, object))])
+        constants = self.constants.flat(values)
+        return np.concatenate([q, values["v"], constants, values.get("w", np.zeros(0, object))])
 
     def _linear(self, values: dict[str, Any]) -> tuple[Point, Slopes, Slopes, np.ndarray]:
         """The point; slopes of residuals and of gradients of smooth costs, of constraints, of the gap."""
@@ -161,6 +168,9 @@ class Node:
         names = ("stance", "impact") if self.motion.contacts is not None else ()
         named = {name: values[f"parameter {name}"] for name in names}
         return {"q": values["q"], "v": values["v"]} | named
+
+    def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: values[f"parameter {name}"] for name in self.problem.parameters}
 
     def _named(self, y: np.ndarray) -> dict[str, Any]:
         n = self.motion.robot.nv
@@ -269,13 +279,16 @@ class Node:
         dx, length = x[f"dx{suffix}"][list(self.layout.columns)], x["length"][0]
         n = self.motion.robot.nv
         q = algorithms.integrate(self.motion.robot.model, x[f"q{suffix}"], length * dx[:n])
-        return q, x[f"v{suffix}"] + length * dx[n:]
+        return q, x[f"v{suffix}"] + length * dx[n : 2 * n]
 
     def _stepped(self, x: dict[str, Any]) -> dict[str, Any]:
-        layout, n = self.layout, 2 * self.motion.robot.nv
+        layout, n = self.layout, self.layout.states
         values = dict(x)
         values["q"], values["v"] = self._advanced(x)
-        outputs = {"q": values["q"], "v": values["v"]}
+        change = x["length"][0] * x["dx"][list(layout.columns)][2 * self.motion.robot.nv :]
+        constants = self.constants.placed(x, self.constants.flat(x) + change)
+        values |= constants
+        outputs = {"q": values["q"], "v": values["v"]} | constants
         if not self.is_end:
             values["w"] = outputs["w"] = x["w"] + x["length"][0] * x["dw"][: layout.controls]
         if self.has_gaps:
@@ -314,6 +327,8 @@ class Node:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
         outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
+        named = self._parameters(values) | self.constants.named(values)
+        outputs["duration"] = np.array([self.motion.duration(named, self.problem.step_at(named))], object)
         if self.has_gaps:
             outputs |= {"transition": self._transition(values, steps, here.gap), "gap": here.gap}
         return outputs
@@ -322,8 +337,10 @@ class Node:
         """The step to the next node: its slopes in [q, v, w], and the gap."""
         layout, model, n = self.layout, self.motion.robot.model, self.motion.robot.nv
         if not layout.is_chained:
-            return layout.transition(slopes[:, : 2 * n], slopes[:, 2 * n :], gap)
-        duration = self.motion.duration(self._situation(values))
+            stay = np.eye(layout.states + layout.controls)[2 * n : layout.states]  # what is constant
+            rows, offset = np.concatenate([slopes, stay]), np.concatenate([gap, np.zeros(len(stay))])
+            return layout.transition(rows[:, : layout.states], rows[:, layout.states :], offset)
+        duration = self.motion.duration(self._situation(values), self.problem.step_at(self._parameters(values)))
 
         def place(z: np.ndarray) -> np.ndarray:
             """Where the velocity behind the step, z[n:], takes the position, which is off by z[:n]."""
