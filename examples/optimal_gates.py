@@ -1,4 +1,4 @@
-"""A quadrotor through three gates at given times and back to rest, with the thrusts of its rotors within their limits."""
+"""A quadrotor through three gates at given times and back to rest; its rotors stay within their limits."""
 
 import numpy as np
 
@@ -42,7 +42,7 @@ plan = problem.solve(start, guess=hovering, gate=gate, passing=passing)
 print(plan.summary())
 off = max(np.linalg.norm(plan.q[k, :3] - place) for k, place in gates.items())
 print(
-    f"passes the gates within {1e3 * off:.1f} mm; thrusts {plan.u.min():.4f} … {plan.u.max():.4f} of {rotors.most:.4f} N"
+    f"passes the gates within {1e3 * off:.1f} mm; thrusts {plan.u.min():.3f} … {plan.u.max():.3f} of {rotors.most:.3f} N"
 )
 assert plan.converged and off < 0.02
 assert rotors.least - 1e-9 <= plan.u.min() and plan.u.max() <= rotors.most + 1e-9

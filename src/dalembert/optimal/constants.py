@@ -76,7 +76,7 @@ class Constants:
         return moved
 
     def free(self, layout: StageLayout) -> np.ndarray | None:
-        """(state_width, k): how the first state of the stages moves with k numbers that are free; None if it does not."""
+        """(state_width, k): how the first state moves with the k numbers that are free; None if there are none."""
         if not self.count:
             return None
         n, states = self.model.nv, np.zeros((layout.states, self.count))

@@ -60,18 +60,24 @@ class _InteriorPoint:
 
     def solve(self, iterations: int, progress: Callable[[Mapping[str, float]], None] | None) -> Plan:
         solver, damping = self.solver, self.damping
+        patience = SLOW
         for k in range(1, iterations + 1):
-            if k > SLOW:
+            if k > patience:
                 solver.bend()
             gain, least = solver.direction(damping.value)
             if not (least > 0.0 and np.isfinite(gain)):
-                if not damping.failed(least):
+                if solver.straighten():
+                    patience = 2 * k
+                elif not damping.failed(least):
                     solver.complain()
                 continue
+            solver.update_costates()
             primal, dual = solver.constrained_lengths(self.mu * max(1, solver.count), BOUNDARY)
             length = self._search(primal, dual)
             if length is None:
-                if not damping.raised():
+                if solver.straighten():
+                    patience = 2 * k
+                elif not damping.raised():
                     return solver.plan(k, False, "no step improves on cost or constraints any more")
                 continue
             solver.side = 1 - solver.side
@@ -102,7 +108,8 @@ class _InteriorPoint:
         while length > SHORTEST * primal:
             sums = solver.evaluate(length, dual)
             after = float(sums[0] - mu * sums[2])
-            if self.filter.accepts(before, float(self.sums[1]), after, float(sums[1]), length, slope):
+            judge = solver.merit or self.filter
+            if judge.accepts(before, float(self.sums[1]), after, float(sums[1]), length, slope):
                 self.closing = sums[1] <= max(0.99 * self.sums[1], self.allowed)
                 self.sums = sums.copy()
                 if following < 0.5 * mu:

@@ -66,8 +66,8 @@ class Motion:
             raise unknown("integrator", integrator, INTEGRATORS, "optimal_control")
         if robot.model.closures and contacts is not None:
             raise DalembertError(
-                f"optimal_control: robot {robot.name!r} has loops: contacts= is for robots without; robot.without('loops') "
-                "is the tree alone"
+                f"optimal_control: robot {robot.name!r} has loops: contacts= is for robots without; "
+                "robot.without('loops') is the tree alone"
             )
         if (actuation is None) != (controls is None):
             raise DalembertError("optimal_control: actuation= and controls= go together: a function, and how many")

@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LIMITS = ("torque", "velocity", "position")
+LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
 CURVATURES = ("auto", "gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
@@ -83,7 +84,8 @@ class Problem:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
-        self.bends = curvature == "auto" and self.motion.is_linear
+        small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
+        self.bends = curvature == "auto" and small
         state = ("q", "v", *(START if self.constants.with_start else ()))
         with_u = (*state, "u", "force") if touching else (*state, "u")
         at_impact = (*state, "force")
@@ -139,11 +141,19 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        named = {"step": self.node.step(), "end": self.end.step()}
+        inline = self.bends and self.motion.is_linear
+        named = {"step": self.node.step(inline), "end": self.end.step(inline)}
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
         return named
+
+    @cached_property
+    def bent_programs(self) -> dict[str, Program]:
+        """Nodes and end with second derivatives, compiled where convergence is slow."""
+        if self.motion.is_linear:
+            return self.programs
+        return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
 

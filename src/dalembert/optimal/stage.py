@@ -204,7 +204,10 @@ class Node:
     _gradients: dict[int, np.ndarray]
 
     def _curvature(self, values: dict[str, Any], here: Point) -> np.ndarray:
-        """What second derivatives of residuals and constraints on the state alone add to H: Σ w r ∇²r − Σ λ ∇²c."""
+        """What second derivatives of residuals and constraints on the state alone, and of the step, add to H.
+
+        Σ w r ∇²r − Σ λ ∇²c + Σ p ∇²f, with the costates p of the step f.
+        """
         forces = [scale * term.weight * term.value for term, scale in here.terms if isinstance(term, Residual)]
         pull = np.zeros(len(rows_of(here.constraints)[1]), object)
         for k, row in enumerate(self.rows.rows):
@@ -212,8 +215,11 @@ class Node:
         factors = np.concatenate([np.zeros(0, object), *forces, pull])
 
         def pulled(z: np.ndarray) -> np.ndarray:
-            bent = self._bent(self.point(self.there(values, z)))
-            total = sum_of(f * e for f, e, alone in zip(factors, bent, self.bending, strict=True) if alone)
+            point = self.point(self.there(values, z))
+            terms = zip(factors, self._bent(point), self.bending, strict=True)
+            total = sum_of(f * e for f, e, alone in terms if alone)
+            if self.has_gaps:
+                total = total + sum_of(values["costate"] * point.gap)
             return gradient(total, z) if isinstance(total, Scalar) else np.zeros(len(z))
 
         return linearised(pulled, self.here(values)).slope
@@ -238,7 +244,7 @@ class Node:
 
     # ---- programs
 
-    def sizes(self) -> dict[str, int]:
+    def sizes(self, is_bent: bool) -> dict[str, int]:
         """Inputs of the program of a step."""
         layout, p = self.layout, len(self.rows.rows)
         sizes = self.variables() | {"dx": layout.state_width}
@@ -248,18 +254,21 @@ class Node:
             sizes |= {"dx following": layout.state_width}
         if p:
             sizes |= {"slack": p, "multiplier": p, "d slack": p, "d multiplier": p, "enabled": p, "barrier": 1}
-        if self.problem.bends:
-            sizes |= {"curvature": 1}
+        if is_bent:
+            sizes |= {"curvature": 1} | ({"costate": 2 * self.motion.robot.nv} if self.has_gaps else {})
         return sizes | {"length": 2}
 
-    def step(self) -> Program:
-        """The node where the last direction leads, with all that the next direction is computed from."""
-        return self._program("step", self.sizes(), self._stepped)
+    def step(self, is_bent: bool) -> Program:
+        """The node where the last direction leads, with all that the next direction is computed from.
+
+        is_bent: with second derivatives, times the input "curvature".
+        """
+        return self._program("step", self.sizes(is_bent), lambda x: self._stepped(x, is_bent))
 
     def rates(self) -> Program:
         """Directions of slacks and multipliers that go with those of states and controls."""
-        unused = ("length", "curvature", "d slack", "d multiplier")
-        sizes = {n: s for n, s in self.sizes().items() if "following" not in n and n not in unused}
+        unused = ("length", "d slack", "d multiplier")
+        sizes = {n: s for n, s in self.sizes(False).items() if "following" not in n and n not in unused}
         return self._program("rates", sizes, self._rated)
 
     def _program(self, name: str, sizes: dict[str, int], compute: Any) -> Program:
@@ -281,7 +290,7 @@ class Node:
         q = algorithms.integrate(self.motion.robot.model, x[f"q{suffix}"], length * dx[:n])
         return q, x[f"v{suffix}"] + length * dx[n : 2 * n]
 
-    def _stepped(self, x: dict[str, Any]) -> dict[str, Any]:
+    def _stepped(self, x: dict[str, Any], is_bent: bool) -> dict[str, Any]:
         layout, n = self.layout, self.layout.states
         values = dict(x)
         values["q"], values["v"] = self._advanced(x)
@@ -321,7 +330,7 @@ class Node:
             measures[3] = sum_of(s[inequality] * multiplier[inequality])
         outputs |= {"measures": np.array(measures, object), "costs": costs}
         H, g = model.total()
-        if self.problem.bends:
+        if is_bent:
             H = H + x["curvature"][0] * self._curvature(values, here)
         if self.is_end:
             return outputs | {"quadratic": layout.end(H, g)}
