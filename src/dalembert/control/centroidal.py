@@ -4,7 +4,7 @@ One rigid body, small roll and pitch: with x = [rpy, p, ω, v] and the yaw ψ of
 
     d/dt rpy = Rz(ψ)ᵀ ω    ṗ = v    ω̇ = I⁻¹ Σ rᵢ × fᵢ    v̇ = Σ fᵢ / m + g
 
-Forces of feet that swing are no variables. The friction pyramid lies within the cone. How it is solved: `horizon`, `forces`.
+Forces of feet that swing are no variables. The friction pyramid lies within the cone. `horizon` and `forces` solve it.
 """
 
 from __future__ import annotations

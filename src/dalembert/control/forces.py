@@ -1,7 +1,7 @@
 """The forces of feet with the least cost: which rows are at their bounds.
 
 Those of a guess are made equations, rows that would pull are dropped and those that are passed are added, until all
-conditions of the optimum hold. Where that does not settle, an interior-point method (Mehrotra 1992) says which they are.
+conditions of the optimum hold. Where that does not settle, an interior-point method (Mehrotra 1992) names them.
 """
 
 from __future__ import annotations
