@@ -148,6 +148,10 @@ class Legs:
         supports = [Support(frame=name, friction=friction) for name in self.feet]
         return whole_body(robot, tasks, supports, horizon=None, command=size + 3 * k)
 
+    def determinants(self) -> dict[str, Any]:
+        """What decides all that it computes (see `execute.identity`)."""
+        return vars(self)
+
     # ---- what is known of a state
 
     def body(self, q: np.ndarray, v: np.ndarray) -> Body:

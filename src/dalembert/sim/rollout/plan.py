@@ -18,7 +18,7 @@ from dalembert.model import Model
 from ..elements.contact import with_contact
 from ..integrators.record import Integrator
 from ..system.laws import Inputs, chosen_inputs, drive
-from ..system.sampled import Sampled, Sampling, settings_of
+from ..system.sampled import Sampled, Sampling, settings_of, shared_sampling
 from ..system.system import Law
 from .motions import Motions
 from .settings import RolloutSettings, prepared
@@ -86,7 +86,7 @@ def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
 def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:
     """Controllers that run at rates, if they can be traced."""
     try:
-        return Sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
+        return shared_sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
             raise

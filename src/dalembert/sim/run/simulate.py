@@ -23,7 +23,7 @@ from ..integrators.catalogue import integrator_for
 from ..integrators.record import Integrator
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
-from ..system.sampled import Asking, Sampled, Sampling
+from ..system.sampled import Asking, Sampled, Sampling, shared_sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .contacts import contacts_of
@@ -189,7 +189,7 @@ class _Simulation:
             why = "the duration is no multiple of the step and of the records"
         else:
             try:
-                self.sampling = Sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
+                self.sampling = shared_sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
             except SimulationError:
                 raise
             except Exception as error:  # whatever the user's code raises when it meets a traced number
