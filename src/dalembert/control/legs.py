@@ -1,9 +1,9 @@
 """Walking: gait clock, footsteps, swings, planned forces and the whole-body program, each at its own rate.
 
-    steps       where feet stand and land, where the body should be      at the rate of the whole-body program
-    plan        forces of standing feet over a horizon (`centroidal`)    40 Hz
-    program     torques (`whole_body`) for all of it                     500 Hz
-    torque      the program's torques, with damping about its motion     1 kHz
+steps       where feet stand and land, where the body should be      at the rate of the whole-body program
+plan        forces of standing feet over a horizon (`centroidal`)    40 Hz
+program     torques (`whole_body`) for all of it                     500 Hz
+torque      the program's torques, with damping about its motion     1 kHz
 """
 
 from __future__ import annotations
@@ -89,7 +89,9 @@ class Intent(NamedTuple):
         k = (len(flat) - 12) // 15
         ends = np.cumsum([3, 3, 3, 3, 9 * k, 3 * k, 3 * k])
         parts = [flat[a:b] for a, b in zip((0, *ends[:-1]), ends, strict=True)]
-        return cls(*parts[:4], parts[4].reshape(k, 3, 3), parts[5].reshape(k, 3), parts[6].reshape(k, 3))
+        place, velocity, rpy, omega, feet, stood, landing = parts
+        shaped = feet.reshape(k, 3, 3), stood.reshape(k, 3), landing.reshape(k, 3)
+        return cls(place, velocity, rpy, omega, *shaped)
 
 
 class Legs:
@@ -136,8 +138,8 @@ class Legs:
             return lambda t, command: command[size + 3 * i : size + 3 * i + 3]
 
         base, joints = robot.model.bodies[0].name, np.r_[np.zeros(6), np.full(robot.nv - 6, weights.posture)]
-        body = {"weight": weights.body, "frequency": weights.body_frequency}
-        swing = {"weight": weights.swing, "frequency": weights.swing_frequency}
+        body: dict[str, Any] = {"weight": weights.body, "frequency": weights.body_frequency}
+        swing: dict[str, Any] = {"weight": weights.swing, "frequency": weights.swing_frequency}
         tasks = [
             CentreOfMass(goal=intent(lambda now: (now.place, now.velocity)), **body),
             Frame(frame=base, goal=intent(trunk), rows_of="orientation", **body),
@@ -312,7 +314,7 @@ def legs(
     clock = trot() if gait is None else gait
     if len(clock.offsets) != len(feet):
         raise DalembertError(f"legs: the gait is for {len(clock.offsets)} feet, and there are {len(feet)}")
-    pose = real_array(f"legs: standing", standing, f"expected ({robot.nq},)").astype(float)
+    pose = real_array("legs: standing", standing, f"expected ({robot.nq},)").astype(float)
     if pose.shape != (robot.nq,):
         raise DalembertError(f"legs: standing has shape {pose.shape}, expected ({robot.nq},)")
     asked = velocity(0.0) if callable(velocity) else velocity
