@@ -11,7 +11,7 @@ from dalembert import DalembertError, Event, ModelBuilder, Robot, Rollout, Simul
 from dalembert.math import sqrt
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
-from dalembert.sim.rollout.rollout import prepared
+from dalembert.sim.rollout.settings import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from linkages import four_bar
 

@@ -20,7 +20,7 @@ from .sweep import Sweep, sweep
 
 if TYPE_CHECKING:
     from dalembert.formats import Finding
-    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.result import Rollout
     from dalembert.sim.rollout.stepper import Stepper
     from dalembert.sim.run.run import Run
 

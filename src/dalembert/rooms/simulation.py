@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.gradient import RolloutGradient
-    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.result import Rollout
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
@@ -155,12 +155,15 @@ def stepper(
     torque: a law (t, q, v) → tau, asked once per step, or `dalembert.Sampled`, compiled into the step, which is then
     q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """
+    from dalembert.sim.rollout.settings import StepSettings
     from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
 
+    settings = StepSettings(
+        step=step, integrator=integrator, elements=tuple(elements), friction=friction, contact=contact
+    )
     if torque is not None:
-        return ControlledStepper(robot.model, step, integrator, elements, friction, torque, contact)
-
-    return Stepper(robot.model, step, integrator, elements, friction, controls, contact)
+        return ControlledStepper(robot.model, settings, torque)
+    return Stepper(robot.model, settings, controls)
 
 
 def rollout(
@@ -203,25 +206,22 @@ def rollout(
     torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
     """
     from dalembert.sim.rollout.rollout import rollout
+    from dalembert.sim.rollout.settings import RolloutSettings
 
-    return rollout(
-        robot.model,
-        q,
-        v,
-        torque,
-        step,
-        steps,
-        integrator,
-        record,
-        parameters,
-        elements,
-        threads,
-        check,
-        friction,
-        events,
-        controls,
-        contact,
+    settings = RolloutSettings(
+        torque=torque,
+        controls=controls,
+        step=step,
+        steps=steps,
+        integrator=integrator,
+        record=record,
+        parameters=parameters or {},
+        elements=elements,
+        friction=friction,
+        events=events,
+        contact=contact,
     )
+    return rollout(robot.model, q, v, settings, threads, check)
 
 
 def rollout_gradient(
@@ -249,24 +249,21 @@ def rollout_gradient(
     for the steps taken, by a loop backwards through all of them, whose states are kept.
     """
     from dalembert.sim.rollout.gradient import rollout_gradient
+    from dalembert.sim.rollout.settings import RolloutSettings
 
-    return rollout_gradient(
-        robot.model,
-        loss,
-        q,
-        v,
-        torque,
-        step,
-        steps,
-        integrator,
-        record,
-        parameters,
-        elements,
-        threads,
-        friction,
-        controls,
-        contact,
+    settings = RolloutSettings(
+        torque=torque,
+        controls=controls,
+        step=step,
+        steps=steps,
+        integrator=integrator,
+        record=record,
+        parameters=parameters or {},
+        elements=elements,
+        friction=friction,
+        contact=contact,
     )
+    return rollout_gradient(robot.model, loss, q, v, settings, threads)
 
 
 def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:

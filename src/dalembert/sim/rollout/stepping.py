@@ -1,4 +1,4 @@
-"""The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
+"""The traced step of a rollout and its loops: onwards, and backwards for gradients.
 
 A step takes q, e = [v, z, memory, carried, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and
 live groups. memory: of controllers; carried: what an integrator takes from step to step; marks: for each event the time
@@ -63,8 +63,8 @@ class Stepping:
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         ne = self.system.ne + self.memory_size + self.carried_size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
-        self.given = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
-        self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
+        self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
+        self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
         known = (
             content(model, elements, integrator, live, driven)
             if law is None and sampling is None and not events
@@ -165,13 +165,13 @@ class Stepping:
         return self._loop(kind, self.sizes, results, build, repetition, 1 if alone else None)
 
     def backwards(self, each: bool) -> Program:
-        """From the last step to the first, the states q, e from which they set out given as rows.
+        """From the last step to the first; the states q, e from which they set out are rows.
 
         Carried: the slopes of some number in what a step sets out from ("q slope", "e slope"), and the sums of its
         slopes in what all steps share ("u slope", or a row of it for every step; live groups). "q seed", "e seed": what
         that number directly takes from the states after step `last`, or, if `each`, from those after every step.
         """
-        slopes = {f"{name} slope": size for name, size in self.given.items()}
+        slopes = {f"{name} slope": size for name, size in self.arguments.items()}
         carried = {name: size for name, size in slopes.items() if not (self.varying and name == "u slope")}
         seeds = {"q seed": self.sizes["q"], "e seed": self.sizes["e"]}
         sizes = {**self.sizes, **carried, **seeds, "last": 1}
@@ -180,7 +180,7 @@ class Stepping:
         carry = (*((f"{name} next", name) for name in carried), ("number_next", "number"))
 
         def build() -> Function:
-            outputs = _pulled(self.step, list(self.given), carried, each)
+            outputs = _pulled(self.step, list(self.arguments), carried, each)
             return Function(self.name, tuple(Input(*each) for each in sizes.items()), outputs)
 
         results = {f"{name} next": size for name, size in slopes.items()} | {"number_next": 1}
@@ -218,16 +218,16 @@ def _kept(step: Function, name: str) -> Output:
 def _guarded(model: Model, step: Function) -> Function:
     """The step with NaN in the place of quaternions that are not of unit length before the first one."""
     inputs = _inputs(step)
-    found = [x for _, x in quaternions(model, {"q": inputs["q"]})]
-    unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in found])
+    units = [x for _, x in quaternions(model, {"q": inputs["q"]})]
+    unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in units])
     good = unit | (inputs["number"][0] > 0.5)
-    instead = {node: where(good, node, np.nan) for x in found for node in x}
+    instead = {node: where(good, node, np.nan) for x in units for node in x}
     outputs = [Output(o.name, o.shape, tuple(substitute(o.nodes, instead))) for o in step.outputs]
     return Function(step.name, step.inputs, tuple(outputs))
 
 
 def _pulled(step: Function, names: list[str], carried: Mapping[str, int], each: bool) -> tuple[Output, ...]:
-    """What a step backwards makes; see `Stepping.backwards`."""
+    """The outputs of a step backwards; see `Stepping.backwards`."""
     inputs = _inputs(step)
     number = inputs["number"][0]
     graph = number.graph
@@ -239,16 +239,16 @@ def _pulled(step: Function, names: list[str], carried: Mapping[str, int], each: 
         slope, seed = graph.input(f"{name} slope", size), graph.input(f"{name} seed", size)
         weights.append(slope + (seed if each else where(absolute(number - last) < 0.5, seed, 0.0)))
     wanted = np.concatenate([inputs[name] for name in names])
-    found = vjp([*after["q_next"], *after["e_next"]], np.concatenate(weights), wanted)
-    made, begin = [], 0
+    pulled = vjp([*after["q_next"], *after["e_next"]], np.concatenate(weights), wanted)
+    slopes, begin = [], 0
     for name in names:
-        part = found[begin : begin + len(inputs[name])]
+        part = pulled[begin : begin + len(inputs[name])]
         begin += len(part)
         key = f"{name} slope"
         if name not in ("q", "e") and key in carried:
             part = graph.input(key, len(part)) + part
-        made.append(_output(f"{key} next", part, number))
-    return (*made, _output("number_next", np.array([number - 1.0]), number))
+        slopes.append(_output(f"{key} next", part, number))
+    return (*slopes, _output("number_next", np.array([number - 1.0]), number))
 
 
 def stepping(
