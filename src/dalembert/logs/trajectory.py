@@ -85,7 +85,7 @@ def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Tra
     """Write a motion with columns t, q.<joint>, v., a., tau. and temperature.<joint>; the ending says how."""
     columns: dict[str, np.ndarray] = {"t": trajectory.t}
     for kind in (*KINDS, "temperature"):
-        values = getattr(trajectory, kind)
+        values = getattr(trajectory, kind, None)
         if values is not None:
             columns |= {f"{kind}.{name}": values[:, k] for k, name in enumerate(names_of(robot, kind))}
     write_table(path, columns)
