@@ -15,9 +15,22 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
 from dalembert.mechanism import MechanismRobot
 from dalembert.robot import Robot
+from dalembert.sim.run.run import Run
 from dalembert.tables import FORMATS
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, counted, open_robot, print_json
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    check_target,
+    console,
+    counted,
+    numbers_of,
+    open_robot,
+    print_json,
+)
 
 STEP_WITH_CONTACT = 1e-3  # [s]
 STILL = 1e-9  # [rad/s, m/s]
@@ -76,18 +89,18 @@ def run(
         raise DalembertError("--keyframe states where to start: leave out --q, --v and --motion")
     contact = None if ground is None else Contact(ground=ground, friction=friction)
     first = _first(loaded, keyframe) if move is None else (move.q(0.0), move.v(0.0))
-    start = _numbers(q, loaded.nq, "--q") if q else first[0]
-    speed = _numbers(v, loaded.nv, "--v") if v else first[1]
+    start = numbers_of("--q", q, loaded.nq) if q else first[0]
+    speed = numbers_of("--v", v, loaded.nv) if v else first[1]
     if contact is not None and not q and keyframe is None and move is None:
         start = _on_the_ground(loaded, start, contact)
-    tau: Any = _numbers(torque, loaded.nv, "--torque") if torque else None
+    tau: Any = numbers_of("--torque", torque, loaded.nv) if torque else None
     if hold:
         tau = loaded.gravity(start) + (0.0 if tau is None else tau)
     if move is not None:
         tau = _computed_torque(loaded, move, frequency)
     if duration is None:
         duration = 1.0 if move is None else move.duration
-    u = None if controls is None else _numbers(controls, len(loaded.actuators), "--controls")
+    u = None if controls is None else numbers_of("--controls", controls, len(loaded.actuators))
     if contact is not None and step is None:
         step = STEP_WITH_CONTACT
     result = loaded.simulate(
@@ -109,18 +122,21 @@ def run(
     if as_json:
         print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
         return 0
+    _print(result, {"run": out, "figure": plot})
+    return 0
+
+
+def _print(run: Run, written: dict[str, Path | None]) -> None:
+    """What was computed, whether to trust it, and the files."""
     screen = console()
-    screen.print(
-        f"{loaded.name}: {counted(result.steps, 'step')} of {result.settings['integrator']} over {result.t[-1]:.4g} s",
-        markup=False,
-    )
-    screen.print(str(result.audit()), markup=False)
-    if np.max(np.abs(result.v), initial=0.0) < STILL:
+    steps = f"{counted(run.steps, 'step')} of {run.settings['integrator']}"
+    screen.print(f"{run.robot}: {steps} over {run.t[-1]:.4g} s", markup=False)
+    screen.print(str(run.audit()), markup=False)
+    if np.max(np.abs(run.v), initial=0.0) < STILL:
         screen.print("  nothing moved: the robot is in equilibrium where it started; --q and --v start it elsewhere")
-    for name, path in (("run", out), ("figure", plot)):
+    for name, path in written.items():
         if path is not None:
             screen.print(f"{name} written to {path}", markup=False)
-    return 0
 
 
 def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Callable[..., Any]:
@@ -132,16 +148,6 @@ def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Ca
         return robot.inverse_dynamics(q, v, wanted.a + 2.0 * frequency * (wanted.v - v) + frequency**2 * error)
 
     return computed_torque
-
-
-def _numbers(text: str, size: int, option: str) -> np.ndarray:
-    try:
-        values = np.array([float(word) for word in text.split(",")])
-    except ValueError:
-        raise DalembertError(f"{option} is {text!r}, expected {size} numbers separated by commas") from None
-    if values.shape != (size,):
-        raise DalembertError(f"{option} has {values.size} numbers, expected {size}")
-    return values
 
 
 def _first(robot: Robot, keyframe: str | None) -> tuple[np.ndarray, np.ndarray]:
