@@ -18,7 +18,8 @@ from dalembert.model import Model
 from ..elements.contact import with_contact
 from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
-from ..system.sampled import Sampled, Sampling, settings_of
+from ..system.sampled import Sampled, settings_of
+from ..system.sampling import Sampling
 from ..system.system import Law
 from .motions import Motions
 from .settings import RolloutSettings, prepared

@@ -26,7 +26,7 @@ from ..elements.base import Element
 from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.drive import Command
-from ..system.sampled import Sampling
+from ..system.sampling import Sampling
 from ..system.system import Law, System
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
