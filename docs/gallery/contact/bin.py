@@ -1,6 +1,7 @@
 """A ball into a bin.
 
-Thrown, bounced off the floor, caught between five boards, at rest: one run, and its energy ends as heat in named accounts.
+Thrown, bounced off the floor, caught between five boards, at rest: one run, and its energy ends as heat in named
+accounts.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Bouncing to rest.
 
-Balls with different restitution. The rebound does not depend on the step: peak heights fall as the square of the restitution.
+Balls with different restitution. The rebound does not depend on the step: peak heights fall as the square of the
+restitution.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """How much of its friction a foot uses.
 
-A quadruped on servos is pushed. `run.contacts.ratio` is |F_t| / (µ F_n) of each foot: at 1 it slips. `margin` is the distance of the
-zero-moment point from the edge of the support polygon.
+A quadruped on servos is pushed. `run.contacts.ratio` is |F_t| / (µ F_n) of each foot: at 1 it slips. `margin` is the
+distance of the zero-moment point from the edge of the support polygon.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Boxes on a slope.
 
-Three boxes with different friction on the same slope: below tan 25° = 0.47 they slide, above it they stick and do not creep.
+Three boxes with different friction on the same slope: below tan 25° = 0.47 they slide, above it they stick and do not
+creep.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """An acrobot swings itself up.
 
-One motor, in the elbow. Energy shaping pumps, a linear regulator catches: the hand-over is where the regulator's cost is small
-enough to hold.
+One motor, in the elbow. Energy shaping pumps, a linear regulator catches: the hand-over is where the regulator's cost
+is small enough to hold.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A tool that gives way.
 
-Cartesian impedance: pushed with 40 N for half a second, a Panda's tool behaves like a mass on a spring of 400 N/m and comes
-back.
+Cartesian impedance: pushed with 40 N for half a second, a Panda's tool behaves like a mass on a spring of 400 N/m and
+comes back.
 """
 
 import numpy as np

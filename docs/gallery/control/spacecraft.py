@@ -1,6 +1,7 @@
 """Turning without pushing off.
 
-Three reaction wheels turn a spacecraft back by 35°. The wheels spin up against it; the momentum of the whole stays zero.
+Three reaction wheels turn a spacecraft back by 35°. The wheels spin up against it; the momentum of the whole stays
+zero.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """What each term of the model is worth.
 
-A UR5 follows the same motion at four speeds under the same PD, with more and more of the model fed forward. Bars are the
-largest error on the way.
+A UR5 follows the same motion at four speeds under the same PD, with more and more of the model fed forward. Bars are
+the largest error on the way.
 """
 
 import numpy as np

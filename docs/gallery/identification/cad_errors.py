@@ -1,7 +1,7 @@
 """What CAD errors do to a torque.
 
-Two thousand UR5s whose masses are off by −10 to +30 % and whose inertias by ±35 %, as drawings often are: the peak torque of a
-move, all in one batched call with live parameters.
+Two thousand UR5s whose masses are off by −10 to +30 % and whose inertias by ±35 %, as drawings often are: the peak
+torque of a move, all in one batched call with live parameters.
 """
 
 import numpy as np

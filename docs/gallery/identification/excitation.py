@@ -1,6 +1,7 @@
 """A motion that shows the parameters.
 
-A Fourier series for each joint of a UR5e, within ranges, speeds and torques, optimised so that the parameters can be told apart.
+A Fourier series for each joint of a UR5e, within ranges, speeds and torques, optimised so that the parameters can be
+told apart.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Friction from slow sweeps.
 
-Each joint moves at constant speeds both ways; gravity cancels, and what is left is the friction curve with its Stribeck dip.
+Each joint moves at constant speeds both ways; gravity cancels, and what is left is the friction curve with its
+Stribeck dip.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """What the log tells, and what it does not.
 
-Identified base parameters of a SCARA arm with their 95 % intervals, beside the true ones. Wide bars are parameters that the
-motion hardly shows.
+Identified base parameters of a SCARA arm with their 95 % intervals, beside the true ones. Wide bars are parameters
+that the motion hardly shows.
 """
 
 import numpy as np

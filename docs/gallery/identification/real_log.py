@@ -1,6 +1,7 @@
 """A real robot, before and after.
 
-Torques of a KUKA LWR4 along a motion that was not fitted: measured, of the file, and of the model identified from another log.
+Torques of a KUKA LWR4 along a motion that was not fitted: measured, of the file, and of the model identified from
+another log.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
 """A coupler curve.
 
-A point on the coupler of a four-bar draws a closed curve while the crank turns. `robot.sweep` follows the branch on which the
-mechanism was put together and knows where it is singular.
+A point on the coupler of a four-bar draws a closed curve while the crank turns. `robot.sweep` follows the branch on
+which the mechanism was put together and knows where it is singular.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """A hydraulic valve closes.
 
-A boom is lifted at constant piston speed until the valve shuts. The oil trapped in cylinder and hoses is a spring, and the arm
-swings on it: the longer the hose, the softer.
+A boom is lifted at constant piston speed until the valve shuts. The oil trapped in cylinder and hoses is a spring,
+and the arm swings on it: the longer the hose, the softer.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """A cart swings its pole up.
 
-With 10 N on a short rail it cannot lift the pole at once: the cheapest plan swings first. Force and rail are hard limits.
+With 10 N on a short rail it cannot lift the pole at once: the cheapest plan swings first. Force and rail are hard
+limits.
 """
 
 import numpy as np

@@ -1,6 +1,7 @@
 """Around a ball.
 
-The cheapest motion of a UR5 between two configurations whose straight way leads through a ball. The ball is a hard constraint.
+The cheapest motion of a UR5 between two configurations whose straight way leads through a ball. The ball is a hard
+constraint.
 """
 
 import numpy as np

@@ -1,7 +1,7 @@
 """As fast as the motors allow.
 
-The shortest time through four points: at every instant some limit of velocity, acceleration or torque is reached, and none is
-passed.
+The shortest time through four points: at every instant some limit of velocity, acceleration or torque is reached, and
+none is passed.
 """
 
 import numpy as np

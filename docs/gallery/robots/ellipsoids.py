@@ -1,7 +1,7 @@
 """Inertia you can see.
 
-Each link of a Panda as the solid ellipsoid that has its mass properties: a slip in a tensor shows at once. `dalembert view`
-has the same behind a switch.
+Each link of a Panda as the solid ellipsoid that has its mass properties: a slip in a tensor shows at once. `dalembert
+view` has the same behind a switch.
 """
 
 import numpy as np

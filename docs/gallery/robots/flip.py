@@ -1,7 +1,7 @@
 """The body that turns over.
 
-A wing nut spins about the axis of its middle moment of inertia. Nothing acts on it, and it flips again and again: energy and
-angular momentum stay the same all the while.
+A wing nut spins about the axis of its middle moment of inertia. Nothing acts on it, and it flips again and again:
+energy and angular momentum stay the same all the while.
 """
 
 import numpy as np

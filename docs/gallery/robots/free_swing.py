@@ -1,7 +1,7 @@
 """A free swing and its energy ledger.
 
-An unpowered UR5 falls. Kinetic and potential energy trade places, and the ledger says what the integrator lost on the way:
-less than a millionth.
+An unpowered UR5 falls. Kinetic and potential energy trade places, and the ledger says what the integrator lost on the
+way: less than a millionth.
 """
 
 import numpy as np

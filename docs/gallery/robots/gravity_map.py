@@ -1,7 +1,7 @@
 """Holding torque over the workspace.
 
-The torque that holds a UR5's shoulder lift still, over shoulder and elbow angle: zero along two curves, largest with the arm
-stretched out level.
+The torque that holds a UR5's shoulder lift still, over shoulder and elbow angle: zero along two curves, largest with
+the arm stretched out level.
 """
 
 import numpy as np

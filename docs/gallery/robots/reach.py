@@ -1,7 +1,7 @@
 """Where a UR5e gets to.
 
-Twenty thousand random configurations within the joint limits, in one batched call of `robot.pose`; coloured by the torque
-that the shoulder needs to hold still there.
+Twenty thousand random configurations within the joint limits, in one batched call of `robot.pose`; coloured by the
+torque that the shoulder needs to hold still there.
 """
 
 import numpy as np

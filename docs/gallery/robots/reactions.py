@@ -1,7 +1,7 @@
 """What the bearings carry.
 
-Forces between the links of a UR10e in a fast move, from `robot.reaction_wrenches`: all six components of every joint, not
-only its torque.
+Forces between the links of a UR10e in a fast move, from `robot.reaction_wrenches`: all six components of every joint,
+not only its torque.
 """
 
 import numpy as np
