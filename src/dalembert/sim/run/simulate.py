@@ -17,6 +17,7 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
+from ..elements.mujoco import first_step, softened
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
@@ -74,10 +75,12 @@ def simulate(
     _check_settings(duration, step, rtol, atol, record)
     force_elements = _each("elements", elements, Element, "force elements")
     watched = _each("events", events, Event, "Events")
+    method = integrator_for("simulate", integrator, "rk45", contact, model)
+    step = first_step(model, contact, method, step)
+    model, force_elements = softened(model, force_elements, contact, step)
     model, force_elements, said = with_friction("simulate", model, force_elements, friction)
     for element in force_elements:
         model = element.prepared(model)
-    method = integrator_for("simulate", integrator, "rk45", contact)
     fixed = None if step is None and method.adaptive else step or DEFAULT_STEP
     acting = (*force_elements, *surroundings(model), *actuators)
     force_elements = with_contact("simulate", model, acting, contact, fixed, method.stable)
