@@ -52,7 +52,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-# Rewrites the table of measured speed in README.md from the last `make bench`.
+# Rewrites the tables of measured speed in README.md and docs/performance.md from the last `make bench`.
 readme: $(CORE)
 	$(BIN)/python benchmarks/update_readme.py
 

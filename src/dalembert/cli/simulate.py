@@ -14,9 +14,22 @@ from dalembert.errors import DalembertError
 from dalembert.files import replacing
 from dalembert.mechanism import MechanismRobot
 from dalembert.robot import Robot
+from dalembert.sim.run.run import Run
 from dalembert.tables import FORMATS
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, counted, open_robot, print_json
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    check_target,
+    console,
+    counted,
+    numbers_of,
+    open_robot,
+    print_json,
+)
 
 FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
@@ -63,16 +76,17 @@ def run(
     if controls is not None and (motion is not None or torque or hold):
         raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
     move = None if motion is None else motions.load(motion, loaded)
-    start = _numbers(q, loaded.nq, "--q") if q else _first(loaded)[0] if move is None else move.q(0.0)
-    speed = _numbers(v, loaded.nv, "--v") if v else _first(loaded)[1] if move is None else move.v(0.0)
-    tau: Any = _numbers(torque, loaded.nv, "--torque") if torque else None
+    first_q, first_v = _first(loaded) if move is None else (move.q(0.0), move.v(0.0))
+    start = numbers_of("--q", q, loaded.nq) if q else first_q
+    speed = numbers_of("--v", v, loaded.nv) if v else first_v
+    tau: Any = numbers_of("--torque", torque, loaded.nv) if torque else None
     if hold:
         tau = loaded.gravity(start) + (0.0 if tau is None else tau)
     if move is not None:
         tau = _computed_torque(loaded, move, frequency)
     if duration is None:
         duration = 1.0 if move is None else move.duration
-    u = None if controls is None else _numbers(controls, len(loaded.actuators), "--controls")
+    u = None if controls is None else numbers_of("--controls", controls, len(loaded.actuators))
     result = loaded.simulate(
         start, speed, duration, torque=tau, controls=u, integrator=integrator, step=step, record=record
     )
@@ -84,15 +98,19 @@ def run(
     if as_json:
         print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
         return 0
+    _print(result, {"run": out, "figure": plot})
+    return 0
+
+
+def _print(run: Run, written: dict[str, Path | None]) -> None:
+    """What was computed, whether to trust it, and the files."""
     screen = console()
-    screen.print(
-        f"{loaded.name}: {counted(result.steps, 'step')} of {integrator} over {result.t[-1]:.4g} s", markup=False
-    )
-    screen.print(str(result.audit()), markup=False)
-    for name, path in (("run", out), ("figure", plot)):
+    steps = f"{counted(run.steps, 'step')} of {run.settings['integrator']}"
+    screen.print(f"{run.robot}: {steps} over {run.t[-1]:.4g} s", markup=False)
+    screen.print(str(run.audit()), markup=False)
+    for name, path in written.items():
         if path is not None:
             screen.print(f"{name} written to {path}", markup=False)
-    return 0
 
 
 def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Callable[..., Any]:
@@ -104,16 +122,6 @@ def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Ca
         return robot.inverse_dynamics(q, v, wanted.a + 2.0 * frequency * (wanted.v - v) + frequency**2 * error)
 
     return computed_torque
-
-
-def _numbers(text: str, size: int, option: str) -> np.ndarray:
-    try:
-        values = np.array([float(word) for word in text.split(",")])
-    except ValueError:
-        raise DalembertError(f"{option} is {text!r}, expected {size} numbers separated by commas") from None
-    if values.shape != (size,):
-        raise DalembertError(f"{option} has {values.size} numbers, expected {size}")
-    return values
 
 
 def _first(robot: Robot) -> tuple[np.ndarray, np.ndarray]:

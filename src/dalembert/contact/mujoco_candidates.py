@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import NamedTuple
@@ -18,7 +18,7 @@ from dalembert.model.mujoco import Mujoco, MujocoPair, Softness
 from dalembert.spatial import Pose
 
 from .candidates import WORLD, moves, named_shapes
-from .contact import GROUND, Contact
+from .contact import DEFAULTS, GROUND, Contact
 from .mujoco_points import Point, in_order, shape_points, terrain_points
 from .mujoco_weights import Mobility, mobility
 
@@ -144,10 +144,24 @@ def _parameters(contact: Contact, shape: Solid) -> MujocoContact:
     surface = shape.surface
     if surface.mujoco is not None:
         return surface.mujoco
-    friction = contact.friction if surface.friction is None else surface.friction
-    torsion = surface.torsion or contact.torsion or TORSION
-    rolling = surface.rolling or contact.rolling or ROLLING
-    return MujocoContact((friction, torsion, rolling), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
+    friction, torsion, rolling = _default_friction(contact)
+    stated = surface.friction, surface.torsion, surface.rolling
+    both = tuple(x if y is None else y for x, y in zip((friction, torsion, rolling), stated, strict=True))
+    return MujocoContact(both, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
+
+
+def _default_friction(contact: Contact) -> tuple[float, float, float]:
+    """Sliding, torsional [m] and rolling [m] friction of shapes whose files state none."""
+    numbers = []
+    for name, default in (("friction", DEFAULTS["friction"]), ("torsion", TORSION), ("rolling", ROLLING)):
+        value = getattr(contact, name)
+        if isinstance(value, Mapping):
+            raise DalembertError(
+                f"Contact: {name} is a table, but model='mujoco' takes the parameters of the robot's shapes: give one "
+                "number for those that state none"
+            )
+        numbers.append(default if value is None else value)
+    return numbers[0], numbers[1], numbers[2]
 
 
 def mixed(a: MujocoContact, b: MujocoContact) -> Parameters:
@@ -297,7 +311,7 @@ def _on_terrain(
 ) -> list[MujocoPatch]:
     """All shapes that move against a height z(x, y), with MuJoCo's defaults for the ground."""
     ground, still = as_ground(contact.terrain), Pose.identity()
-    default = MujocoContact((contact.friction, TORSION, ROLLING), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
+    default = MujocoContact(_default_friction(contact), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
     patches = []
     for shape in shapes:
         if isinstance(shape.shape, Plane) or not _moves(model, shape.body):

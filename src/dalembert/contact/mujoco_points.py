@@ -19,7 +19,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Mesh, Pl
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
-PARALLEL = 1e-15  # the determinant of two axes [m⁴] below which MuJoCo takes them as parallel
+PARALLEL = 1e-4  # the sine of an angle below which MuJoCo takes two axes as parallel
 SHORT = 1e-15
 ORDER = (Plane, Sphere, Capsule, Ellipsoid, Cylinder, Box, Mesh, Polyhedron)  # the first shape of a pair comes earlier
 
@@ -154,7 +154,7 @@ def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[Point]:
     uu, uw, ww = dot(u, u), -dot(u, w), dot(w, w)
     p, q = -dot(u, difference), dot(w, difference)
     determinant = uu * ww - uw * uw
-    parallel = absolute(determinant) < PARALLEL
+    parallel = determinant < PARALLEL * PARALLEL * uu * ww
 
     def at(x: Any, y: Any) -> Point:
         return _spheres(X_a.p + x * u, a.radius, X_b.p + y * w, b.radius)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -20,7 +21,7 @@ from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.model import Model
 
 from .elements.base import Situation
-from .elements.contact import CompliantContact
+from .elements.contact import CompliantContact, laws_of
 from .elements.mujoco import MujocoConstraints, mujoco_constraints
 
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
@@ -115,15 +116,15 @@ def _rigid(
     c = sparse_product(rows.J, v) + sparse_product(carrier.X.T, kick)
     for k, gap in enumerate(here.gap):
         c[3 * k] = c[3 * k] + where(gap > CLOSED, gap / h, 0.0)
-    mu = [contact.holding_friction] * len(here.gap)
+    mu = [law.static_friction for law in laws_of(patches)]
     solution = contact_impulses(carrier, c, mu, tolerance=h * EXACT)
-    p = _least(rows.J, solution.p, solution.slip, contact.holding_friction)
+    p = _least(rows.J, solution.p, solution.slip, mu)
     a = mass.backward(mass.r * (kick + sparse_product(Y, p))) / h
     world = np.array([axes.T @ each for axes, each in zip(rows.axes, p.reshape(-1, 3) / h, strict=True)])
     return ContactDynamics(a, world, here.gap)
 
 
-def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: float) -> np.ndarray:
+def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: Sequence[float]) -> np.ndarray:
     """The impulses of contacts that stick with the same effect and the least squares, if they are within the cones."""
     tangents = [p[3 * k + 1 : 3 * k + 3] for k in range(len(slip))]
     slow = [slip[k] * slip[k] * (t @ t) <= (AHEAD * EXACT) ** 2 for k, t in enumerate(tangents)]
@@ -136,6 +137,6 @@ def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: float) -> np.ndar
     outside: Any = 0.0  # how many leave their cones
     for k, stick in enumerate(sticks):
         n, t = shared[3 * k], shared[3 * k + 1 : 3 * k + 3]
-        leaves = logical_or(n < 0.0, t @ t > mu * mu * n * n)
+        leaves = logical_or(n < 0.0, t @ t > mu[k] * mu[k] * n * n)
         outside = outside + where(logical_and(stick, leaves), 1.0, 0.0)
     return p + where(outside < 0.5, shared - held, 0.0)

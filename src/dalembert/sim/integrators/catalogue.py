@@ -12,10 +12,11 @@ from dalembert.model import Model
 from dalembert.model.mujoco import MujocoOption
 
 from ..system.contact_step import contact_step
+from .axis_angle import AXIS_ANGLE, axis_angle
 from .explicit import semi_implicit, semi_implicit_damped
 from .implicit import implicit_fast, implicit_velocity, midpoint
-from .leapfrog import axis_angle, carried_step, memory_size, primed, single_step, start
-from .record import Carried, Integrator, chosen
+from .leapfrog import LEAPFROG, single_step
+from .record import Integrator, chosen
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
 
@@ -42,10 +43,10 @@ INTEGRATORS: dict[str, Integrator] = {
             stable=(2.0, 0.0),
             bounded_energy=True,
             single_precision=False,
-            carried=Carried(memory_size, start, carried_step, primed),
+            carried=LEAPFROG,
             free_bodies=True,
         ),
-        Integrator("axis-angle", 1, step=axis_angle, stable=(2.0, 2.0), free_bodies=True),
+        Integrator("axis-angle", 1, step=axis_angle, stable=(2.0, 2.0), carried=AXIS_ANGLE, free_bodies=True),
         Integrator("euler", 1, EULER, stable=(0.0, 2.0)),
         Integrator("heun", 2, HEUN, stable=(0.0, 2.0)),
         Integrator("rk4", 4, RK4, stable=(2.83, 2.79)),

@@ -17,9 +17,10 @@ from dalembert.model import Model
 
 from ..elements.contact import with_contact
 from ..elements.mujoco import softened
-from ..integrators.record import Integrator
+from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
-from ..system.sampled import Sampled, Sampling, settings_of
+from ..system.sampled import Sampled, settings_of
+from ..system.sampling import Sampling
 from ..system.system import Law
 from .motions import Motions
 from .settings import RolloutSettings, prepared
@@ -37,8 +38,11 @@ class RolloutPlan(NamedTuple):
     word: str
 
 
-def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool) -> RolloutPlan:
-    """The settings and states, checked and as arrays; check: refuse bad values of live groups too."""
+def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool, carries: bool = True) -> RolloutPlan:
+    """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
+
+    carries: whether an integrator may keep numbers of its own from step to step, whose start has no slopes.
+    """
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
     method, step = settings.method("rollout", model), settings.step
@@ -63,6 +67,8 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
     varying = driven and _has_rows(arrays, inputs.word, int(settings.steps))
     if varying:
         arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.every * settings.count)
+    if not carries or sampling is not None or any(map(is_foreign, (q, v))):
+        method = uncarried(method)
     steps = stepping(model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes)
     _check_precision(arrays, method, steps)
     e = _with_carried(steps, arrays["q"], arrays["v"], _with_states(steps, arrays["q"], arrays["v"]))
@@ -179,8 +185,6 @@ def _with_carried(steps: Stepping, q: Any, v: Any, e: Any) -> Any:
     """e with the numbers that the integrator carries from step to step."""
     if steps.carried is None:
         return e
-    if any(is_foreign(x) for x in (q, v)):
-        raise DalembertError(f"{steps.name}: the integrator carries numbers of its own: give NumPy arrays")
     memory = steps.carried.start(steps.system, q, v)
     return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
 

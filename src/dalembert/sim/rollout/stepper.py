@@ -19,7 +19,8 @@ from ..elements.contact import with_contact
 from ..elements.mujoco import softened
 from ..integrators.record import Integrator
 from ..system.drive import Command
-from ..system.sampled import Sampled, Sampling
+from ..system.sampled import Sampled
+from ..system.sampling import Sampling
 from ..system.system import System
 from .settings import StepSettings, prepared
 
