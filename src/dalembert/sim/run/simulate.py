@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
+from ..elements.mujoco import first_step, softened
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
@@ -58,10 +60,12 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     settings.check()
     elements = each_of("elements", settings.elements, Element, "force elements")
     events = each_of("events", settings.events, Event, "Events")
+    method = integrator_for("simulate", settings.integrator, "rk45", settings.contact, model)
+    settings = replace(settings, step=first_step(model, settings.contact, method, settings.step))
+    model, elements = softened(model, elements, settings.contact, settings.step)
     model, elements, said = with_friction("simulate", model, elements, settings.friction)
     for element in elements:
         model = element.prepared(model)
-    method = integrator_for("simulate", settings.integrator, "rk45", settings.contact)
     acting = (*elements, *surroundings(model), *actuators)
     elements = with_contact("simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable)
     torques = drive(inputs, driving, float(settings.duration))
