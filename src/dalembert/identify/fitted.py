@@ -18,7 +18,7 @@ from .base import BaseParameters, base_of, independent_columns
 from .checks import Doubt
 from .columns import Columns
 from .compression import Compressed, Samples
-from .validation import Validation
+from .validation import Validation, along_log
 
 CONFIDENCE = 1.96  # standard deviations of an interval that holds the truth in 95 of 100 cases
 
@@ -128,7 +128,8 @@ class Fit:
         factory = self.columns.robot.inverse_dynamics(samples.q, samples.v, samples.a)
         measured = np.where(samples.counted(), samples.tau, np.nan)
         names = self.columns.robot.model.freedom_names
-        return Validation(names, np.asarray(log.t, float), measured, predicted, factory)
+        along = along_log(self.columns.robot, samples.q, samples.v, getattr(log, "temperature", None))
+        return Validation(names, np.asarray(log.t, float), measured, predicted, factory, along)
 
     def table(self) -> str:
         """Base parameters: before, after, uncertainty; then what the logs cannot tell."""
