@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -93,6 +93,12 @@ class Integrator:
 
     def __repr__(self) -> str:
         return f"<Integrator {self.name!r}, order {self.order}>"
+
+
+@cache
+def uncarried(integrator: Integrator) -> Integrator:
+    """The integrator with its step that carries nothing, whose slopes in the state at the start are known."""
+    return integrator if integrator.carried is None else replace(integrator, carried=None)
 
 
 def _explicit(method: Tableau, system: Any, t: Any, h: Any, q: Any, e: Any, u: Any) -> tuple[np.ndarray, np.ndarray]:
