@@ -39,7 +39,7 @@ def test_open_loops_are_refused():
     start = robot.close_loops(robot.neutral())[0]
     problem = robot.optimal_control(lambda q, v, u: {"effort": (1.0, u)}, step=0.01, nodes=5)
     with pytest.raises(DalembertError, match="close_loops"):
-        problem.solve(start + [0.1, 0.0, 0.0])
+        problem.solve(start + np.array([0.1, 0.0, 0.0]))
     with pytest.raises(DalembertError, match="rate"):
         problem.solve(start, [1.0, 0.0, 0.0])
     with pytest.raises(DalembertError, match="contacts"):
