@@ -116,15 +116,15 @@ def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None
     """A sum of coordinates, or straight lines between sites; None if it winds about geoms or goes over pulleys."""
     m, mj = mjcf.m, mjcf.mj
     part = slice(int(m.tendon_adr[index]), int(m.tendon_adr[index]) + int(m.tendon_num[index]))
-    kinds, objects = {int(x) for x in m.wrap_type[part]}, [int(x) for x in m.wrap_objid[part]]
+    objects = [int(x) for x in m.wrap_objid[part]]
     joints: tuple[tuple[str, float], ...] = ()
     path: tuple[str, ...] = ()
-    if kinds == {int(mj.mjtWrap.mjWRAP_JOINT)}:
-        joints = tuple((names.joints[j], float(x)) for j, x in zip(objects, m.wrap_prm[part], strict=True))
-    elif kinds == {int(mj.mjtWrap.mjWRAP_SITE)}:
-        path = tuple(names.sites[site] for site in objects)
-    else:
+    if not is_straight(mjcf, index):
         return None
+    if int(m.wrap_type[part][0]) == int(mj.mjtWrap.mjWRAP_JOINT):
+        joints = tuple((names.joints[j], float(x)) for j, x in zip(objects, m.wrap_prm[part], strict=True))
+    else:
+        path = tuple(names.sites[site] for site in objects)
     low, high = _numbers(m.tendon_range[index])
     limited = bool(m.tendon_limited[index]) and not mjcf.disabled("LIMIT", "CONSTRAINT")
     dry = 0.0 if mjcf.disabled("FRICTIONLOSS", "CONSTRAINT") else float(m.tendon_frictionloss[index])
@@ -143,6 +143,14 @@ def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None
         (rest[0], rest[1]),
         float(m.tendon_length0[index]),
     )
+
+
+def is_straight(mjcf: Compiled, index: int) -> bool:
+    """Whether a tendon is a sum of coordinates, or goes straight from site to site."""
+    m, mj = mjcf.m, mjcf.mj
+    part = slice(int(m.tendon_adr[index]), int(m.tendon_adr[index]) + int(m.tendon_num[index]))
+    kinds = {int(x) for x in m.wrap_type[part]}
+    return kinds in ({int(mj.mjtWrap.mjWRAP_JOINT)}, {int(mj.mjtWrap.mjWRAP_SITE)})
 
 
 def tendon_name(mjcf: Compiled, index: int) -> str:
