@@ -192,7 +192,8 @@ def test_a_free_base(integrator: str) -> None:
 
 
 TENDONS = """<tendon><fixed name="sum" stiffness="40" damping="2" springlength="-.1 .05">
-<joint joint="shoulder" coef="1"/><joint joint="slide" coef="-2"/></fixed><spatial name="wire" stiffness="90" damping="3"><site site="on arm"/>
+<joint joint="shoulder" coef="1"/><joint joint="slide" coef="-2"/></fixed>
+<spatial name="wire" stiffness="90" damping="3"><site site="on arm"/>
 <site site="on leg"/></spatial></tendon><actuator>"""
 
 

@@ -21,7 +21,7 @@ from .mujoco_rows import Block
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
-ALONG = 1e-3  # of the slope at its beginning: where a line search ends
+ALONG = 0.1  # of the slope at its beginning: where a line search ends
 LARGE, TINY = 1e30, 1e-30
 SETTLED = 1e-8  # of the accelerations, measured by the inertia: a Newton step after which the next is below rounding
 FAILED = 1e-3  # as large as that after all passes: no solution was found

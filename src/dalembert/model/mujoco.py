@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 from dalembert.spatial import Pose
 
 
-class Softness(NamedTuple):
+@dataclass(frozen=True)
+class Softness:
     """Of a constraint: solref (time constant [s], damping ratio) or (−stiffness, −damping); solimp, five numbers."""
 
     solref: tuple[float, float] = (0.02, 1.0)
