@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.model import ModelBuilder, Mujoco
 from dalembert.model.mujoco import (
+    HeightMap,
     MujocoEquality,
     MujocoJoint,
     MujocoOption,
@@ -20,6 +21,7 @@ from dalembert.spatial import Pose
 from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled, pose
+from .geometry import is_level, surface_of
 from .tree import Names
 
 PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>; the others concern the solver
@@ -35,7 +37,30 @@ def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], n
             tuple(tendon for i in range(m.ntendon) if (tendon := read_tendon(mjcf, i, names)) is not None),
             tuple(row for i in equalities if (row := _equality(mjcf, i, names)) is not None),
             tuple(_pair(mjcf, i) for i in range(m.npair)),
+            height_maps(mjcf),
         )
+    )
+
+
+def height_maps(mjcf: Compiled) -> tuple[HeightMap, ...]:
+    """The height fields that lie level in the world."""
+    m, mj = mjcf.m, mjcf.mj
+    fields = [i for i in range(m.ngeom) if int(m.geom_type[i]) == int(mj.mjtGeom.mjGEOM_HFIELD)]
+    return tuple(_height_map(mjcf, i) for i in fields if is_level(mjcf, i))
+
+
+def _height_map(mjcf: Compiled, geom: int) -> HeightMap:
+    m = mjcf.m
+    field, place = int(m.geom_dataid[geom]), np.array(m.geom_pos[geom])
+    rows, columns, start = int(m.hfield_nrow[field]), int(m.hfield_ncol[field]), int(m.hfield_adr[field])
+    half_x, half_y, top, _ = (float(x) for x in m.hfield_size[field])
+    data = np.array(m.hfield_data[start : start + rows * columns], float).reshape(rows, columns)  # rows along y
+    return HeightMap(
+        mjcf.name("geom", geom) or f"height field {field + 1}",
+        place[0] + np.linspace(-half_x, half_x, columns),
+        place[1] + np.linspace(-half_y, half_y, rows),
+        place[2] + top * data.T,
+        surface_of(mjcf, geom),
     )
 
 
