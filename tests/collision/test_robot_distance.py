@@ -173,6 +173,13 @@ def test_broad_phase_drops_what_stays_away():
         TOYS.near_pairs(q, -1.0)
 
 
+@pytest.mark.parametrize("name", ["ur5e", "panda", "iiwa14"])
+def test_bundled_arms_have_shapes_and_are_clear_of_themselves_at_home(name):
+    robot = dalembert.load(name)
+    assert len(robot.collision_pairs()) > 10
+    assert robot.distance(robot.neutral()).min() > 0.0
+
+
 def rocks(count: int) -> dalembert.Robot:
     """Loose hulls with different numbers of corners, the last two of which are of one mesh, and a ball."""
     rng = np.random.default_rng(3)
