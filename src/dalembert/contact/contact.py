@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.collision import Ground
 from dalembert.errors import DalembertError, unknown
 
 from .materials import Material, material
@@ -33,7 +34,8 @@ Setting = float | Mapping[Any, float] | None
 class Contact:
     """The collision shapes of a robot against the ground and, if asked for, against each other.
 
-    ground: height of a level floor [m]; terrain: in its place, a function z(x, y) of arithmetic and `dalembert.math`;
+    ground: height of a level floor [m]; terrain: in its place, a function z(x, y) of arithmetic and
+    `dalembert.math`, or a `collision.HeightField`;
     neither: a floor at 0, unless `pairs` lists pairs without "ground". pairs: "ground", every shape against it; "all",
     also bodies against each other, apart from those that a joint connects; or a list of pairs of names of bodies, links
     or shapes, or "ground".
@@ -55,7 +57,7 @@ class Contact:
 
     ground: float | None = None
     friction: Setting = None
-    terrain: Callable[[Any, Any], Any] | None = None
+    terrain: Callable[[Any, Any], Any] | Ground | None = None
     pairs: str | Sequence[tuple[str, str]] = "ground"
     model: str = "rigid"
     static_friction: Setting = None
@@ -75,8 +77,10 @@ class Contact:
             raise unknown("model", self.model, MODELS, "Contact")
         if self.ground is not None and self.terrain is not None:
             raise DalembertError("Contact: ground and terrain are both given, expected one of them")
-        if self.terrain is not None and not callable(self.terrain):
-            raise DalembertError(f"Contact: terrain is {self.terrain!r}, expected a function z(x, y) [m]")
+        if self.terrain is not None and not callable(self.terrain) and not isinstance(self.terrain, Ground):
+            raise DalembertError(
+                f"Contact: terrain is {self.terrain!r}, expected a function z(x, y) [m] or a collision.HeightField"
+            )
         object.__setattr__(self, "pairs", _checked_pairs(self.pairs))
         if self.ground is None and self.terrain is None and self.mentions_ground:
             object.__setattr__(self, "ground", 0.0)
