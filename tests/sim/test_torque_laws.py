@@ -57,7 +57,7 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
         np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=1e-11)
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
     np.testing.assert_array_equal(held.tau[0], called(0.0, Q, V))
-    assert any("asked once per step" in line for line in held.log)
+    assert any("evaluated once per step" in line for line in held.log)
     np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=1e-3)
 
 
@@ -231,7 +231,7 @@ def test_times_and_values_of_a_single_joint() -> None:
 
 
 def test_a_controller_that_explodes_stops_the_run() -> None:
-    """Damping of 10 N·m·s/rad, asked every millisecond, on a joint of 1e-4 kg·m²: a hundred times too much."""
+    """Damping of 10 N·m·s/rad, evaluated every millisecond, on a joint of 1e-4 kg·m²: a hundred times too much."""
     robot = load("ur5")
     with pytest.raises(SimulationError, match=r"steps led only .* a torque law with too high gains.*joint '") as caught:
         robot.simulate(robot.neutral(), np.zeros(6), 1.0, Sampled(lambda t, q, v: -10.0 * v, 1e-3), record=1e-3)

@@ -160,6 +160,7 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
+    plan.mujoco = plan.mujoco.joined(added.mujoco) if plan.mujoco else added.mujoco
     plan.surroundings = replace(
         plan.surroundings, compensations=(*plan.surroundings.compensations, *added.surroundings.compensations)
     )

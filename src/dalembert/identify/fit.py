@@ -20,7 +20,7 @@ from .checks import Doubt, LogError, doubts
 from .columns import INERTIAL, NONNEGATIVE, Columns, columns
 from .compression import Compressed, Samples, compress
 from .hulls import hull_bounds
-from .validation import Validation
+from .validation import Validation, along_log
 
 METHODS = ("least-squares", "weighted", "total", "instrumental", "physical", "simulation")
 # Strength of the prior in units of the noise: of whole bodies, and of their masses alone, which motions hardly show.
@@ -134,7 +134,8 @@ class Fit:
         factory = self.columns.robot.inverse_dynamics(samples.q, samples.v, samples.a)
         measured = np.where(samples.counted(), samples.tau, np.nan)
         names = self.columns.robot.model.freedom_names
-        return Validation(names, np.asarray(log.t, float), measured, predicted, factory)
+        along = along_log(self.columns.robot, samples.q, samples.v, getattr(log, "temperature", None))
+        return Validation(names, np.asarray(log.t, float), measured, predicted, factory, along)
 
     def table(self) -> str:
         """Base parameters: before, after, uncertainty; then what the logs cannot tell."""

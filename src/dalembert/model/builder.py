@@ -22,6 +22,7 @@ from .joints import KINDS, Coupled, Fixed, Free, Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe, keyframe
 from .model import Model
+from .mujoco import Mujoco
 from .surroundings import Compensation, Medium, Surroundings
 
 ORIGIN = (0.0, 0.0, 0.0)
@@ -52,6 +53,7 @@ class ModelBuilder:
         self._joint_force_limits: list[JointForceLimits] = []
         self._exclusions: list[tuple[str, str]] = []
         self._surroundings = Surroundings()
+        self._mujoco: Mujoco | None = None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {', '.join(self._links) or 'no bodies yet'}>"
@@ -287,6 +289,10 @@ class ModelBuilder:
         balanced = tuple(Compensation(link, float(share)) for link, share in compensations.items())
         self._surroundings = Surroundings(medium, balanced)
 
+    def soften(self, mujoco: Mujoco) -> None:
+        """State MuJoCo's soft constraints, which act with `Contact(model="mujoco")`."""
+        self._mujoco = mujoco.kept({*self._frames, WORLD}, self._joints.keys())
+
     def add_keyframe(self, name: str, q: Mapping[str, Any], v: Mapping[str, Any] | None = None) -> None:
         """Add a named state: q (nq,) and v (nv,) by joint; joints that are not named are at neutral, and at rest."""
         if name in {keyframe.name for keyframe in self._keyframes}:
@@ -319,6 +325,7 @@ class ModelBuilder:
             self._joint_force_limits,
             self._exclusions,
             self._surroundings,
+            self._mujoco,
         )
 
     def coupled(self, joint: str) -> Coupled:

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..program import Program
 from ..system.drive import Command
-from ..system.sampled import Sampling
+from ..system.sampling import Sampling
 from ..system.shared import shared
 from ..system.system import System
 from .record import Integrator

@@ -47,7 +47,7 @@ def rollout_gradient(
     model: Model, loss: Loss, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None
 ) -> RolloutGradient:
     """See `Robot.rollout_gradient`."""
-    plan = planned(model, q, v, settings, check=True)
+    plan = planned(model, q, v, settings, check=True, carries=False)
     motions, stepping = plan.motions, plan.motions.stepping
     if any(map(is_foreign, plan.arguments)):
         raise DalembertError("rollout_gradient: expected NumPy arrays: rollouts of other libraries' have gradients")

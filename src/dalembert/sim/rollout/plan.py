@@ -16,9 +16,11 @@ from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 
 from ..elements.contact import with_contact
-from ..integrators.record import Integrator
+from ..elements.mujoco import softened
+from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
-from ..system.sampled import Sampled, Sampling, settings_of
+from ..system.sampled import Sampled, settings_of
+from ..system.sampling import Sampling
 from ..system.system import Law
 from .motions import Motions
 from .settings import RolloutSettings, prepared
@@ -36,16 +38,20 @@ class RolloutPlan(NamedTuple):
     word: str
 
 
-def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool) -> RolloutPlan:
-    """The settings and states, checked and as arrays; check: refuse bad values of live groups too."""
+def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool, carries: bool = True) -> RolloutPlan:
+    """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
+
+    carries: whether an integrator may keep numbers of its own from step to step, whose start has no slopes.
+    """
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method, step = settings.method("rollout"), settings.step
+    method, step = settings.method("rollout", model), settings.step
     settings.check()
     parameters = dict(settings.parameters)
     law_sizes = _law_sizes(settings.torque if settings.controls is None else settings.controls, parameters)
     live = checked([name for name in parameters if name not in law_sizes])
-    model, elements = prepared("rollout", model, tuple(settings.elements), method, settings.friction, live)
+    model, elements = softened(model, tuple(settings.elements), settings.contact, step)
+    model, elements = prepared("rollout", model, elements, method, settings.friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
     elements = with_contact("rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable)
     sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
@@ -61,6 +67,8 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
     varying = driven and _has_rows(arrays, inputs.word, int(settings.steps))
     if varying:
         arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.every * settings.count)
+    if not carries or sampling is not None or any(map(is_foreign, (q, v))):
+        method = uncarried(method)
     steps = stepping(model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes)
     _check_precision(arrays, method, steps)
     e = _with_carried(steps, arrays["q"], arrays["v"], _with_states(steps, arrays["q"], arrays["v"]))
@@ -177,8 +185,6 @@ def _with_carried(steps: Stepping, q: Any, v: Any, e: Any) -> Any:
     """e with the numbers that the integrator carries from step to step."""
     if steps.carried is None:
         return e
-    if any(is_foreign(x) for x in (q, v)):
-        raise DalembertError(f"{steps.name}: the integrator carries numbers of its own: give NumPy arrays")
     memory = steps.carried.start(steps.system, q, v)
     return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
 

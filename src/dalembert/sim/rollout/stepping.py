@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.functions.live import GROUPS
@@ -27,7 +26,7 @@ from ..elements.base import Element
 from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.drive import Command
-from ..system.sampled import Sampling
+from ..system.sampling import Sampling
 from ..system.system import Law, System
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
@@ -58,8 +57,6 @@ class Stepping:
         self.law = law
         self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
-        if self.carried is not None and sampling is not None:
-            raise DalembertError(f"{self.name}: controllers that run at rates need another integrator")
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         ne = self.system.ne + self.memory_size + self.carried_size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
@@ -82,7 +79,14 @@ class Stepping:
     @cached_property
     def step(self) -> Function:
         """One step, traced."""
+        return self._traced(alone=False)
 
+    @cached_property
+    def step_alone(self) -> Function:
+        """One step of a single motion, traced: like bodies and joints may be lanes of loops."""
+        return self.step if self.carried is None else self._traced(alone=True)
+
+    def _traced(self, alone: bool) -> Function:
         def compute(*inputs: np.ndarray) -> dict[str, Any]:
             named = dict(zip(self.sizes, inputs, strict=True))
             system = self.system
@@ -103,7 +107,7 @@ class Stepping:
                 q1, e1 = self._take(system, t, h, q, e, u)
                 carried1 = carried
             else:
-                q1, e1, carried1 = self.carried.step(system, t, h, q, e, u, carried)
+                q1, e1, carried1 = self.carried.step(system, t, h, q, e, u, carried, alone)
             e, e1 = np.concatenate([e, memory, carried]), np.concatenate([e1, memory, carried1])
             if self.events:
                 q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
@@ -154,7 +158,8 @@ class Stepping:
         repetition = Repetition(CARRY, ("u",) if self.varying else (), record)
 
         def build() -> Function:
-            step = _guarded(self.model, self.step) if guarded else self.step
+            step = self.step_alone if alone else self.step
+            step = _guarded(self.model, step) if guarded else step
             outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
             return Function(step.name, step.inputs, outputs)
 

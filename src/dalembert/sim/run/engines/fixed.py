@@ -9,7 +9,7 @@ import numpy as np
 from ...integrators.fixed import sampled_program
 from ...program import Program
 from ...system.drive import Leg
-from ...system.sampled import Sampling
+from ...system.sampling import Sampling
 from ..compiled import Programs
 from .base import Chunk, State, chunk_sizes, finite, strides
 
