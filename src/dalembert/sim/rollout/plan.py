@@ -20,7 +20,7 @@ from ..elements.mujoco import softened
 from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.sampled import Sampled, settings_of
-from ..system.sampling import Sampling
+from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
 from .motions import Motions
 from .settings import RolloutSettings, prepared
@@ -94,7 +94,7 @@ def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
 def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:
     """Controllers that run at rates, if they can be traced."""
     try:
-        return Sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
+        return shared_sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
             raise

@@ -26,7 +26,7 @@ from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.sampled import Sampled
-from ..system.sampling import Sampling
+from ..system.sampling import Sampling, shared_sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .contacts import contacts_of
@@ -145,7 +145,7 @@ class _Simulation:
             why = "the duration is no multiple of the step and of the records"
         else:
             try:
-                self.sampling = Sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
+                self.sampling = shared_sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
             except SimulationError:
                 raise
             except Exception as error:  # whatever the user's code raises when it meets a traced number
