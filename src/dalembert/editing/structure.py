@@ -11,8 +11,8 @@ from dalembert.errors import DalembertError
 from dalembert.model import LinkPlan, Model
 from dalembert.model import plan as plan_of
 from dalembert.model.assembly import Link, Place
-from dalembert.model.builder import inertia_from, placement_from
 from dalembert.model.joints import Fixed
+from dalembert.model.values import inertia_from, placement_from
 from dalembert.spatial import Pose
 
 from .change import WORLD, Change

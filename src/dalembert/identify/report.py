@@ -13,7 +13,7 @@ from dalembert.files import write_text
 from dalembert.report.figures import figure, svg
 from dalembert.version import __version__
 
-from .fit import CONFIDENCE, Fit
+from .fitted import CONFIDENCE, Fit
 from .validation import Validation, along_log
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
