@@ -310,7 +310,8 @@ def test_what_is_refused() -> None:
 
 FIELD = """<mujoco><option cone="elliptic"/><asset><hfield name="hill" nrow="3" ncol="5" size="1 .5 .2 .1"
 elevation="0 .25 .5 .75 1  0 .25 .5 .75 1  0 .25 .5 .75 1"/></asset><worldbody>
-<geom name="hill" type="hfield" hfield="hill" pos=".1 0 -.1"/><body pos="0 0 .1"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>"""
+<geom name="hill" type="hfield" hfield="hill" pos=".1 0 -.1"/>
+<body pos="0 0 .1"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>"""
 
 
 def test_a_height_field_is_the_ground() -> None:
