@@ -24,11 +24,11 @@ demo: $(CORE)
 	$(BIN)/dalembert demo
 
 test: $(TESTS)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
 # Every integrator, and a thousand random cases.
-test-long: $(DEV)
-	$(BIN)/python -m pytest -n $(JOBS) -q -m long
+test-long: $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q -m long
 
 # The fast loop while working; `make test` runs everything.
 check: lint layers
@@ -52,7 +52,7 @@ docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -q -W --keep-going -b html docs build/docs
 	@echo "open build/docs/index.html"
 
-# Rewrites the table of measured speed in README.md from the last `make bench`.
+# Rewrites the tables of measured speed in README.md and docs/performance.md from the last `make bench`.
 readme: $(CORE)
 	$(BIN)/python benchmarks/update_readme.py
 

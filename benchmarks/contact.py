@@ -339,7 +339,7 @@ def speed(path, rounds, batch=64, steps=500):
         del variants["all shapes, no joint friction"]
     for name, (pairs, friction, kind) in variants.items():
         used = robot if friction is None else robot.without("friction")
-        contact = Contact(ground=0.0, friction=spec.friction, pairs=pairs)
+        contact = Contact(ground=0.0, friction=spec.friction, torsion=0.0, rolling=0.0, pairs=pairs)
         cost = our_cost(used, q.astype(kind), laws, contact, rounds, steps)
         seen = used.simulate(q[0].astype(float), np.zeros(robot.nv), 1.0, laws[1], step=STEP, contact=contact)
         error = f"worst residual {seen.contacts.worst:.0e} m/s, {seen.contacts.unsettled} of 500 steps unsettled"

@@ -118,7 +118,7 @@ def per_step(run: Callable[[int], object], steps: int, times: int = 7) -> float:
     return best / steps * 1e6
 
 
-def ours(m: Mechanism, coordinates: str, integrator: str, step: float = STEP, steps: int = 5000) -> float:
+def ours(m: Mechanism, coordinates: str, integrator: str, step: float = STEP, steps: int = 20_000) -> float:
     robot = m.build(coordinates, step=step)
     return per_step(
         lambda n: robot.rollout(*robot.start, step=step, steps=n, integrator=integrator, check=False), steps
@@ -196,12 +196,14 @@ def main() -> None:
         error = np.max(np.abs(energy - energy[0])) / np.max(robot.kinetic_energy(end.q, end.v))
         said = "" if free else " (a damper loses some)"
         print(f"  {name:18s} h {h:g}: {each * steps / 1e3:7.1f} ms, energy {error:.0e}{said}")
-    print("\ncompiling a chain [s, first call]:")
-    for count in (5, 10, 20, 40):
+    print("\na chain: seconds until its first step has been compiled and made, then µs/step")
+    for count in (5, 20, 40, 80, 160, 300):
         robot = bars(count).build("free")
         begin = time.process_time()
         robot.rollout(*robot.start, step=1.00001e-5, steps=1, integrator="leapfrog")
-        print(f"  {count} bodies: {time.process_time() - begin:.2f} (0 where the code was cached)")
+        first = time.process_time() - begin
+        each = ours(bars(count), "free", "leapfrog", steps=2000)
+        print(f"  {count} bodies: {first:.2f} s (little where the code was kept), {each:.2f} µs")
 
 
 if __name__ == "__main__":

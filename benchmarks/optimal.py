@@ -2,7 +2,8 @@
 
 Arms that reach (symplectic Euler; armature 0.1; weights as in tests/refs/test_optimal_costs.py) without and with torque
 limits, a step of a receding horizon, and gaits of ANYmal and Talos as Crocoddyl's examples state them (--gaits; they
-compile for half a minute each). Times are CPU times of whole solves from Python, the best of many.
+compile for half a minute each). Times are CPU times of whole solves from Python, the best of many. --goals: 100 random
+goals of a Panda within limits on torque, velocity and position, beside IPOPT (pip install casadi).
 
 The peer: pip install crocoddyl==3.2.1 pin==4.0.0, in an environment of its own (it does not load with later ones).
 The robots: pip install --no-deps example-robot-data==5.0.0. Without the peer only our own times are printed.
@@ -144,6 +145,9 @@ def row(what: str, us: float, iterations: int, cost: float, peer: tuple[float, i
 
 
 def main() -> None:
+    if "--goals" in sys.argv:
+        goals()
+        return
     peer = has_peer()
     titles = ("ours", 10), ("it", 4), ("cost", 16), ("Crocoddyl", 10), ("it", 4), ("cost", 16)
     print(f"{'µs, CPU time':34s}{' '.join(title.rjust(n) for title, n in titles)}   ratio  cost off")
@@ -185,6 +189,42 @@ def main() -> None:
             us, plan = best(solve), solve()
             other = crocoddyl_gait(name) if peer else None
             row(name, us, plan.iterations, plan.cost, other)
+
+
+def goals(count: int = 100) -> None:
+    """Random goals within tight limits: our minima and IPOPT's."""
+    robot, frame, start = load("panda"), "panda_hand", np.array(PANDA[2], float)
+    here = np.asarray(robot.pose(start, frame))[:3, 3]
+
+    def running(q: Any, v: Any, u: Any, goal: Any) -> dict[str, Any]:
+        reach = robot.pose(q, frame)[:3, 3] - goal
+        return {
+            "posture": (0.1, q - start),
+            "speed": (0.1, v),
+            "effort": (1e-3, u - robot.gravity(q)),
+            "reach": (1, reach),
+        }
+
+    def terminal(q: Any, v: Any, goal: Any) -> dict[str, Any]:
+        return {"reach": (1e3, robot.pose(q, frame)[:3, 3] - goal), "rest": (0.1, v)}
+
+    limits = {"torque": 1.3 * TORQUES, "velocity": 0.5, "position": (start - 0.6, start + 0.6)}
+    problem = robot.optimal_control(running, terminal, step=0.02, nodes=50, goal=3, limits=limits)
+    rng, rows = np.random.default_rng(0), []
+    for _ in range(count):
+        goal = here + rng.uniform(-0.35, 0.35, 3)
+        plan, other = problem.solve(start, goal=goal), problem.functions(start, goal=goal).ipopt()
+        rows.append((plan.converged, other.converged, plan.iterations, other.iterations, plan.cost / other.cost - 1.0))
+        if abs(rows[-1][4]) > 1e-6:
+            print(f"  another minimum at {goal.round(4)}: ours {plan.cost:.9f}, IPOPT's {other.cost:.9f} {other.why}")
+    ours_ok, its_ok, our_count, its_count, off = (np.array(x) for x in zip(*rows, strict=True))
+    same = np.abs(off) <= 1e-6
+    lower, higher = (off < -1e-6).sum(), (off > 1e-6).sum()
+    print(f"{count} goals, converged: ours {ours_ok.sum()}, IPOPT {its_ok.sum()}")
+    print(f"the same minimum: {same.sum()}; ours lower: {lower}; ours higher: {higher}")
+    print(
+        f"iterations: {our_count.mean():.1f} (most {our_count.max()}); IPOPT {its_count.mean():.1f} ({its_count.max()})"
+    )
 
 
 def gaits() -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Put the table of measured speed into README.md from a result of the benchmark (default bench/bench.json)."""
+"""Put the measured speed into README.md and docs/performance.md from a result of the benchmark (bench/bench.json)."""
 
 import json
 import sys
@@ -17,12 +17,12 @@ def main(source: Path) -> int:
     document = json.loads(source.read_text())
     measured = report.distinct(document["timings"], "robot")
     robots = [label for label, *_ in cases.EXAMPLES if label in measured] or measured
-    table = report.markdown(document, "Pinocchio", robots)
-    readme = ROOT / "README.md"
-    before, rest = readme.read_text().split(BEGIN)
-    _, after = rest.split(END)
-    readme.write_text(f"{before}{BEGIN}\n{table}\n{END}{after}")
-    print(f"README.md: table of {document['date']} written")
+    for name, table in (("README.md", report.summary), ("docs/performance.md", report.markdown)):
+        page = ROOT / name
+        before, rest = page.read_text("utf-8").split(BEGIN)
+        _, after = rest.split(END)
+        page.write_text(f"{before}{BEGIN}\n{table(document, 'Pinocchio', robots)}\n{END}{after}", "utf-8")
+        print(f"{name}: table of {document['date']} written")
     return 0
 
 

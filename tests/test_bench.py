@@ -171,6 +171,21 @@ def test_readme_table_has_every_robot_and_function():
     lines = report.markdown(document, "Pinocchio", ["UR5"]).splitlines()
     assert len(lines) == 2 + len(cases.FUNCTIONS) + 2
     assert lines[2] == "| UR5 | inverse dynamics | 1 | - | - | 1 | 1 | 1.0 |"
-    readme = (Path(__file__).parent.parent / "README.md").read_text()
-    assert readme.count("<!-- speed: written by benchmarks/update_readme.py -->") == 1
-    assert readme.count("<!-- speed: end -->") == 1
+    for name in ("README.md", "docs/performance.md"):
+        page = (Path(__file__).parent.parent / name).read_text("utf-8")
+        assert page.count("<!-- speed: written by benchmarks/update_readme.py -->") == 1
+        assert page.count("<!-- speed: end -->") == 1
+
+
+def test_readme_has_the_least_and_the_most_of_all_functions():
+    rows = []
+    for function, batch_time, loop_time in (("inverse_dynamics", 1e-6, 20e-6), ("jacobian", 2e-6, 100e-6)):
+        for system, mode, batch, median in (
+            ("dalembert", "call", 1, 1e-6),
+            ("dalembert", "batch", 4096, batch_time),
+            ("Pinocchio", "loop", 4096, loop_time),
+        ):
+            row = {"robot": "UR5", "function": function, "system": system, "mode": mode, "batch": batch}
+            rows.append(row | {"median": median, "low": median, "high": median, "dtype": "float64", "threads": 1})
+    lines = report.summary({"timings": rows}, "Pinocchio", ["UR5"]).splitlines()
+    assert lines[2] == "| UR5 | - | 20–50× |"

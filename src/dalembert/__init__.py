@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from .logs import Log, Trajectory, read_log, read_trajectory, write_trajectory
     from .mechanism import Mechanism
     from .sim import elements, integrators
-    from .sim.rollout.rollout import Rollout
+    from .sim.rollout.result import Rollout
     from .sim.run.events import Event
     from .sim.run.run import Run
     from .sim.run.save import load_run
@@ -104,7 +104,7 @@ _LATER = {
     "Finding": "formats.ledger",
     "Log": "logs",
     "Mechanism": "mechanism",
-    "Rollout": "sim.rollout.rollout",
+    "Rollout": "sim.rollout.result",
     "Run": "sim.run.run",
     "Sampled": "sim.system.laws",
     "Trajectory": "logs",

@@ -30,6 +30,7 @@ from .functions import (
     second,
 )
 from .functions import regressor as regressors
+from .functions.added import AddedForces
 from .functions.structure import (
     BodyInfo,
     FrameInfo,
@@ -77,6 +78,14 @@ class Robot:
         robot = Robot(model)
         robot._is_traced = True
         return robot
+
+    def determinants(self) -> Model | None:
+        """What decides all that it computes (see `execute.identity`); None: it has more than a model."""
+        return self.model if type(self) is Robot else None
+
+    def _added_forces(self, q: Any, v: Any) -> AddedForces | None:
+        """Forces of elements that belong to the robot, at states q (…, nq), v (…, nv); None: it has none."""
+        return None
 
     def __repr__(self) -> str:
         return f"<Robot {self.name!r}: {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"

@@ -58,6 +58,24 @@ def test_rows_are_taken_by_number_and_a_settled_loop_stops(lanes):
         assert (counts == (want["from"] < 6.0 - 1e-9).sum(axis=(1, 2))).all()
 
 
+@pytest.mark.parametrize("lanes", [1, None])
+@pytest.mark.parametrize("passes", [1, 2, 5])
+def test_what_no_step_reads_is_that_of_the_last_pass(lanes, passes):
+    """Seen: a result, and inputs that become others before the next pass; nothing reads where they are carried to."""
+
+    def step(x, seen):
+        return {"x_next": [x[1], x[0] + 1.0], "seen_next": [x[0] * 10.0, x[0], x[1]]}
+
+    program = Loop(trace(step, {"x": 2, "seen": 3}, name="seen"), (("x_next", "x"), ("seen_next", "seen")))
+    starts = np.array([[0.0, 5.0], [1.0, -2.0], [7.0, 0.5]])
+    want = interpreter.run(program, {"x": starts, "seen": np.zeros(3)}, passes)
+    kernel = Kernel("seen", "seen", [2, 3], [(2,), (3,)], lambda: program, lanes)
+    ends = [np.full((3, 2), np.nan), np.full((3, 3), np.nan)]
+    kernel.run_batch([starts, np.zeros(3)], ends, (3,), passes=passes)
+    np.testing.assert_array_equal(ends[0], want["x_next"])
+    np.testing.assert_array_equal(ends[1], want["seen_next"])
+
+
 @pytest.mark.parametrize("emit", [c.emit, cuda.emit, lambda program: sympy.run(program, GIVEN, 2)])
 def test_backends_that_take_rows_in_order_say_so(emit):
     with pytest.raises(DalembertError, match=r"loop over 'climb': .* takes no rows of 'way' by number \('row'\)"):

@@ -1,10 +1,8 @@
 """What files say about contact is kept: surfaces of shapes, layers and exclusions, with a line in the import log."""
 
-import numpy as np
 import pytest
 
 import dalembert
-from dalembert.contact import materials
 from dalembert.model import Surface
 
 MJCF = """<mujoco><worldbody>
@@ -78,18 +76,3 @@ def test_layers():
     assert Surface().meets(Surface(layers=(2, 2)))
     assert Surface(layers=(1, 1)).meets(Surface(layers=(1, 0)))
     assert not Surface(layers=(1, 1)).meets(Surface(layers=(2, 2)))
-
-
-def test_materials_and_their_pairs():
-    for name in materials.MATERIALS:
-        same = materials.pair(name, name)
-        assert same.friction == pytest.approx(materials.material(name).friction)
-        assert same.stiffness == pytest.approx(0.5 * materials.material(name).stiffness)
-    rubber, ice = materials.pair("rubber", "ice"), materials.pair("ice", "rubber")
-    assert rubber == ice and rubber.friction == 0.10 and rubber.restitution == 0.3
-    mixed = materials.pair("plastic", "glass")
-    assert mixed.friction == pytest.approx(np.sqrt(0.25 * 0.40))
-    with pytest.raises(dalembert.DalembertError, match="unknown material 'rubbr'"):
-        materials.material("rubbr")
-    with pytest.raises(dalembert.DalembertError, match="at least friction"):
-        materials.Material(0.5, 0.4, 0.0, 1.0, 1.0)

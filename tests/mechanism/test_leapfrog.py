@@ -228,3 +228,65 @@ def test_multipliers_are_refused_by_the_explicit_scheme() -> None:
     robot = chain(1).build("free")
     with pytest.raises(DalembertError, match="joint 'j0' is held by multipliers"):
         robot.rollout(*robot.start, integrator="axis-angle")
+
+
+# ---- one motion as loops over bodies and joints, batches one body after the other
+
+
+def test_loops_over_bodies_and_joints_move_as_unrolled_code_does() -> None:
+    """A batch of two motions has no loop."""
+    robot = chain(6).build("free")
+    options = {"step": 1e-4, "steps": 20, "integrator": "leapfrog"}
+    alone = robot.rollout(*robot.start, **options)
+    batch = robot.rollout(np.stack([robot.start[0]] * 2), robot.start[1], **options)
+    np.testing.assert_allclose(batch.q[1], alone.q, atol=1e-12)
+    np.testing.assert_allclose(batch.v[0], alone.v, atol=1e-9)
+
+
+def test_a_long_chain_is_eliminated_joint_by_joint() -> None:
+    robot = chain(40).build("free")
+    end = robot.rollout(*robot.start, step=1e-4, steps=500, integrator="leapfrog")
+    assert gap(robot, end.q, end.v) < 1e-9
+    assert robot.energy(end.q, end.v) == pytest.approx(robot.energy(*robot.start), abs=1e-5)
+    assert robot.kinetic_energy(end.q, end.v) > 0.01
+
+
+def test_springs_in_loops_push_as_unrolled_ones_do() -> None:
+    m = Mechanism("springs", gravity=(0.0, -9.81, 0.0))
+    for k in range(6):
+        add_bar(m, f"b{k}", 0.2 if k != 3 else 0.3, xyz=(0.2 * k + 0.1, 0.01 * k))
+        options = {"hold": "springs", "stiffness": 1e5 + k, "damping": 10.0}
+        m.joint("revolute", "ground.origin" if not k else f"b{k - 1}.b", f"b{k}.a", name=f"j{k}", **options)
+    robot = m.build("free", step=1e-5)
+    options = {"step": 1e-5, "steps": 300, "integrator": "axis-angle"}
+    alone = robot.rollout(*robot.start, **options)
+    batch = robot.rollout(np.stack([robot.start[0]] * 2), robot.start[1], **options)
+    np.testing.assert_allclose(batch.q[1], alone.q, atol=1e-12)
+    plain = robot.simulate(*robot.start, 3e-3, integrator="axis-angle", step=1e-5, record=3e-3)
+    np.testing.assert_allclose(plain.q[-1], alone.q, atol=1e-12)
+
+
+@pytest.mark.parametrize("integrator", ["leapfrog", "axis-angle"])
+def test_gradients_of_rollouts_are_slopes_of_the_motion(integrator: str) -> None:
+    m = Mechanism("pendulum", gravity=(0.0, -9.81, 0.0))
+    add_bar(m, "bar", 0.2, xyz=(0.1, 0.0))
+    held = {"hold": "springs", "stiffness": 1e4, "damping": 5.0} if integrator == "axis-angle" else {}
+    m.joint("revolute", "ground.origin", "bar.a", name="pivot", **held)
+    robot = m.build("free", step=1e-4)
+    q, v = robot.start
+    options = {"step": 1e-4, "steps": 50, "integrator": integrator}
+    slopes = robot.rollout_gradient(lambda t, q, v: q[1] + 0.1 * v[2], q, v, **options)
+    spin = np.array([0, 0, 1.0, 0, 0.1, 0])  # about the pivot
+    h = 1e-5
+    ends = [robot.rollout(q, v + s * h * spin, **options) for s in (1, -1)]
+    numbers = [end.q[1] + 0.1 * end.v[2] for end in ends]
+    assert slopes.v @ spin == pytest.approx((numbers[0] - numbers[1]) / (2 * h), rel=2e-4)
+
+
+def test_arrays_of_torch_move_alike() -> None:
+    torch = pytest.importorskip("torch")
+    robot = chain(1).build("free")
+    q, v = robot.start
+    options = {"step": 1e-4, "steps": 20, "integrator": "leapfrog"}
+    there = robot.rollout(torch.tensor(q), torch.tensor(v), **options)
+    np.testing.assert_allclose(there.q.numpy(), robot.rollout(q, v, **options).q, atol=1e-9)

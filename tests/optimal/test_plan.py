@@ -91,7 +91,7 @@ def test_command(tmp_path, capsys):
     "arguments, words",
     [
         (["--goal", "0.9,0"], "expected 3"),
-        (["--goal", "there"], "numbers with commas"),
+        (["--goal", "there"], "numbers separated by commas"),
         (["--goal", "0.3,0,0.4", "--limits", "speed"], "speed"),
         (["--goal", "0.3,0,0.4", "--start", "1"], "expected 2"),
         (["--goal", "0.3,0,0.4", "--duration", "0"], "above 0"),

@@ -371,7 +371,7 @@ def test_goals_out_of_reach():
     assert slow.cost == pytest.approx(exact.cost, rel=1e-3)
     chosen = robot.optimal_control(running, terminal, step=STEP, nodes=NODES)
     plan = chosen.solve([0.0, 0.1])
-    assert plan.converged and 60 < plan.iterations < 80 and plan.problem is chosen
+    assert plan.converged and plan.iterations < 40
     assert plan.cost == pytest.approx(exact.cost, rel=1e-8)
 
 

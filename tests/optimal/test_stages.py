@@ -21,11 +21,15 @@ def random_problem(rng, N, n, m):
     return H, g, A, B, c, V @ V.T, rng.standard_normal(n)
 
 
-def solved(layout, H, g, A, B, c, V, gV, first, step=0.1):
+def solved(layout, H, g, A, B, c, V, gV, first, step=0.1, chain=None):
     direction = Direction(layout, len(H), step, 1)
     for k in range(len(H)):
         direction.quadratic[k] = layout.quadratic(H[k], g[k])
-        if len(layout.parts) == 1:
+        if layout.is_chained:
+            n = layout.freedoms
+            positions = tuple(x[k] for x in chain)
+            direction.transition[k] = layout.chained_transition(A[k, n:], B[k, n:], c[k, n:], positions)
+        elif len(layout.parts) == 1:
             direction.transition[k] = layout.transition(A[k], B[k], c[k])
     direction.end[:] = layout.end(V, gV)
     direction.first[:] = layout.state_row(first)
@@ -55,6 +59,27 @@ def test_double_integrator_stages_solve_the_dense_system(n):
     B = np.broadcast_to(np.vstack([h * h * one, h * one]), (N, 2 * n, n))
     problem, first = (H, g, A, B, np.zeros((N, 2 * n)), V, gV), rng.standard_normal(2 * n)
     x, u, *_ = solved(StageLayout((n, n), n), *problem, first, h)
+    expected_x, expected_u = dense_solution(*problem, first)
+    assert_close(x, expected_x, RICCATI)
+    assert_close(u, expected_u, RICCATI)
+
+
+@pytest.mark.parametrize(
+    "n, m, curved", [(1, 1, ()), (3, 2, (1, 2)), (6, 4, (0, 1, 2, 3, 4, 5)), (9, 2, (8,)), (18, 12, range(6))]
+)
+def test_chained_stages_solve_the_dense_system(n, m, curved):
+    rng, N, curved = np.random.default_rng(n), 5, tuple(curved)
+    H, g, A, B, c, V, gV = random_problem(rng, N, 2 * n, m)
+    D, E, offsets = np.zeros((N, n, n)), np.zeros((N, n, n)), rng.standard_normal((N, n))
+    for k in range(N):
+        D[k], E[k] = np.eye(n), rng.uniform(0.0, 0.2) * np.eye(n)
+        block = np.ix_(curved, curved)
+        D[k][block] += 0.2 * rng.standard_normal((len(curved),) * 2)
+        E[k][block] += 0.1 * rng.standard_normal((len(curved),) * 2)
+        A[k, :n], B[k, :n], c[k, :n] = E[k] @ A[k, n:], E[k] @ B[k, n:], E[k] @ c[k, n:] + offsets[k]
+        A[k, :n, :n] += D[k]
+    problem, first = (H, g, A, B, c, V, gV), rng.standard_normal(2 * n)
+    x, u, *_ = solved(StageLayout((2 * n,), m, curved), *problem, first, chain=(D, E, offsets))
     expected_x, expected_u = dense_solution(*problem, first)
     assert_close(x, expected_x, RICCATI)
     assert_close(u, expected_u, RICCATI)

@@ -11,7 +11,12 @@ from dalembert.audit import RULES
 from dalembert.audit.naming import legs
 from peers.example_robots import files, folder
 
-MESHES = ("shape", "density", "com-place")  # these read hundreds of files; tests of their own try them on shapes
+MESHES = (
+    "shape",
+    "density",
+    "com-place",
+    "self-collision",
+)  # these read hundreds of files; tests of their own try them on shapes
 DYNAMIC = ("gravity", "mass-matrix", "passivity", "integrator")  # steps whose rules compile the robot
 STATIC = [name for name, rule in RULES.items() if rule.step not in DYNAMIC and name not in MESHES] + ["mass-missing"]
 EMPTY = {"falcon_description/urdf/falcon.urdf", "ur_description/urdf/ur3.urdf"}  # files without a robot

@@ -25,7 +25,7 @@ from .inverse_mass import inverse_mass_matrix
 from .inverse_mass_product import inverse_mass_product
 from .jacobian import jacobian, jacobian_rate
 from .kinematics import acceleration, frame_pose, poses, velocity
-from .loops import closure_loads, closure_wrenches, loop_dynamics, loop_inverse_dynamics, mobility
+from .loops import closure_loads, closure_wrenches, loop_dynamics, loop_inverse_dynamics, mobility, shared_efforts
 from .operational import Task, null_space, operational_dynamics, operational_inertia
 from .reactions import reaction_wrenches
 from .regressor import energy_regressor, momentum_regressor, torque_regressor
@@ -94,6 +94,7 @@ __all__ = [
     "reach",
     "reaction_wrenches",
     "rnea",
+    "shared_efforts",
     "torque_regressor",
     "total_mass",
     "transmission",

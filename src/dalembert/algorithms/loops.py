@@ -57,13 +57,20 @@ def loop_inverse_dynamics(
     """
     _, J, drift = constraints(model, q, v)
     needed = rnea(model, q, v, a, external)
-    S, JJ = np.eye(model.nv)[list(actuated)], J @ J.T
-    P = np.eye(model.nv) - J.T @ solve_semidefinite(JJ, J)
-    G = P @ S.T
-    tau = S.T @ (G.T @ solve_semidefinite(G @ G.T, P @ needed))
-    forces = solve_semidefinite(JJ, J @ (needed - tau))
+    S = np.eye(model.nv)[:, list(actuated)]
+    efforts, forces = shared_efforts(J, S, needed)
+    tau = S @ efforts
     left, opening = needed - tau - J.T @ forces, J @ a + drift
     return LoopSolution(tau, forces, left, opening, np.array([_largest(needed), _largest(a)]))
+
+
+def shared_efforts(J: np.ndarray, S: np.ndarray, needed: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """u (nu,), the smallest of several, and λ (nc,) that come nearest to S u + Jᵀ λ = needed (nv,)."""
+    JJ = J @ J.T
+    P = np.eye(len(needed)) - J.T @ solve_semidefinite(JJ, J)
+    G = P @ S
+    efforts = G.T @ solve_semidefinite(G @ G.T, P @ needed)
+    return efforts, solve_semidefinite(JJ, J @ (needed - S @ efforts))
 
 
 def closure_wrenches(model: Model, q: np.ndarray, multipliers: np.ndarray) -> np.ndarray:

@@ -10,7 +10,7 @@ from typing import Any
 from dalembert.errors import DalembertError, unknown
 from dalembert.robot import Robot
 
-from . import axes, control, drives, gravity, inertia, integrator, intent, laws, logs, solidity, structure  # noqa: F401  (their rules enter the list)
+from . import axes, control, drives, gravity, inertia, integrator, intent, laws, logs, solidity, structure, touching  # noqa: F401  (their rules enter the list)
 from .expectations import Expectations, read_expectations
 from .result import Audit, AuditFinding, Skipped
 from .rule import RULES, SEVERITIES, Found, NotRun, Rule
@@ -27,10 +27,11 @@ def run_audit(
     accept: Sequence[Suppression] = (),
     expect: Expectations | str | os.PathLike[str] | None = None,
     motion: logs.Motion | None = None,
+    run: Any = None,
 ) -> Audit:
     """Run the rules (all, or those named) on a robot; see `Robot.audit`."""
     meant = expect if expect is None or isinstance(expect, Expectations) else read_expectations(expect)
-    subject = Subject(robot, payload, frame, robot.import_log, meant, motion)
+    subject = Subject(robot, payload, frame, robot.import_log, meant, motion, run)
     if payload or frame is not None:
         subject.check_load()
     chosen = list(RULES.values()) if rules is None else [_rule(r) for r in rules]

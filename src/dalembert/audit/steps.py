@@ -23,7 +23,7 @@ _STEPS = {
     "identification": ("Identification", "can parameters be identified from the log?"),
     "friction": ("Friction", "is there a friction model, of plausible size?"),
     "integrator": ("Integrator and step", "is the simulation's step small enough?"),
-    "contact": ("Contact", "are the contact parameters those of hard or soft ground?"),
+    "contact": ("Contact", "are friction and stiffness plausible, and do runs keep the laws of contact?"),
     "controller": ("Controller", "is the bandwidth below the resonance, and damped?"),
     "log": ("Log against model", "does the model explain the torques that were measured?"),
 }

@@ -38,6 +38,7 @@ class Subject:
     log: Sequence[Any] = field(default_factory=tuple)  # findings of the import
     expect: Expectations | None = None  # the expected properties of the robot
     motion: Motion | None = None  # a log of it
+    run: Any = None  # a simulation of it
     samples: int = SAMPLES
 
     @property

@@ -1,4 +1,4 @@
-"""The result as text: plain tables no wider than 100 columns, and the Markdown table of the README."""
+"""The result as text: plain tables no wider than 100 columns, and the Markdown tables of the documentation."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ def describe(row: Row) -> str:
 
 
 def markdown(document: Document, peer: str, robots: Sequence[str]) -> str:
-    """The README's table: for each robot and function one call and batch, ours and the peer's."""
+    """The table of docs/performance.md: for each robot and function one call and batch, ours and the peer's."""
     timings, machine = Timings(document["timings"]), document["machine"]
     lines = [
         f"| robot | function | one call, µs | {peer} | × | batch of {BATCH}, µs per state | {peer}'s loop | × |",
@@ -144,6 +144,24 @@ def markdown(document: Document, peer: str, robots: Sequence[str]) -> str:
             lines.append(f"| {robot} | {words(function).lower()} | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
     return "\n".join([*lines, "", f"Medians; float64, one thread; {machine['processor']}; {versions}."])
+
+
+def summary(document: Document, peer: str, robots: Sequence[str]) -> str:
+    """The README's table: how many times faster than the peer, from the least to the most of all functions."""
+    timings = Timings(document["timings"])
+    lines = [f"| times as fast as {peer} | one call from Python | a batch of {BATCH} |", "|---|--:|--:|"]
+    for robot in robots:
+        cells = []
+        for mode, theirs, size in (("call", "call", 1), ("batch", "loop", BATCH)):
+            factors = []
+            for function in distinct(document["timings"], "function"):
+                ours = timings.get(robot, function, mode, size)
+                other = timings.get(robot, function, theirs, size, system=peer)
+                if ours and other:
+                    factors.append(other["median"] / ours["median"])
+            cells.append(f"{min(factors):.0f}–{max(factors):.0f}×" if factors else "-")
+        lines.append(f"| {robot} | " + " | ".join(cells) + " |")
+    return "\n".join(lines)
 
 
 def table(title: str, header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:

@@ -167,3 +167,14 @@ def _plain(x: Any) -> Any:
     if isinstance(x, float):
         return x if math.isfinite(x) else None
     return x if x is None or isinstance(x, int | str) else str(x)
+
+
+def numbers_of(option: str, text: str, count: int) -> np.ndarray:
+    """The numbers of an option, which are separated by commas."""
+    try:
+        values = np.array([float(word) for word in text.split(",")])
+    except ValueError:
+        raise DalembertError(f"{option} is {text!r}, expected {count} numbers separated by commas") from None
+    if values.shape != (count,):
+        raise DalembertError(f"{option} has {values.size} numbers, expected {count}")
+    return values

@@ -14,8 +14,20 @@ from dalembert.files import replacing
 from dalembert.robot import Robot
 from dalembert.sim.system.sampled import Sampled
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, working
-from .simulate import FIGURES, _numbers
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    check_target,
+    console,
+    numbers_of,
+    open_robot,
+    print_json,
+    working,
+)
+from .simulate import FIGURES
 
 LAWS: dict[str, Any] = {
     "gravity-pd": control.gravity_pd,
@@ -54,9 +66,9 @@ def run(
     if not 0.0 < rate < np.inf:
         raise DalembertError(f"--rate is {rate}, expected above 0 [Hz]")
     arm = open_robot(robot, base, mimic=mimic, arg=arg)
-    q = _middle(arm) if goal is None else _numbers(goal, arm.nq, "--goal")
+    q = _middle(arm) if goal is None else numbers_of("--goal", goal, arm.nq)
     chosen = _law(arm, law, q, frequency, damping, resonance)
-    begin = None if start is None else _numbers(start, arm.nq, "--start")
+    begin = None if start is None else numbers_of("--start", start, arm.nq)
     period = 1.0 / rate
     with working(f"control of {arm.name}"):
         audit = control.audit(chosen, q, begin, period=period, delay=delay, duration=duration, error=error)

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
 
+from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
 from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table, working
+
+if TYPE_CHECKING:
+    from dalembert.identify import Excitation
 
 
 def run(
@@ -54,14 +58,7 @@ def run(
             clearance=clearance,
         )
     motion.save(out)
-    tau = subject.inverse_dynamics(motion.q, motion.v, motion.a)
-    rows = [
-        [name, motion.q[:, k].min(), motion.q[:, k].max(), *(np.abs(x[:, k]).max() for x in (motion.v, motion.a, tau))]
-        for k, name in enumerate(subject.model.freedom_names)
-    ]
     if as_json:
-        keys = ("joint", "lowest", "highest", "speed", "acceleration", "torque")
-        joints = [dict(zip(keys, row, strict=True)) for row in rows]
         print_json(
             {
                 "robot": subject.name,
@@ -69,7 +66,7 @@ def run(
                 "duration": motion.duration,
                 "out": str(out),
                 "log": list(motion.log),
-                "joints": joints,
+                "joints": _rows(subject, motion),
             }
         )
         return 0
@@ -77,8 +74,25 @@ def run(
     title = (
         f"{subject.name}: {motion.duration:g} s, condition number {motion.condition:.3g}; rad, N·m (m, N for slides)"
     )
-    screen.print(table(title, ["joint", "from", "to", "speed", "acceleration", "torque"], rows, 5))
+    heads = ["joint", "from", "to", "speed", "acceleration", "torque"]
+    screen.print(table(title, heads, [list(row.values()) for row in _rows(subject, motion)], 5))
     for note in motion.log:
         screen.print(f"note: {note}", markup=False)
     screen.print(f"written to {out}; look at it first: dalembert view {robot} --motion {out}", markup=False)
     return 0
+
+
+def _rows(robot: Robot, motion: Excitation) -> list[dict[str, Any]]:
+    """What each joint does: its range, and the largest speed, acceleration and torque."""
+    tau = robot.inverse_dynamics(motion.q, motion.v, motion.a)
+    return [
+        {
+            "joint": name,
+            "lowest": motion.q[:, k].min(),
+            "highest": motion.q[:, k].max(),
+            "speed": np.abs(motion.v[:, k]).max(),
+            "acceleration": np.abs(motion.a[:, k]).max(),
+            "torque": np.abs(tau[:, k]).max(),
+        }
+        for k, name in enumerate(robot.model.freedom_names)
+    ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,7 +22,8 @@ from .common import (
 )
 
 if TYPE_CHECKING:
-    from dalembert.identify import Delays
+    from dalembert.audit import Audit
+    from dalembert.identify import Delays, Fit, Validation
 
 
 def run(
@@ -62,7 +63,6 @@ def run(
             read = [delays.aligned(each) for delays, each in zip(late, read, strict=True)]
             fit = identify.fit(subject, read[: len(log)], friction=terms, rotor=rotor, method=method, check=False)
     other = fit.validate(read[-1]) if validate is not None else None
-    audit = fit.robot.audit()
     notes = [note for each in read for note in each.log] + [str(doubt) for doubt in fit.doubts] + list(fit.log)
     if not align:
         notes += [note for delays, path in zip(late, paths, strict=True) for note in _late(delays, path)]
@@ -71,42 +71,52 @@ def run(
         fit.save(out)
     if report is not None:
         fit.report(report, other)
+    audit = fit.robot.audit()
     if as_json:
-        print_json(
-            {
-                "robot": subject.name,
-                "method": fit.method,
-                "held_out": other is not None,
-                "total_percent": judged.total_percent,
-                "factory_percent": judged.factory_total,
-                "ok": judged.ok,
-                "joints": {
-                    name: {"rms": judged.rms[k], "percent": judged.rms_percent[k]}
-                    for k, name in enumerate(judged.joints)
-                },
-                "parameters": dict(zip(fit.names, fit.x.tolist(), strict=True)),
-                "unseen": list(fit.unseen),
-                "delay": late[0].common,
-                "audit": {"score": audit.score, "ok": audit.ok},
-                "log": notes,
-            }
-        )
+        print_json(_record(fit, judged, audit, notes, held_out=other is not None, delay=late[0].common))
         return 0 if judged.ok else 1
+    _print(fit, judged, audit, notes, held_out=other is not None)
+    for path in (out, report):
+        if path is not None:
+            console().print(f"written: {path}", markup=False)
+    return 0 if judged.ok else 1
+
+
+def _record(
+    fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_out: bool, delay: float
+) -> dict[str, Any]:
+    """What --json prints."""
+    return {
+        "robot": fit.columns.robot.name,
+        "method": fit.method,
+        "held_out": held_out,
+        "total_percent": judged.total_percent,
+        "factory_percent": judged.factory_total,
+        "ok": judged.ok,
+        "joints": {
+            name: {"rms": judged.rms[k], "percent": judged.rms_percent[k]} for k, name in enumerate(judged.joints)
+        },
+        "parameters": dict(zip(fit.names, fit.x.tolist(), strict=True)),
+        "unseen": list(fit.unseen),
+        "delay": delay,
+        "audit": {"score": audit.score, "ok": audit.ok},
+        "log": notes,
+    }
+
+
+def _print(fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_out: bool) -> None:
+    """The notes, how well the fit explains a log, and the audit of the result."""
     screen = console()
     for note in notes:
         screen.print(f"note: {note}", markup=False)
-    where = "held-out log" if other is not None else "the fitted log itself (give --validate to judge by another)"
-    screen.print(f"{subject.name}, method {fit.method}, on the {where}:", markup=False)
+    where = "held-out log" if held_out else "the fitted log itself (give --validate to judge by another)"
+    screen.print(f"{fit.columns.robot.name}, method {fit.method}, on the {where}:", markup=False)
     screen.print(judged.table(), markup=False)
     screen.print(f"{len(fit.unseen)} parameters or groups do not show in the data; the report lists them", markup=False)
     errors = [finding for finding in audit.findings if finding.severity == "error"]
     screen.print(f"audit of the result: score {audit.score}, {counted(len(errors), 'error')}", markup=False)
     for finding in errors:
         screen.print(f"  {finding.where}: {finding.what}", markup=False)
-    for path in (out, report):
-        if path is not None:
-            screen.print(f"written: {path}", markup=False)
-    return 0 if judged.ok else 1
 
 
 def _late(delays: Delays, path: Path) -> list[str]:

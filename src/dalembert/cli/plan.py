@@ -13,7 +13,19 @@ from dalembert.model.tool import tool_frame
 from dalembert.robot import Robot
 from dalembert.tables import FORMATS
 
-from .common import Arguments, Base, Json, Mimic, Source, check_target, console, open_robot, print_json, table
+from .common import (
+    Arguments,
+    Base,
+    Json,
+    Mimic,
+    Source,
+    check_target,
+    console,
+    numbers_of,
+    open_robot,
+    print_json,
+    table,
+)
 
 if TYPE_CHECKING:
     from dalembert.optimal import Plan
@@ -46,8 +58,8 @@ def run(
     check_target(plot, "--plot", (".png", ".pdf", ".svg"))
     arm = open_robot(robot, base, mimic=mimic, arg=arg)
     tool = tool_frame(arm.model, frame).name
-    begin = arm.neutral() if start is None else numbers("--start", start, arm.nq)
-    place = numbers("--goal", goal, 3)
+    begin = arm.neutral() if start is None else numbers_of("--start", start, arm.nq)
+    place = numbers_of("--goal", goal, 3)
     plan = reach(arm, tool, begin, place, duration, nodes, [x.strip() for x in limits.split(",") if x.strip()])
     if out is not None:
         plan.save(out)
@@ -55,31 +67,33 @@ def run(
         plan.plot().savefig(plot)
     missed = float(np.linalg.norm(arm.pose(plan.q[-1], tool)[:3, 3] - place))
     if as_json:
-        print_json(
-            {
-                "robot": arm.name,
-                "frame": tool,
-                "missed_by": missed,
-                "converged": plan.converged,
-                "why": plan.why,
-                "iterations": plan.iterations,
-                "cost": plan.cost,
-                "costs": plan.costs,
-                "joints": rows(plan),
-            }
-        )
+        print_json(_record(plan, tool, missed))
         return 0 if plan.converged else 1
     screen = console()
     screen.print(plan.summary(), markup=False)
     screen.print(f"the tool, frame '{tool}', ends {missed:.3g} m from the goal", markup=False)
     heads = ["joint", "from", "to", "peak speed", "peak torque"]
-    keys = ("joint", "from", "to", "speed", "torque")
     title = f"{arm.name}: {duration:g} s in {nodes} steps; rad and N·m (m and N for slides)"
-    screen.print(table(title, heads, [[row[key] for key in keys] for row in rows(plan)], 4))
+    screen.print(table(title, heads, [list(row.values()) for row in rows(plan)], 4))
     for path in (out, plot):
         if path is not None:
             screen.print(f"written to {path}", markup=False)
     return 0 if plan.converged else 1
+
+
+def _record(plan: Plan, tool: str, missed: float) -> dict[str, Any]:
+    """What --json prints."""
+    return {
+        "robot": plan.problem.robot.name,
+        "frame": tool,
+        "missed_by": missed,
+        "converged": plan.converged,
+        "why": plan.why,
+        "iterations": plan.iterations,
+        "cost": plan.cost,
+        "costs": plan.costs,
+        "joints": rows(plan),
+    }
 
 
 def reach(
@@ -99,19 +113,6 @@ def reach(
 
     problem = robot.optimal_control(running, terminal, step=duration / nodes, nodes=nodes, goal=3, limits=limits)
     return problem.solve(start, goal=goal)
-
-
-def numbers(option: str, text: str, count: int) -> np.ndarray:
-    """Numbers with commas between them."""
-    try:
-        values = np.array([float(x) for x in text.split(",")])
-    except ValueError:
-        raise DalembertError(
-            f"{option} {text!r}: expected numbers with commas between them, as in 0.4,0.3,0.5"
-        ) from None
-    if len(values) != count:
-        raise DalembertError(f"{option} {text!r}: {len(values)} numbers, expected {count}")
-    return values
 
 
 def rows(plan: Plan) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ import numpy as np
 import typer
 
 from dalembert.files import write_text
-from dalembert.sizing import Demand
+from dalembert.sizing import Demand, Sizing
 
 from .common import (
     Arguments,
@@ -80,29 +80,34 @@ def run(
     if as_json:
         print_json(json.loads(sizing.json()))
         return int(not sizing.ok)
+    _print(sizing, stiffness is not None, catalogue is not None)
+    return int(not sizing.ok)
+
+
+def _print(sizing: Sizing, bandwidths: bool, drives: bool) -> None:
+    """The tables; bandwidths, drives: whether those of a stiffness and from a catalogue were computed."""
     out = console()
     for title in sizing.motions:
         out.print(f"motion: {title}", markup=False)
-    if payload:
-        out.print(f"payload: {payload:g} kg at frame '{sizing.frame}'", markup=False)
+    if sizing.payload:
+        out.print(f"payload: {sizing.payload:g} kg at frame '{sizing.frame}'", markup=False)
     heads = ["joint", "gravity", "dynamic", "needed", "limit", ""]
     rows = [(r.joint, r.gravity, r.dynamic, r.needed, _limit(r.limit), _verdict(r)) for r in sizing.rows]
-    out.print(table(f"\nEffort [N·m, N for slides], margin {margin:g}", heads, rows, 5))
+    out.print(table(f"\nEffort [N·m, N for slides], margin {sizing.margin:g}", heads, rows, 5))
     heads = ["joint", "peak", "RMS", "speed", "power", "energy", "back"]
     moved = [(r.joint, r.peak, r.rms, r.speed, r.power, r.energy, r.regenerated) for r in sizing.rows]
     out.print(table("\nAlong the motion [N·m, rad/s, W, J]", heads, moved, 6))
     heads = ["joint", "inertia from", "to", "rotor", "acceleration"]
     felt = [(r.joint, *r.inertia, r.rotor, _limit(r.acceleration)) for r in sizing.rows]
     out.print(table("\nWhat the motor feels [kg·m²], and can accelerate anywhere [rad/s²]", heads, felt, 4))
-    if stiffness is not None:
+    if bandwidths:
         bands = [(r.joint, r.resonance or np.nan, r.bandwidth or np.nan) for r in sizing.rows]
         out.print(table("\nResonance and bandwidth [Hz]", ["joint", "resonance", "bandwidth"], bands, 2))
-    for row in sizing.rows if catalogue is not None else ():
+    for row in sizing.rows if drives else ():
         out.print(f"{row.joint}: {sizing.choice(row.joint)}", markup=False)
     out.print(f"\nCoriolis by gravity {sizing.coriolis:.3g}: {sizing.coriolis_class}", markup=False)
     for note in sizing.notes:
         out.print(f"note: {note}", markup=False)
-    return int(not sizing.ok)
 
 
 def _limit(x: float) -> str:

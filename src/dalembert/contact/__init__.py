@@ -2,5 +2,7 @@
 
 from .candidates import Patch, candidates
 from .contact import Contact
+from .laws import ContactLaw
+from .materials import MATERIALS, Material
 
-__all__ = ["Contact", "Patch", "candidates"]
+__all__ = ["MATERIALS", "Contact", "ContactLaw", "Material", "Patch", "candidates"]

@@ -18,22 +18,27 @@ from dalembert.model.geometry import Geometry, Plane, Shape
 from dalembert.model.joints import Free
 from dalembert.spatial import Pose
 
-from .contact import GROUND, Contact
+from .contact import DEFAULTS, GROUND, Contact
+from .laws import FILE, GROUND_SIDE, MATERIAL, ContactLaw, Laws, Side
 
 WORLD = -1  # in the place of a body's number
+SHOWN = 4  # names in a line of the log
+STANDARD_GRAVITY = 9.81  # [m/s²]
 
 
 @dataclass(frozen=True)
 class Patch:
     """The points of a shape of one body that may touch the ground, or a shape of another body.
 
-    placement: of the shape in the body; other, other_placement: of the second body's shape.
+    placement: of the shape in the body; other, other_placement: of the second body's shape. law: friction and the other
+    numbers of the pair.
     """
 
     names: tuple[str, ...]
     first: int
     shape: Shape
     placement: Pose
+    law: ContactLaw
     ground: Ground | None = None
     second: int = WORLD
     other: Shape | None = None
@@ -62,9 +67,54 @@ class NamedShape(NamedTuple):
         """Names by which a pair may call it."""
         return {self.name, self.link, self.body.name}
 
+    @property
+    def side(self) -> Side:
+        """It as one of two things that touch."""
+        return Side(tuple(dict.fromkeys((self.name, self.link, self.body.name))), self.geometry.surface)
+
 
 def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
     """All that may touch."""
+    pairs, laws = _touching(model, contact)
+    ground = as_ground(contact.ground if contact.terrain is None else contact.terrain) if contact.has_ground else None
+    patches = []
+    for a, b in pairs:
+        if b is None:
+            law, _ = laws.of(a.side, GROUND_SIDE)
+            patches.append(Patch((a.name,), a.body.index, a.geometry.shape, a.placement, law, ground))
+        else:
+            law, _ = laws.of(a.side, b.side)
+            second = b.body.index, b.geometry.shape, b.placement
+            names = (f"{a.name} on {b.name}",)
+            patches.append(Patch(names, a.body.index, a.geometry.shape, a.placement, law, None, *second))
+    X = poses(model, neutral(model))
+    return tuple(_named(patch, len(patch.witnesses(X))) for patch in patches)
+
+
+def law_sources(model: Model, contact: Contact) -> list[str]:
+    """Which numbers of a contact are not the caller's: those of the robot's file, and of materials."""
+    pairs, laws = _touching(model, contact)
+    options = [
+        x for x in DEFAULTS if x not in (("stiffness", "damping") if contact.model == "rigid" else ("restitution",))
+    ]
+    said: dict[tuple[str, float, int], list[str]] = {}
+    for a, b in pairs:
+        law, levels = laws.of(a.side, GROUND_SIDE if b is None else b.side)
+        for option in options:
+            if levels[option] in (FILE, MATERIAL):
+                name = a.name if b is None else f"{a.name} on {b.name}"
+                said.setdefault((option, getattr(law, option), levels[option]), []).append(repr(name))
+    origin = {FILE: "the robot's file", MATERIAL: "the table of materials"}
+    return [
+        f"contact: {option.replace('_', ' ')} {value:.3g} from {origin[level]}: {', '.join(names[:SHOWN])}"
+        + (f" and {len(names) - SHOWN} more" if len(names) > SHOWN else "")
+        for (option, value, level), names in said.items()
+        if option != "static_friction" or (("friction", value, level) not in said)
+    ]
+
+
+def _touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
+    """Pairs of shapes that may touch, the ground None, and the laws for them."""
     shapes = [shape for shape in named_shapes(model) if not isinstance(shape.geometry.shape, Plane)]
     if not shapes:
         raise DalembertError(
@@ -72,21 +122,15 @@ def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
             "role='collision'), or load a file that has them"
         )
     _check_names(contact, shapes)
-    patches = []
+    laws = Laws(contact, weight=STANDARD_GRAVITY * sum(body.inertia.mass for body in model.bodies))
+    laws.check_names(shape.side for shape in shapes)
+    pairs: list[tuple[NamedShape, NamedShape | None]] = []
     if contact.has_ground:
-        ground = as_ground(contact.ground if contact.terrain is None else contact.terrain)
-        for shape in _above_ground(model, contact, shapes):
-            patches.append(Patch((shape.name,), shape.body.index, shape.geometry.shape, shape.placement, ground))
-    for a, b in _pairs(model, contact, shapes):
-        names = (f"{a.name} on {b.name}",)
-        second = b.geometry.shape, b.placement
-        patches.append(
-            Patch(names, a.body.index, a.geometry.shape, a.placement, None, b.body.index, second[0], second[1])
-        )
-    if not patches:
+        pairs += [(shape, None) for shape in _above_ground(model, contact, shapes)]
+    pairs += _pairs(model, contact, shapes)
+    if not pairs:
         raise DalembertError(f"contact: nothing of robot {model.name!r} may touch anything: give ground or pairs")
-    X = poses(model, neutral(model))
-    return tuple(_named(patch, len(patch.witnesses(X))) for patch in patches)
+    return pairs, laws
 
 
 def _named(patch: Patch, count: int) -> Patch:

@@ -16,7 +16,7 @@ import numpy as np
 
 from dalembert.math import exp, maximum, sqrt
 
-from .contact import Contact
+from .laws import ContactLaw
 
 FULL = 5.0  # slip speeds at which friction has fallen from that at rest to that of sliding
 
@@ -30,23 +30,23 @@ class Push(NamedTuple):
     lost: Any
 
 
-def push(contact: Contact, gap: Any, u: np.ndarray, w: np.ndarray) -> Push:
+def push(law: ContactLaw, slip_speed: float, gap: Any, u: np.ndarray, w: np.ndarray) -> Push:
     """Of a contact with velocity u (3,) and spin w (3,) of the first body against the second, normal first."""
     depth = maximum(-gap, 0.0)
-    spring = contact.stiffness * depth
-    normal = spring * maximum(1.0 - contact.damping * u[0], 0.0)
-    square, slow = u[1:] @ u[1:], contact.slip_speed * contact.slip_speed
-    extra = contact.holding_friction - contact.friction
-    mu: Any = contact.friction
+    spring = law.stiffness * depth
+    normal = spring * maximum(1.0 - law.damping * u[0], 0.0)
+    square, slow = u[1:] @ u[1:], slip_speed * slip_speed
+    extra = law.static_friction - law.friction
+    mu: Any = law.friction
     if extra:
         mu = mu + extra * exp(-square / (FULL * FULL * slow))
     tangents = -(mu * normal / sqrt(square + slow)) * u[1:]
     moment = np.array([0.0 * normal] * 3)
-    if contact.torsion:
-        x = contact.torsion * w[0]
-        moment[0] = -contact.torsion * normal * x / sqrt(x * x + slow)
-    if contact.rolling:
-        x = contact.rolling * w[1:]
-        moment[1:] = -(contact.rolling * normal / sqrt(x @ x + slow)) * x
+    if law.torsion:
+        x = law.torsion * w[0]
+        moment[0] = -law.torsion * normal * x / sqrt(x * x + slow)
+    if law.rolling:
+        x = law.rolling * w[1:]
+        moment[1:] = -(law.rolling * normal / sqrt(x @ x + slow)) * x
     lost = -(normal - spring) * u[0] - tangents @ u[1:] - moment @ w
     return Push(np.concatenate([[normal], tangents]), moment, 0.5 * spring * depth, lost)

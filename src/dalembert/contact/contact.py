@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, fields
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 
-MODELS = ("rigid", "compliant")
-PAIRS = ("ground", "all")
+from .materials import Material, material
+
+MODELS = ("rigid", "compliant", "mujoco")
+PAIRS = ("ground", "all", "file")
 GROUND = "ground"  # its name in pairs
+DEFAULT = "default"  # in a table of numbers, for all that it does not name
+DEFAULTS = {  # where neither the contact nor the robot's file says anything
+    "friction": 0.6,
+    "static_friction": 0.6,
+    "torsion": 0.0,
+    "rolling": 0.0,
+    "restitution": 0.0,
+    "stiffness": 1e5,
+    "damping": 1.0,
+}
+
+Setting = float | Mapping[Any, float] | None
 
 
 @dataclass(frozen=True)
@@ -26,7 +40,10 @@ class Contact:
 
     model: "rigid", exact laws of contact in time steps; "compliant", forces of springs and smooth friction.
     friction: Coulomb's coefficient of sliding, static_friction: at rest, by default the same; torsion: moment about the
-    normal per normal force [m]; rolling: moment against rolling per normal force [m].
+    normal per normal force [m]; rolling: moment against rolling per normal force [m]. Each of these, restitution,
+    stiffness and damping is a number for all, or a table by pair, name or material, {("foot", "ground"): 0.8, "rubber":
+    0.7, "default": 0.5}; where none is given, what the robot's file states, else a default (0.6 for friction).
+    materials: {"foot": "rubber", "ground": "concrete"}, of the table in `dalembert.contact.materials`, or a `Material`.
 
     Rigid: restitution: speed after an impact per speed before it, 0 … 1; rest_speed: slower impacts do not bounce
     [m/s]; tolerance: error of the laws of contact at which the iteration of a step ends [m/s]; recovery_speed: with
@@ -37,81 +54,120 @@ class Contact:
     """
 
     ground: float | None = None
-    friction: float = 0.6
+    friction: Setting = None
     terrain: Callable[[Any, Any], Any] | None = None
-    pairs: str | Sequence[tuple[str, str]] = "ground"
+    pairs: str | Sequence[tuple[str, str]] | None = None
     model: str = "rigid"
-    static_friction: float | None = None
-    restitution: float = 0.0
-    torsion: float = 0.0
-    rolling: float = 0.0
-    stiffness: float = 1e5
-    damping: float = 1.0
+    static_friction: Setting = None
+    restitution: Setting = None
+    torsion: Setting = None
+    rolling: Setting = None
+    stiffness: Setting = None
+    damping: Setting = None
     slip_speed: float = 5e-3
     rest_speed: float = 1e-2
     tolerance: float = 1e-6
     recovery_speed: float = 0.1
+    materials: Mapping[str, str | Material] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if isinstance(value, np.generic):
-                object.__setattr__(self, field.name, value.item())
         if self.model not in MODELS:
             raise unknown("model", self.model, MODELS, "Contact")
         if self.ground is not None and self.terrain is not None:
             raise DalembertError("Contact: ground and terrain are both given, expected one of them")
         if self.terrain is not None and not callable(self.terrain):
             raise DalembertError(f"Contact: terrain is {self.terrain!r}, expected a function z(x, y) [m]")
+        if self.pairs is None:
+            object.__setattr__(self, "pairs", "file" if self.model == "mujoco" else "ground")
         object.__setattr__(self, "pairs", _checked_pairs(self.pairs))
-        if self.ground is None and self.terrain is None and self.mentions_ground:
+        if self.pairs == "file" and self.model != "mujoco":
+            raise DalembertError("Contact: pairs='file' belongs to model='mujoco': write 'ground' or 'all'")
+        if self.model != "mujoco" and self.ground is None and self.terrain is None and self.mentions_ground:
             object.__setattr__(self, "ground", 0.0)
         self._check_numbers()
+
+    def __hash__(self) -> int:
+        return hash(repr(self))  # tables are dicts
 
     @property
     def mentions_ground(self) -> bool:
         """Whether the pairs have the ground among them."""
-        return isinstance(self.pairs, str) or any(GROUND in pair for pair in self.pairs)
+        return not self.listed_pairs or any(GROUND in pair for pair in self.listed_pairs)
 
     @property
     def listed_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of names, none if a word says which."""
-        return () if isinstance(self.pairs, str) else tuple(self.pairs)
+        return () if self.pairs is None or isinstance(self.pairs, str) else tuple(self.pairs)
 
     @property
     def has_ground(self) -> bool:
         """Whether there is a floor or a terrain."""
         return self.ground is not None or self.terrain is not None
 
-    @property
-    def holding_friction(self) -> float:
-        """The coefficient of friction at rest."""
-        return self.friction if self.static_friction is None else self.static_friction
-
     def _check_numbers(self) -> None:
-        above_zero = ("stiffness", "slip_speed", "tolerance", "recovery_speed")
-        at_least_zero = ("friction", "static_friction", "torsion", "rolling", "damping", "rest_speed")
-        for name in ("ground", "restitution", *above_zero, *at_least_zero):
-            value = getattr(self, name)
-            if value is None and name in ("ground", "static_friction"):
-                continue
-            if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
-                raise DalembertError(f"Contact: {name} is {value!r}, expected a finite number")
-            if name in above_zero and not value > 0.0:
-                raise DalembertError(f"Contact: {name} is {value!r}, expected a number above 0")
-            if name in at_least_zero and not value >= 0.0:
-                raise DalembertError(f"Contact: {name} is {value!r}, expected a number ≥ 0")
-            object.__setattr__(self, name, float(value))
+        if self.ground is not None:
+            object.__setattr__(self, "ground", _number("ground", self.ground))
+        for name in ("slip_speed", "tolerance", "recovery_speed", "rest_speed"):
+            object.__setattr__(self, name, _number(name, getattr(self, name)))
+        for name in DEFAULTS:
+            object.__setattr__(self, name, _checked_setting(name, getattr(self, name)))
+        object.__setattr__(self, "materials", _checked_materials(self.materials))
         if self.model == "compliant" and self.restitution:
             raise DalembertError(
                 "Contact: restitution belongs to model='rigid'; what a compliant contact gives back is set by damping"
             )
-        if not 0.0 <= self.restitution <= 1.0:
-            raise DalembertError(f"Contact: restitution is {self.restitution!r}, expected 0 … 1")
-        if self.static_friction is not None and self.static_friction < self.friction:
-            raise DalembertError(
-                f"Contact: static_friction is {self.static_friction:g}, expected at least friction, {self.friction:g}"
-            )
+        sliding, at_rest = self.friction, self.static_friction
+        if isinstance(at_rest, float) and isinstance(sliding, float) and at_rest < sliding:
+            raise DalembertError(f"Contact: static_friction is {at_rest:g}, expected at least friction, {sliding:g}")
+
+
+ABOVE_ZERO = ("stiffness", "slip_speed", "tolerance", "recovery_speed")
+
+
+def _number(name: str, value: Any, where: str = "") -> float:
+    """A finite number within the bounds of an option; where: of an entry of a table."""
+    if isinstance(value, np.generic):
+        value = value.item()
+    said = f"Contact: {name}{where} is {value!r}"
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not np.isfinite(value):
+        raise DalembertError(f"{said}, expected a finite number")
+    if name in ABOVE_ZERO and not value > 0.0:
+        raise DalembertError(f"{said}, expected a number above 0")
+    if name == "restitution" and not 0.0 <= value <= 1.0:
+        raise DalembertError(f"{said}, expected 0 … 1")
+    if name != "ground" and not value >= 0.0:
+        raise DalembertError(f"{said}, expected a number ≥ 0")
+    return float(value)
+
+
+def _checked_setting(name: str, setting: Any) -> float | dict[Any, float] | None:
+    """A number for all, or a table of them by names and pairs of names."""
+    if setting is None:
+        return None
+    if not isinstance(setting, Mapping):
+        return _number(name, setting)
+    for key in setting:
+        names = key if isinstance(key, tuple) and len(key) == 2 else (key,)
+        if not all(isinstance(each, str) for each in names):
+            raise DalembertError(f"Contact: {name} has the key {key!r}, expected a name or a pair of names")
+    table = {key: _number(name, value, f"[{key!r}]") for key, value in setting.items()}
+    for key in table:
+        if isinstance(key, tuple) and table.get(key[::-1], table[key]) != table[key]:
+            raise DalembertError(f"Contact: {name} has two numbers for {key[0]!r} and {key[1]!r}, expected one")
+    return table
+
+
+def _checked_materials(materials: Any) -> dict[str, str | Material]:
+    if not isinstance(materials, Mapping):
+        raise DalembertError(
+            f"Contact: materials is {materials!r}, expected a dict such as {{'foot': 'rubber', 'ground': 'concrete'}}"
+        )
+    for name, each in materials.items():
+        if isinstance(each, str):
+            material(each)
+        elif not isinstance(each, Material):
+            raise DalembertError(f"Contact: materials[{name!r}] is {each!r}, expected a name or a Material")
+    return dict(materials)
 
 
 def _checked_pairs(pairs: Any) -> str | tuple[tuple[str, str], ...]:

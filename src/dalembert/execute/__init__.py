@@ -23,7 +23,7 @@ from .interruption import Interrupted
 from .memory import empty
 from .program import Program, Repetition
 from .recent import Recent
-from .registry import backend_names, register_backend
+from .registry import backend_names, register_backend, running_on
 from .summary import one_line
 
 __all__ = [
@@ -45,6 +45,7 @@ __all__ = [
     "one_line",
     "real_array",
     "register_backend",
+    "running_on",
     "state_place",
     "states",
 ]

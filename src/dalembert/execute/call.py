@@ -80,7 +80,7 @@ class Call:
 
     def prepare(self, batch: bool, dtype: Any) -> None:
         """Compile ahead of the first call, for one state or for batches of a float type."""
-        self.program.on().executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
+        self.program.on("llvm").executable("batch" if batch else "one", ELEMENT[np.dtype(dtype)])
 
     def function(self) -> Function:
         """The traced function."""
@@ -124,14 +124,14 @@ class Call:
         if has_32_bits():
             return slow
         short = partial(self._short, slow)
-        fast = self.program.on().builtin(name, doc, short, owner)
+        fast = self.program.on("llvm").builtin(name, doc, short, owner)
         return slow if fast is short else fast
 
     def named(
         self, name: str, doc: str, names: dict[str, Any], slow: Callable[..., Any], owner: Any
     ) -> Callable[..., Any] | None:
         """The fast call with a name after the inputs, which chooses one of `names`; see `Kernel.named`."""
-        return None if has_32_bits() else self.program.on().named(name, doc, names, slow, owner)
+        return None if has_32_bits() else self.program.on("llvm").named(name, doc, names, slow, owner)
 
     def _short(self, slow: Callable[..., Any], /, *inputs: Any, **keywords: Any) -> Any:
         """All arguments and nothing else, the first of another library: the plan is known."""

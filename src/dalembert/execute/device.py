@@ -191,4 +191,4 @@ class DeviceProgram:
         self.launch(ELEMENT[dtype], prod(shape), places, None, None if repetition is None else passes)
         for on_device, result in zip(targets, results, strict=True):
             result[...] = on_device.get()
-        return status_of(self.program.function(), with_rows(self.program, arrays, dtype), passes, dtype)
+        return status_of(self.program.function(), with_rows(self.program, arrays, dtype, shape), passes, dtype)

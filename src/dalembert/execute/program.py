@@ -74,8 +74,8 @@ class Program:
 
     def on(self, backend: str | None = None) -> Any:
         """The program as prepared by a backend; see `registry.Executable`."""
-        prepare = registry.preparation(backend)
-        name = backend or registry.DEFAULT
+        name = registry.usual_backend() if backend is None else backend
+        prepare = registry.preparation(name)
         ready = self._prepared.get(name)
         if ready is None or ready[0] is not prepare:  # new, or the backend was registered again
             with self._lock:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -14,7 +16,7 @@ from dalembert.graph import Function, Loop
 if TYPE_CHECKING:
     from .program import Program
 
-DEFAULT = "llvm"
+_usual = ContextVar("backend", default="llvm")
 SLOW = 1e-3  # [s]: assumed duration of a pass on an unknown backend
 NOT_FINITE, GUARD_FAILED = 1, 2  # bits of a status: an input is not finite; a condition on the inputs does not hold
 
@@ -71,9 +73,28 @@ def backend_names() -> tuple[str, ...]:
 def preparation(name: str | None) -> Callable[[Program], Executable]:
     """What makes a program ready to run on the backend of that name; None: the usual one."""
     try:
-        return _executables[DEFAULT if name is None else name]
+        return _executables[_usual.get() if name is None else name]
     except (KeyError, TypeError):
         raise unknown("backend", name, _executables, "execute") from None
+
+
+def usual_backend() -> str:
+    """The name of the backend of programs that are run without naming one: "llvm", unless `running_on` says else."""
+    return _usual.get()
+
+
+@contextmanager
+def running_on(name: str | None) -> Iterator[None]:
+    """Inside, programs run on the backend of that name where they do not name one; None: no change."""
+    if name is None:
+        yield
+        return
+    preparation(name)  # an unknown name is an error
+    token = _usual.set(name)
+    try:
+        yield
+    finally:
+        _usual.reset(token)
 
 
 class Evaluated:
@@ -92,10 +113,11 @@ class Evaluated:
         threads: int | None = None,
     ) -> int:
         """See `Executable`."""
-        dtype, name = results[0].dtype, self.program.name
-        inputs = with_rows(self.program, arrays, dtype)
-        computed = self.compute(inputs, passes if self.program.repetition else None)
-        for output, result in zip(self.program.shapes, results, strict=True):
+        dtype, name, repetition = results[0].dtype, self.program.name, self.program.repetition
+        inputs = with_rows(self.program, arrays, dtype, shape)
+        computed = self.compute(inputs, passes if repetition else None)
+        recorded = repetition.record if repetition else ()
+        for (output, size), result in zip(self.program.shapes.items(), results, strict=True):
             if output not in computed:
                 raise DalembertError(f"{name}: the backend returned no {output!r}")
             value = np.asarray(computed[output])
@@ -104,11 +126,12 @@ class Evaluated:
                     f"{name}: the backend computed {output!r} in {value.dtype}, expected {dtype}: for JAX, "
                     'jax.config.update("jax_enable_x64", True); or pass float32 arrays'
                 )
-            if value.shape != result.shape:
+            expected = (*shape, passes, *size) if output in recorded else (*shape, *size)
+            if value.shape != expected:
                 raise DalembertError(
-                    f"{name}: the backend returned {output!r} of shape {value.shape}, expected {result.shape}"
+                    f"{name}: the backend returned {output!r} of shape {value.shape}, expected {expected}"
                 )
-            result[...] = value
+            result[...] = value.reshape(result.shape)
         return status_of(self.program.function(), inputs, passes, dtype)
 
     def seconds(self, dtype: np.dtype, rows: int, threads: int | None) -> tuple[float, float]:
@@ -128,11 +151,15 @@ def status_of(function: Function | Loop, inputs: Mapping[str, np.ndarray], passe
     return status
 
 
-def with_rows(program: Program, arrays: Sequence[np.ndarray], dtype: np.dtype) -> dict[str, np.ndarray]:
-    """The inputs of a program by name, those of a loop's sequences (*batch, rows, size)."""
-    inputs = dict(zip(program.sizes, (np.asarray(a, dtype) for a in arrays), strict=True))
-    for name in program.repetition.sequence if program.repetition else ():
-        inputs[name] = inputs[name].reshape(*inputs[name].shape[:-1], -1, program.sizes[name])
+def with_rows(
+    program: Program, arrays: Sequence[np.ndarray], dtype: np.dtype, batch: tuple[int, ...]
+) -> dict[str, np.ndarray]:
+    """The inputs of a program by name (*batch, size), those of a loop's sequences (*batch, rows, size)."""
+    inputs = {}
+    for (name, size), array in zip(program.sizes.items(), arrays, strict=True):
+        x = np.broadcast_to(np.asarray(array, dtype), (*batch, np.shape(array)[-1]))
+        rows = program.repetition is not None and name in program.repetition.sequence
+        inputs[name] = x.reshape(*batch, -1, size) if rows else x
     return inputs
 
 

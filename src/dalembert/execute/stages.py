@@ -71,7 +71,8 @@ class Direction:
         self.first = aligned(layout.state_width)
         self.states = aligned(stages + 1, layout.state_width)
         self.controls = aligned(stages + 1, layout.control_width)  # a row more, so that stages and end have like rows
-        self._value, self._result = aligned(layout.states * layout.state_width), np.zeros(2)
+        self._value = aligned(layout.states * layout.state_width + LANES)  # rows are read a little beyond their end
+        self._result = np.zeros(2)
         self.engine = _engine(layout, step, measures)
         arrays = (self.quadratic, self.transition, self.end, self._value, self.gains, self.first, self.states)
         self._arrays = (*arrays, self.controls, self._result)
@@ -96,7 +97,7 @@ class Evaluation:
         self._kept = direction, nodes, end, measures
         self.sums = np.zeros(measures[0].shape[1])
         pointers = [x for bound in (nodes, end) for x in (bound.code_address, *bound.tables)]
-        self._table = _table([*pointers, *measures])
+        self._table = _table([*pointers, *measures, self.sums])
         self._sums, self._stages = fastcall.address(self.sums), len(measures[0])
         code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _NUMBER, _ADDRESS)
         self._call = code(direction.engine.get_function_address("evaluate"))
@@ -104,3 +105,32 @@ class Evaluation:
     def __call__(self) -> int:
         """Evaluate; returns the status of the kernels."""
         return self._call(self._table, self._stages, self._sums)
+
+
+class FullSteps:
+    """Newton's method without damping and line search, in one call: full steps while each lowers the cost enough.
+
+    evaluations: from the first trajectory into the second, and back. length (2,): what they read as step length.
+    armijo: part of the promised decrease that must come true; noise: part of the cost that rounding may add.
+    """
+
+    def __init__(
+        self, direction: Direction, evaluations: Sequence[Evaluation], length: np.ndarray, armijo: float, noise: float
+    ) -> None:
+        self._kept = direction, evaluations, length
+        self._numbers = np.zeros(4)  # see backends/llvm/stages_calls.newton
+        self._tables = direction._table, *(e._table for e in evaluations)
+        self._addresses = fastcall.address(length), fastcall.address(self._numbers)
+        self._stages, self._limits = direction._stages, (armijo, noise)
+        code = ctypes.CFUNCTYPE(_NUMBER, *[_ADDRESS] * 5, *[_NUMBER] * 3, *[_FLOAT] * 3)
+        self._call = code(direction.engine.get_function_address("newton"))
+
+    def __call__(self, cost: float, side: int, most: int, tolerance: float, floor: float) -> tuple[int, bool]:
+        """From the trajectory `side`, at this cost; at most so many steps.
+
+        Returns how many were taken, and whether the last model promised a decrease of no more than `tolerance` times
+        the cost, or `floor`. Fewer than `most` and not settled: a direction does not exist or a step was refused.
+        """
+        self._numbers[0], self._numbers[2] = cost, floor
+        taken = self._call(*self._tables, *self._addresses, side, most, self._stages, tolerance, *self._limits)
+        return taken, self._numbers[3] == 1.0

@@ -13,7 +13,7 @@ from dalembert.execute import is_single, one_line, real_array
 from dalembert.interop import on_host
 from dalembert.model import Model
 
-from .closed import EXACT, check_closed, closed, closed_linearization, left_over, loop_rows
+from .closed import EXACT, check_closed, closed, closed_linearization, least_force, left_over, loop_rows
 from .kinds import LOAD, wrenches
 from .structure import Wrench
 
@@ -117,7 +117,11 @@ def linearize(
         return _closed(robot, q, v, tau, step, actuated, coordinates, external)
     if coordinates is not None:
         raise DalembertError(f"linearize: robot {robot.name!r} has no loops: all coordinates are independent")
-    d = robot.forward_dynamics_derivatives(q, v, tau, external=external, threads=threads, check=check)
+    added = robot._added_forces(q, v)
+    total = tau if added is None else tau + added.force
+    d = robot.forward_dynamics_derivatives(q, v, total, external=external, threads=threads, check=check)
+    if added is not None:
+        d = d._replace(dq=d.dq + d.dtau @ added.dq, dv=d.dv + d.dtau @ added.dv)
     n, batch = robot.model.nv, d.dq.shape[:-2]
     A, B = np.zeros((*batch, 2 * n, 2 * n), d.dq.dtype), np.zeros((*batch, 2 * n, n), d.dq.dtype)
     A[..., :n, n:], A[..., n:, :n], A[..., n:, n:], B[..., n:, :] = np.eye(n), d.dq, d.dv, d.dtau
@@ -220,7 +224,7 @@ def _closed_stiffness(
     still = np.zeros(n)
     holding = still if tau is None else real_array("modes: tau", tau, f"expected ({n},)").astype(float)
     if actuated is not None:
-        holding = robot.loop_inverse_dynamics(q, still, still, actuated=actuated, external=external).tau
+        holding = least_force(robot, q, robot.equilibrium_torque(q, external=external), actuated)
     pulls = robot.equilibrium_torque(q, external=external)
     scale = max(1.0, float(np.max(np.abs(pulls), initial=0.0)))
     what = "q is no equilibrium under tau" if tau is not None else "q is no equilibrium without forces (actuated=…?)"
@@ -249,12 +253,15 @@ def equilibrium_torque(
 ) -> np.ndarray:
     """tau (…, nv) that holds the robot still at q, against gravity, springs and external wrenches.
 
-    Without wrenches it is `gravity(q)`. Friction is left out.
+    Without wrenches it is `gravity(q)`; for a mechanism, less what its elements do. Friction is left out.
     """
-    if not external:
-        return robot.gravity(q, threads=threads, check=check)
     zero = np.zeros(robot.model.nv, np.float32 if is_single(q) else float)
-    return robot.bias(q, zero, external=external, threads=threads, check=check)
+    if external:
+        pull = robot.bias(q, zero, external=external, threads=threads, check=check)
+    else:
+        pull = robot.gravity(q, threads=threads, check=check)
+    added = robot._added_forces(q, zero)
+    return pull if added is None else pull - added.force
 
 
 def equilibrium(
@@ -293,6 +300,8 @@ def equilibrium(
     while np.max(np.abs(r), initial=0.0) > bound and iterations < max_iterations and damping < LARGEST:
         iterations += 1
         K = robot.inverse_dynamics_derivatives(q, still, still, external=external).dq
+        added = robot._added_forces(q, still)
+        K = K if added is None else K - added.dq
         size = float(np.trace(K.T @ K)) / n or 1.0
         trial = robot.integrate(q, np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ r)))
         r_trial = robot.equilibrium_torque(trial, external=external) - tau
@@ -320,7 +329,9 @@ def _closed_equilibrium(
         iterations += 1
         A, _, (places, basis) = closed_linearization(robot, q, still, tau, external, None)
         n = len(places)
-        K, a = A[n:, :n], robot.loop_dynamics(q, still, tau, external=external).a[places]
+        added = robot._added_forces(q, still)
+        total = tau if added is None else tau + added.force
+        K, a = A[n:, :n], robot.loop_dynamics(q, still, total, external=external).a[places]
         size = float(np.trace(K.T @ K)) / max(n, 1) or 1.0
         y = np.linalg.solve(K.T @ K + damping * size * np.eye(n), -(K.T @ a))
         trial = closed(robot, robot.integrate(q, basis @ y))

@@ -149,7 +149,10 @@ def closed_linearization(
             f"linearize: q, v and tau have shapes {q.shape}, {v.shape} and {tau.shape}: robots with loops take one "
             "state"
         )
-    s = loop_slopes(robot, q, v, tau, external=external)
+    added = robot._added_forces(q, v)
+    s = loop_slopes(robot, q, v, tau if added is None else tau + added.force, external=external)
+    if added is not None:
+        s = s._replace(dq=s.dq + s.dtau @ added.dq, dv=s.dv + s.dtau @ added.dv)
     check_closed(robot, "linearize", s.residual, s.J @ v)
     places, N = chart(model, s.J, joints, "linearize")
     rest = [k for k in range(model.nv) if k not in places]
@@ -184,6 +187,15 @@ def closed(robot: Robot, q: np.ndarray) -> np.ndarray:
             break
         q = integrate(robot, q, -np.linalg.pinv(J, rcond=RANK) @ residual)
     return q
+
+
+def least_force(robot: Robot, q: np.ndarray, force: np.ndarray, joints: str | Sequence[str]) -> np.ndarray:
+    """The smallest forces (nv,) of some joints that do, together with those of the loops, what a force (nv,) does."""
+    places = freedoms(robot.model, [joints] if isinstance(joints, str) else list(joints))
+    columns = np.stack([left_over(robot, q, unit) for unit in np.eye(robot.model.nv)[places]], axis=1)
+    whole = np.zeros(robot.model.nv)
+    whole[places] = np.linalg.lstsq(columns, left_over(robot, q, force), rcond=RANK)[0]
+    return whole
 
 
 def left_over(robot: Robot, q: np.ndarray, force: np.ndarray) -> np.ndarray:

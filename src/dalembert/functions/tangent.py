@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from itertools import count, pairwise
 from typing import Any
 
@@ -48,7 +48,11 @@ def differentiated(compute: Callable[..., Any]) -> Callable[..., Any]:
         if len(inputs) == len(values):
             return compute(*vectors)
         fresh = [new_inputs(values, len(vector)) for vector in vectors]
-        return substitute(compute(*fresh), dict(zip(np.concatenate(fresh), values, strict=True)))
+        by_input = dict(zip(np.concatenate(fresh), values, strict=True))
+        outputs = compute(*fresh)
+        if isinstance(outputs, Mapping):
+            return {name: substitute(output, by_input) for name, output in outputs.items()}
+        return substitute(outputs, by_input)
 
     return whole
 

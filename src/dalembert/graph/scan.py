@@ -205,10 +205,17 @@ def scanned(
     item = [row[0] if alike else next(moving) for row, alike in zip(numbers, same, strict=True)]
     following, record = ([as_number(x, graph) for x in part] for part in step(list(inside[0]), item))
     names = [("carry", inside[0]), ("item", inside[1])]
-    function, outside = captured("step", names, [("carry", following), ("record", record)], graph)
-    varying = [x for row, alike in zip(numbers, same, strict=True) if not alike for x in row]
-    every = rows_of(results(graph, Scanned(function, n, reverse), [*begin, *varying, *outside]), n)
-    return list(every[: len(begin)]), list(every[len(begin) :])
+    varying = [row for row, alike in zip(numbers, same, strict=True) if not alike]
+    known: dict[int, Row] = {x.id: row for x, row in zip(inside[1], varying, strict=True)}  # not computed by the step
+    known |= {x.id: [x] * n for x in record if x.op == "const"}
+    computed = list({x.id: x for x in record if x.id not in known}.values())
+    if not begin and not computed:
+        return [], [known[x.id] for x in record]
+    function, outside = captured("step", names, [("carry", following), ("record", computed)], graph)
+    arguments = [*begin, *(x for row in varying for x in row), *outside]
+    every = rows_of(results(graph, Scanned(function, n, reverse), arguments), n)
+    known |= {x.id: row for x, row in zip(computed, every[len(begin) :], strict=True)}
+    return list(every[: len(begin)]), [known[x.id] for x in record]
 
 
 def scan(

@@ -30,11 +30,33 @@ class StageLayout:
     """Where columns lie. parts: sizes of the parts of the state; controls: numbers in the control.
 
     Two parts (n, n) with n controls are positions, velocities and accelerations: v' = v + h a, q' = q + h v'. Other
-    systems have one part, and rows [A B c].
+    systems have one part, and rows [A B c]. Where those of positions follow from those of velocities, as
+    q' = D q + E v' + c, only the latter are kept: D is 1 and E a duration, but for the freedoms named in `curved`.
     """
 
     parts: tuple[int, ...]
     controls: int
+    curved: tuple[int, ...] | None = None
+
+    @property
+    def is_chained(self) -> bool:
+        """Whether positions follow from velocities."""
+        return self.curved is not None
+
+    @property
+    def freedoms(self) -> int:
+        """Numbers in the velocity, where positions follow from velocities."""
+        return self.states // 2
+
+    @property
+    def freedom_vectors(self) -> int:
+        """Vectors of a row over the velocities alone."""
+        return vectors(self.freedoms)
+
+    @property
+    def curved_vectors(self) -> int:
+        """Vectors of a row over the freedoms up to the last curved one."""
+        return vectors(max(self.curved) + 1) if self.curved else 0
 
     @property
     def states(self) -> int:
@@ -95,7 +117,10 @@ class StageLayout:
     @property
     def transition_width(self) -> int:
         """Numbers of a stage's [A B c]."""
-        return self.states * (self.state_width + self.control_width)
+        row = self.state_width + self.control_width
+        if self.curved is None:
+            return self.states * row
+        return self.freedoms * row + 2 * LANES * (self.freedom_vectors + len(self.curved) * self.curved_vectors)
 
     def state_row(self, values: Any, constant: Any = 0.0) -> np.ndarray:
         """A row over the state (state_width,), of any scalars."""
@@ -122,6 +147,49 @@ class StageLayout:
         """A (n, n), B (n, m), c (n,) of a stage as numbers in a row."""
         rows = [x for a, b, d in zip(A, B, c, strict=True) for x in (self.state_row(a, d), self.control_row(b))]
         return np.concatenate(rows)
+
+    def chained_transition(
+        self, A: np.ndarray, B: np.ndarray, c: np.ndarray, chain: tuple[np.ndarray, np.ndarray, np.ndarray]
+    ) -> np.ndarray:
+        """Rows A (n, 2n), B (n, m), c (n,) of the velocities, and D (n, n), E (n, n), c (n,) of q' = D q + E v' + c."""
+        assert self.curved is not None
+        n, (D, E, constants) = self.freedoms, chain
+        rows = [x for a, b, d in zip(A, B, c, strict=True) for x in (self.state_row(a, d), self.control_row(b))]
+        records = np.zeros((2, LANES * self.freedom_vectors), object)
+        records[0, :n] = constants
+        records[1, :n] = [0.0 if i in self.curved else E[i, i] for i in range(n)]
+        turned = np.zeros((2, len(self.curved), LANES * self.curved_vectors), object)
+        for k, i in enumerate(self.curved):
+            turned[0, k, list(self.curved)] = D[i, list(self.curved)]
+            turned[1, k, list(self.curved)] = E[i, list(self.curved)]
+        return np.concatenate([*rows, records.ravel(), turned.ravel()])
+
+    def transitions(self, rows: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """A (N, n, n), B (N, n, m) and c (N, n) of stages in memory, rows (N, transition_width)."""
+        N, width = len(rows), self.state_width + self.control_width
+        count = self.freedoms if self.is_chained else self.states
+        table = rows[:, : count * width].reshape(N, count, width)
+        A, c = table[:, :, list(self.columns)], table[:, :, self.constant]
+        B = table[:, :, self.state_width : self.state_width + self.controls]
+        if self.curved is None:
+            return A, B, c
+        n, behind = self.freedoms, rows[:, count * width :]
+        constants, durations = behind[:, : 2 * LANES * self.freedom_vectors].reshape(N, 2, -1)[:, :, :n].swapaxes(0, 1)
+        D, E = np.zeros((2, N, n, n))
+        D[:, range(n), range(n)], E[:, range(n), range(n)] = 1.0, durations
+        turned = behind[:, 2 * LANES * self.freedom_vectors :].reshape(
+            N, 2, len(self.curved), LANES * self.curved_vectors
+        )
+        for k, i in enumerate(self.curved):
+            D[:, i, : turned.shape[3]], E[:, i, : turned.shape[3]] = (turned[:, e, k, :n] for e in (0, 1))
+        above = np.concatenate([E @ A, E @ B, (E @ c[:, :, None]) + constants[:, :, None]], axis=2)
+        above[:, :, :n] += D
+        m = 2 * n + self.controls
+        return (
+            np.concatenate([above[:, :, : 2 * n], A], axis=1),
+            np.concatenate([above[:, :, 2 * n : m], B], axis=1),
+            np.concatenate([above[:, :, m], c], axis=1),
+        )
 
     @property
     def control_diagonal(self) -> list[int]:

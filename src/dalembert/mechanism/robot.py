@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import os
-import warnings
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.functions.added import AddedForces
 from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element, IndependentJoints
 
+from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
 from .sensors import readings
 from .sweep import Sweep, sweep
 
 if TYPE_CHECKING:
     from dalembert.formats import Finding
-    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.result import Rollout
     from dalembert.sim.rollout.stepper import Stepper
     from dalembert.sim.run.run import Run
 
@@ -46,6 +48,7 @@ class MechanismRobot(Robot):
         super().__init__(model, import_log)
         self.mechanism, self.coordinates, self.elements = mechanism, coordinates, tuple(elements)
         self.start = start
+        self._efforts: dict[tuple[str, ...], Any] = {}  # compiled, by actuators
 
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.model, self.import_log, self.mechanism, self.coordinates, self.elements, self.start)
@@ -76,25 +79,37 @@ class MechanismRobot(Robot):
         """Names of the elements that act: springs, motors, loads, joints held by springs."""
         return tuple(element.label() for element in self.elements if not isinstance(element, IndependentJoints))
 
-    def linearize(self, *arguments: Any, **options: Any) -> Any:
-        """As `Robot.linearize`, of the bodies and joints alone: a warning names elements that are not part of it."""
-        self._warn("linearize")
-        return Robot.linearize(self, *arguments, **options)
+    def _added_forces(self, q: Any, v: Any) -> AddedForces | None:
+        """Forces of the elements: they are part of `linearize`, `modes`, `equilibrium` and `equilibrium_torque`."""
+        if not self.forces:
+            return None
+        return added_forces(self._element_forces, q, v)
 
-    def modes(self, *arguments: Any, **options: Any) -> Any:
-        """As `Robot.modes`, of the bodies and joints alone: a warning names elements that are not part of it."""
-        self._warn("modes")
-        return Robot.modes(self, *arguments, **options)
+    @cached_property
+    def _element_forces(self) -> Any:
+        return compiled_forces(self)
 
-    def equilibrium(self, *arguments: Any, **options: Any) -> Any:
-        """As `Robot.equilibrium`, of the bodies and joints alone: a warning names elements that are not part of it."""
-        self._warn("equilibrium")
-        return Robot.equilibrium(self, *arguments, **options)
+    def element_forces(self, q: Any, v: Any = None) -> np.ndarray:
+        """Generalised force (…, nv) of all elements at q (…, nq), v (…, nv; default at rest) [N·m or N].
 
-    def _warn(self, what: str) -> None:
-        if self.forces:
-            names = ", ".join(map(repr, self.forces))
-            warnings.warn(f"{what}: {names} of mechanism {self.name!r} are not part of it", stacklevel=3)
+        As at the time 0 of a run that begins in `start`. What `linearize`, `modes` and `equilibrium` take is this.
+        """
+        v = np.zeros(self.nv) if v is None else np.asarray(v)
+        added = self._added_forces(q, v)
+        batch = np.broadcast_shapes(np.shape(q)[:-1], np.shape(v)[:-1])
+        return np.zeros((*batch, self.nv)) if added is None else added.force
+
+    def efforts(self, q: Any, v: Any, a: Any, actuators: str | Sequence[str]) -> Efforts:
+        """Inverse dynamics for chosen actuators: what each of them does for the acceleration a (…, nv).
+
+        actuators: names of motors, linear actuators, cylinders [N·m, N], or of joints of one coordinate. All other
+        elements act as they do, those named only as told here. With more actuators than freedoms the smallest efforts;
+        with too few, or an acceleration that opens a loop, an error.
+        """
+        names = (actuators,) if isinstance(actuators, str) else tuple(actuators)
+        if names not in self._efforts:
+            self._efforts[names] = compiled_efforts(self, names)
+        return efforts(self, self._efforts[names], q, v, a, names)
 
     def sweep(self, joint: str, values: Any, start: Any = None) -> Sweep:
         """Drive a joint through `values` (n,) on one branch: positions, slopes, coupler curves; see `Sweep`."""

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from .solver import Solver
 
 FIRST_GAP = 0.1  # of the cost: what the barrier takes away at first
+SLOW = 10  # iterations after which convergence counts as slow: see `Solver.bend`
 SHORTEST = 1e-4  # part of the way to the boundary below which a direction is given up
 BOUNDARY = 0.995  # part of the way to a slack of zero that a step may go
 
@@ -59,6 +60,8 @@ class _InteriorPoint:
     def solve(self, iterations: int, progress: Callable[[Mapping[str, float]], None] | None) -> Plan:
         solver, damping = self.solver, self.damping
         for k in range(1, iterations + 1):
+            if k > SLOW:
+                solver.bend()
             gain, least = solver.direction(damping.value)
             if not (least > 0.0 and np.isfinite(gain)):
                 if not damping.failed(least):
@@ -124,6 +127,6 @@ class _InteriorPoint:
                 total += float(np.sum((s * m)[:, ~kept.rows.equalities]))
         mean = total / max(1, self.solver.count)
         shortest = min(primal, dual)
-        factor = 0.1 if shortest > 0.9 else 0.3 if shortest > 0.5 else 1.0
+        factor = 0.03 if shortest > 0.99 else 0.1 if shortest > 0.9 else 0.3 if shortest > 0.5 else 1.0
         least = 0.1 * self.tolerance * abs(float(self.sums[0])) / max(1, self.solver.count)
         return max(min(self.mu, factor * mean), least, 1e-18)

@@ -91,8 +91,11 @@ class Motion:
     @property
     def layout(self) -> StageLayout:
         """How stages lie in memory."""
-        n = self.robot.nv
-        return StageLayout((n, n), n) if self.is_linear else StageLayout((2 * n,), self.controls)
+        n, bodies = self.robot.nv, self.robot.model.independent
+        if self.is_linear:
+            return StageLayout((n, n), n)
+        curved = tuple(k for body in bodies if not body.joint.flat for k in range(body.v.start, body.v.stop))
+        return StageLayout((2 * n,), self.controls, curved if self.integrator == "semi-implicit" else None)
 
     def torque(self, q: Any, v: Any, u: Any) -> np.ndarray:
         """Generalised forces (nv,) of a control u."""
@@ -115,9 +118,12 @@ class Motion:
     def moved(self, x: Mapping[str, Any], a: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v a step later at the acceleration a; at an impact, at once and with a jump of the velocity by a."""
         impact = x["impact"][0]
-        time = self.step * (1.0 - impact)
-        after = x["v"] + (time + impact) * a
-        return algorithms.integrate(self.robot.model, x["q"], time * after), after
+        after = x["v"] + (self.duration(x) + impact) * a
+        return algorithms.integrate(self.robot.model, x["q"], self.duration(x) * after), after
+
+    def duration(self, x: Mapping[str, Any]) -> Any:
+        """Of the step [s]; impacts take no time."""
+        return self.step if self.contacts is None else self.step * (1.0 - x["impact"][0])
 
     def following(self, q: Any, v: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v a step later, under the control w."""

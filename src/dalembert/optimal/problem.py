@@ -5,9 +5,9 @@ from __future__ import annotations
 import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from math import isfinite
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,10 +27,11 @@ from .solver import Solver
 from .stage import Node
 from .terms import Constraint, UserFunction, Weighed
 
+if TYPE_CHECKING:
+    from .functions import NodeFunctions, NonlinearProgram
+
 LIMITS = ("torque", "velocity", "position")
 CURVATURES = ("auto", "gauss-newton", "exact")
-PATIENCE = 60  # iterations after which second derivatives of residuals are taken in, where that is possible
-IMPOSSIBLE = 1e-3  # a violation so large after as many iterations: better derivatives would not help
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
 
 
@@ -73,9 +74,7 @@ class Problem:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
-        self._can_switch = curvature == "auto" and self.motion.is_linear
-        self._arguments = (robot, running, terminal, step, nodes, limits, constraints, terminal_constraints, motors)
-        self._options = (actuation, controls, integrator)
+        self.bends = curvature == "auto" and self.motion.is_linear
         with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")
         at_impact = ("q", "v", "force")
         self._impact = _optional("impact", impact, at_impact, self.parameters)
@@ -94,7 +93,7 @@ class Problem:
     def __repr__(self) -> str:
         return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes of {self.step:g} s, costs {self.costs}>"
 
-    @property
+    @cached_property
     def costs(self) -> tuple[str, ...]:
         """Names of the costs, of the nodes and of the end."""
         return tuple(dict.fromkeys((*self.node.names, *self.end.names)))
@@ -160,20 +159,7 @@ class Problem:
         accuracy = _positive("tolerance", tolerance, "")
         with self._solver() as solver:
             solver.begin(*self.state(start, v), values, guess)
-            plan = solver.solve(min(most, PATIENCE) if self._can_switch else most, accuracy, progress)
-        if plan.converged or not self._can_switch or plan.iterations < PATIENCE or most == PATIENCE:
-            return plan
-        if plan.violation > IMPOSSIBLE:
-            return plan
-        refined = self._exactly.solve(
-            start, v, guess=plan, iterations=most - PATIENCE, tolerance=accuracy, progress=progress, **parameters
-        )
-        return replace(refined, problem=self, iterations=PATIENCE + refined.iterations)
-
-    @cached_property
-    def _exactly(self) -> Problem:
-        """The same problem with second derivatives of residuals."""
-        return Problem(*self._arguments, *self._options, "exact", (), 0.0, None, self.parameters)
+            return solver.solve(most, accuracy, progress)
 
     def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
         """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
@@ -182,6 +168,20 @@ class Problem:
         will be called, for `budget`; else once each step. parameters: values until others are given in a call.
         """
         return Receding(self, _count("iterations", iterations), rate, parameters)
+
+    def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
+        """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
+        from .functions import NonlinearProgram
+
+        start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
+        return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
+
+    @cached_property
+    def functions_of_nodes(self) -> tuple[NodeFunctions, NodeFunctions]:
+        """Compiled functions of the nodes and of the end, shared by all `functions`."""
+        from .functions import NodeFunctions
+
+        return NodeFunctions(self, self.node), NodeFunctions(self, self.end)
 
     # ---- arguments
 
@@ -194,7 +194,9 @@ class Problem:
         if velocity.shape != (nv,):
             raise DalembertError(f"solve: v has shape {velocity.shape}, expected ({nv},) for robot {name!r}")
         for label, x in (("q", q), ("v", velocity)):
-            if not np.all(np.isfinite(x)):
+            if not isfinite(x.sum()):  # rarely: NaN, inf, or a sum that overflows
+                if np.all(np.isfinite(x)):
+                    continue
                 k = int(np.argmin(np.isfinite(x)))
                 raise DalembertError(f"solve: {label}[{k}] is {x[k]}, expected finite numbers for robot {name!r}")
         for joint, place in self.robot.model.quaternions:
@@ -223,7 +225,7 @@ class Problem:
             x = x[None] if x.ndim == 0 and size == 1 else x
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
-            if not np.all(np.isfinite(x)):
+            if not isfinite(x.sum()) and not np.all(np.isfinite(x)):
                 raise DalembertError(f"solve: {name} has NaN or inf, expected finite numbers")
             rows[name] = x
         return rows

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from math import isfinite
 from typing import TYPE_CHECKING
 
@@ -16,7 +17,8 @@ DAMPING = 1e-3  # first damping when a direction fails, beside the curvature in 
 LEAST_DAMPING, MOST_DAMPING = 1e-6, 1e12  # below, there is none; above, it is given up
 FLOOR, HIGHEST_FLOOR = 1e-9, 1e-5  # damping of controls that take part in no cost
 SHORT = 0.1  # a step shorter than this asks for more damping
-ARMIJO = 1e-4
+ARMIJO = 1e-4  # part of the promised decrease that a step must achieve
+ROUNDING = 1e-13  # of the cost: what rounding may add to it
 FILTER = 1e-5  # margin of the filter
 
 
@@ -27,13 +29,17 @@ class Damping:
     """
 
     def __init__(self, solver: Solver) -> None:
-        layout, quadratic, step = solver.problem.layout, solver.direction.quadratic, solver.problem.step
+        self.solver, self.value, self.floor = solver, 0.0, 0.0
+
+    @cached_property
+    def scale(self) -> float:
+        """The size of the control's Hessian, where damping is first needed."""
+        problem, quadratic = self.solver.problem, self.solver.direction.quadratic
         sizes = [
-            float(np.mean(np.abs(quadratic[:, layout.control_diagonal]))),
-            step**4 * float(np.mean(np.abs(quadratic[:, layout.state_diagonal]))),
+            float(np.mean(np.abs(quadratic[:, problem.layout.control_diagonal]))),
+            problem.step**4 * float(np.mean(np.abs(quadratic[:, problem.layout.state_diagonal]))),
         ]
-        self.scale = next((size for size in sizes if isfinite(size) and size > 0.0), 1.0)
-        self.value = self.floor = 0.0
+        return next((size for size in sizes if isfinite(size) and size > 0.0), 1.0)
 
     @property
     def is_least(self) -> bool:
@@ -56,7 +62,7 @@ class Damping:
         """After a step of this length."""
         if length < SHORT:
             self.raised()
-        elif length > 0.5:
+        elif length > 0.5 and self.value > self.floor:
             self.value = max(self.floor, self.value / 10.0 if self.value > LEAST_DAMPING * self.scale else 0.0)
 
 
@@ -69,9 +75,9 @@ class Filter:
 
     def accepts(self, cost: float, gaps: float, new_cost: float, new_gaps: float, length: float, slope: float) -> bool:
         """Whether a step may be taken; a step that lowers infeasibility instead of the cost enters the filter."""
-        if not (np.isfinite(new_cost) and new_gaps <= self.most):
+        if not (isfinite(new_cost) and new_gaps <= self.most):
             return False
-        noise = 1e-13 * abs(cost)
+        noise = ROUNDING * abs(cost)
         if gaps <= FEASIBLE and new_gaps <= FEASIBLE:
             return new_cost <= cost + ARMIJO * length * min(slope, 0.0) + noise
         for old_gaps, old_cost in self.pairs:

@@ -14,16 +14,17 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute.stages import Direction, Evaluation, aligned
+from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
 
 from .plan import Plan
-from .search import FEASIBLE, NOTHING, Damping, Filter
+from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter
 from .slacks import Slacks
 from .stage import MEASURES
 
 if TYPE_CHECKING:
     from .problem import Problem
 
+SLOW = 12  # iterations after which convergence counts as slow: see `Solver.bend`
 SHORTEST = 2.0**-14  # step length below which a direction is given up
 
 
@@ -39,10 +40,13 @@ class Solver:
         self.q = [np.zeros((N + 1, robot.nq)) for _ in range(2)]
         self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
         self.w = [np.zeros((N, controls)) for _ in range(2)]
-        self.length, self.barrier = np.zeros(2), np.zeros(1)
+        self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
+        self.ones, self.durations = np.ones(N), np.full(N, problem.step)
+        self.durations.flags.writeable = False  # plans share it
+        self.times = problem.step * np.arange(N + 1)[:, None]
         self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
         self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
-        self.u = np.zeros((N, controls))
+        self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
         self.costs = [np.zeros((N, len(self.node.names))), np.zeros((1, len(self.end.names)))]
         layout = problem.layout
         self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
@@ -52,6 +56,9 @@ class Solver:
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_plain = not self.is_constrained and problem.motion.is_linear
+        self.full_steps = (
+            FullSteps(self.direction, self.evaluations, self.length, ARMIJO, ROUNDING) if self.is_plain else None
+        )
         self.side = 0  # which of the two trajectories holds the current one
 
     # ---- binding
@@ -64,7 +71,7 @@ class Solver:
             arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
             arrays |= {"dx following": self.direction.states[1:]}
         arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
-        return arrays | {"length": self.length, "barrier": self.barrier}
+        return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
 
     def _rows(self, k: int) -> slice:
         N = self.problem.nodes
@@ -87,6 +94,7 @@ class Solver:
                 "slope w": self.slope_w[: self.problem.nodes],
                 "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
                 "transition": self.direction.transition,
+                "gap": self.gaps,
             }
             bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
         return Evaluation(self.direction, bound[0], bound[1], self.measures)
@@ -105,12 +113,16 @@ class Solver:
     def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
         """The first trajectory: a guess, or rest; or, where the robot moves, moving on."""
         self.side = 0
+        self.curvature[0] = 0.0
         for name, x in parameters.items():
             self.parameters[name][:] = x
         problem, robot = self.problem, self.problem.robot
         trajectory_q, trajectory_v, w = self.q[0], self.v[0], self.w[0]
         if guess is not None:
             self._take(guess)
+        elif problem.motion.is_linear:
+            w[:], trajectory_v[:] = 0.0, v
+            trajectory_q[:] = q + self.times * v
         elif problem.motion.by_acceleration:
             w[:], trajectory_v[:] = 0.0, v
         else:
@@ -120,7 +132,8 @@ class Solver:
                 w[:] = self._holding(q)
         trajectory_q[0], trajectory_v[0] = q, v
         if problem.motion.is_linear:
-            self._roll()
+            if guess is not None:
+                self._roll()
         elif problem.motion.by_acceleration and guess is None:
             for k in range(problem.nodes):
                 trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], problem.step)
@@ -133,14 +146,12 @@ class Solver:
         if motion.contacts is None:
             return np.broadcast_to(gravity[driven], self.w[0].shape)
         rows = [np.asarray(robot.jacobian(q, name))[-size:] for name, size in motion.contacts.rows.items()]
-        selected = np.eye(robot.nv)[:, driven]
-        controls = np.zeros_like(self.w[0])
-        stances = self.parameters["stance"][:-1]
-        for stance in np.unique(stances, axis=0):
-            J = np.concatenate([s * row for s, row in zip(stance, rows, strict=True)])
-            held = np.linalg.lstsq(np.hstack([selected, J.T]), gravity, rcond=None)[0]
-            controls[np.all(stances == stance, axis=1)] = held[: len(driven)]
-        return controls
+        selected, held = np.eye(robot.nv)[:, driven], {}
+        stances = [tuple(stance) for stance in self.parameters["stance"][:-1].tolist()]
+        for stance in set(stances):
+            matrix = np.hstack([selected, *(s * row.T for s, row in zip(stance, rows, strict=True) if s)])
+            held[stance] = np.linalg.lstsq(matrix, gravity, rcond=None)[0][: len(driven)]
+        return np.array([held[stance] for stance in stances])
 
     def _roll(self) -> None:
         """States that the accelerations give: the step is linear, so that all nodes are two sums."""
@@ -191,7 +202,20 @@ class Solver:
         if not isfinite(cost):
             self.complain()
         scale, damping, filtered = abs(cost), Damping(self), Filter(gaps)
-        for k in range(1, iterations + 1):
+        floor, k = tolerance * max(NOTHING * scale, NOTHING), 0
+        while k < iterations:
+            if self.full_steps is not None and damping.value == 0.0 and progress is None:
+                most = iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k
+                taken, settled = self.full_steps(cost, self.side, most, tolerance, floor)
+                self.side, k = (self.side + taken) % 2, k + taken
+                if settled:
+                    return self.plan(k, True, "")
+                if k == iterations:
+                    break
+                cost = float(self.evaluations[1 - self.side].sums[0]) if taken else cost
+            k += 1
+            if k > SLOW:
+                self.bend()
             gain, least = self.direction(damping.value)
             if not (least > 0.0 and isfinite(gain)):
                 if not damping.failed(least):
@@ -199,7 +223,7 @@ class Solver:
                 continue
             slope = -gain if self.is_plain else self.slope()
             length = self._search(filtered, cost, gaps, slope)
-            small = 0.5 * gain <= tolerance * max(abs(cost), NOTHING * scale, NOTHING)
+            small = 0.5 * gain <= max(tolerance * abs(cost), floor)
             if length is None:
                 if small and gaps <= FEASIBLE:
                     return self.plan(k, True, "")
@@ -216,6 +240,16 @@ class Solver:
                 return self.plan(k, True, "")
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
+
+    def bend(self) -> None:
+        """From now on with second derivatives of residuals and constraints on the state alone, where there are any."""
+        if self.problem.bends and not self.curvature[0]:
+            self.curvature[0] = 1.0
+            self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
+            for kept in self.constraints:
+                kept.rest()
+            self.evaluate(0.0, 0.0)
+            self.side = 1 - self.side
 
     def unsettled(self, iterations: int) -> str:
         """Words for a solve that ran out of iterations."""
@@ -262,9 +296,9 @@ class Solver:
         """The current trajectory as a plan."""
         problem = self.problem
         totals = dict.fromkeys(problem.costs, 0.0)
-        for node, rows in zip((self.node, self.end), self.costs, strict=True):
-            for name, value in zip(node.names, rows.sum(axis=0), strict=True):
-                totals[name] += float(value)
+        for names, rows in ((self.node.names, self.ones @ self.costs[0]), (self.end.names, self.costs[1][0])):
+            for name, value in zip(names, rows.tolist(), strict=True):
+                totals[name] += value
         violation, worst = self._violation()
         reasons = [why] if why else []
         if not converged and violation > FEASIBLE:
@@ -281,7 +315,7 @@ class Solver:
             u=self.u.copy(),
             control=self.w[self.side].copy(),
             gain_rows=self.direction.gains.copy(),
-            cost=float(sum(totals.values())),
+            cost=sum(totals.values()),
             costs=totals,
             iterations=iterations,
             converged=converged,
@@ -292,16 +326,15 @@ class Solver:
 
     def _durations(self) -> np.ndarray:
         """Of each step (nodes,) [s]; impacts take no time."""
-        step = np.full(self.problem.nodes, self.problem.step)
-        return step * (1.0 - self.parameters["impact"][:-1, 0]) if self.problem.motion.contacts is not None else step
+        if self.problem.motion.contacts is None:
+            return self.durations
+        return self.durations * (1.0 - self.parameters["impact"][:-1, 0])
 
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""
         worst, words = 0.0, ""
         if not self.problem.motion.is_linear:
-            layout = self.problem.layout
-            rows = self.direction.transition.reshape(self.problem.nodes, layout.states, -1)
-            gaps = np.abs(rows[:, :, layout.constant])
+            gaps = np.abs(self.gaps)
             k, i = np.unravel_index(int(np.argmax(gaps)), gaps.shape)
             names = self.problem.robot.model.freedom_names
             worst = float(gaps[k, i])

@@ -18,8 +18,9 @@ import numpy as np
 
 from dalembert import algorithms, math
 from dalembert.execute import Program
-from dalembert.graph import Function, gradient, linearised, trace
-from dalembert.graph.differentiate import vanishes
+from dalembert.graph import Function, Scalar, gradient, linearised, trace
+from dalembert.graph.schedule import depth_first
+from dalembert.linear import sparse_product
 from dalembert.linear.stages import StageLayout
 
 from .contacts import Solution
@@ -51,6 +52,7 @@ class Node:
         self.rows: Rows = Rows((), ())
         self.names: tuple[str, ...] = ()
         self.has_gaps = not (is_end or self.motion.is_linear)
+        self.bending: list[bool] = []  # of each residual and constraint, whether it depends on the state alone
         self._probe()
 
     # ---- what is traced
@@ -66,16 +68,18 @@ class Node:
             point = self.point(values | self._named(unknown))
             rows, expressions = rows_of(point.constraints)
             self.names = tuple(term.name for term, _ in point.terms)
-            alone = []
-            w = values.get("w")
-            for row in rows:
-                e = expressions[row.expression]
-                slope = [] if w is None or not hasattr(e, "op") else list(gradient(e, np.concatenate([w, unknown])))
-                alone.append(all(vanishes(x) for x in slope))
-            self.rows = Rows(tuple(rows), tuple(alone))
+            control = {x.id for x in (*values.get("w", ()), *unknown)}
+            alone = [not _depends(e, control) for e in expressions]
+            self.rows = Rows(tuple(rows), tuple(alone[row.expression] for row in rows))
+            self.bending = [not _depends(e, control) for e in self._bent(point)]
             return np.zeros(1)
 
         trace(look, self.variables(), self.role)
+
+    def _bent(self, point: Point) -> np.ndarray:
+        """Residuals, then expressions of constraints, in order: what Gauss and Newton leave the curvature of out."""
+        residuals = [term.value for term, _ in point.terms if isinstance(term, Residual)]
+        return np.concatenate([np.zeros(0, object), *residuals, rows_of(point.constraints)[1]])
 
     def variables(self) -> dict[str, int]:
         """State, control and parameters."""
@@ -154,7 +158,8 @@ class Node:
         return contacts.residual(self._situation(values), torque, y[:n], y[n:])
 
     def _situation(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        named = {name: values[f"parameter {name}"] for name in ("stance", "impact")}
+        names = ("stance", "impact") if self.motion.contacts is not None else ()
+        named = {name: values[f"parameter {name}"] for name in names}
         return {"q": values["q"], "v": values["v"]} | named
 
     def _named(self, y: np.ndarray) -> dict[str, Any]:
@@ -188,6 +193,21 @@ class Node:
 
     _gradients: dict[int, np.ndarray]
 
+    def _curvature(self, values: dict[str, Any], here: Point) -> np.ndarray:
+        """What second derivatives of residuals and constraints on the state alone add to H: Σ w r ∇²r − Σ λ ∇²c."""
+        forces = [scale * term.weight * term.value for term, scale in here.terms if isinstance(term, Residual)]
+        pull = np.zeros(len(rows_of(here.constraints)[1]), object)
+        for k, row in enumerate(self.rows.rows):
+            pull[row.expression] = pull[row.expression] - row.sign * values["enabled"][k] * values["multiplier"][k]
+        factors = np.concatenate([np.zeros(0, object), *forces, pull])
+
+        def pulled(z: np.ndarray) -> np.ndarray:
+            bent = self._bent(self.point(self.there(values, z)))
+            total = sum_of(f * e for f, e, alone in zip(factors, bent, self.bending, strict=True) if alone)
+            return gradient(total, z) if isinstance(total, Scalar) else np.zeros(len(z))
+
+        return linearised(pulled, self.here(values)).slope
+
     def _barrier(self, here: Point, values: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, Any]:
         """Curvatures and gradients of the expressions of the constraints, and the constraints' values."""
         rows, expressions = rows_of(here.constraints)
@@ -218,6 +238,8 @@ class Node:
             sizes |= {"dx following": layout.state_width}
         if p:
             sizes |= {"slack": p, "multiplier": p, "d slack": p, "d multiplier": p, "enabled": p, "barrier": 1}
+        if self.problem.bends:
+            sizes |= {"curvature": 1}
         return sizes | {"length": 2}
 
     def step(self) -> Program:
@@ -226,7 +248,7 @@ class Node:
 
     def rates(self) -> Program:
         """Directions of slacks and multipliers that go with those of states and controls."""
-        unused = ("length", "d slack", "d multiplier")
+        unused = ("length", "curvature", "d slack", "d multiplier")
         sizes = {n: s for n, s in self.sizes().items() if "following" not in n and n not in unused}
         return self._program("rates", sizes, self._rated)
 
@@ -286,13 +308,34 @@ class Node:
             measures[3] = sum_of(s[inequality] * multiplier[inequality])
         outputs |= {"measures": np.array(measures, object), "costs": costs}
         H, g = model.total()
+        if self.problem.bends:
+            H = H + x["curvature"][0] * self._curvature(values, here)
         if self.is_end:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
         outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
         if self.has_gaps:
-            outputs["transition"] = layout.transition(steps[:, :n], steps[:, n:], here.gap)
+            outputs |= {"transition": self._transition(values, steps, here.gap), "gap": here.gap}
         return outputs
+
+    def _transition(self, values: dict[str, Any], slopes: np.ndarray, gap: np.ndarray) -> np.ndarray:
+        """The step to the next node: its slopes in [q, v, w], and the gap."""
+        layout, model, n = self.layout, self.motion.robot.model, self.motion.robot.nv
+        if not layout.is_chained:
+            return layout.transition(slopes[:, : 2 * n], slopes[:, 2 * n :], gap)
+        duration = self.motion.duration(self._situation(values))
+
+        def place(z: np.ndarray) -> np.ndarray:
+            """Where the velocity behind the step, z[n:], takes the position, which is off by z[:n]."""
+            q = values["q"] + z[:n] if model.flat else algorithms.integrate(model, values["q"], z[:n])
+            moved = algorithms.integrate(model, q, duration * z[n:])
+            return algorithms.difference(model, values["q following"], moved)
+
+        after = gap[n:] + values["v following"]
+        both = linearised(place, np.concatenate([np.zeros(n, object), after])).slope
+        D, E = both[:, :n], both[:, n:]
+        chain = D, E, gap[:n] - sparse_product(E, gap[n:, None])[:, 0]
+        return layout.chained_transition(slopes[n:, : 2 * n], slopes[n:, 2 * n :], gap[n:], chain)
 
     def _smooth_gradients(self, values: dict[str, Any]) -> dict[int, np.ndarray]:
         """Gradients of smooth costs at the point, by their place among the terms."""
@@ -340,3 +383,8 @@ class Node:
             reach[0] = math.maximum(reach[0], -ds[k] / s[k])
             reach[1] = math.maximum(reach[1], -dm[k] / multiplier[k])
         return {"d slack": ds, "d multiplier": dm, "reach": np.array(reach, object)}
+
+
+def _depends(x: Any, on: set[int]) -> bool:
+    """Whether a value is computed from any of the nodes with these ids."""
+    return isinstance(x, Scalar) and any(node.id in on for node in depth_first([x]))

@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
 from dalembert.robot import Robot
 from dalembert.sim.run.plot import COLUMN, style
+from dalembert.sim.run.run import Run
 
 SAMPLES = 4000
 GRID = 61
@@ -103,6 +104,58 @@ def curves(robot: Robot, motion: Trajectory, tau: np.ndarray) -> str | None:
         axis.grid(alpha=0.3)
     size, columns = ("small", 1) if len(joints) <= COLUMN else ("xx-small", -(-len(joints) // (2 * COLUMN)))
     axes[0].legend(fontsize=size, loc="upper left", bbox_to_anchor=(1.0, 1.0), ncols=columns)
+    return svg(picture)
+
+
+def contact_curves(run: Run | None) -> str | None:
+    """Gaps, normal forces and shares of the friction of a run; None without contacts."""
+    return None if run is None or run.contacts is None else svg(run.contacts.plot())
+
+
+def support(run: Run | None) -> str | None:
+    """Forces and friction cones of the last instant from the side, and the support from above; None without contacts.
+
+    From above: where points touched, the polygon that they span at the end, and the way of the zero-moment point.
+    """
+    if run is None or run.contacts is None:
+        return None
+    contacts = run.contacts
+    pushing = np.flatnonzero(contacts.normal_force[-1] > 0.0)
+    if not len(pushing):
+        return None
+    picture, (side, top) = figure(9, 4.2, ncols=2)
+    position, force, normal = contacts.position[-1, pushing], contacts.force[-1, pushing], contacts.normal[-1, pushing]
+    span = max(float(np.ptp(position[:, :2], axis=0).max()), 0.1)
+    scale = 0.5 * span / float(np.linalg.norm(force, axis=1).max())
+    across = np.stack([normal[:, 2], 0.0 * normal[:, 0], -normal[:, 0]], axis=1)  # along x for a level ground
+    height = scale * contacts.normal_force[-1, pushing][:, None]
+    for sign in (-1.0, 1.0):
+        edge = position + height * (normal + sign * contacts.friction[pushing][:, None] * across)
+        side.plot([position[:, 0], edge[:, 0]], [position[:, 2], edge[:, 2]], color="#7896be", linewidth=0.8)
+    side.quiver(
+        position[:, 0], position[:, 2], scale * force[:, 0], scale * force[:, 2],
+        angles="xy", scale_units="xy", scale=1.0, color="#d63c28", width=0.006,
+    )  # fmt: skip
+    side.set(xlabel="x [m]", ylabel="z [m]", aspect="equal", title=f"forces and cones at t = {contacts.t[-1]:.3g} s")
+    side.margins(0.15)
+    side.set_ylim(top=float((position[:, 2:] + 1.2 * height).max()))
+    touched = contacts.position[contacts.normal_force > 0.0]
+    top.scatter(touched[:, 0], touched[:, 1], s=3, color="#b0b8c4", label="touched")
+    top.scatter(position[:, 0], position[:, 1], s=16, color="#3b6fb0", label="touches at the end")
+    corners = contacts.support_polygon()
+    if len(corners):
+        ring = np.concatenate([corners, corners[:1]])
+        top.plot(ring[:, 0], ring[:, 1], color="#3b6fb0", linewidth=1.0, label="support")
+    zero = contacts.zero_moment_point
+    top.plot(zero[:, 0], zero[:, 1], color="#d63c28", linewidth=1.0, label="zero-moment point")
+    top.plot(zero[-1:, 0], zero[-1:, 1], "x", color="#d63c28")
+    top.set(
+        xlabel="x [m]", ylabel="y [m]", aspect="equal", title=f"margin at the end {1e3 * contacts.margin[-1]:.3g} mm"
+    )
+    top.margins(0.15)
+    top.legend(fontsize="x-small")
+    for axis in (side, top):
+        axis.grid(alpha=0.3)
     return svg(picture)
 
 

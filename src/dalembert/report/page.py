@@ -17,6 +17,7 @@ from dalembert.files import write_text
 from dalembert.logs import Trajectory
 from dalembert.model import tips
 from dalembert.robot import Robot
+from dalembert.sim.run.run import Run
 from dalembert.sizing import efforts, size, standard_motion
 
 from . import figures
@@ -35,13 +36,15 @@ def write_report(
     source: str = "",
     command: str = "",
     scene: bool = True,
+    run: Run | None = None,
 ) -> Path:
     """Write the report of a robot to `path` (.html) and return it.
 
     motion: that of torques, reactions and sizing; default a quintic move of every joint. payload [kg] hangs at
     `frame` (default: the tool at the end of the longest chain), whose reach is drawn. source: what the robot was loaded
     from, and command: the one that writes this page, for "how to reproduce". scene: whether the robot in 3-D, which
-    needs viser, is part of the page.
+    needs viser, is part of the page. run: a simulation with contact, whose forces, cones and support are drawn, and
+    played in 3-D in the place of the motion.
     """
     try:
         import jinja2
@@ -56,7 +59,7 @@ def write_report(
     environment.filters["number"] = number
     motion = motion or standard_motion(robot)
     command = command or _command(source or robot.name, motion, payload, frame)
-    content = _content(robot, motion, payload, frame, command, scene)
+    content = _content(robot, motion, payload, frame, command, scene, run)
     write_text(path, environment.from_string(TEMPLATE.read_text("utf-8")).render(content))
     return path
 
@@ -70,7 +73,13 @@ def number(x: float, digits: int = 4) -> str:
 
 
 def _content(
-    robot: Robot, motion: Trajectory, payload: float, frame: str | None, command: str, scene: bool
+    robot: Robot,
+    motion: Trajectory,
+    payload: float,
+    frame: str | None,
+    command: str,
+    scene: bool,
+    run: Run | None,
 ) -> dict[str, Any]:
     subject = Subject(robot, payload, frame)
     loaded = subject.loaded
@@ -88,7 +97,7 @@ def _content(
         "bodies": robot.bodies,
         "joints": [_joint_row(joint) for joint in robot.joints],
         "mass": sum(body.mass for body in robot.bodies),
-        "audit": robot.audit(payload=payload, frame=carrier),
+        "audit": robot.audit(payload=payload, frame=carrier, run=run),
         "frame": carrier,
         "payload": payload,
         "motion": motion,
@@ -99,7 +108,11 @@ def _content(
         "gravity_map": safe(figures.gravity_map(robot)),
         "curves": safe(figures.curves(robot, motion, tau)),
         "speeds": speeds(robot),
-        "scene": _scene(robot, motion) if scene else None,
+        "contacts": None if run is None else run.contacts,
+        "contact_rows": [] if run is None or run.contacts is None else _contact_rows(run.contacts),
+        "contact_curves": safe(figures.contact_curves(run)),
+        "support": safe(figures.support(run)),
+        "scene": _scene(robot, motion, run) if scene else None,
         "fingerprint": robot.model.fingerprint,
         "command": command,
         "machine": platform.processor() or platform.machine(),
@@ -128,10 +141,30 @@ def _joint_row(joint: Any) -> dict[str, Any]:
     }
 
 
-def _scene(robot: Robot, motion: Trajectory) -> str:
+def _contact_rows(contacts: Any) -> list[dict[str, Any]]:
+    """Of each point that pushes: largest and last force, how much of its friction it used, how deep it was."""
+    rows = []
+    for k in np.flatnonzero((contacts.normal_force > 0.0).any(axis=0)):
+        force = contacts.normal_force[:, k]
+        rows.append(
+            {
+                "name": contacts.names[k],
+                "friction": float(contacts.friction[k]),
+                "most": float(force.max()),
+                "last": float(force[-1]),
+                "ratio": float(contacts.ratio[:, k].max()),
+                "depth": 1e3 * max(0.0, -float(contacts.gap[:, k].min())),
+            }
+        )
+    return rows
+
+
+def _scene(robot: Robot, motion: Trajectory, run: Run | None) -> str:
     """The recorded scene as the value of an iframe's srcdoc; jinja2 escapes it."""
     from dalembert.view.recording import recording
 
+    if run is not None:
+        return recording(robot, run.t, run.q, run.contacts)
     there_and_back = np.concatenate([motion.q, motion.q[::-1]])
     t = np.concatenate([motion.t, motion.t[-1] + motion.t])
     return recording(robot, t, there_and_back)

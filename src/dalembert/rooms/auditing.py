@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from dalembert.audit.logs import Motion
     from dalembert.formats import Finding
     from dalembert.robot import Robot
+    from dalembert.sim.run.run import Run
     from dalembert.sizing import Catalogue, Sizing
 
 
@@ -23,6 +24,7 @@ def audit(
     accept: Sequence[Suppression] = (),
     expect: Expectations | str | os.PathLike[str] | None = None,
     motion: Motion | None = None,
+    run: Run | None = None,
 ) -> Audit:
     """Try every rule of `dalembert.audit.RULES` (or those given in `rules`); print the result to read it.
 
@@ -30,12 +32,15 @@ def audit(
     longest chain of joints, which the result names.
     accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
     expect: what the robot is meant to be, or a file of it (`dalembert expect` writes one). motion: a log, as
-    `read_trajectory` gives it, whose torques the model should explain.
+    `read_trajectory` gives it, whose torques the model should explain. run: a simulation with contact, whose friction,
+    depths, loads and residuals are looked at.
     """
     import dalembert.control.rules  # noqa: F401  (its rule tries the stated controller)
     from dalembert.audit import run_audit  # its rules are loaded when they are asked for
 
-    return run_audit(robot, payload=payload, frame=frame, rules=rules, accept=accept, expect=expect, motion=motion)
+    return run_audit(
+        robot, payload=payload, frame=frame, rules=rules, accept=accept, expect=expect, motion=motion, run=run
+    )
 
 
 def check_inertia(robot: Robot, *, tolerance: float = 0.3) -> tuple[Finding, ...]:

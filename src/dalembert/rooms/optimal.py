@@ -43,7 +43,7 @@ def optimal_control(
     of 0. Or actuation(q, v, u) → tau (nv,) of `controls` numbers u, such as thrusts. integrator: "semi-implicit",
     "midpoint" or "rk4". curvature: "gauss-newton" leaves out second derivatives of residuals; "exact" has
     them, for robots with a motor on every joint: better where residuals stay large, as with goals out of reach. "auto"
-    goes on with them, where it can, when 60 iterations without were not enough.
+    takes in those of residuals and constraints on the state alone, where it can, when convergence is slow.
     contacts: names of frames that touch as points, or a dict from names to 3 (points) or 6 (surfaces). Which of them
     stand at which node is data: solve(…, stance=(nodes + 1, k) of 0 and 1). contact_decay [1/s]: how fast what
     velocity they have dies out. running(…, force, stance) then also gets the forces on the robot by frame, along

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, overload
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import described, one_line
+from dalembert.execute import described, one_line, running_on
+from dalembert.interop import is_foreign
 
 if TYPE_CHECKING:
     from dalembert.contact import Contact
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from dalembert.sim.elements import Element
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.gradient import RolloutGradient
-    from dalembert.sim.rollout.rollout import Rollout
+    from dalembert.sim.rollout.result import Rollout
     from dalembert.sim.run.advice import StepAdvice
     from dalembert.sim.run.events import Event
     from dalembert.sim.run.run import Run
@@ -56,6 +57,7 @@ def _run(
     friction: str = "dry",
     controls: Any = None,
     contact: Contact | None = None,
+    backend: str | None = None,
 ) -> Run:
     """The motion from q (nq,), v (nv,) over `duration` [s], with an energy ledger.
 
@@ -75,28 +77,29 @@ def _run(
     other libraries are taken from the memory of the processor; the run is NumPy's.
     contact: a `dalembert.Contact`, what the robot's shapes touch; rigid contact has a time step of its own, `step` [s]
     (by default 1 ms), in the place of an integrator, and `run.contacts` says what touched.
+    backend: what computes, by name, as of every method: "llvm" (default), "interpreter" …
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
     """
+    from dalembert.sim.run.settings import RunSettings
     from dalembert.sim.run.simulate import simulate
 
-    run = simulate(
-        robot.model,
-        q,
-        v,
-        duration,
-        torque,
-        integrator,
-        step,
-        rtol,
-        atol,
-        record,
-        elements,
-        events,
-        progress,
-        friction,
-        controls,
-        contact,
+    settings = RunSettings(
+        duration=duration,
+        torque=torque,
+        controls=controls,
+        integrator=integrator,
+        step=step,
+        rtol=rtol,
+        atol=atol,
+        record=record,
+        elements=elements,
+        events=events,
+        friction=friction,
+        contact=contact,
+        progress=progress,
     )
+    with running_on(backend):
+        run = simulate(robot.model, q, v, settings)
     return replace(run, viewer=partial(_view, robot))
 
 
@@ -152,15 +155,18 @@ def stepper(
     tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
     Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
     The same step as `rollout` takes, with its `friction` and `contact`; rigid contact is solved anew in each call.
-    torque: a law (t, q, v) → tau, asked once per step, or `dalembert.Sampled`, compiled into the step, which is then
-    q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
+    torque: a law (t, q, v) → tau, evaluated once per step, or `dalembert.Sampled`, compiled into the step, which is
+    then q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """
+    from dalembert.sim.rollout.settings import StepSettings
     from dalembert.sim.rollout.stepper import ControlledStepper, Stepper
 
+    settings = StepSettings(
+        step=step, integrator=integrator, elements=tuple(elements), friction=friction, contact=contact
+    )
     if torque is not None:
-        return ControlledStepper(robot.model, step, integrator, elements, friction, torque, contact)
-
-    return Stepper(robot.model, step, integrator, elements, friction, controls, contact)
+        return ControlledStepper(robot.model, settings, torque)
+    return Stepper(robot.model, settings, controls)
 
 
 def rollout(
@@ -181,6 +187,7 @@ def rollout(
     events: Sequence[Event] = (),
     controls: Any = None,
     contact: Contact | None = None,
+    backend: str | None = None,
 ) -> Rollout:
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
@@ -195,7 +202,8 @@ def rollout(
     other constraints that come and go take "semi-implicit" too, and act by impulses at the ends of steps. events:
     `dalembert.Event`s to watch for, to the resolution of a step: `events` (…, k) of the result has the ends of the
     steps in which they first fell [s], or NaN, and motions rest where a terminal one did.
-    contact: a `dalembert.Contact`, what the robot's shapes touch.
+    contact: a `dalembert.Contact`, what the robot's shapes touch. backend: what computes NumPy arrays, by name, as of
+    every method: "llvm" (default), "interpreter" …
     Ctrl-C raises `dalembert.Interrupted`, a KeyboardInterrupt whose `result` is the Rollout so far: the records that
     all motions have reached, or their states after the last steps that all have taken.
 
@@ -203,25 +211,25 @@ def rollout(
     torque and parameters; float32 in, float32 out. On a GPU nothing raises: bad states and motions give NaN.
     """
     from dalembert.sim.rollout.rollout import rollout
+    from dalembert.sim.rollout.settings import RolloutSettings
 
-    return rollout(
-        robot.model,
-        q,
-        v,
-        torque,
-        step,
-        steps,
-        integrator,
-        record,
-        parameters,
-        elements,
-        threads,
-        check,
-        friction,
-        events,
-        controls,
-        contact,
+    settings = RolloutSettings(
+        torque=torque,
+        controls=controls,
+        step=step,
+        steps=steps,
+        integrator=integrator,
+        record=record,
+        parameters=parameters or {},
+        elements=elements,
+        friction=friction,
+        events=events,
+        contact=contact,
     )
+    if backend is not None and any(map(is_foreign, (q, v, torque, controls, *settings.parameters.values()))):
+        raise DalembertError(f"rollout: backend={backend!r} takes NumPy arrays only: convert the arguments first")
+    with running_on(backend):
+        return rollout(robot.model, q, v, settings, threads, check)
 
 
 def rollout_gradient(
@@ -241,6 +249,7 @@ def rollout_gradient(
     friction: str | None = None,
     controls: Any = None,
     contact: Contact | None = None,
+    backend: str | None = None,
 ) -> RolloutGradient:
     """The loss of motions and its gradient in q, v, torque or controls, and parameters, of NumPy arrays.
 
@@ -249,24 +258,22 @@ def rollout_gradient(
     for the steps taken, by a loop backwards through all of them, whose states are kept.
     """
     from dalembert.sim.rollout.gradient import rollout_gradient
+    from dalembert.sim.rollout.settings import RolloutSettings
 
-    return rollout_gradient(
-        robot.model,
-        loss,
-        q,
-        v,
-        torque,
-        step,
-        steps,
-        integrator,
-        record,
-        parameters,
-        elements,
-        threads,
-        friction,
-        controls,
-        contact,
+    settings = RolloutSettings(
+        torque=torque,
+        controls=controls,
+        step=step,
+        steps=steps,
+        integrator=integrator,
+        record=record,
+        parameters=parameters or {},
+        elements=elements,
+        friction=friction,
+        contact=contact,
     )
+    with running_on(backend):
+        return rollout_gradient(robot.model, loss, q, v, settings, threads)
 
 
 def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:

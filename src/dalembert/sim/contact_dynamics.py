@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
 
@@ -20,7 +21,8 @@ from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.model import Model
 
 from .elements.base import Situation
-from .elements.contact import CompliantContact
+from .elements.contact import CompliantContact, laws_of
+from .elements.mujoco import MujocoConstraints, mujoco_constraints
 
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
 CLOSED = 1e-5  # [m]: a gap up to which a rigid contact touches
@@ -40,12 +42,35 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
     """See `Robot.contact_dynamics`."""
     if not isinstance(contact, Contact):
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
+    if contact.model == "mujoco":
+        return _soft_dynamics(model, q, v, tau, contact, keywords)
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
     call, count = _recent.get(code(model, contact, candidates(model, contact)), lambda: _compiled(model, contact))
     x, nv = call(q, v, tau, **keywords), model.nv
     force = x[..., nv : nv + 3 * count]
     return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
+
+
+def _soft_dynamics(
+    model: Model, q: Any, v: Any, tau: Any, contact: Contact, keywords: dict[str, Any]
+) -> ContactDynamics:
+    """With all constraints of MuJoCo's model, those of joints and loops included."""
+    element = mujoco_constraints(model, contact, None)
+    tree, nv, count = model.without("friction", "loops"), model.nv, len(element.names)
+    call = _recent.get(code(tree, element), lambda: _soft_call(tree, element))
+    x = call(q, v, tau, **keywords)
+    force = x[..., nv : nv + 3 * count]
+    return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
+
+
+def _soft_call(model: Model, element: MujocoConstraints) -> Call:
+    def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        balance = element.balance(model, q, v, tau, {})
+        gaps = [point.distance for point in balance.points]
+        return np.concatenate([balance.solution.a, element.world_forces(balance).reshape(-1), gaps])
+
+    return function_call(model, "contact_dynamics", {"q": model.nq, "v": model.nv, "tau": model.nv}, compute)
 
 
 _recent = Recent(64)
@@ -90,15 +115,15 @@ def _rigid(
     c = sparse_product(rows.J, v) + sparse_product(carrier.X.T, kick)
     for k, gap in enumerate(here.gap):
         c[3 * k] = c[3 * k] + where(gap > CLOSED, gap / h, 0.0)
-    mu = [contact.holding_friction] * len(here.gap)
+    mu = [law.static_friction for law in laws_of(patches)]
     solution = constraint_impulses(carrier, c, mu, tolerance=h * EXACT)
-    p = _least(rows.J, solution.p, solution.slip, contact.holding_friction)
+    p = _least(rows.J, solution.p, solution.slip, mu)
     a = mass.backward(mass.r * (kick + sparse_product(carrier.Y, p))) / h
     world = np.array([axes.T @ each for axes, each in zip(rows.axes, p.reshape(-1, 3) / h, strict=True)])
     return ContactDynamics(a, world, here.gap)
 
 
-def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: float) -> np.ndarray:
+def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: Sequence[float]) -> np.ndarray:
     """The impulses of contacts that stick with the same effect and the least squares, if they are within the cones."""
     tangents = [p[3 * k + 1 : 3 * k + 3] for k in range(len(slip))]
     slow = [slip[k] * slip[k] * (t @ t) <= (AHEAD * EXACT) ** 2 for k, t in enumerate(tangents)]
@@ -111,6 +136,6 @@ def _least(J: np.ndarray, p: np.ndarray, slip: np.ndarray, mu: float) -> np.ndar
     outside: Any = 0.0  # how many leave their cones
     for k, stick in enumerate(sticks):
         n, t = shared[3 * k], shared[3 * k + 1 : 3 * k + 3]
-        leaves = logical_or(n < 0.0, t @ t > mu * mu * n * n)
+        leaves = logical_or(n < 0.0, t @ t > mu[k] * mu[k] * n * n)
         outside = outside + where(logical_and(stick, leaves), 1.0, 0.0)
     return p + where(outside < 0.5, shared - held, 0.0)

@@ -49,7 +49,7 @@ class ContactMarks:
         first /= np.linalg.norm(first, axis=1, keepdims=True)
         second = np.cross(normal, first)
         angle = np.linspace(0.0, 2.0 * np.pi, EDGES, endpoint=False)[:, None, None]
-        rim = normal + self.contacts.friction * (np.cos(angle) * first + np.sin(angle) * second)
+        rim = normal + self.contacts.friction[:, None] * (np.cos(angle) * first + np.sin(angle) * second)
         height = (self.scale * self.contacts.normal_force[k])[:, None]
         ends = position + height * rim
         starts = np.broadcast_to(position, ends.shape)

@@ -129,6 +129,30 @@ def test_inside_functions_and_other_quantities(robot, state):
     assert_close(slope(robot, q, v, a), robot.mass_matrix(q) @ v, SOLVE)
 
 
+class Slopes(NamedTuple):
+    """A number and its derivative in v (nv,): arrays of different rank, so that each is an output of its own."""
+
+    value: np.ndarray
+    dv: np.ndarray
+
+
+@quantity(fields={"value": (), "dv": ("nv",)}, differentiates=True)
+def slopes(robot: Robot, q: kinds.Configuration, v: kinds.Tangent, **keywords) -> Slopes:
+    """Kinetic energy and momentum."""
+    return Slopes(robot.kinetic_energy(q, v), robot.inverse_dynamics_vjp(q, v, 0.0 * v, v).da)
+
+
+def test_a_named_tuple_that_differentiates_inside_a_function(robot, state):
+    q, v = state[0][0], state[1][0]
+    alone = slopes(robot, q, v)
+    assert_close(alone.dv, robot.mass_matrix(q) @ v, SOLVE)
+    expected = slopes(robot, q, 2.0 * v)
+    value = dalembert.function(lambda q, v: slopes(robot, q, 2.0 * v).value, robot)  # 2 v is no input of the trace
+    dv = dalembert.function(lambda q, v: slopes(robot, q, 2.0 * v).dv, robot)
+    assert_close(value(q, v), expected.value, SOLVE)
+    assert_close(dv(q, v), expected.dv, SOLVE)
+
+
 def test_gradients(robot, state):
     jax = pytest.importorskip("jax")
     jax.config.update("jax_enable_x64", True)

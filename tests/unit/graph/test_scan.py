@@ -147,6 +147,19 @@ def test_what_is_alike_for_all_items_is_kept_once():
     assert f.fingerprint() != trace(lambda x: compute(x)[::-1], {"x": 9}).fingerprint()
 
 
+def test_constants_and_items_among_the_results_are_not_computed_again():
+    """They stay constants, and fold in what uses them."""
+
+    def compute(x):
+        results = math.map(lambda a, b: {"zero": 0.0, "item": b, "double": 2.0 * a}, {"a": x, "b": np.arange(5.0)})
+        assert all(node.op == "const" for node in (*results["zero"], *results["item"]))
+        return results["item"] * 3.0 + results["double"] * results["zero"]
+
+    function = trace(compute, {"x": 5})
+    assert not function.operations()
+    np.testing.assert_array_equal(interpreter.run(function, {"x": np.ones(5)})["function"], 3.0 * np.arange(5.0))
+
+
 def test_errors():
     with pytest.raises(DalembertError, match=r"items are a \(2,\), b \(3,\), expected arrays \(n, …\) with one n"):
         math.map(lambda a, b: {"y": a}, {"a": np.zeros(2), "b": np.zeros(3)})

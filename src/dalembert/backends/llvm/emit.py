@@ -121,7 +121,7 @@ class _Group:
             for k, (output, recorded) in enumerate(program.results()):
                 if recorded:
                     self.store(k, output, self.slots(output), from_end if output.name in program.backwards else index)
-            self.carry(program)
+            self.carry(program, index)
             return [check]
 
         def unsettled() -> str:
@@ -174,16 +174,23 @@ class _Group:
         zero = [is_zero(node) for node in output.nodes]
         write_rows(b, pointers, slots, zero, self.memory, f"slots{k}", _far(b, "%i", row_bytes))
 
-    def carry(self, loop: Loop) -> None:
-        """Copy the carried outputs into the inputs they become, all read before any is written."""
+    def carry(self, loop: Loop, index: str) -> None:
+        """Copy the carried outputs into the inputs they become, all read before any is written.
+
+        What no step reads is copied in the last pass alone.
+        """
         b, plan = self.b, self.plan
         outputs = {o.name: o for o in loop.step.outputs}
-        moves = [
-            (plan.slots[node.id], plan.input_base[taken] + j)
-            for name, taken in loop.carry
-            for j, node in enumerate(outputs[name].nodes)
-        ]
-        copy_state(b, moves, self.memory, plan.group, "carry")
+        read = {node.value for node in plan.function.schedule() if node.op == "input"}
+        moves: dict[bool, list[tuple[int, int]]] = {True: [], False: []}
+        for name, taken in loop.carry:
+            for j, node in enumerate(outputs[name].nodes):
+                wanted = (taken, j) in read or loop.settled is not None
+                moves[wanted].append((plan.slots[node.id], plan.input_base[taken] + j))
+        if moves[False]:
+            last = b.op(f"icmp eq i64 {index}, {b.op('sub i64 %passes, 1')}")
+            b.branch(last, "last", lambda: copy_state(b, moves[False], self.memory, plan.group, "last"))
+        copy_state(b, moves[True], self.memory, plan.group, "carry")
 
 
 def _far(b: Builder, row: str, row_bytes: str) -> str:

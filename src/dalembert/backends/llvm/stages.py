@@ -7,112 +7,28 @@ batch kernel of the stages and that of the end, and sums what they measure.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from itertools import count
+from collections.abc import Callable
 
 from dalembert.linear.stages import LANES, StageLayout
 
-from .ir import Builder, Module, literal
-from .stages_calls import direction, evaluate
+from .ir import Module, literal
+from .stages_calls import direction, evaluate, newton
+from .stages_chain import Chain
+from .stages_writer import VECTOR, StageWriter
 from .tiles import shuffle
 
-UNROLLED = 3000  # vector operations of a product that are written out; longer ones loop
-ACCUMULATORS = 24  # vectors that a product adds up in registers
-VECTOR = 8 * LANES  # bytes
 MIRRORED = 4  # every so many stages, a power of two, V is made symmetric
 
 
 def module(layout: StageLayout, step: float, measures: int) -> str:
-    """IR of `direction` and `evaluate`. step [s]: between stages, of a layout of two parts."""
+    """IR of `direction`, `evaluate` and `newton`. step [s]: between stages, of a layout of two parts."""
     text = Module()
     _Backward(text, layout, step).define()
     _Forward(text, layout, step).define()
-    return text.text() + direction() + evaluate(measures)
+    return text.text() + direction() + evaluate(measures) + newton()
 
 
-class _Writer:
-    """What both directions need: vectors of rows at addresses."""
-
-    def __init__(self, text: Module, layout: StageLayout, step: float) -> None:
-        self.module, self.layout, self.step = text, layout, step
-        self.b = Builder(text, "double", LANES)
-        self.names = count()
-        self.sv, self.cv = layout.state_vectors, layout.control_vectors
-        self.row = VECTOR * (self.sv + self.cv)  # bytes of a row over state and control
-        self.is_integrator = len(layout.parts) == 2
-
-    def at(self, base: str, index: int | str, size: int) -> str:
-        """base + index · size bytes."""
-        if isinstance(index, int):
-            return self.b.address(base, index * size)
-        return self.b.address(base, self.b.op(f"mul i64 {index}, {size}"))
-
-    def load(self, base: str, vectors: int, skip: int = 0) -> list[str]:
-        return [self.b.load(base, skip + k) for k in range(vectors)]
-
-    def store(self, values: Sequence[str], base: str, skip: int = 0) -> None:
-        for k, x in enumerate(values):
-            self.b.store(x, base, skip + k)
-
-    def broadcast(self, base: str, column: int) -> str:
-        """A number of a row in all lanes."""
-        return self.b.splat(self.b.op(f"load double, ptr {self.b.address(base, 8 * column)}, align 8"))
-
-    def unit(self, lane: int) -> str:
-        return f"<{', '.join(f'double {float(k == lane)}' for k in range(LANES))}>"
-
-    def transposed(self, rows: list[str]) -> list[str]:
-        """The columns of LANES vectors of LANES numbers: pairs of blocks change places, ever larger ones."""
-        size = 1
-        while size < LANES:
-            low = [k if not k & size else LANES + k - size for k in range(LANES)]
-            high = [k + size if not k & size else LANES + k for k in range(LANES)]
-            pairs = [(rows[k & ~size], rows[k | size], high if k & size else low) for k in range(LANES)]
-            rows = [shuffle(self.b, x, y, lanes) for x, y, lanes in pairs]
-            size *= 2
-        return rows
-
-    def scratch(self, rows: int, vectors: int) -> str:
-        """Memory on the stack."""
-        return self.b.op(f"alloca i8, i64 {max(1, rows * vectors) * VECTOR}, align {VECTOR}")
-
-    def product(
-        self,
-        rows: int,
-        depth: int,
-        vectors: int,
-        left: Callable[[int, int | str], str],
-        right: Callable[[int | str], list[str]],
-        begin: Callable[[int], list[str]],
-        finish: Callable[[int, list[str]], None],
-    ) -> None:
-        """finish(i, begin(i) + Σₖ left(i, k) · right(k)) for each row i, a few rows at a time."""
-        b, tile = self.b, max(1, ACCUMULATORS // vectors)
-
-        def added(k: int | str, indices: range, sums: list[str]) -> list[str]:
-            factor, out = right(k), []
-            for t, i in enumerate(indices):
-                x = left(i, k)
-                out += [b.fma(x, y, z) for y, z in zip(factor, sums[t * vectors :][:vectors], strict=True)]
-            return out
-
-        for start in range(0, rows, tile):
-            indices = range(start, min(start + tile, rows))
-            sums = [x for i in indices for x in begin(i)]
-            if rows * depth * vectors <= UNROLLED:
-                for k in range(depth):
-                    sums = added(k, indices, sums)
-            else:
-
-                def again(k: str, carried: list[str], indices: range = indices) -> list[str]:
-                    return added(k, indices, carried)
-
-                sums = b.repeat(f"product{next(self.names)}", str(depth), again, sums)
-            for t, i in enumerate(indices):
-                finish(i, sums[t * vectors :][:vectors])
-
-
-class _Backward(_Writer):
+class _Backward(StageWriter):
     """Gains of each stage from its quadratic model and that of all that follows.
 
     Q = H + [A B]ᵀ V [A B]; the rows of the control are eliminated, in all columns at once; V of the stage is the
@@ -125,6 +41,7 @@ class _Backward(_Writer):
         self.pivots = self.scratch(layout.controls, self.sv + self.cv)  # rows of the control, eliminated
         self.scaled = self.scratch(layout.controls, self.sv)  # the same over the state, divided by −pivot
         self.damping = b.splat("%damping")
+        self.chain = Chain(self) if layout.is_chained else None
         for k in range(layout.states * self.sv):  # V is overwritten from stage to stage; that of the end stays
             b.store(b.load("%end", k), "%value", k)
         gain, least = b.repeat("stage", "%count", self._stage, [b.const(0.0), b.const(float("inf"))])
@@ -147,7 +64,7 @@ class _Backward(_Writer):
             controls, state_rows = self._integrator()
         else:
             self.transition = self.at("%transition", k, 8 * layout.transition_width)
-            controls, state_rows = self._general()
+            controls, state_rows = self._general() if self.chain is None else self._chained(self.chain)
         factors, scaled, gain, least = self._eliminated(controls, *carried)
         self._value(state_rows)
         now = b.op(f"icmp eq i64 {b.op(f'and i64 {index}, {MIRRORED - 1}')}, 0")
@@ -207,6 +124,48 @@ class _Backward(_Writer):
             self.store(sums, "%value", i * self.sv)
 
         self.product(n, n, self.sv, state_factor, short_row, self._state_row, replace)
+        return controls, lambda i: self.load("%value", self.sv, i * self.sv)
+
+    def _chained(self, chain: Chain) -> tuple[list[list[str]], Callable[[int], list[str]]]:
+        """Rows of Q where positions follow from velocities: products with the rows of the velocities alone."""
+        b, layout, width = self.b, self.layout, self.sv + self.cv
+        n, offset = layout.freedoms, 8 * LANES * self.sv
+
+        def velocity_row(k: int | str) -> list[str]:
+            return self.load(self.at(self.transition, k, self.row), width)
+
+        def keep(i: int, sums: list[str]) -> None:
+            self.store(sums, self.following, i * width)
+
+        chain.combine(self.transition)
+        self.product(layout.states, n, width, chain.combined, velocity_row, chain.following_start, keep)
+        chain.gather(self.following)
+        controls: list[list[str]] = []
+
+        def control_factor(j: int, k: int | str) -> str:
+            return self.broadcast(b.address(self.at(self.transition, k, self.row), offset + 8 * j), 0)
+
+        def state_factor(i: int, k: int | str) -> str:
+            return self.broadcast(self.at(self.transition, k, self.row), layout.columns[i])
+
+        def state_start(i: int) -> list[str]:
+            return chain.state_start(self.following, i, self._state_row(i))
+
+        def replace(i: int, sums: list[str]) -> None:
+            self.store(sums, "%value", i * self.sv)
+
+        self.product(
+            layout.controls,
+            n,
+            width,
+            control_factor,
+            chain.gathered,
+            self._control_row,
+            lambda j, x: controls.append(x),
+        )
+        self.product(
+            layout.states, n, self.sv, state_factor, lambda k: chain.gathered(k)[: self.sv], state_start, replace
+        )
         return controls, lambda i: self.load("%value", self.sv, i * self.sv)
 
     def _integrator(self) -> tuple[list[list[str]], Callable[[int], list[str]]]:
@@ -306,11 +265,12 @@ class _Backward(_Writer):
             self.store(scaled[i], place, i * self.sv)
 
 
-class _Forward(_Writer):
+class _Forward(StageWriter):
     """The states and controls that the gains give, from the first state on."""
 
     def define(self) -> None:
         b = self.b
+        self.chain = Chain(self) if self.layout.is_chained else None
         last = b.repeat("stage", "%count", self._stage, self.load("%first", self.sv))
         self.store(last, self.at("%states", "%count", self.sv * VECTOR))
         b.do("ret void")
@@ -327,7 +287,7 @@ class _Forward(_Writer):
         block, lane = divmod(layout.constant, LANES)
         affine = [*state]
         affine[block] = b.add(affine[block], self.unit(lane))
-        control = self._products([self.load(gains, self.sv, j * self.sv) for j in range(layout.controls)], affine)
+        control = self.products([self.load(gains, self.sv, j * self.sv) for j in range(layout.controls)], affine)
         self.store(control, self.at("%controls", index, self.cv * VECTOR))
         if self.is_integrator:
             first, h = layout.part_vectors[0], b.const(self.step)
@@ -335,31 +295,9 @@ class _Forward(_Writer):
             padded = [*velocity, *[b.const(0.0)] * (first - len(velocity))]
             return [*(b.fma(h, v, q) for v, q in zip(padded, state[:first], strict=True)), *velocity]
         transition = self.at("%transition", index, 8 * layout.transition_width)
-        width = self.sv + self.cv
-        rows = [self.load(transition, width, i * width) for i in range(layout.states)]
-        following = self._products(rows, [*affine, *control])
+        width, count = self.sv + self.cv, layout.freedoms if layout.is_chained else layout.states
+        rows = [self.load(transition, width, i * width) for i in range(count)]
+        following = self.products(rows, [*affine, *control])
+        if self.chain is not None:
+            return self.chain.onward(transition, state, following)
         return [*following, *[b.const(0.0)] * (self.sv - len(following))]
-
-    def _products(self, rows: list[list[str]], x: list[str]) -> list[str]:
-        """Rows times x, as vectors of LANES results, zeros behind the last."""
-        b, totals = self.b, []
-        for row in rows:
-            total = b.mul(row[0], x[0])
-            for y, z in zip(row[1:], x[1:], strict=True):
-                total = b.fma(y, z, total)
-            totals.append(total)
-        totals += [b.const(0.0)] * (-len(totals) % LANES)
-        return [self._sums(totals[k : k + LANES]) for k in range(0, len(totals), LANES)]
-
-    def _sums(self, totals: list[str]) -> str:
-        """The vector of the sums over the lanes of LANES vectors, pairwise."""
-        b, size = self.b, 1
-        while len(totals) > 1:
-            low = [k + (LANES - size if k & size else 0) for k in range(LANES)]
-            high = [k + size for k in low]
-            totals = [
-                b.add(shuffle(b, x, y, low), shuffle(b, x, y, high))
-                for x, y in zip(totals[::2], totals[1::2], strict=True)
-            ]
-            size *= 2
-        return totals[0]

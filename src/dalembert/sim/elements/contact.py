@@ -8,7 +8,8 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import mass_matrix, neutral
-from dalembert.contact import Contact, Patch, candidates
+from dalembert.contact import Contact, ContactLaw, Patch, candidates
+from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import Push, push
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
@@ -62,14 +63,19 @@ class RigidContact(Element):
         return "contact"
 
     @property
-    def axes(self) -> tuple[int, ...]:
-        """The axes of each contact about which it resists turning: 0 the normal, 1 and 2 the tangents."""
-        return (0,) * bool(self.contact.torsion) + (1, 2) * bool(self.contact.rolling)
+    def laws(self) -> tuple[ContactLaw, ...]:
+        """Of the points that may touch."""
+        return laws_of(self.patches)
+
+    @property
+    def moments(self) -> tuple[tuple[int, int], ...]:
+        """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
+        return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
 
     @property
     def impulse_count(self) -> int:
         """Impulses of contacts, of their moments, and of rows."""
-        return (3 + len(self.axes)) * len(self.names) + self.rows
+        return 3 * len(self.names) + len(self.moments) + self.rows
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -87,6 +93,11 @@ class RigidContact(Element):
         """Its states (…, size) by name."""
         n, k = self.impulse_count, len(self.names)
         return Memory(z[..., :n], z[..., n : n + k], *(_number(z[..., n + k + i]) for i in range(4)))
+
+
+def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:
+    """The law of each point of patches."""
+    return tuple(patch.law for patch in patches for _ in patch.names)
 
 
 def _number(x: Any) -> Any:
@@ -116,13 +127,14 @@ class CompliantContact(Element):
         """The rows of all points, and what each of them does."""
         rows = contact_rows(s.model, s.q, self.patches)
         u, w = (sparse_product(J, s.v).reshape(-1, 3) for J in (rows.J, rows.spin))
-        return rows, [push(self.contact, *each) for each in zip(rows.gap, u, w, strict=True)]
+        points = zip(laws_of(self.patches), rows.gap, u, w, strict=True)
+        return rows, [push(law, self.contact.slip_speed, *motion) for law, *motion in points]
 
     def act(self, s: Situation) -> Action:
         """All forces, at the joints."""
         rows, pushes = self.pushes(s)
         tau = sparse_product(rows.J.T, np.concatenate([each.force for each in pushes]))
-        if self.contact.torsion or self.contact.rolling:
+        if any(patch.law.axes for patch in self.patches):
             tau = tau + sparse_product(rows.spin.T, np.concatenate([each.moment for each in pushes]))
         at_joints = {body.index: tau[body.v] for body in s.model.independent if body.joint.nv}
         return Action(at_joints, lost=sum((each.lost for each in pushes), 0.0))
@@ -148,6 +160,8 @@ def with_contact(
         return elements
     if not isinstance(contact, Contact):
         raise DalembertError(f"{where}: contact is {contact!r}, expected a dalembert.Contact")
+    if contact.model == "mujoco":
+        return elements  # `softened` has added its constraints
     points = candidates(model, contact)
     if contact.model == "compliant":
         if step is not None:
@@ -164,12 +178,14 @@ def _check_step(
     q = neutral(model)
     J = contact_rows(model, q, patches).J.astype(float)[::3]
     mobility = np.einsum("ki,ik->k", J, np.linalg.solve(mass_matrix(model, q), J.T))
-    mass = 1.0 / max(float(mobility.max()), np.finfo(float).tiny)
+    masses = 1.0 / np.maximum(mobility, np.finfo(float).tiny)
+    laws = laws_of(patches)
+    stiffness, friction = (np.array([getattr(law, name) for law in laws]) for name in ("stiffness", "friction"))
+    k = int(np.argmin(masses / stiffness))
+    weight = max(float(friction.max() * np.linalg.norm(model.gravity)), 1e-300)
     longest = {
-        f"stiffness, {contact.stiffness:g} N/m": max(stable[0], FOLLOWED) * np.sqrt(mass / contact.stiffness),
-        f"friction with slip_speed {contact.slip_speed:g} m/s": (
-            stable[1] * contact.slip_speed / max(contact.friction * float(np.linalg.norm(model.gravity)), 1e-300)
-        ),
+        f"stiffness, {stiffness[k]:g} N/m": max(stable[0], FOLLOWED) * np.sqrt(masses[k] / stiffness[k]),
+        f"friction with slip_speed {contact.slip_speed:g} m/s": stable[1] * contact.slip_speed / weight,
     }
     for cause, limit in longest.items():
         if step > limit:
@@ -180,19 +196,22 @@ def _check_step(
 
 
 def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
-    """What to tell of the start of a run: that there is no ground, or that something is in it."""
+    """What to tell of the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
     if contact is None:
         falls = model.floating and bool(model.gravity.any())
         return (
             ["contact: there is no ground: the base falls freely; contact=dalembert.Contact() has one"] if falls else []
         )
-    patches = candidates(model, contact)
+    if contact.model == "mujoco":
+        return []
+    patches, sources = candidates(model, contact), law_sources(model, contact)
     names = [name for patch in patches for name in patch.names]
     gaps = contact_rows(model, q, patches).gap.astype(float)
     k = int(np.argmin(gaps))
     if gaps[k] >= -DEEP or contact.model == "compliant":
-        return []
+        return sources
     return [
+        *sources,
         f"contact: {names[k]!r} starts {-1e3 * gaps[k]:.3g} mm deep in what it touches, and comes out at "
-        f"{contact.recovery_speed:g} m/s at most: start higher"
+        f"{contact.recovery_speed:g} m/s at most: start higher",
     ]

@@ -96,13 +96,14 @@ def attempt(
         clock.tries + where(unfinished, 1.0, 0.0),
         where(landed, 1.0, where(unfinished, 0.0, clock.fresh)),
     )
+    going = logical_and(new.t < limits.end, new.failed < 0.5)
     outputs = {
         "q_next": where(accepted, q1, q),
         "e_next": where(accepted, e1, e),
         "k_next": where(logical_or(accepted, fresh), slopes.e[method.end], k),
         "clock_next": np.array(new),
-        "row_next": [row + where(landed, 1.0, 0.0)],
-        "settled": [where(logical_and(new.t < limits.end, new.failed < 0.5), 0.0, 1.0)],
+        "row_next": [row + where(logical_and(landed, going), 1.0, 0.0)],  # after the last leg there is no row
+        "settled": [where(going, 0.0, 1.0)],
         "start": np.array([clock.t, where(accepted, 1.0, 0.0), row]),
         "q_start": q,
         "e_start": e,

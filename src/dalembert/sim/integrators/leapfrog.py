@@ -1,4 +1,4 @@
-"""Leapfrog for free bodies with multipliers, and the explicit scheme of axis-angle increments.
+"""Leapfrog for free bodies with multipliers.
 
 Velocities are those of half steps: v+ = v + M⁻¹ (h f + Jᵀ p), q+ = q ⊕ h v+, with J v+ = −(φ + e) / h and e += φ. The
 numbers e, one per row, learn the curvature ½ h² J̇ v that the linear equation does not see: joints stay closed to third
@@ -18,11 +18,14 @@ import numpy as np
 
 from dalembert.algorithms import constraints
 from dalembert.errors import DalembertError
-from dalembert.spatial import cross
+from dalembert.spatial import cross, so3
 
 from ..elements.bushing import Bushing
-from ..system.free_bodies import FreeBodies, Placed
-from ..system.system import System
+from ..system.free_bodies import FreeBodies
+from ..system.free_body import FreeBody, Moving, moved, twist_of
+from ..system.free_joints import Ask
+from ..system.system import Applied, System
+from .record import Carried
 
 OPEN = 1e-6  # [m, rad]: a joint that is open by more at the start is refused
 FORGOTTEN = 1e-5  # share of e that is forgotten in a step where rows depend on each other: rounding cannot pile up
@@ -30,29 +33,30 @@ FIRST = 0.5  # share of a step that the first kick takes
 
 
 class Memory(NamedTuple):
-    """What is carried from step to step: q ahead (nq,), V and W (3 n,) of the half step, g (3 n,), e (count,), kick."""
+    """What is carried from step to step, of all bodies: poses (n, 7) ahead, V and W (n, 3) of the half step, W × I W
+    (n, 3), e (count,), kick (1,)."""
 
-    q: np.ndarray
+    poses: np.ndarray
     velocity: np.ndarray
     spin: np.ndarray
     gyroscopic: np.ndarray
     learned: np.ndarray
     kick: np.ndarray
 
-    def flat(self) -> np.ndarray:
-        """All in one array."""
-        return np.concatenate(self, axis=-1)
+    def flat(self, bodies: FreeBodies) -> np.ndarray:
+        """All in one array, the same number of all bodies side by side."""
+        return np.concatenate([packed(*self[:4]), self.learned[..., bodies.joints.row_places], self.kick], axis=-1)
 
 
-@lru_cache(maxsize=8)
-def free_bodies(system: System) -> FreeBodies:
+@lru_cache(maxsize=16)
+def free_bodies(system: System, lanes: bool = False) -> FreeBodies:
     """The free bodies of a system; refuses others."""
-    return FreeBodies(system.model, system.elements, "leapfrog")
+    return FreeBodies(system.model, system.elements, "leapfrog", lanes=lanes)
 
 
 def _sizes(bodies: FreeBodies) -> list[int]:
-    n = 3 * len(bodies.bodies)
-    return [bodies.model.nq, n, n, n, bodies.count, 1]
+    n = len(bodies.bodies)
+    return [7 * n, 3 * n, 3 * n, 3 * n, bodies.joints.count, 1]
 
 
 def memory_size(system: System) -> int:
@@ -62,19 +66,23 @@ def memory_size(system: System) -> int:
 
 def unpacked(bodies: FreeBodies, memory: np.ndarray) -> Memory:
     """The memory by its parts."""
-    return Memory(*np.split(memory, np.cumsum(_sizes(bodies))[:-1], axis=-1))
+    parts = np.split(memory, np.cumsum(_sizes(bodies))[:-1], axis=-1)
+    by_body = [np.swapaxes(x.reshape(*x.shape[:-1], -1, len(bodies.bodies)), -1, -2) for x in parts[:4]]
+    poses, velocity, spin, moments = by_body
+    return Memory(poses, velocity, spin, moments, parts[4][..., np.argsort(bodies.joints.row_places)], parts[5])
 
 
 def start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     """The memory (…, size) before the first, half kick, of states q (…, nq), v (…, nv)."""
     bodies = free_bodies(system)
     q, v = (np.broadcast_to(x, (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), x.shape[-1])) for x in (q, v))
-    flat_q, flat_v = q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1])
     rows = []
-    for one_q, one_v in zip(flat_q, flat_v, strict=True):
-        velocity, spin = bodies.from_twists(bodies.placed(one_q), one_v)
-        gyroscopic = _gyroscopic(bodies, spin)
-        rows.append(Memory(one_q, velocity, spin, gyroscopic, np.zeros(bodies.count), np.array([FIRST])).flat())
+    for one_q, one_v in zip(q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True):
+        moving = bodies.moving(one_q, one_v)
+        moments = bodies.over_bodies(lambda body, W: {"g": gyroscopic(body, W)}, W=moving.spin)["g"]
+        learned, kick = np.zeros(bodies.joints.count), np.array([FIRST])
+        memory = Memory(bodies.by_body(one_q), moving.velocity, moving.spin, moments, learned, kick)
+        rows.append(memory.flat(bodies))
     return np.array(rows).reshape(*q.shape[:-1], -1)
 
 
@@ -86,42 +94,60 @@ def primed(system: System, run: Any, q: np.ndarray, e: np.ndarray, memory: np.nd
     bodies = free_bodies(system)
     trial = run(q, e, memory)
     gap = np.abs(unpacked(bodies, trial[2]).learned)
-    if bodies.count and np.max(gap) > OPEN and bodies.compliance is None:
-        names = [held.closure.name for held in bodies.held for _ in range(held.closure.count)]
-        worst = int(np.argmax(np.max(gap.reshape(-1, bodies.count), axis=0)))
+    if bodies.joints.count and np.max(gap) > OPEN and bodies.joints.compliance is None:
+        worst = int(np.argmax(np.max(gap.reshape(-1, bodies.joints.count), axis=0)))
+        joint = bodies.joints.names[worst]
         raise DalembertError(
-            f"leapfrog: joint {names[worst]!r} of robot {system.model.name!r} is open by {np.max(gap):.3g} m "
-            "(or rad) at "
-            "the start: begin with robot.start of a mechanism, or robot.close_loops(q)"
+            f"leapfrog: joint {joint!r} of robot {system.model.name!r} is open by {np.max(gap):.3g} m (or rad) at the "
+            "start: begin with robot.start of a mechanism, or robot.close_loops(q)"
         )
     after = run(*trial)
     learned = unpacked(bodies, after[2]).learned - unpacked(bodies, trial[2]).learned
-    return run(q, e, unpacked(bodies, memory)._replace(learned=learned).flat())[2]
+    return run(q, e, unpacked(bodies, memory)._replace(learned=learned).flat(bodies))[2]
 
 
 def carried_step(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, memory: np.ndarray
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, memory: np.ndarray, alone: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """One step: q and v come to where the memory is ahead, and the memory goes on by a step."""
-    bodies = free_bodies(system)
+    bodies = free_bodies(system, alone)
     now = unpacked(bodies, memory)
     (kick,) = now.kick
-    places = bodies.placed(now.q)
     whole = 2.0 * kick - 1.0  # 0 for the half kick, which does not move on in time
-    velocity, spin = bodies.from_twists(bodies.placed(q), system.layout.velocity(e))
-    end = bodies.twists(places, 2.0 * now.velocity - velocity, 2.0 * now.spin - spin)
-    expected = system.layout.replaced(e, end)
-    acting = _without_implicit(system).acting(t + whole * h, now.q, expected, u)
-    gyroscopic = _gyroscopic(bodies, now.spin)
-    turning = 1.5 * gyroscopic - 0.5 * now.gyroscopic
-    velocity, spin = _pushed(bodies, places, acting, now.velocity, now.spin, turning, kick * h)
-    phi, velocity, spin = _held(bodies, places, velocity, spin, now.learned, h)
-    v = bodies.twists(places, 0.5 * (now.velocity + velocity), 0.5 * (now.spin + spin))
+    ahead = now.poses.reshape(-1)
+    acting = _without_implicit(system).acting(t + whole * h, ahead, _expected(system, bodies, q, e, now), u)
+
+    def push(body: FreeBody, pose: Any, V: Any, W: Any, g_before: Any, wrench: Any) -> dict[str, Any]:
+        g = gyroscopic(body, W)
+        V1, W1 = pushed(body, pose, V, W, 1.5 * g - 0.5 * g_before, wrench, bodies.model.gravity, kick * h)
+        return {"V": V1, "W": W1, "g": g}
+
+    wrenches = bodies.wrenches(acting.forces, acting.wrenches)
+    after_push = bodies.over_bodies(push, pose=now.poses, V=now.velocity, W=now.spin, g=now.gyroscopic, wrench=wrenches)
+    moving = Moving(now.poses, after_push["V"], after_push["W"])
+    phi, kicks = _held(bodies, moving, now.learned, h)
+
+    def move(body: FreeBody, pose: Any, V: Any, W: Any, V0: Any, W0: Any, kick: Any) -> dict[str, Any]:
+        V1, W1 = kicked(body, pose, V, W, kick)
+        v = twist_of(body, pose, 0.5 * (V0 + V1), 0.5 * (W0 + W1))
+        return {"pose": moved(body, pose, h * V1, h * W1), "V": V1, "W": W1, "v": v}
+
+    after = bodies.over_bodies(move, **moving._asdict(), V0=now.velocity, W0=now.spin, kick=kicks)
     states = system.layout.states(e) + (whole * h) * system.state_rates(acting)
-    ahead = bodies.moved(now.q, h, velocity, spin)
-    learned = now.learned + phi if bodies.independent else (1.0 - FORGOTTEN) * (now.learned + phi)
-    following = Memory(ahead, velocity, spin, gyroscopic, learned, np.array([1.0]))
-    return now.q, system.layout.replaced(e, v, states), following.flat()
+    learned = now.learned + phi if bodies.joints.independent else (1.0 - FORGOTTEN) * (now.learned + phi)
+    following = Memory(after["pose"], after["V"], after["W"], after_push["g"], learned, np.array([1.0]))
+    return ahead, system.layout.replaced(e, after["v"].reshape(-1), states), following.flat(bodies)
+
+
+def _expected(system: System, bodies: FreeBodies, q: np.ndarray, e: np.ndarray, now: Memory) -> np.ndarray:
+    """e where the memory is ahead, its velocity as far as it is known before the step: forces may depend on it."""
+    before = bodies.moving(q, system.layout.velocity(e))
+
+    def step(body: FreeBody, pose: Any, V: Any, W: Any, V0: Any, W0: Any) -> dict[str, Any]:
+        return {"v": twist_of(body, pose, 2.0 * V - V0, 2.0 * W - W0)}
+
+    end = bodies.over_bodies(step, pose=now.poses, V=now.velocity, W=now.spin, V0=before.velocity, W0=before.spin)
+    return system.layout.replaced(e, end["v"].reshape(-1))
 
 
 def single_step(
@@ -133,61 +159,24 @@ def single_step(
     """
     bodies, layout = free_bodies(system), system.layout
     bare = _without_implicit(system)
-    places = bodies.placed(q)
     acting = bare.acting(t, q, e, u)
-    velocity, spin = bodies.from_twists(places, layout.velocity(e))
-    first = _pushed(bodies, places, acting, velocity, spin, _gyroscopic(bodies, spin), 0.5 * h)
-    bend = np.zeros(bodies.count)
+    begin = bodies.moving(q, layout.velocity(e))
+    bend = np.zeros(bodies.joints.count)
     if system.model.closures:
         bias = constraints(system.model, q, layout.velocity(e)).bias
-        bend = np.concatenate([0.5 * h * h * bias, np.zeros(bodies.count - len(bias))])
-    _, middle_velocity, middle_spin = _held(bodies, places, *first, bend, h, single=True)
-    q1 = bodies.moved(q, h, middle_velocity, middle_spin)
-    places1 = bodies.placed(q1)
-    end = bodies.twists(places1, 2.0 * middle_velocity - velocity, 2.0 * middle_spin - spin)
-    expected = layout.replaced(e, end, layout.states(e) + h * system.state_rates(acting))
+        bend = np.concatenate([0.5 * h * h * bias, np.zeros(bodies.joints.count - len(bias))])
+    first = _half(bodies, begin, begin.spin, acting, h)
+    middle = _after_kicks(bodies, first, _held(bodies, first, bend, h, single=True)[1])
+    q1 = _drifted(bodies, middle, h)
+    end = Moving(bodies.by_body(q1), 2.0 * middle.velocity - begin.velocity, 2.0 * middle.spin - begin.spin)
+    expected = layout.replaced(e, _twists(bodies, end), layout.states(e) + h * system.state_rates(acting))
     acting1 = bare.acting(t + h, q1, expected, u)
-    gyroscopic = _gyroscopic(bodies, 2.0 * middle_spin - spin)
-    second = _pushed(bodies, places1, acting1, middle_velocity, middle_spin, gyroscopic, 0.5 * h)
-    v1 = bodies.twists(places1, *_stopped(bodies, places1, *second, h))
+    second = _half(bodies, Moving(end.pose, middle.velocity, middle.spin), end.spin, acting1, h)
+    v1 = _twists(bodies, _after_kicks(bodies, second, _stopped(bodies, second, h)))
     after = layout.replaced(expected, v1)
     if layout.nw:
         powers = [bare.powers(q, layout.velocity(e), acting), bare.powers(q1, v1, acting1)]
         after = layout.replaced(after, accounts=layout.accounts(e) + 0.5 * h * (powers[0] + powers[1]))
-    return q1, after
-
-
-def axis_angle(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """(q, e) after one explicit step: new velocities, then x + h V and a turn about W / |W| by |W| h.
-
-    Forces, moments and gyroscopic moments are those at the beginning: first order. For free bodies that springs hold.
-    """
-    bodies, layout = FreeBodies(system.model, system.elements, "axis-angle", explicit=True), system.layout
-    if system.model.closures:
-        raise DalembertError(
-            f"integrator 'axis-angle' is explicit, and joint {system.model.closures[0].name!r} is held by multipliers: "
-            "hold it by springs (hold='springs'), or take 'leapfrog'"
-        )
-    held = [element for element in system.elements if isinstance(element, Bushing)]
-    bare = replace(system, elements=tuple(element for element in system.elements if element not in held))
-    places, acting = bodies.placed(q), bare.acting(t, q, e, u)
-    before = bodies.from_twists(places, layout.velocity(e))
-    velocity, spin = _pushed(bodies, places, acting, *before, _gyroscopic(bodies, before[1]), h)
-    if held:
-        rows = bodies.rows(places)
-        stiffness, damping = (np.concatenate([getattr(x, key) for x in held]) for key in ("stiffness", "damping"))
-        phi = np.concatenate([each.phi for each in rows])
-        impulses = -h * (stiffness * phi + damping * _rates(bodies, places, rows, *before))
-        velocity, spin = _kicked(bodies, places, rows, impulses, velocity, spin)
-    q1 = bodies.moved(q, h, velocity, spin)
-    v1 = bodies.twists(bodies.placed(q1), velocity, spin)
-    after = layout.replaced(e, v1, layout.states(e) + h * system.state_rates(acting))
-    if layout.nw:
-        mean = layout.replaced(e, 0.5 * (layout.velocity(e) + v1))
-        powers = system.powers(q, layout.velocity(mean), system.acting(t, q, mean, u))
-        after = layout.replaced(after, accounts=layout.accounts(e) + h * powers)
     return q1, after
 
 
@@ -200,112 +189,100 @@ def _without_implicit(system: System) -> System:
     return system if len(explicit) == len(system.elements) else replace(system, elements=explicit)
 
 
-def _gyroscopic(bodies: FreeBodies, spin: np.ndarray) -> np.ndarray:
-    """W × I W of all bodies (3 n,)."""
-    parts = []
-    for k, body in enumerate(bodies.bodies.values()):
-        w = spin[3 * k : 3 * k + 3]
-        parts.append(cross(w, body.inertia @ w))
-    return np.concatenate(parts)
+def gyroscopic(body: FreeBody, W: np.ndarray) -> np.ndarray:
+    return cross(W, body.inertia @ W)
 
 
-def _pushed(
-    bodies: FreeBodies,
-    places: dict[int, Placed],
-    acting: Any,
-    velocity: np.ndarray,
-    spin: np.ndarray,
-    gyroscopic: np.ndarray,
-    h: Any,
+def pushed(
+    body: FreeBody, pose: Any, V: Any, W: Any, gyroscopic: Any, wrench: Any, gravity: np.ndarray, h: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """V and W after the time h under gravity, all forces that are known, and gyroscopic moments."""
-    linear, angular = [], []
-    for k, (index, body) in enumerate(bodies.bodies.items()):
-        wrench = acting.forces[body.v]
-        if index in acting.wrenches:
-            wrench = wrench + acting.wrenches[index]
-        force = wrench[3:]
-        moment = wrench[:3] - cross(body.com, force) - gyroscopic[3 * k : 3 * k + 3]
-        push = bodies.model.gravity + places[index].R @ (force * (1.0 / body.mass))
-        linear.append(velocity[3 * k : 3 * k + 3] + h * push)
-        angular.append(spin[3 * k : 3 * k + 3] + h * (body.inverse[:3, :3] @ moment))
-    return np.concatenate(linear), np.concatenate(angular)
+    """V and W of a body after the time h under gravity, a wrench (6,) at its origin, and gyroscopic moments."""
+    moment, R = wrench[:3] - cross(body.com, wrench[3:]) - gyroscopic, so3.from_quaternion(pose[3:])
+    return V + h * (gravity + R @ (wrench[3:] * (1.0 / body.mass))), W + h * (body.inverse @ moment)
+
+
+def kicked(body: FreeBody, pose: Any, V: Any, W: Any, kick: Any) -> tuple[np.ndarray, np.ndarray]:
+    """V and W of a body after impulses (…, 6) on its twist [W; Rᵀ V]."""
+    kick = sum(kick[1:], kick[0])
+    return V + so3.from_quaternion(pose[3:]) @ (kick[3:] * (1.0 / body.mass)), W + body.inverse @ kick[:3]
+
+
+def packed(*by_body: np.ndarray) -> np.ndarray:
+    """Arrays (…, n, k) in one, the same number of all bodies side by side."""
+    return np.concatenate([np.swapaxes(x, -1, -2).reshape(*x.shape[:-2], -1) for x in by_body], axis=-1)
+
+
+def _twists(bodies: FreeBodies, moving: Moving) -> np.ndarray:
+    """v (nv,) as the model has it."""
+    step = lambda body, pose, V, W: {"v": twist_of(body, pose, V, W)}  # noqa: E731
+    return bodies.over_bodies(step, **moving._asdict())["v"].reshape(-1)
+
+
+def _drifted(bodies: FreeBodies, moving: Moving, h: Any) -> np.ndarray:
+    """q (nq,) after h at constant V and W."""
+
+    def step(body: FreeBody, pose: Any, V: Any, W: Any) -> dict[str, Any]:
+        return {"pose": moved(body, pose, h * V, h * W)}
+
+    return bodies.over_bodies(step, **moving._asdict())["pose"].reshape(-1)
+
+
+def _half(bodies: FreeBodies, moving: Moving, spin: np.ndarray, acting: Applied, h: Any) -> Moving:
+    """After half a step of all forces that are known; spin (n, 3): of the gyroscopic moments."""
+
+    def step(body: FreeBody, pose: Any, V: Any, W: Any, turning: Any, wrench: Any) -> dict[str, Any]:
+        V1, W1 = pushed(body, pose, V, W, gyroscopic(body, turning), wrench, bodies.model.gravity, 0.5 * h)
+        return {"V": V1, "W": W1}
+
+    wrenches = bodies.wrenches(acting.forces, acting.wrenches)
+    after = bodies.over_bodies(step, **moving._asdict(), turning=spin, wrench=wrenches)
+    return moving._replace(velocity=after["V"], spin=after["W"])
+
+
+def _after_kicks(bodies: FreeBodies, moving: Moving, kicks: np.ndarray) -> Moving:
+    """After impulses (n, …, 6) on all bodies."""
+
+    def step(body: FreeBody, pose: Any, V: Any, W: Any, kick: Any) -> dict[str, Any]:
+        return dict(zip("VW", kicked(body, pose, V, W, kick), strict=True))
+
+    after = bodies.over_bodies(step, **moving._asdict(), kick=kicks)
+    return moving._replace(velocity=after["V"], spin=after["W"])
 
 
 def _held(
-    bodies: FreeBodies,
-    places: dict[int, Placed],
-    velocity: np.ndarray,
-    spin: np.ndarray,
-    learned: np.ndarray,
-    h: Any,
-    single: bool = False,
-) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """φ (count,) that counts for what is learned, and V, W with J v = −(φ + e) / h.
+    bodies: FreeBodies, moving: Moving, learned: np.ndarray, h: Any, single: bool = False
+) -> tuple[np.ndarray, np.ndarray]:
+    """φ (count,) that counts for what is learned, and impulses (n, …, 6) after which J v = −(φ + e) / h.
 
     single: e is the curvature itself, in the place of what was learned.
     """
-    if not bodies.count:
-        return np.zeros(0), velocity, spin
-    rows = bodies.rows(places)
+    if not bodies.joints.count:
+        return np.zeros(0), np.zeros((len(bodies.bodies), 1, 6))
+    per_h, times = 1.0 / h, 1.0 if single else 2.0
+
+    def wanted(phi: Any, rate: Any, learned: Any, compliance: Any = None) -> Any:
+        return -(rate + (times * phi + learned if compliance is None else phi) * per_h)
+
+    rows = bodies.joints.rows(moving, Ask(wanted, (learned,)))
+    compliance = bodies.joints.compliance
+    softness = None if compliance is None else compliance * (per_h * per_h)
+    impulses = bodies.joints.impulses(rows, softness)
     phi = np.concatenate([each.phi for each in rows])
-    rate = _rates(bodies, places, rows, velocity, spin)
-    compliance = bodies.compliance
-    open_by = phi + learned if single else 2.0 * phi + learned
-    if compliance is None:
-        wanted, softness = -(rate + open_by * (1.0 / h)), None
-    else:
-        rigid = compliance == 0.0
-        wanted = -(rate + np.where(rigid, open_by, phi) * (1.0 / h))
-        softness, phi = compliance * (1.0 / (h * h)), np.where(rigid, phi, 0.0 * phi)
-    impulses = bodies.impulses(rows, wanted, softness)
-    return phi, *_kicked(bodies, places, rows, impulses, velocity, spin)
+    counts = phi if compliance is None else np.where(compliance == 0.0, phi, 0.0 * phi)
+    return counts, bodies.joints.impulsive_pushes(rows, impulses)
 
 
-def _stopped(
-    bodies: FreeBodies, places: dict[int, Placed], velocity: np.ndarray, spin: np.ndarray, h: Any
-) -> tuple[np.ndarray, np.ndarray]:
-    """V and W with J v = 0 on rows that do not give way; those that do push for half a step."""
-    if not bodies.count:
-        return velocity, spin
-    rows = bodies.rows(places)
-    rate = _rates(bodies, places, rows, velocity, spin)
-    compliance = bodies.compliance
-    if compliance is None:
-        impulses = bodies.impulses(rows, -rate, None)
-    else:
-        phi = np.concatenate([each.phi for each in rows])
-        rigid = compliance == 0.0
-        softness = compliance * (2.0 / (h * h))
-        impulses = bodies.impulses(rows, np.where(rigid, -rate, -(rate + phi * (2.0 / h))), softness)
-    return _kicked(bodies, places, rows, impulses, velocity, spin)
+def _stopped(bodies: FreeBodies, moving: Moving, h: Any) -> np.ndarray:
+    """Impulses (n, …, 6) after which J v = 0 on rows that do not give way; those that do push for half a step."""
+    if not bodies.joints.count:
+        return np.zeros((len(bodies.bodies), 1, 6))
+
+    def wanted(phi: Any, rate: Any, compliance: Any = None) -> Any:
+        return -rate if compliance is None else -(rate + phi * (2.0 / h))
+
+    rows = bodies.joints.rows(moving, Ask(wanted, ()))
+    softness = None if bodies.joints.compliance is None else bodies.joints.compliance * (2.0 / (h * h))
+    return bodies.joints.impulsive_pushes(rows, bodies.joints.impulses(rows, softness))
 
 
-def _rates(
-    bodies: FreeBodies, places: dict[int, Placed], rows: Any, velocity: np.ndarray, spin: np.ndarray
-) -> np.ndarray:
-    """J v (count,)."""
-    twists = {
-        index: np.concatenate([spin[3 * k : 3 * k + 3], places[index].R.T @ velocity[3 * k : 3 * k + 3]])
-        for k, index in enumerate(bodies.bodies)
-    }
-    return np.concatenate([sum(J @ twists[index] for index, J in each.J.items()) for each in rows])
-
-
-def _kicked(
-    bodies: FreeBodies,
-    places: dict[int, Placed],
-    rows: Any,
-    impulses: np.ndarray,
-    velocity: np.ndarray,
-    spin: np.ndarray,
-) -> tuple[np.ndarray, np.ndarray]:
-    """V and W after impulses along all rows."""
-    changes = bodies.kicks(rows, impulses)
-    linear, angular = [], []
-    for k, index in enumerate(bodies.bodies):
-        V, W = velocity[3 * k : 3 * k + 3], spin[3 * k : 3 * k + 3]
-        change = changes.get(index)
-        linear.append(V if change is None else V + places[index].R @ change[3:])
-        angular.append(W if change is None else W + change[:3])
-    return np.concatenate(linear), np.concatenate(angular)
+LEAPFROG = Carried(memory_size, start, carried_step, primed)

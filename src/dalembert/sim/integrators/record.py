@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cache, partial
 from typing import Any
 
 import numpy as np
@@ -44,7 +44,7 @@ class Integrator:
 
     order: of its error; stable: |λ| h up to which it is stable for an oscillation, and for a decay; bounded_energy:
     whether the error of the energy stays bounded over long runs; single_precision: whether float32 has enough digits
-    for it; holds_control: whether a torque function that must be called back is asked once per step, and then held;
+    for it; holds_control: whether a torque function that must be called back is evaluated once per step, and then held;
     impulsive: whether its step takes constraints that come and go as impulses at its end (`system.kicked`); carried: a
     faster step for rollouts, which keeps numbers of its own from one step to the next; free_bodies: whether it moves
     only mechanisms of free bodies.
@@ -93,6 +93,12 @@ class Integrator:
 
     def __repr__(self) -> str:
         return f"<Integrator {self.name!r}, order {self.order}>"
+
+
+@cache
+def uncarried(integrator: Integrator) -> Integrator:
+    """The integrator with its step that carries nothing, whose slopes in the state at the start are known."""
+    return integrator if integrator.carried is None else replace(integrator, carried=None)
 
 
 def _explicit(method: Tableau, system: Any, t: Any, h: Any, q: Any, e: Any, u: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -34,7 +34,7 @@ class Adjoint:
         self.shapes: list[tuple[int, ...]] = [(size,) for size in motions.lengths.values()]
         self.operators: dict[str, Any] = {}
         stepping = motions.stepping
-        self.shared = [name for name in stepping.given if name not in ("q", "e") and not self._by_row(name)]
+        self.shared = [name for name in stepping.arguments if name not in ("q", "e") and not self._by_row(name)]
         states = [motions.steps * motions.lengths[name] for name in ("q", "e")]
         self.scratch = (*states, *(motions.lengths[name] for name in ("q", "e", *self.shared)))
 
@@ -126,8 +126,8 @@ class DeviceAdjoint:
         ways, sizes = {"q": q_way, "e": e_way}, stepping.sizes
         nu = stepping.system.input_count
 
-        def run(loop: Program, named: dict[str, Array], made: list[Array], steps: int) -> None:
-            loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *made], stream, steps)
+        def run(loop: Program, named: dict[str, Array], results: list[Array], steps: int) -> None:
+            loop.on("cuda").launch(element, count, [*(named[n] for n in loop.sizes), *results], stream, steps)
 
         first = named_inputs | {"number": constant(NUMBERS)}
         if stepping.varying:
@@ -154,9 +154,9 @@ class DeviceAdjoint:
                 now["u"] = part(named_inputs["u"], element, end * nu, -nu)
             # the last launch writes the gradients themselves; those before take turns, as none writes what it reads
             target = gradient_arrays if (len(chunks) - 1 - k) % 2 == 0 else spare
-            made = [
+            results = [
                 part(gradient_arrays["u"], element, end * nu, -nu) if adjoint._by_row(name) else target[name]
-                for name in stepping.given
+                for name in stepping.arguments
             ]
-            run(loop, now, [*made, constant(DUMP)], steps)
+            run(loop, now, [*results, constant(DUMP)], steps)
             slopes = {f"{name} slope": target[name] for name in spare}

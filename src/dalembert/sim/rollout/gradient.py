@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,10 +13,10 @@ from dalembert.graph import jacobian
 from dalembert.interop import is_foreign
 from dalembert.model import Model
 
-from ..elements.base import Element
-from ..integrators.record import Integrator
 from .adjoint import Adjoint
-from .rollout import Rollout, planned
+from .plan import planned
+from .result import Rollout
+from .settings import RolloutSettings
 from .stepping import Stepping
 
 Loss = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → a number
@@ -44,41 +44,11 @@ class RolloutGradient(NamedTuple):
 
 
 def rollout_gradient(
-    model: Model,
-    loss: Loss,
-    q: Any,
-    v: Any,
-    torque: Any,
-    step: float,
-    steps: int,
-    integrator: str | Integrator | None,
-    record: int | None,
-    parameters: Mapping[str, Any] | None,
-    elements: Sequence[Element],
-    threads: int | None,
-    friction: str | None,
-    controls: Any,
-    contact: Any = None,
+    model: Model, loss: Loss, q: Any, v: Any, settings: RolloutSettings, threads: int | None = None
 ) -> RolloutGradient:
     """See `Robot.rollout_gradient`."""
-    plan = planned(
-        model,
-        q,
-        v,
-        torque,
-        step,
-        steps,
-        integrator,
-        record,
-        parameters,
-        elements,
-        True,
-        friction,
-        (),
-        controls,
-        contact,
-    )
-    motions, made = plan.motions, plan.motions.stepping
+    plan = planned(model, q, v, settings, check=True, carries=False)
+    motions, stepping = plan.motions, plan.motions.stepping
     if any(map(is_foreign, plan.arguments)):
         raise DalembertError("rollout_gradient: expected NumPy arrays: rollouts of other libraries' have gradients")
     arguments = [np.asarray(x, float) for x in plan.arguments]
@@ -90,17 +60,17 @@ def rollout_gradient(
     weights[..., :n] = values[..., 1 + nq :]
     batch = q_way.shape[:-2]
     seeds = [x.reshape(*batch, -1) for x in (values[..., 1 : 1 + nq], weights)]
-    slopes = dict(zip(made.given, Adjoint(motions)(*arguments, *seeds, threads=threads), strict=True))
+    slopes = dict(zip(stepping.arguments, Adjoint(motions)(*arguments, *seeds, threads=threads), strict=True))
     in_q, in_v = slopes["q"], slopes["e"][..., :n]
-    kept = made.system.layout.nz + made.memory_size  # states of elements and controllers, which start from q and v
+    kept = stepping.system.layout.nz + stepping.memory_size  # of elements and controllers, which start from q and v
     if kept:
-        starts = _starts(made)(*_starting(arguments, made))
+        starts = _starts(stepping)(*_starting(arguments, stepping))
         pulled = np.einsum("...i,...ij->...j", slopes["e"][..., n : n + kept], starts)
         in_q, in_v = in_q + pulled[..., :nq], in_v + pulled[..., nq:]
     driven = slopes.pop("u", None)
-    if driven is not None and made.varying:
+    if driven is not None and stepping.varying:
         driven = driven.reshape(*driven.shape[:-1], motions.steps, -1)
-    last = record is None
+    last = settings.record is None
     times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :n])) if last else (t, (q_way, e_way[..., :n]))
     return RolloutGradient(
         values[..., 0].sum(axis=-1),
@@ -126,17 +96,17 @@ def _loss(model: Model, loss: Loss) -> Any:
     return function_call(model, "rollout_gradient", {"t": 1, "q": model.nq, "v": model.nv}, compute)
 
 
-def _starting(arguments: list[np.ndarray], made: Stepping) -> tuple[np.ndarray, np.ndarray]:
-    named = dict(zip(made.given, arguments, strict=True))
-    return named["q"], named["e"][..., : made.model.nv]
+def _starting(arguments: list[np.ndarray], stepping: Stepping) -> tuple[np.ndarray, np.ndarray]:
+    named = dict(zip(stepping.arguments, arguments, strict=True))
+    return named["q"], named["e"][..., : stepping.model.nv]
 
 
-def _starts(made: Stepping) -> Any:
+def _starts(stepping: Stepping) -> Any:
     """(q, v) → slopes (n, nq + nv) of the states at the beginning, compiled."""
-    model = made.model
+    model = stepping.model
 
     def compute(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        states = made.starting(q, v)
+        states = stepping.starting(q, v)
         return jacobian(np.array([q[0].lift(x) for x in states], object), np.concatenate([q, v]))
 
     return function_call(model, "rollout_gradient", {"q": model.nq, "v": model.nv}, compute)

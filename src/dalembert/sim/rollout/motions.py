@@ -33,7 +33,7 @@ class Motions:
     def __init__(self, stepping: Stepping, step: float, every: int, count: int) -> None:
         self.stepping, self.step, self.every, self.count = stepping, step, every, count
         self.owner = f"robot {stepping.model.name!r}"
-        self.lengths = dict(stepping.given)
+        self.lengths = dict(stepping.arguments)
         if stepping.varying:
             self.lengths["u"] *= self.steps
         words = {"e": "v", "u": "torque" if stepping.system.actuators is None else "controls"}  # as people call them
@@ -61,19 +61,19 @@ class Motions:
         """NumPy arrays, on the processor."""
         batch = batch_of(list(self.sizes), arrays)
         dtype = np.float32 if all(map(is_single, arrays)) else np.float64
-        given = dict(zip(self.lengths, arrays, strict=True)) | {"timing": np.array([0.0, self.step])}
+        named = dict(zip(self.lengths, arrays, strict=True)) | {"timing": np.array([0.0, self.step])}
         q, e = (empty((*(batch or (1,)), *shape), dtype) for shape in self.shapes)
         if check:
-            check_quaternions(self.stepping.model, self.name, {"q": given["q"]})
+            check_quaternions(self.stepping.model, self.name, {"q": named["q"]})
         alone = int(np.prod(batch)) == 1
         loop = self.stepping.onwards(each=self.each, alone=alone)
         number = np.empty((*q.shape[:-2], 1), dtype)
         k = 0
         if self.stepping.carried is not None and q.size:
-            given["e"] = self._primed(loop, given, batch, dtype, threads)
+            named["e"] = self._primed(loop, named, batch, dtype, threads)
         try:
             for k in range((1 if self.each else self.count) if q.size else 0):
-                self._record(loop, given, k, q, e, number, batch, threads)
+                self._record(loop, named, k, q, e, number, batch, threads)
                 if check:
                     self._check_finite(arrays, q, e, k)
         except KeyboardInterrupt as error:
@@ -83,7 +83,7 @@ class Motions:
     def _record(
         self,
         loop: Program,
-        given: dict[str, Any],
+        named: dict[str, Any],
         k: int,
         q: np.ndarray,
         e: np.ndarray,
@@ -91,29 +91,29 @@ class Motions:
         batch: tuple[int, ...],
         threads: int | None,
     ) -> None:
-        """Compute record k, or all of them if each step is one; `given` becomes the state from which to go on."""
+        """Compute record k, or all of them if each step is one; `named` becomes the state from which to go on."""
         steps, nu = self.steps if self.each else self.every, self.stepping.system.input_count
-        inputs = given | {"number": np.array([float(k * self.every)])}
+        inputs = named | {"number": np.array([float(k * self.every)])}
         if self.stepping.varying:
-            inputs["u"] = given["u"][..., k * steps * nu : (k + 1) * steps * nu]
+            inputs["u"] = named["u"][..., k * steps * nu : (k + 1) * steps * nu]
         outputs = {"q_next": q[..., self._rows(k), :], "e_next": e[..., self._rows(k), :], "number_next": number}
         loop.run(inputs, outputs, batch or (1,), steps, threads)
-        given |= {"q": q[..., k, :], "e": e[..., k, :]}
+        named |= {"q": q[..., k, :], "e": e[..., k, :]}
 
     def _primed(
-        self, loop: Program, given: dict[str, Any], batch: tuple[int, ...], dtype: Any, threads: int | None
+        self, loop: Program, named: dict[str, Any], batch: tuple[int, ...], dtype: Any, threads: int | None
     ) -> np.ndarray:
         """e with the memory with which an integrator that has one begins, found by single steps."""
         stepping, shape = self.stepping, batch or (1,)
         ne, end = stepping.system.ne, stepping.system.ne + stepping.carried_size
-        q0, e0 = (np.broadcast_to(given[name], (*shape, stepping.sizes[name])) for name in ("q", "e"))
+        q0, e0 = (np.broadcast_to(named[name], (*shape, stepping.sizes[name])) for name in ("q", "e"))
         marks = e0[..., end:]
         number = np.empty((*shape, 1), dtype)
 
         def run(q: np.ndarray, e: np.ndarray, memory: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-            inputs = given | {"q": q, "e": np.concatenate([e, memory, marks], -1), "number": np.zeros(1)}
+            inputs = named | {"q": q, "e": np.concatenate([e, memory, marks], -1), "number": np.zeros(1)}
             if stepping.varying:
-                inputs["u"] = given["u"][..., : stepping.model.nv]
+                inputs["u"] = named["u"][..., : stepping.model.nv]
             q1, e1 = (np.empty((*shape, 1, stepping.sizes[name]), dtype) for name in ("q", "e"))
             loop.run(inputs, {"q_next": q1, "e_next": e1, "number_next": number}, shape, 1, threads)
             return q1[..., 0, :], e1[..., 0, :ne], e1[..., 0, ne:end]
@@ -149,8 +149,8 @@ class Motions:
         for x, start in zip((q, e), arrays, strict=False):  # the state is written to the record that it leads to
             row = records - 1 if self.each or not passes else k
             ends.append(x[..., row, :] if steps else np.broadcast_to(start, (*(batch or (1,)), start.shape[-1])))
-        found = q[..., :records, :], e[..., :records, :], *ends
-        parts = [x.reshape(*batch, *x.shape[len(batch or (1,)) :]) for x in found]
+        so_far = q[..., :records, :], e[..., :records, :], *ends
+        parts = [x.reshape(*batch, *x.shape[len(batch or (1,)) :]) for x in so_far]
         text = f"rollout: interrupted after {steps} of {self.steps} steps; `result` of this error is the Rollout so far"
         return Interrupted(text, steps, parts)
 
@@ -210,16 +210,16 @@ class DeviceMotions:
         """arrays: those of the inputs, then q and e of the records."""
         motions, stepping = self.motions, self.motions.stepping
         constant = motions.numbers.placed(element)
-        *inputs, q_made, e_made = arrays
-        given = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
+        *inputs, q_records, e_records = arrays
+        named = dict(zip(motions.lengths, inputs, strict=True)) | {"timing": constant(T0)}
         kernel, nu, each = stepping.onwards(self.check, motions.each), stepping.system.input_count, motions.each
         for k in range(1 if each else motions.count):
-            given["number"] = constant(NUMBERS + k)
-            now = dict(given)
+            named["number"] = constant(NUMBERS + k)
+            now = dict(named)
             if stepping.varying:
-                now["u"] = part(given["u"], element, k * motions.every * nu, nu)
-            made = zip((q_made, e_made), motions.shapes, strict=True)
-            q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in made)
+                now["u"] = part(named["u"], element, k * motions.every * nu, nu)
+            records = zip((q_records, e_records), motions.shapes, strict=True)
+            q, e = (part(x, element, k * n, n if each else None) for x, (_, n) in records)
             places = [*(now[name] for name in kernel.sizes), q, e, constant(DUMP)]
             kernel.on("cuda").launch(element, count, places, stream, motions.steps if each else motions.every)
-            given |= {"q": q, "e": e}
+            named |= {"q": q, "e": e}

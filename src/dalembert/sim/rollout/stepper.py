@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
-from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.execute import Call
 from dalembert.functions.dynamics import singular_mass
@@ -16,14 +15,14 @@ from dalembert.graph import trace
 from dalembert.model import Model
 
 from ..elements.actuators import Actuators
-from ..elements.base import Element
 from ..elements.contact import with_contact
-from ..integrators.catalogue import integrator_for
+from ..elements.mujoco import softened
 from ..integrators.record import Integrator
 from ..system.drive import Command
-from ..system.sampled import Sampled, Sampling
+from ..system.sampled import Sampled
+from ..system.sampling import Sampling
 from ..system.system import System
-from .rollout import prepared
+from .settings import StepSettings, prepared
 
 
 class Stepper:
@@ -38,21 +37,10 @@ class Stepper:
     `call` is the function behind it, whose result is [q; v; z] in one array.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        step: float,
-        integrator: str | Integrator | None,
-        elements: Sequence[Element],
-        friction: str | None = None,
-        controls: bool = False,
-        contact: Contact | None = None,
-    ) -> None:
-        self.model, self.step, self.elements = model, step, tuple(elements)
-        self.friction, self.controls, self.contact = friction, controls, contact
-        self._asked = integrator
-        self.integrator = integrator_for("stepper", integrator, "semi-implicit", contact)
-        self._system, self.call = _compiled(model, step, self.integrator, self.elements, friction, controls, contact)
+    def __init__(self, model: Model, settings: StepSettings, controls: bool = False) -> None:
+        self.model, self.settings, self.controls, self.step = model, settings, controls, settings.step
+        self.integrator = settings.method("stepper", model)
+        self._system, self.call = _compiled(model, settings, self.integrator, controls)
         self.nz = _shown_states(self._system)
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
@@ -63,7 +51,7 @@ class Stepper:
         n, m = self.model.nq, self.model.nq + self.model.nv
         if not self.nz:
             if z is not None:
-                raise DalembertError("stepper: z is given, but no element or actuator has states of its own")
+                raise DalembertError("stepper: got z, but no element or actuator has states of its own")
             x = self._fast(q, v, tau, **keywords)
             return x[..., :n], x[..., n:]
         if z is None:
@@ -83,8 +71,7 @@ class Stepper:
         return f"<Stepper of robot {self.model.name!r}: {self.integrator.name}, {self.step:g} s>"
 
     def __reduce__(self) -> tuple[Any, ...]:
-        settings = self.model, self.step, self._asked, self.elements, self.friction, self.controls, self.contact
-        return Stepper, settings
+        return Stepper, (self.model, self.settings, self.controls)
 
 
 def _shown_states(system: System) -> int:
@@ -93,23 +80,16 @@ def _shown_states(system: System) -> int:
     return system.layout.nz - (0 if contact is None else contact.size(system.model))
 
 
-def _compiled(
-    model: Model,
-    step: float,
-    method: Integrator,
-    elements: tuple[Element, ...],
-    friction: str | None,
-    controls: bool,
-    contact: Contact | None,
-) -> tuple[System, Call]:
-    if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
-        raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
+def _compiled(model: Model, settings: StepSettings, method: Integrator, controls: bool) -> tuple[System, Call]:
+    settings.check_step("stepper")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
+    step, elements = settings.step, tuple(settings.elements)
     if controls:
         elements = (*elements, Actuators.of(model, "stepper"))
-    model, elements = prepared("stepper", model, elements, method, friction)
-    elements = with_contact("stepper", model, elements, contact, step, method.stable)
+    model, elements = softened(model, elements, settings.contact, step)
+    model, elements = prepared("stepper", model, elements, method, settings.friction)
+    elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
     take, shown = method.fixed_step, _shown_states(system)
     forgotten = np.zeros(system.layout.nz - shown)
@@ -146,20 +126,11 @@ class ControlledStepper:
     batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        step: float,
-        integrator: str | Integrator | None,
-        elements: Sequence[Element],
-        friction: str | None,
-        torque: Any,
-        contact: Contact | None = None,
-    ) -> None:
-        method = integrator_for("stepper", integrator, "semi-implicit", contact)
-        if not (isinstance(step, (int, float, np.number)) and 0.0 < float(step) < np.inf):
-            raise DalembertError(f"stepper: step is {step!r}, expected a time above 0 [s]")
-        model, elements = prepared("stepper", model, tuple(elements), method, friction)
+    def __init__(self, model: Model, settings: StepSettings, torque: Any) -> None:
+        method, step = settings.method("stepper", model), settings.step
+        settings.check_step("stepper")
+        model, elements = softened(model, tuple(settings.elements), settings.contact, step)
+        model, elements = prepared("stepper", model, elements, method, settings.friction)
         controller = torque if isinstance(torque, Sampled) else Sampled(torque, step, state=())
         sampling = Sampling("stepper", model, controller, float(step))
         for element in elements:
@@ -167,7 +138,7 @@ class ControlledStepper:
                 raise DalembertError(
                     f"stepper: {element.label()} keeps a state of its own: use `rollout` or `simulate`"
                 )
-        elements = with_contact("stepper", model, elements, contact, step, method.stable)
+        elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
         take, forgotten = method.fixed_step, np.zeros(system.layout.nz)
         self.model, self.step = model, float(step)

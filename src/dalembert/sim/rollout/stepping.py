@@ -1,4 +1,4 @@
-"""The traced step of a rollout and the loops made of it: onwards, and backwards for gradients.
+"""The traced step of a rollout and its loops: onwards, and backwards for gradients.
 
 A step takes q, e = [v, z, memory, carried, marks], its number, timing = (0, step [s]), u (nv,) if it is driven, and
 live groups. memory: of controllers; carried: what an integrator takes from step to step; marks: for each event the time
@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.functions.live import GROUPS
@@ -27,7 +26,7 @@ from ..elements.base import Element
 from ..integrators.record import Integrator
 from ..run.events import Event
 from ..system.drive import Command
-from ..system.sampled import Sampling
+from ..system.sampling import Sampling
 from ..system.system import Law, System
 
 CARRY = (("q_next", "q"), ("e_next", "e"), ("number_next", "number"))
@@ -58,13 +57,11 @@ class Stepping:
         self.law = law
         self.system = System(model, elements, law, driven or sampling is not None, ledger=False, impulsive=True)
         self.carried_size = 0 if self.carried is None else self.carried.size(self.system)
-        if self.carried is not None and sampling is not None:
-            raise DalembertError(f"{self.name}: controllers that run at rates need another integrator")
         self.constants = {name: len(GROUPS[name].values(model)) for name in live}
         ne = self.system.ne + self.memory_size + self.carried_size + len(events)
         inputs = {"u": self.system.input_count} if driven else {}
-        self.given = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
-        self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.given}
+        self.arguments = {"q": model.nq, "e": ne, **inputs, **self.constants, **self.settings}
+        self.sizes = {"q": model.nq, "e": ne, "number": 1, "timing": 2, **self.arguments}
         known = (
             content(model, elements, integrator, live, driven)
             if law is None and sampling is None and not events
@@ -82,7 +79,14 @@ class Stepping:
     @cached_property
     def step(self) -> Function:
         """One step, traced."""
+        return self._traced(alone=False)
 
+    @cached_property
+    def step_alone(self) -> Function:
+        """One step of a single motion, traced: like bodies and joints may be lanes of loops."""
+        return self.step if self.carried is None else self._traced(alone=True)
+
+    def _traced(self, alone: bool) -> Function:
         def compute(*inputs: np.ndarray) -> dict[str, Any]:
             named = dict(zip(self.sizes, inputs, strict=True))
             system = self.system
@@ -103,7 +107,7 @@ class Stepping:
                 q1, e1 = self._take(system, t, h, q, e, u)
                 carried1 = carried
             else:
-                q1, e1, carried1 = self.carried.step(system, t, h, q, e, u, carried)
+                q1, e1, carried1 = self.carried.step(system, t, h, q, e, u, carried, alone)
             e, e1 = np.concatenate([e, memory, carried]), np.concatenate([e1, memory, carried1])
             if self.events:
                 q1, e1 = self._watched(t, h, (q, e), (q1, e1), marks)
@@ -154,7 +158,8 @@ class Stepping:
         repetition = Repetition(CARRY, ("u",) if self.varying else (), record)
 
         def build() -> Function:
-            step = _guarded(self.model, self.step) if guarded else self.step
+            step = self.step_alone if alone else self.step
+            step = _guarded(self.model, step) if guarded else step
             outputs = (*step.outputs, *(_kept(step, name) for name in ("q", "e") if states))
             return Function(step.name, step.inputs, outputs)
 
@@ -165,13 +170,13 @@ class Stepping:
         return self._loop(kind, self.sizes, results, build, repetition, 1 if alone else None)
 
     def backwards(self, each: bool) -> Program:
-        """From the last step to the first, the states q, e from which they set out given as rows.
+        """From the last step to the first; the states q, e from which they set out are rows.
 
         Carried: the slopes of some number in what a step sets out from ("q slope", "e slope"), and the sums of its
         slopes in what all steps share ("u slope", or a row of it for every step; live groups). "q seed", "e seed": what
         that number directly takes from the states after step `last`, or, if `each`, from those after every step.
         """
-        slopes = {f"{name} slope": size for name, size in self.given.items()}
+        slopes = {f"{name} slope": size for name, size in self.arguments.items()}
         carried = {name: size for name, size in slopes.items() if not (self.varying and name == "u slope")}
         seeds = {"q seed": self.sizes["q"], "e seed": self.sizes["e"]}
         sizes = {**self.sizes, **carried, **seeds, "last": 1}
@@ -180,7 +185,7 @@ class Stepping:
         carry = (*((f"{name} next", name) for name in carried), ("number_next", "number"))
 
         def build() -> Function:
-            outputs = _pulled(self.step, list(self.given), carried, each)
+            outputs = _pulled(self.step, list(self.arguments), carried, each)
             return Function(self.name, tuple(Input(*each) for each in sizes.items()), outputs)
 
         results = {f"{name} next": size for name, size in slopes.items()} | {"number_next": 1}
@@ -218,16 +223,16 @@ def _kept(step: Function, name: str) -> Output:
 def _guarded(model: Model, step: Function) -> Function:
     """The step with NaN in the place of quaternions that are not of unit length before the first one."""
     inputs = _inputs(step)
-    found = [x for _, x in quaternions(model, {"q": inputs["q"]})]
-    unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in found])
+    units = [x for _, x in quaternions(model, {"q": inputs["q"]})]
+    unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in units])
     good = unit | (inputs["number"][0] > 0.5)
-    instead = {node: where(good, node, np.nan) for x in found for node in x}
+    instead = {node: where(good, node, np.nan) for x in units for node in x}
     outputs = [Output(o.name, o.shape, tuple(substitute(o.nodes, instead))) for o in step.outputs]
     return Function(step.name, step.inputs, tuple(outputs))
 
 
 def _pulled(step: Function, names: list[str], carried: Mapping[str, int], each: bool) -> tuple[Output, ...]:
-    """What a step backwards makes; see `Stepping.backwards`."""
+    """The outputs of a step backwards; see `Stepping.backwards`."""
     inputs = _inputs(step)
     number = inputs["number"][0]
     graph = number.graph
@@ -239,16 +244,16 @@ def _pulled(step: Function, names: list[str], carried: Mapping[str, int], each: 
         slope, seed = graph.input(f"{name} slope", size), graph.input(f"{name} seed", size)
         weights.append(slope + (seed if each else where(absolute(number - last) < 0.5, seed, 0.0)))
     wanted = np.concatenate([inputs[name] for name in names])
-    found = vjp([*after["q_next"], *after["e_next"]], np.concatenate(weights), wanted)
-    made, begin = [], 0
+    pulled = vjp([*after["q_next"], *after["e_next"]], np.concatenate(weights), wanted)
+    slopes, begin = [], 0
     for name in names:
-        part = found[begin : begin + len(inputs[name])]
+        part = pulled[begin : begin + len(inputs[name])]
         begin += len(part)
         key = f"{name} slope"
         if name not in ("q", "e") and key in carried:
             part = graph.input(key, len(part)) + part
-        made.append(_output(f"{key} next", part, number))
-    return (*made, _output("number_next", np.array([number - 1.0]), number))
+        slopes.append(_output(f"{key} next", part, number))
+    return (*slopes, _output("number_next", np.array([number - 1.0]), number))
 
 
 def stepping(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,17 +18,19 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
+from ..elements.mujoco import first_step, softened
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
-from ..integrators.record import Integrator
+from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
-from ..system.sampled import Asking, Sampled, Sampling
+from ..system.sampled import Sampled
+from ..system.sampling import Sampling, shared_sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .contacts import contacts_of
-from .engines import DEFAULT_STEP, Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
+from .engines import Adaptive, Chunk, Engine, Fixed, SampledFixed, State, Trouble, engine, steps_between
 from .engines.fixed import steps_of
 from .events import Event
 from .initial import closed_start, first_state
@@ -37,68 +40,44 @@ from .limits import beyond_limits
 from .progress import Progress
 from .record import Recorder
 from .run import Run
+from .settings import RunSettings, each_of
 from .watch import Crossing, UndefinedEvent
 
-MOST_RECORDS, MOST_STEPS = 1e8, 1e15  # of what fits into memory, and of what can be counted in time
 PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
 
 
-def simulate(
-    model: Model,
-    q: Any,
-    v: Any,
-    duration: float,
-    torque: Any = None,
-    integrator: str | Integrator | None = None,
-    step: float | None = None,
-    rtol: float = 1e-8,
-    atol: float = 1e-10,
-    record: float | None = 0.01,
-    elements: Sequence[Element] = (),
-    events: Sequence[Event] = (),
-    progress: bool | None = None,
-    friction: str = "dry",
-    controls: Any = None,
-    contact: Any = None,
-) -> Run:
+def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     """See `Robot.simulate`."""
     if not model.nv:
         raise DalembertError(f"simulate: robot {model.name!r} has no joint that moves")
     q, v = on_host("simulate", q, v)
     q, v = _state(model, "q", q, model.nq), _state(model, "v", v, model.nv)
-    inputs, given, actuators, undriven = chosen_inputs("simulate", model, torque, controls)
-    if isinstance(given, tuple):
-        given = tuple(on_host("simulate", *given))
-    elif is_foreign(given):
-        (given,) = on_host("simulate", given)
-    _check_settings(duration, step, rtol, atol, record)
-    force_elements = _each("elements", elements, Element, "force elements")
-    watched = _each("events", events, Event, "Events")
-    model, force_elements, said = with_friction("simulate", model, force_elements, friction)
-    for element in force_elements:
+    inputs, driving, actuators, undriven = chosen_inputs("simulate", model, settings.torque, settings.controls)
+    if isinstance(driving, tuple):
+        driving = tuple(on_host("simulate", *driving))
+    elif is_foreign(driving):
+        (driving,) = on_host("simulate", driving)
+    settings.check()
+    elements = each_of("elements", settings.elements, Element, "force elements")
+    events = each_of("events", settings.events, Event, "Events")
+    method = integrator_for("simulate", settings.integrator, "rk45", settings.contact, model)
+    settings = replace(settings, step=first_step(model, settings.contact, method, settings.step))
+    model, elements = softened(model, elements, settings.contact, settings.step)
+    model, elements, said = with_friction("simulate", model, elements, settings.friction)
+    for element in elements:
         model = element.prepared(model)
-    method = integrator_for("simulate", integrator, "rk45", contact)
-    fixed = None if step is None and method.adaptive else step or DEFAULT_STEP
-    acting = (*force_elements, *surroundings(model), *actuators)
-    force_elements = with_contact("simulate", model, acting, contact, fixed, method.stable)
-    torques = drive(inputs, given, float(duration))
-    compiled = programs(model, force_elements, torques, method)
+    acting = (*elements, *surroundings(model), *actuators)
+    elements = with_contact("simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable)
+    torques = drive(inputs, driving, float(settings.duration))
+    compiled = programs(model, elements, torques, method)
     if torques.called and not method.holds_control and isinstance(torques.function, Checked):
         torques.function.check_repeatable(q, v)
     _check_rigid(compiled)
-    even, stepped = _even_step(method, step, float(duration), record)
-    settings = {
-        "integrator": method.name,
-        "order": method.order,
-        "step": even,
-        "rtol": rtol,
-        "atol": atol,
-        "duration": float(duration),
-    }
-    run = _Simulation(compiled, torques, settings, record, watched, progress)
+    step, stepped = settings.even_step(method)
+    run = _Simulation(compiled, torques, settings, step, events)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, contact, start.q)]
+    run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, settings.contact, start.q)]
     return run.run(start)
 
 
@@ -112,37 +91,6 @@ def _check_rigid(compiled: Programs) -> None:
             )
 
 
-def _each(name: str, items: Any, kind: type[Any], what: str) -> tuple[Any, ...]:
-    """A sequence of elements or events as a tuple."""
-    try:
-        checked = tuple(items)
-    except TypeError:
-        raise DalembertError(f"simulate: {name} is one {type(items).__name__}: write {name}=[…]") from None
-    for each in checked:
-        if not isinstance(each, kind):
-            raise DalembertError(f"simulate: {name}: expected {what}, got {type(each).__name__}")
-    return checked
-
-
-def _even_step(
-    integrator: Integrator, step: float | None, duration: float, record: float | None
-) -> tuple[float | None, list[str]]:
-    """The step that leads from record to record, at most the one asked for, and what to tell of it; None: adaptive."""
-    if step is None and integrator.adaptive:
-        return None, []
-    asked = DEFAULT_STEP if step is None else float(step)
-    if duration / asked > MOST_STEPS:
-        raise DalembertError(
-            f"simulate: steps of {asked:g} s over {duration:g} s are {duration / asked:.1e} steps, expected at most "
-            f"{MOST_STEPS:g}"
-        )
-    way = duration if record is None else min(float(record), duration)
-    even = way / steps_between(0.0, way, asked)
-    if step is not None and abs(even - asked) <= 1e-9 * asked:
-        return even, []
-    return even, [f"step: {even:.6g} s" + ("" if step is None else f", not {asked:g}, to meet the records")]
-
-
 class _Simulation:
     """A run in progress."""
 
@@ -150,29 +98,37 @@ class _Simulation:
         self,
         compiled: Programs,
         torques: Drive,
-        settings: dict[str, Any],
-        record: float | None,
+        settings: RunSettings,
+        step: float | None,
         events: tuple[Event, ...],
-        progress: bool | None,
     ) -> None:
-        self.compiled, self.drive, self.settings, self.record = compiled, torques, settings, record
+        self.compiled, self.drive, self.record = compiled, torques, settings.record
+        self.settings: dict[str, Any] = {
+            "integrator": compiled.integrator.name,
+            "order": compiled.integrator.order,
+            "step": step,
+            "rtol": settings.rtol,
+            "atol": settings.atol,
+            "duration": float(settings.duration),
+        }
         self.layout = compiled.system.layout
         self.held = torques.called and compiled.integrator.holds_control
         elements = compiled.system.elements
         functions = any(callable(x) for element in elements for x in vars(element).values())
         sudden = bool(events) or torques.timed or bool(self.layout.nm) or functions
-        most = (record or settings["duration"] / 100.0) if sudden else np.inf  # else steps may pass over what is short
-        self.engine: Engine = engine(compiled, settings["step"], settings["rtol"], settings["atol"], most)
+        # steps must not pass over what is short
+        most = (self.record or float(settings.duration) / 100.0) if sudden else np.inf
+        self.engine: Engine = engine(compiled, step, settings.rtol, settings.atol, most)
         self.instants = Instants(
             compiled, self.engine, events, self._called if torques.called and not self.held else None
         )
         self.log, self.steps = list(torques.log), 0
         self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
         if self.held:
-            self.log.append(f"torque: asked once per step, then held ({compiled.integrator.name})")
+            self.log.append(f"torque: evaluated once per step, then held ({compiled.integrator.name})")
         if torques.sampled is not None:
             self._compile_controllers(torques.sampled)
-        self.progress = Progress(settings["duration"], progress)
+        self.progress = Progress(float(settings.duration), settings.progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
         self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
 
@@ -189,7 +145,7 @@ class _Simulation:
             why = "the duration is no multiple of the step and of the records"
         else:
             try:
-                self.sampling = Sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
+                self.sampling = shared_sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
             except SimulationError:
                 raise
             except Exception as error:  # whatever the user's code raises when it meets a traced number
@@ -244,9 +200,11 @@ class _Simulation:
             return
         if self.drive.sampled:
             assert isinstance(self.drive.function, Checked)
-            ask = self.drive.function
-            asking = Asking(self.compiled.system.model, self.drive.sampled, ask.inputs.count, ask.sample)
-            yield from asking.legs(duration, lambda: (self.state.t, self.state.q, self.layout.velocity(self.state.e)))
+            law, model = self.drive.function, self.compiled.system.model
+            controllers = CalledControllers(model, self.drive.sampled, law.inputs.count, law.sample)
+            yield from controllers.legs(
+                duration, lambda: (self.state.t, self.state.q, self.layout.velocity(self.state.e))
+            )
             return
         all_legs = Leg(self.drive.values, np.append(self.drive.times[1:], duration))
         together = all_legs.several and not self.instants.watching and not self.drive.called
@@ -273,7 +231,7 @@ class _Simulation:
         if self.held:
             count = (nodes or 1) * steps_between(0.0, (stop - state.t) / (nodes or 1), self.settings["step"])
             stop, nodes = state.t + (stop - state.t) / count if count > 1 else stop, None
-            leg = Leg.single(self._asked(state), stop)
+            leg = Leg.single(self._command(state), stop)
             recorder.driven(leg.command)
             state = self.instants.enter(state, leg.command)
         for chunk in self.engine.advance(state, stop, leg, nodes, self.instants.watching):
@@ -307,17 +265,19 @@ class _Simulation:
             return
         if state.t - t < SHORTEST * (self.steps - steps) * self.settings["duration"]:
             why = f"{self.steps - steps} steps led only {state.t - t:.1e} s further"
-            laws = "; a torque law with too high gains, or asked too seldom, does that" if self.drive.function else ""
+            laws = (
+                "; a torque law with too high gains, or evaluated too seldom, does that" if self.drive.function else ""
+            )
             raise Trouble(state, why + laws)
         self.mark = self.steps, state.t
 
-    def _asked(self, state: State) -> np.ndarray:
+    def _command(self, state: State) -> np.ndarray:
         assert self.drive.function is not None
         return Command.held(self.drive.function(state.t, state.q, self.layout.velocity(state.e))).flat()
 
     def _called(self, t: np.ndarray, q: np.ndarray, e: np.ndarray) -> np.ndarray:
-        """What a function called back says about states (k, …)."""
-        return np.array([self._asked(State(*row)) for row in zip(t, q, e, strict=True)])
+        """The commands of a function that is called back, at states (k, …)."""
+        return np.array([self._command(State(*row)) for row in zip(t, q, e, strict=True)])
 
     def _result(self, recorder: Recorder) -> Run:
         system = self.compiled.system
@@ -363,17 +323,3 @@ def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:
         raise DalembertError(f"simulate: {name}[{int(np.argmin(np.isfinite(array)))}] is not finite, {expected}")
     check_quaternions(model, "simulate", {name: array} if name == "q" else {})
     return array
-
-
-def _check_settings(duration: Any, step: Any, rtol: Any, atol: Any, record: Any) -> None:
-    given = {"duration": duration, "step": step, "rtol": rtol, "atol": atol, "record": record}
-    for name, value in given.items():
-        if value is None and name in ("step", "record"):
-            continue
-        if not (isinstance(value, (int, float, np.number)) and 0.0 < float(value) < np.inf):
-            raise DalembertError(f"simulate: {name} is {value!r}, expected a number above 0")
-    if record is not None and float(duration) / float(record) > MOST_RECORDS:
-        raise DalembertError(
-            f"simulate: record is {record!r} for {float(duration):g} s, {float(duration) / float(record):.1e} records, "
-            f"expected at most {MOST_RECORDS:g}: record less often, or record=None for every step"
-        )

@@ -8,11 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from .contacts import Contacts
 from .events import Happening
 from .ledger import EnergyLedger
 from .run import Run
 
 ENERGIES = ("kinetic", "potential", "elastic")
+CONTACT_VECTORS = ("position", "force", "normal", "velocity")
+ITERATION = ("passes", "residual")
 
 
 def columns(run: Run) -> dict[str, np.ndarray]:
@@ -30,7 +33,17 @@ def columns(run: Run) -> dict[str, np.ndarray]:
     table |= {f"work.{name}": x for name, x in run.energy.work.items()}
     table |= {f"heat.{name}": x for name, x in run.energy.heat.items()}
     table["energy.residual"] = run.energy.residual
-    return table
+    return table if run.contacts is None else table | _contact_columns(run.contacts)
+
+
+def _contact_columns(contacts: Contacts) -> dict[str, np.ndarray]:
+    """contact.<k>.<field> of each point, contact.passes and contact.residual where there are any."""
+    table = {}
+    for k in range(len(contacts.names)):
+        table[f"contact.{k}.gap"] = contacts.gap[:, k]
+        for name in CONTACT_VECTORS:
+            table |= {f"contact.{k}.{name}.{axis}": getattr(contacts, name)[:, k, i] for i, axis in enumerate("xyz")}
+    return table | {f"contact.{name}": x for name in ITERATION if len(x := getattr(contacts, name))}
 
 
 def facts(run: Run) -> str:
@@ -47,8 +60,16 @@ def facts(run: Run) -> str:
             "steps": run.steps,
             "settings": run.settings,
             "events": events,
+            "contacts": _contact_facts(run.contacts),
         }
     )
+
+
+def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
+    if contacts is None:
+        return None
+    named = {name: getattr(contacts, name) for name in ("names", "bodies", "model", "unsettled", "worst")}
+    return named | {"friction": contacts.friction.tolist()}
 
 
 def from_table(table: dict[str, np.ndarray], text: str) -> Run:
@@ -73,6 +94,28 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
     def accounts(kind: str) -> dict[str, np.ndarray]:
         return {name.removeprefix(f"{kind}."): column(name) for name in starting(kind)}
 
+    def contacts(stated: dict[str, Any] | None) -> Contacts | None:
+        if stated is None:
+            return None
+        points = [f"contact.{k}" for k in range(len(stated["names"]))]
+        vectors = {
+            name: np.stack([joined(f"{point}.{name}.{axis}" for axis in "xyz") for point in points], axis=1)
+            for name in CONTACT_VECTORS
+        }
+        iteration = {name: column(f"contact.{name}") for name in ITERATION if f"contact.{name}" in table}
+        return Contacts(
+            tuple(stated["names"]),
+            tuple((first, second) for first, second in stated["bodies"]),
+            t,
+            joined(f"{point}.gap" for point in points),
+            friction=np.array(stated["friction"], float),
+            model=stated["model"],
+            unsettled=stated["unsettled"],
+            worst=stated["worst"],
+            **vectors,
+            **iteration,
+        )
+
     coordinates, freedoms = tuple(known["coordinates"]), tuple(known["freedoms"])
     kinetic, potential, elastic = (column(f"energy.{name}") for name in ENERGIES)
     ledger = EnergyLedger(kinetic, potential, elastic, accounts("work"), accounts("heat"))
@@ -93,4 +136,5 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
         known["settings"],
         tuple(known.get("coordinate_units", ())),
         tuple(known.get("freedom_units", ())),
+        contacts=contacts(known.get("contacts")),
     )

@@ -40,7 +40,7 @@ class CalledSystem(System):
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ė (ne,) of numbers."""
-        return self._rates({"t": np.array([float(t)]), "q": q, "e": e, "u": self._asked(t, q, e)})["rates"][0]
+        return self._rates({"t": np.array([float(t)]), "q": q, "e": e, "u": self._command(t, q, e)})["rates"][0]
 
     @cached_property
     def _kicked(self) -> Program:
@@ -51,11 +51,11 @@ class CalledSystem(System):
 
     def kicked(self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Displacement and e after a step of symplectic Euler, of numbers."""
-        inputs = {"t": np.array([float(t)]), "h": np.array([float(h)]), "q": q, "e": e, "u": self._asked(t, q, e)}
+        inputs = {"t": np.array([float(t)]), "h": np.array([float(h)]), "q": q, "e": e, "u": self._command(t, q, e)}
         after = self._kicked(inputs)["kicked"][0]
         return after[: self.model.nv], after[self.model.nv :]
 
-    def _asked(self, t: Any, q: np.ndarray, e: np.ndarray) -> np.ndarray:
+    def _command(self, t: Any, q: np.ndarray, e: np.ndarray) -> np.ndarray:
         """The torques now, as numbers that drive the system."""
         assert self.function is not None
         return Command.held(self.function(t, q, self.layout.velocity(e))).flat()

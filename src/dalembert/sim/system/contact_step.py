@@ -18,6 +18,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.gather import gathered
+from dalembert.contact import ContactLaw
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.linear import (
@@ -113,7 +114,7 @@ class _Impulses:
         self.rows, self.switching = rows, slice(always, None)
         k = len(element.names)
         spins = touching.spin.reshape(k, 3, -1)
-        moments = [(i, axis) for i in range(k) for axis in element.axes]
+        moments = element.moments
         self.moment_rows = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), system.model.nv)
         self.J = np.concatenate([touching.J, self.moment_rows, rows.J[always:]])
         self.before = np.concatenate(
@@ -127,8 +128,8 @@ class _Impulses:
             self.carrier = Carrier.reduced(loops.freed(self.carrier.Y), mass.r)
         self.free = self.before + sparse_product(self.carrier.X.T, self.kick)
         self.mu = self._friction()
-        lever = {0: element.contact.torsion, 1: element.contact.rolling, 2: element.contact.rolling}
-        self.laws: list[Law | Moment] = [Moment(i, lever[axis]) for i, axis in moments]
+        levers = [(law.torsion, law.rolling, law.rolling) for law in element.laws]
+        self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         first = 3 * k + len(moments)
         self.laws += row_laws(system, rows, h, self.before[first:], self.free[first:])
         self.give = np.concatenate([np.zeros(len(moments)), compliance[always:] / (h * h)])
@@ -137,12 +138,12 @@ class _Impulses:
         """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
         carrier, contact, start = self.carrier, self.element.contact, (memory.impulses, memory.slip)
 
-        def impulses(restitution: float) -> ConstraintImpulses:
-            c = self._shifted(restitution)
+        def impulses(bouncing: bool) -> ConstraintImpulses:
+            c = self._shifted(bouncing)
             return constraint_impulses(carrier, c, self.mu, self.laws, start, contact.tolerance, self.give)
 
-        solution = impulses(contact.restitution)
-        if not contact.restitution:
+        solution = impulses(bouncing=True)
+        if not any(law.restitution for law in self.element.laws):
             return solution
 
         def gain(p: np.ndarray) -> Any:
@@ -150,7 +151,7 @@ class _Impulses:
             return 0.5 * (p @ mean)
 
         def without_rebound(p: np.ndarray, slip: np.ndarray, change: Any, settled: Any, done: Any) -> dict[str, Any]:
-            plain = impulses(0.0)
+            plain = impulses(bouncing=False)
             d = p - plain.p
             half = 0.5 * (d @ sparse_product(carrier.X.T, sparse_product(carrier.Y, d)))
             at_plain = gain(plain.p)
@@ -167,16 +168,16 @@ class _Impulses:
         )
         return ConstraintImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
 
-    def _shifted(self, restitution: float) -> np.ndarray:
+    def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses; normals: what is open may close, what penetrates comes out slowly, what meets
         fast enough bounces."""
         contact, h, velocities = self.element.contact, self.h, self.free.copy()
-        for i, gap in enumerate(self.touching.gap):
+        for i, (gap, law) in enumerate(zip(self.touching.gap, self.element.laws, strict=True)):
             before, free = self.before[3 * i], self.free[3 * i]
             out = maximum(RECOVERED * gap / h, -contact.recovery_speed)
             shift = where(gap > 0.0, gap / h, out)
-            if restitution:
-                bounce = _bounce(restitution, h, gap, before, (free - before) / h)
+            if bouncing and law.restitution:
+                bounce = _bounce(law.restitution, h, gap, before, (free - before) / h)
                 meets = logical_and(before < -contact.rest_speed, free + shift < 0.0)
                 shift = where(logical_and(meets, bounce > 0.0), -bounce, shift)
             velocities[3 * i] = free + shift
@@ -184,11 +185,14 @@ class _Impulses:
 
     def _friction(self) -> list[Any]:
         """The coefficient of each contact: that of rest for one that did not slide before."""
-        contact = self.element.contact
-        if contact.holding_friction == contact.friction:
-            return [contact.friction] * len(self.element.names)
-        slides = [self.before[3 * i + 1 : 3 * i + 3] for i in range(len(self.element.names))]
-        return [where(t @ t < STILL * STILL, contact.holding_friction, contact.friction) for t in slides]
+
+        def coefficient(law: ContactLaw, slides: np.ndarray) -> Any:
+            if law.static_friction == law.friction:
+                return law.friction
+            return where(slides @ slides < STILL * STILL, law.static_friction, law.friction)
+
+        tangents = (self.before[3 * i + 1 : 3 * i + 3] for i in range(len(self.element.names)))
+        return [coefficient(*each) for each in zip(self.element.laws, tangents, strict=True)]
 
     def displacement(self, mass: Factor) -> np.ndarray | None:
         """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""

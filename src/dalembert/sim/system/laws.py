@@ -18,7 +18,7 @@ from ..elements.actuators import Actuators
 from ..elements.base import Element
 from ..failure import SimulationError
 from .drive import Command
-from .sampled import Sampled, answered
+from .sampled import Sampled, sample
 from .system import Law
 
 
@@ -28,8 +28,8 @@ class Drive:
 
     times (k,): begin of each leg [s], the first 0; values (k, nu): the command of each leg, flat.
     function: the law, traced, called or sampled, or None. called: the law is a Python function that cannot be traced;
-    sampled: it is asked at the beginning of each period, and its answer held. timed: the law may change with time. log:
-    what the user should know.
+    sampled: it is called at the beginning of each period, and its answer held. timed: the law may change with time.
+    log: what the user should know.
     """
 
     times: np.ndarray
@@ -68,11 +68,10 @@ class Inputs:
 def chosen_inputs(
     where: str, model: Model, torque: Any, controls: Any
 ) -> tuple[Inputs, Any, tuple[Element, ...], list[str]]:
-    """What drives the robot, what was given for it, the elements that turn it into forces, and what to tell of it."""
+    """What drives the robot, its value, the elements that turn it into forces, and what to tell of it."""
     if torque is not None and controls is not None:
         raise DalembertError(
-            f"{where}: torque and controls are both given: controls are those of the actuators, torque acts in their "
-            "place"
+            f"{where}: got both torque and controls: controls drive the actuators, torque acts in their place"
         )
     if controls is not None:
         actuators = Actuators.of(model, where)
@@ -84,22 +83,22 @@ def chosen_inputs(
     return Inputs.torques(model), torque, (), said
 
 
-def drive(inputs: Inputs, given: Any, duration: float, settings: Mapping[str, int] | None = None) -> Drive:
+def drive(inputs: Inputs, value: Any, duration: float, settings: Mapping[str, int] | None = None) -> Drive:
     """From None, an array, (times, values), or a function of (t, q, v).
 
     settings: sizes of what a function takes beside the state, by name.
     """
     n, word = inputs.count, inputs.word
-    if given is None:
+    if value is None:
         return Drive(np.zeros(1), np.zeros((1, 0)))
-    if isinstance(given, Sampled):
-        return _sampled(inputs, given)
-    if callable(given):
-        return _function(inputs, given, settings or {})
-    if isinstance(given, tuple) and len(given) == 2 and (np.ndim(given[1]) == 2 or (n == 1 and np.ndim(given[1]))):
-        return _linear(inputs, *given, duration)
+    if isinstance(value, Sampled):
+        return _sampled(inputs, value)
+    if callable(value):
+        return _function(inputs, value, settings or {})
+    if isinstance(value, tuple) and len(value) == 2 and (np.ndim(value[1]) == 2 or (n == 1 and np.ndim(value[1]))):
+        return _linear(inputs, *value, duration)
     robot = f"for robot {inputs.model.name!r}"
-    values = _numbers(inputs, given, f"expected ({n},) or (steps, {n}) {robot}")
+    values = _numbers(inputs, value, f"expected ({n},) or (steps, {n}) {robot}")
     if values.shape == (n,):
         values = values[None]
     if values.ndim != 2 or values.shape[1] != n or not len(values):
@@ -114,7 +113,7 @@ def drive(inputs: Inputs, given: Any, duration: float, settings: Mapping[str, in
 
 
 def _linear(inputs: Inputs, times: Any, values: Any, duration: float) -> Drive:
-    """Straight lines between given points; the first and last value hold outside."""
+    """Straight lines between points; the first and last value hold outside."""
     n = inputs.count
     t = _numbers(inputs, times, "expected times (k,)")
     x = _numbers(inputs, values, f"expected values (k, {n})")
@@ -142,14 +141,14 @@ def _numbers(inputs: Inputs, x: Any, expected: str) -> np.ndarray:
     return a
 
 
-def _sampled(inputs: Inputs, given: Sampled) -> Drive:
+def _sampled(inputs: Inputs, torque: Sampled) -> Drive:
     log = []
-    for each in reversed(given.chain()):
+    for each in reversed(torque.chain()):
         late = f", acting {each.delay:g} s later" if each.delay else ""
-        what = inputs.word if each is given else "input"
-        log.append(f"{what}: {each.name} is asked every {each.period:g} s{late}, then held")
+        what = inputs.word if each is torque else "input"
+        log.append(f"{what}: {each.name} is called every {each.period:g} s{late}, then held")
     nothing = np.zeros((1, Command.size(inputs.count)))
-    return Drive(np.zeros(1), nothing, Checked(inputs, given.name, given.law), sampled=given, log=tuple(log))
+    return Drive(np.zeros(1), nothing, Checked(inputs, torque.name, torque.law), sampled=torque, log=tuple(log))
 
 
 def _name(law: Callable[..., Any]) -> str:
@@ -160,8 +159,8 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
     """Traced if it can be, called back otherwise."""
     name, sizes = _name(law), {"t": 1, "q": inputs.model.nq, "v": inputs.model.nv, **settings}
 
-    def on_vectors(t: Any, q: Any, v: Any, *given: Any) -> np.ndarray:
-        return _shaped(inputs, name, law(t[0], q, v, **dict(zip(settings, given, strict=True))))
+    def on_vectors(t: Any, q: Any, v: Any, *values: Any) -> np.ndarray:
+        return _shaped(inputs, name, law(t[0], q, v, **dict(zip(settings, values, strict=True))))
 
     try:
         traced = trace(on_vectors, sizes, "torque")
@@ -185,7 +184,7 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
 def changing(word: str, name: str) -> SimulationError:
     """The error for a law that is no function of (t, q, v)."""
     return SimulationError(
-        f"simulate: {word} function {name} gives another answer when it is asked again: it keeps a state, counts or "
+        f"simulate: {word} function {name} gives another answer when it is called again: it keeps a state, counts or "
         "draws random numbers, while an integrator asks at trial times, more than once, and not in order: pass "
         f"dalembert.Sampled({name}, period), which asks once per period"
     )
@@ -236,15 +235,15 @@ class Checked:
     def sample(
         self, controller: Sampled, t: float, q: np.ndarray, v: np.ndarray, state: Any, held: Mapping[str, Any]
     ) -> tuple[np.ndarray, Any]:
-        """(tau, state after) of a controller that is asked."""
+        """(tau, state after) of a call of a controller."""
         try:
-            answer, after = answered(controller, t, q.copy(), v.copy(), state, held)
+            answer, after = sample(controller, t, q.copy(), v.copy(), state, held)
         except TracedValueError:
             raise changing(self.inputs.word, self.name) from None
         return self._checked(t, q, v, answer), after
 
     def _checked(self, t: Any, q: np.ndarray, v: np.ndarray, answer: Any) -> np.ndarray:
-        """The answer (nv,), if it is made of numbers."""
+        """The answer (nv,), if it consists of numbers."""
         if is_traced(answer):
             raise changing(self.inputs.word, self.name)
         word = self.inputs.word
@@ -264,7 +263,7 @@ class Checked:
         return numbers
 
     def check_repeatable(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Raise if it answers otherwise about the start after it was asked about another state."""
+        """Raise if its answer at the start changes after a call at another state."""
         model, first = self.inputs.model, self(0.0, q, v)
         self(1e-3, integrate(model, q, np.full(model.nv, 1e-3)), v + 1e-3)
         if not np.array_equal(first, self(0.0, q, v)):

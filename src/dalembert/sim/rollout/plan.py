@@ -1,0 +1,208 @@
+"""A rollout before it runs: settings checked, everything as arrays, and the program that will take them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.execute import is_single, real_array
+from dalembert.functions.live import GROUPS, check_live, checked
+from dalembert.graph import TracedValueError
+from dalembert.interop import is_foreign
+from dalembert.interop.kinds import is_float32, library
+from dalembert.model import Model
+
+from ..elements.contact import with_contact
+from ..elements.mujoco import softened
+from ..integrators.record import Integrator, uncarried
+from ..system.laws import Inputs, chosen_inputs, drive
+from ..system.sampled import Sampled, settings_of
+from ..system.sampling import Sampling, shared_sampling
+from ..system.system import Law
+from .motions import Motions
+from .settings import RolloutSettings, prepared
+from .stepping import NEVER, Stepping, stepping
+
+KEPT = 64  # motions of one stepping
+ALMOST = 0.1  # share of the steps by which rows of torques are too many or too few by mistake
+
+
+class RolloutPlan(NamedTuple):
+    """The motions of a rollout and their arguments. word: "torque" or "controls"."""
+
+    motions: Motions
+    arguments: list[Any]
+    word: str
+
+
+def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool, carries: bool = True) -> RolloutPlan:
+    """The settings and states, checked and as arrays; check: refuse bad values of live groups too.
+
+    carries: whether an integrator may keep numbers of its own from step to step, whose start has no slopes.
+    """
+    if not model.nv:
+        raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
+    method, step = settings.method("rollout", model), settings.step
+    settings.check()
+    parameters = dict(settings.parameters)
+    law_sizes = _law_sizes(settings.torque if settings.controls is None else settings.controls, parameters)
+    live = checked([name for name in parameters if name not in law_sizes])
+    model, elements = softened(model, tuple(settings.elements), settings.contact, step)
+    model, elements = prepared("rollout", model, elements, method, settings.friction, live)
+    inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
+    elements = with_contact("rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable)
+    sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
+    law = _law(inputs, driving, law_sizes) if callable(driving) else None
+    sizes = {"q": model.nq, "v": model.nv} | {name: len(GROUPS[name].values(model)) for name in live} | law_sizes
+    values = {"q": q, "v": v, **parameters}
+    if law is None and sampling is None and driving is not None:
+        sizes[inputs.word], values[inputs.word] = inputs.count, driving
+    arrays = _arrays(model, values, sizes)
+    if check:
+        check_live(model, "rollout", {name: arrays[name] for name in live if isinstance(arrays[name], np.ndarray)})
+    driven = inputs.word in arrays
+    varying = driven and _has_rows(arrays, inputs.word, int(settings.steps))
+    if varying:
+        arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.every * settings.count)
+    if not carries or sampling is not None or any(map(is_foreign, (q, v))):
+        method = uncarried(method)
+    steps = stepping(model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes)
+    _check_precision(arrays, method, steps)
+    e = _with_carried(steps, arrays["q"], arrays["v"], _with_states(steps, arrays["q"], arrays["v"]))
+    by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
+    arguments = [by_name[name] for name in steps.arguments]
+    return RolloutPlan(_motions(steps, float(step), settings.every, settings.count), arguments, inputs.word)
+
+
+def _flat_rows(rows: Any, count: int) -> Any:
+    """The first `count` rows (…, count · n) of (…, steps, n)."""
+    rows = rows[..., :count, :]
+    return rows.reshape((*rows.shape[:-2], count * rows.shape[-1]))
+
+
+def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
+    """Sizes of those parameters that are arguments of the law, and no live groups of the model."""
+    laws = [each.law for each in torque.chain()] if isinstance(torque, Sampled) else [torque]
+    named = {name: x for name, x in parameters.items() if name not in GROUPS}
+    taken = {name for law in laws if callable(law) for name in settings_of(law, named)}
+    return {name: x.shape[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
+
+
+def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:
+    """Controllers that run at rates, if they can be traced."""
+    try:
+        return shared_sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
+    except Exception as error:  # whatever the user's code raises when it meets a traced number
+        if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
+            raise
+        why = " ".join(str(error).split()) or type(error).__name__
+        raise DalembertError(
+            f"rollout: {torque.name} cannot be traced ({why}): write it with arithmetic, dalembert.math and the "
+            "robot's methods, and what it keeps as state=…; only `simulate` calls controllers from Python"
+        ) from None
+
+
+def _law(inputs: Inputs, function: Any, law_sizes: Mapping[str, int]) -> Law:
+    """A function of the user's, if it can be traced."""
+    driving = drive(inputs, function, 1.0, law_sizes)
+    if driving.called:
+        raise DalembertError(
+            f"rollout: {driving.log[0]}: write it with arithmetic, dalembert.math and the robot's methods, or roll "
+            "out one step at a time with the torques of each; only `simulate` calls functions back"
+        )
+    assert driving.function is not None
+    return driving.function
+
+
+def _arrays(model: Model, values: Mapping[str, Any], sizes: Mapping[str, int]) -> dict[str, Any]:
+    """Everything as arrays with the right last axes; Python's own numbers take the precision of the arrays."""
+    arrays = [x for x in values.values() if is_foreign(x) or isinstance(x, np.ndarray)]
+    single = bool(arrays) and all(is_single(x) or is_float32(x) for x in arrays)
+    checked_arrays = {}
+    for name, x in values.items():
+        expected = f"expected (…, {sizes[name]}) for robot {model.name!r}"
+        if not is_foreign(x):
+            a = real_array(f"rollout: {name}", x, expected)
+            x = a.astype(np.float32 if is_single(a) or (single and a is not x) else np.float64, copy=False)
+        if not x.ndim or x.shape[-1] != sizes[name]:
+            raise DalembertError(f"rollout: {name} has shape {tuple(x.shape)}, {expected}")
+        checked_arrays[name] = x
+    return checked_arrays
+
+
+def _has_rows(arrays: Mapping[str, Any], word: str, steps: int) -> bool:
+    """Whether the torque, or the controls, have a row for every step."""
+    torque, state = arrays[word], max(arrays["q"], arrays["v"], key=lambda x: x.ndim)
+    if torque.ndim < 2 or torque.shape[-2] != steps:
+        batched = any(x.ndim > 1 and x.shape[-2] > 1 for x in (arrays["q"], arrays["v"]))
+        if torque.ndim > 1 and not batched and abs(torque.shape[-2] - steps) < ALMOST * steps:
+            raise DalembertError(
+                f"rollout: {word} has shape {tuple(torque.shape)}: {torque.shape[-2]} rows, almost one for each of the "
+                f"{steps} steps: give as many rows as steps, or for {torque.shape[-2]} motions as many states"
+            )
+        return False
+    if torque.ndim <= state.ndim and state.shape[-2] == steps > 1:
+        raise DalembertError(
+            f"rollout: {word} has shape {tuple(torque.shape)}: {steps} rows for {steps} motions of {steps} steps could "
+            f"be one per motion or one per step; write {word}[None] for one per step, or "
+            f"broadcast_to({word}[:, None], (…, steps, n)) for one per motion"
+        )
+    return True
+
+
+def _check_precision(arrays: Mapping[str, Any], integrator: Integrator, steps: Stepping) -> None:
+    """Refuse in float32 what needs more digits."""
+    what = "a closed loop" if steps.system.permanent_count else None
+    if not integrator.single_precision:
+        what = f"integrator {integrator.name!r}"
+    if what and all(is_single(x) or is_float32(x) for x in arrays.values()):
+        raise DalembertError(f"rollout: {what} needs more digits than float32 has: give float64 arrays")
+
+
+def _with_states(steps: Stepping, q: Any, v: Any) -> Any:
+    """e = [v, z, memory] at the beginning: velocities, states of elements, and what controllers keep."""
+    if not steps.system.layout.nz and not steps.memory_size:
+        return v
+    try:
+        start = steps.start
+    except Exception as error:  # whatever the user's code raises when it meets a traced number
+        names = ", ".join(element.label() for element in steps.elements if element.size(steps.model)) or "a controller"
+        raise DalembertError(
+            f"rollout: how {names} starts cannot be traced ({error}): write start() with arithmetic and dalembert.math"
+        ) from None
+    z = start(q, v, check=False)
+    namespace = np
+    if is_foreign(z):
+        kind = library("rollout", [z])
+        namespace, v = kind.namespace, kind.asarray(v, kind.dtype(z))
+    return namespace.concatenate([namespace.broadcast_to(v, (*z.shape[:-1], v.shape[-1])), z], -1)
+
+
+def _with_carried(steps: Stepping, q: Any, v: Any, e: Any) -> Any:
+    """e with the numbers that the integrator carries from step to step."""
+    if steps.carried is None:
+        return e
+    memory = steps.carried.start(steps.system, q, v)
+    return np.concatenate([np.broadcast_to(e, (*memory.shape[:-1], e.shape[-1])), memory], -1)
+
+
+def _with_marks(steps: Stepping, e: Any) -> Any:
+    """e with the marks of events that have not happened."""
+    if not steps.events:
+        return e
+    namespace = library("rollout", [e]).namespace if is_foreign(e) else np
+    marks = namespace.zeros_like(e[..., :1]) + NEVER
+    return namespace.concatenate([e, *[marks] * len(steps.events)], -1)
+
+
+def _motions(steps: Stepping, step: float, every: int, count: int) -> Motions:
+    """Kept with the stepping, and gone with it."""
+    key = step, every, count
+    if key not in steps.motions:
+        if len(steps.motions) >= KEPT:
+            steps.motions.clear()
+        steps.motions[key] = Motions(steps, step, every, count)
+    return steps.motions[key]

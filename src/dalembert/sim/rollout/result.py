@@ -1,0 +1,84 @@
+"""What a rollout returns."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.execute import one_line
+from dalembert.robot import Robot
+
+
+class Rollout(NamedTuple):
+    """t (n,) [s], q (…, n, nq), v (…, n, nv) at the recorded steps; without records t, q (…, nq), v (…, nv) at the end.
+
+    Arrays of the kind that was given, on its device.
+    """
+
+    t: Any
+    q: Any
+    v: Any
+
+    @property
+    def events(self) -> Any:
+        """None: no events were watched for."""
+        return None
+
+    @property
+    def contacts(self) -> RolloutContacts | None:
+        """How rigid contact was solved for; None: there was none."""
+        return None
+
+    def beyond_limits(self, robot: Robot) -> list[str]:
+        """A line for each kind of limit of the robot (range, speed) that a recorded state exceeds, with a joint.
+
+        Limits do not act in rollouts, and a rollout does not look at them by itself. For NumPy arrays.
+        """
+        from ..run.limits import beyond_limits
+
+        model = robot.model
+        q, v = (np.asarray(x, float).reshape(-1, x.shape[-1]) for x in (self.q, self.v))
+        t = np.resize(np.atleast_1d(np.asarray(self.t, float)), len(q))
+        return beyond_limits(model, (), t, q, v, np.zeros((len(q), model.nv)))
+
+    def __repr__(self) -> str:
+        return one_line(self)
+
+
+class RolloutContacts(NamedTuple):
+    """Of rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
+
+    names: of the points that may touch.
+    """
+
+    names: tuple[str, ...]
+    unsettled: Any
+    worst: Any
+
+
+class WatchedRollout(Rollout):
+    """A `Rollout` with the times of events, and how its contacts were solved for."""
+
+    def __new__(
+        cls, t: Any, q: Any, v: Any, events: Any = None, contacts: RolloutContacts | None = None
+    ) -> WatchedRollout:
+        self = super().__new__(cls, t, q, v)
+        self._times, self._contacts = events, contacts
+        return self
+
+    _times: Any
+    _contacts: RolloutContacts | None
+
+    @property
+    def contacts(self) -> RolloutContacts | None:
+        """How rigid contact was solved for; None: there was none."""
+        return self._contacts
+
+    @property
+    def events(self) -> Any:
+        """(…, k) [s]: the end of the step in which each event first fell, NaN where it did not."""
+        return self._times
+
+    def __getnewargs__(self) -> tuple[Any, ...]:
+        return (*self, self._times, self._contacts)
