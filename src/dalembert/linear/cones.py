@@ -22,6 +22,7 @@ from dalembert.math import clip, logical_and, logical_not, maximum, minimum, sqr
 
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
+HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 
 
@@ -41,8 +42,9 @@ class Block(NamedTuple):
 
 def contact_block(W: np.ndarray) -> Block:
     """Of W (3, 3), the velocities per impulse of a contact alone."""
-    r, w = 1.0 / W[0, 0], W[0, 1:]
-    S = W[1:, 1:] - np.outer(w, w) * r
+    least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+    r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
+    S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     return Block(W, r, w, S, S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1], np.diag(W))
 
 
@@ -89,8 +91,8 @@ def contact_part(
     of its size. Slipping, the tangents push with mu p_n against the motion, and turn as it does: −P u_t / slip, with P
     across it.
     """
-    across = 0.5 * give * (block.size[1] + block.size[2])
-    stiffness = 1.0 / (give * block.size[0])
+    across = 0.5 * give * (block.size[1] + block.size[2]) + TINY
+    stiffness = 1.0 / (give * block.size[0] + TINY)
     e = p[1:] / sqrt(p[1:] @ p[1:] + TINY)
     turning = (np.eye(2) - np.outer(e, e)) / maximum(slip, across)
     slides, closed = slip > 0.0, p[0] > 0.0
