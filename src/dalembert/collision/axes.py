@@ -106,8 +106,8 @@ def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]
 def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float) -> Candidate:
     first = core_support(b, -(X_AB.R.T @ normal))
     separation = dot(normal, X_AB.point(first) - point)
-    here, there = (normal, point), (np.zeros(3), first)
-    return Candidate(separation, Feature(kind, *(here + there if kind == FACE_A else there + here)))
+    face, other = (normal, point), (np.zeros(3), first)
+    return Candidate(separation, Feature(kind, *(face + other if kind == FACE_A else other + face)))
 
 
 # ---- edges

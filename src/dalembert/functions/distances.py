@@ -60,17 +60,17 @@ def chosen_pairs(model: Model, pairs: Any) -> tuple[LinkPair, ...]:
     entries = [pairs] if isinstance(pairs, str) else list(pairs)
     if len(entries) == 2 and not isinstance(pairs, list) and all(isinstance(entry, str) for entry in entries):
         entries = [tuple(entries)]  # one pair, written without brackets around it
-    found: dict[tuple[str, str], LinkPair] = {}
+    chosen: dict[tuple[str, str], LinkPair] = {}
     for entry in entries:
         if isinstance(entry, str):
             body = model.bodies[model.frame(entry).body].name
             of_one = [pair for pair in body_pairs(model) if body in (pair.a, pair.b)]
-            found |= {(pair.a, pair.b): pair for pair in of_one}
+            chosen |= {(pair.a, pair.b): pair for pair in of_one}
         elif isinstance(entry, Sequence) and len(entry) == 2 and all(isinstance(name, str) for name in entry):
-            found[entry[0], entry[1]] = link_pair(model, *entry)
+            chosen[entry[0], entry[1]] = link_pair(model, *entry)
         else:
             raise DalembertError(f"distance: {entry!r} in pairs, expected the name of a link or two of them")
-    return tuple(found.values())
+    return tuple(chosen.values())
 
 
 def _shapeless(model: Model) -> str | None:

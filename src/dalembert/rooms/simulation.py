@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dalembert.sim.run.run import Run
     from dalembert.sim.system.laws import Sampled
 
-    Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # what is no number of seconds
+    Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # anything but a number of seconds
 
 
 class LoopState(NamedTuple):
@@ -134,7 +134,7 @@ def simulate(robot: Robot, q: Any, v: Any, *settings: Any, **options: Any) -> Ru
 
 
 def _is_torque(x: Any) -> bool:
-    """Whether x is no number: a law, an array, None for no torque."""
+    """Whether x is a torque and not a number of seconds: a law, an array, None."""
     return not isinstance(x, (int, float, np.number, str)) and not (isinstance(x, np.ndarray) and x.ndim == 0)
 
 

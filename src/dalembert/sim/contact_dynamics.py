@@ -27,7 +27,7 @@ from .elements.mujoco import MujocoConstraints, mujoco_constraints
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
 CLOSED = 1e-5  # [m]: a gap up to which a rigid contact touches
 EXACT = 1e-6  # [m/s²]: error of the accelerations of rigid contacts
-SHARED = 1e-10  # of the size of their rows: sticking contacts that are more than enough share the force
+SHARED = 1e-10  # of the size of their rows: redundant sticking contacts share the force
 
 
 class ContactDynamics(NamedTuple):

@@ -33,7 +33,7 @@ class Contacts:
     world axes [N], mean over the step that led there; normal (n, k, 3) from the second body to the first; ratio (n, k)
     = |F_t| / (µ F_n), 0 where nothing pushes.
 
-    Bodies that are rigid do not say how contacts that are more than enough share a load: force is the least that holds
+    How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds
     (the sum of squares). passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the
     tolerance, worst: their largest residual [m/s].
     """
@@ -314,7 +314,7 @@ def _observed(programs: Programs, element: RigidContact) -> Program:
 def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, element: RigidContact) -> np.ndarray:
     """Impulses (n, 3 k) with the same effect whose squares are least, of the contacts that stick, within their cones.
 
-    Where these are not more than enough, or the least would leave a cone, they stay as they are.
+    Where these are not redundant, or the least would leave a cone, they stay as they are.
     """
     speed = slip * np.linalg.norm(p.reshape(len(p), -1, 3)[..., 1:], axis=-1)
     sticking = np.repeat((p[:, ::3] > 0.0) & (speed <= element.contact.tolerance), 3, axis=1)
