@@ -13,7 +13,6 @@ from dalembert import algorithms
 from dalembert.algorithms.kinematics import chain
 from dalembert.collision.broad import near_pairs as near_link_pairs
 from dalembert.collision.groups import pair_distances
-from dalembert.collision.hulls import Hull
 from dalembert.collision.pairs import LinkPair, body_pairs, link_pair, solids
 from dalembert.collision.witness import Witness, nearer
 from dalembert.errors import DalembertError
@@ -25,8 +24,6 @@ from .quantity import Keywords, quantity
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
-
-MOST_HULLS = 40  # pairs of meshes in one function: each takes seconds to compile
 
 
 class Witnesses(NamedTuple):
@@ -46,14 +43,7 @@ class PairsOfLinks(Kind):
     """Which links: None for all that may touch, names, or pairs of names. The algorithm sees their shapes."""
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
-        pairs = chosen_pairs(request.model, value)
-        hulls = sum(isinstance(x.shape, Hull) and isinstance(y.shape, Hull) for pair in pairs for x, y in pair.solids)
-        if hulls > MOST_HULLS:
-            raise DalembertError(
-                f"distance: {hulls} pairs of meshes would take about {0.1 * hulls:.0f} min to compile: choose some, "
-                "as by pairs=robot.near_pairs(q, 0.1), or give the links capsules or boxes in the place of meshes"
-            )
-        return pairs, []
+        return chosen_pairs(request.model, value), []
 
 
 Pairs = Annotated[Sequence[str | tuple[str, str]] | str | None, PairsOfLinks()]

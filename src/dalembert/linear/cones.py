@@ -32,6 +32,7 @@ from .impulses import ANY, Carrier, Law, row_impulse
 from .zeros import sparse_product
 
 TINY = 1e-30  # added to squares, so that roots have slopes
+HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 SWEEPS, STEPS = 12, 30  # sweeps before Newton's method, and its steps, at most
 SWEPT = 2  # sweeps after each step
@@ -223,8 +224,9 @@ def _numbers(x: np.ndarray) -> np.ndarray:
 
 
 def _block(W: np.ndarray) -> Block:
-    r, w = 1.0 / W[0, 0], W[0, 1:]
-    S = W[1:, 1:] - np.outer(w, w) * r
+    least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+    r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
+    S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     return Block(W, r, w, S, S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1], np.diag(W))
 
 

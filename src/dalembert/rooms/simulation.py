@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dalembert.contact import Contact
     from dalembert.robot import Robot
     from dalembert.sim.contact_dynamics import ContactDynamics
-    from dalembert.sim.elements import Element
+    from dalembert.sim.elements import Element, HardStop
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.gradient import RolloutGradient
     from dalembert.sim.rollout.result import Rollout
@@ -274,6 +274,17 @@ def rollout_gradient(
     )
     with running_on(backend):
         return rollout_gradient(robot.model, loss, q, v, settings, threads)
+
+
+def stops(robot: Robot, restitution: float = 0.0) -> tuple[HardStop, ...]:
+    """Stops at the limits of all joints with one coordinate, for `elements=robot.stops()` of `simulate`, `rollout` and
+    `stepper`: limits do not act by themselves.
+
+    restitution: speed after meeting a stop per speed before, 0 … 1.
+    """
+    from dalembert.sim.elements.limits import stops
+
+    return stops(robot.model, restitution)
 
 
 def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:

@@ -44,6 +44,11 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
     if contact.model == "mujoco":
         return _soft_dynamics(model, q, v, tau, contact, keywords)
+    if contact.friction_model == "bristle":
+        raise DalembertError(
+            "contact_dynamics: bristles remember where they took hold, which one state does not tell: use `simulate`, "
+            "`rollout` or `stepper`, or friction_model='regularised'"
+        )
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
     call, count = _recent.get(code(model, contact, candidates(model, contact)), lambda: _compiled(model, contact))
