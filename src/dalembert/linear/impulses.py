@@ -89,7 +89,7 @@ class Response(Protocol):
         """G p + c."""
 
     def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """What gives, for changes of the velocities of the rows with on = 1, the impulses on them that make these."""
+        """The function from changes of the velocities of the held rows (on = 1) to the impulses that cause them."""
 
 
 class DenseResponse:
@@ -134,7 +134,7 @@ class SparseResponse:
 def row_impulses(response: Response, laws: Sequence[Law]) -> Impulses:
     """The impulses p (n,) of rows on their laws.
 
-    Rows that say the same share their force in one of many ways; velocities do not depend on which.
+    Redundant rows share their force in one of many ways; velocities do not depend on which.
     """
     c, size, eased, n = response.c, response.size, response.eased, len(laws)
     if not n:
@@ -178,7 +178,7 @@ def row_impulse(law: Law, g: Any, u: Any) -> Any:
 
 
 def _error(law: Law, g: Any, p: Any, u: Any) -> Any:
-    """By which velocity a row misses its law: the change of its impulse that would mend it alone."""
+    """The velocity by which a row misses its law, from the change of its impulse alone that would correct it."""
     return g * absolute(p - row_impulse(law, g, u - g * p))
 
 
