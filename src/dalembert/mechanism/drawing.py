@@ -13,8 +13,8 @@ from dalembert.spatial import Inertia, Pose
 from .build import points_of
 from .graph import factors
 from .kinds import COUNTED, KINDS, X, Z, numbers, unit
-from .parts import GROUND, BodyPart, CamPart, End, JointPart, Mesh, Relation
-from .stated import compliance_stated, inertia_stated, lift_stated, place_stated
+from .parts import GROUND, BodyPart, CamPart, End, JointPart, Mesh, Relation, ShapePart
+from .stated import compliance_stated, inertia_stated, lift_stated, place_stated, shape_stated
 
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
@@ -36,6 +36,7 @@ class Drawing:
         self._bodies: dict[str, BodyPart] = {GROUND: BodyPart(GROUND, Inertia.zero(), points_of({}, np.zeros(3)))}
         self._joints: dict[str, JointPart] = {}
         self._relations: dict[str, Relation] = {}
+        self._shapes: dict[str, ShapePart] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {len(self._bodies) - 1} bodies, {len(self._joints)} joints>"
@@ -105,6 +106,17 @@ class Drawing:
         if name in self._bodies[body].points:
             raise DalembertError(f"{where}: there is already a point of that name: names must differ")
         self._bodies[body].points[name] = place_stated(place, rpy, where)
+        return self
+
+    def shape(self, point: str, kind: str, *, name: str | None = None, **sizes: Any) -> Self:
+        """Give a body a shape at one of its points, along its axes, to be seen and, with `contact`, to be touched.
+
+        kind: "sphere" (radius), "box" (size (3,)), "cylinder" and "capsule" (radius, length, along z), all in m.
+        """
+        name = name or f"shape{len(self._shapes) + 1}"
+        where = f"mechanism {self.name!r}: shape {name!r}"
+        self._check_name(where, name, {**self._shapes, **self._bodies})
+        self._shapes[name] = ShapePart(name, self._end(point, where), kind, sizes, shape_stated(kind, sizes, where))
         return self
 
     # ---- joints

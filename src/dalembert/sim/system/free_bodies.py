@@ -45,6 +45,12 @@ class FreeBodies:
             for element in elements
             if isinstance(element, Bushing) and (element.implicit or explicit)
         ]
+        for element in elements:
+            if element.constraints(model):
+                raise DalembertError(
+                    f"{where}: {element.label()!r} holds the motion by conditions of its own: take another integrator "
+                    "than 'leapfrog' and 'axis-angle'"
+                )
         promised = any(isinstance(element, IndependentJoints) for element in elements)
         self.joints = Joints(self.bodies, self.numbers, held, promised, lanes)
 
