@@ -24,11 +24,11 @@ demo: $(CORE)
 	$(BIN)/dalembert demo
 
 test: $(TESTS)
-	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) -q
+	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
 # Every integrator, and a thousand random cases.
-test-long: $(DEV)
-	$(BIN)/python -m pytest -n $(JOBS) -q -m long
+test-long: $(TESTS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q -m long
 
 # The fast loop while working; `make test` runs everything.
 check: lint layers

@@ -1,4 +1,6 @@
-"""The whole-body program beside daqp: `python benchmarks/control.py [bundled]`. CPU time, one thread, best of five.
+"""The whole-body and the centroidal program beside daqp: `python benchmarks/control.py [bundled]`.
+
+CPU time, one thread, best of five.
 
 ANYmal standing under a moving reference, from example-robot-data (`pip install --no-deps example-robot-data`), else the
 bundled quadruped. The peer solves the usual form, accelerations, torques and forces as 42 variables with 30 equations,
@@ -21,6 +23,7 @@ from pathlib import Path
 import numpy as np
 
 from dalembert import control, load
+from dalembert.control import gait
 
 FRICTION, TORQUE, FORCE, BATCH, TICKS = 0.4, 1e-4, 1e-5, 4096, 200
 
@@ -87,7 +90,92 @@ def with_daqp(daqp, H, g, A, b, C, lower, upper):
     return daqp.solve(H, g, rows, high, low, sense)[0]
 
 
+def trotting(count, noise):
+    """States, references, places and contacts of a 12 kg body that trots at 1 m/s, more or less as it should."""
+    clock, rng = gait.trot(), np.random.default_rng(0)
+    hips = np.array([[0.2, 0.13, 0.0], [0.2, -0.13, 0.0], [-0.2, 0.13, 0.0], [-0.2, -0.13, 0.0]])
+    cases = []
+    for k in range(count):
+        t, speed = 0.025 * k, np.array([1.0, 0.0, 0.0]) + noise * rng.normal(size=3) * [0.2, 0.2, 0.04]
+        place = np.array([t, 0.01 * noise * rng.normal(), 0.3 + 0.01 * noise * rng.normal()])
+        tilt, spin = noise * rng.normal(size=3), noise * rng.normal(size=3)
+        state = np.concatenate([0.03 * tilt, place, 0.3 * spin, speed])
+        goal = np.zeros((10, 12))
+        goal[:, 3], goal[:, 5], goal[:, 9] = t + 0.05 * np.arange(1, 11), 0.3, 1.0
+        stands = hips - [0.075, 0.0, 0.0] + place * [1.0, 1.0, 0.0]
+        feet = clock.foreseen(t, 10, 0.05, stands, place + hips, speed, [1.0, 0.0, 0.0], 0.3)
+        cases.append((state, goal, feet, clock.schedule(t, 10, 0.05)))
+    return cases
+
+
+def condensed(program, state, goal, feet, contacts):
+    """The same program with the states eliminated, for a dense solver: H, g, C, upper."""
+    nodes, h, c, s = len(goal), program.step, np.cos(state[2]), np.sin(state[2])
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    turn = np.linalg.inv(R @ program.inertia @ R.T)
+    A = np.eye(12)
+    A[0:3, 6:9], A[3:6, 9:12] = h * R.T, h * np.eye(3)
+    standing = np.argwhere(contacts)
+    B, free, x, slope = [], [], state.copy(), np.zeros((12, 3 * len(standing)))
+    for node in range(nodes):
+        x, slope = A @ x, A @ slope
+        x[5], x[11] = x[5] - 0.5 * h * h * 9.81, x[11] - h * 9.81
+        about = state[3:6] + (goal[node, 3:6] - state[3:6]) * node / nodes
+        for row, (at, foot) in enumerate(standing):
+            if at == node:
+                arm = feet[node, foot] - about
+                torque = turn @ np.cross(np.eye(3), arm)
+                both = np.vstack([0.5 * h * h * R.T @ torque, 0.5 * h * h / program.mass * np.eye(3), h * torque,
+                                  h / program.mass * np.eye(3)])  # fmt: skip
+                slope[:, 3 * row : 3 * row + 3] += both
+        B.append(slope)
+        free.append(x)
+    B, W = np.concatenate(B), np.tile(program.weights, nodes)
+    even = np.concatenate([[0.0, 0.0, 9.81 * program.mass / contacts[node].sum()] for node, _ in standing])
+    m = program.friction / np.sqrt(2.0)
+    rows = np.array([[1, 0, -m], [-1, 0, -m], [0, 1, -m], [0, -1, -m], [0, 0, 1.0]])
+    return (
+        B.T @ (W[:, None] * B) + FORCE * np.eye(B.shape[1]), B.T @ (W * (np.ravel(free) - goal.ravel())) - FORCE * even,
+        np.kron(np.eye(len(standing)), rows), np.tile([0.0, 0.0, 0.0, 0.0, program.most], len(standing)),
+    )  # fmt: skip
+
+
+def plans(noise):
+    """The centroidal program of a trot, 10 nodes."""
+    program, cases = control.centroidal(mass=12.0, inertia=np.diag([0.07, 0.30, 0.32])), trotting(TICKS, noise)
+    ours = [program.plan(*case) for case in cases]
+    active = np.mean([plan.active.sum() for plan in ours])
+    print(f"\ncentroidal program of a trot, 10 nodes, {active:.1f} rows at their bounds on average")
+    assert all(plan.solved for plan in ours)
+    one = clock(lambda k: program.plan(*cases[k]), TICKS)
+    print(f"one plan from Python, assembly and solution:             {one:6.1f} µs")
+    many = [np.tile(np.array(part), (8, *[1] * (np.ndim(part[0])))) for part in zip(*cases, strict=True)]
+    print(f"in batches of {len(many[0])} on SIMD lanes:                      "
+          f"{clock(lambda _: program.plan(*many), 1) / len(many[0]):6.1f} µs each")  # fmt: skip
+    try:
+        import daqp
+    except ImportError:
+        return
+    dense = [condensed(program, *case) for case in cases]
+
+    def solve(H, g, C, upper):
+        return daqp.solve(H, g, C, upper, np.full(len(upper), -1e30), np.zeros(len(upper), c_int))[0]
+
+    alone = clock(lambda k: solve(*dense[k]), TICKS)
+    whole = clock(lambda k: solve(*condensed(program, *cases[k])), TICKS)
+    print(f"daqp: solution alone {alone:6.1f} µs, with assembly in NumPy {whole:6.1f} µs")
+    worst = max(np.abs(solve(*x) - plan.forces[case[3]].ravel()).max() / np.abs(plan.forces).max()
+                for x, plan, case in zip(dense, ours, cases, strict=True))  # fmt: skip
+    print(f"largest difference of forces, relative: {worst:.1e}")
+
+
 def main():
+    whole_body_ticks()
+    plans(0.2)
+    plans(1.0)
+
+
+def whole_body_ticks():
     robot, q0, feet = robot_and_feet()
     n = robot.nv
     weights = np.r_[np.full(6, 100.0), np.ones(n - 6)]

@@ -5,7 +5,7 @@ A script ends with `save(figure, __file__)` or `animate(frames, __file__)`, and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -65,6 +65,23 @@ def animate(frames: Iterable[Image.Image], script: str, rate: float = 20.0, hold
     images[0].save(path, save_all=True, append_images=images[1:], duration=times, loop=0, quality=55, method=4)
 
 
+def film(
+    draw: Callable[[Any, int], None],
+    count: int,
+    width: float = 5.0,
+    height: float = 3.6,
+    dpi: float = 80,
+    **layout: Any,
+) -> Iterable[Image.Image]:
+    """Images of a figure that `draw(axes, k)` fills anew for each k < count."""
+    picture, axes = figure(width, height, **layout)
+    for k in range(count):
+        for each in np.ravel(axes):
+            each.clear()
+        draw(axes, k)
+        yield pixels(picture, dpi)
+
+
 class Scene:
     """A camera and what stands before it: `place(…)` things, then `image()`. Lengths in m, colours 0…1 or "#rrggbb"."""
 
@@ -99,6 +116,13 @@ class Scene:
                 given = geometry.color[:3] if geometry.color is not None else PALETTE[body.index % len(PALETTE)]
                 X_WG = poses[body.index] @ _matrix(X.R, X.p)
                 self.shape(geometry.shape, X_WG, given if colour is None else colour)
+        for closure in robot.model.closures:  # massless rods of constant length
+            if closure.kind == "distance":
+                ends = [
+                    poses[frame.body] @ _matrix(frame.placement.R, frame.placement.p)
+                    for frame in (closure.a, closure.b)
+                ]
+                self.rod(ends[0][:3, 3], ends[1][:3, 3], 0.006)
         return self
 
     def shape(self, shape: Any, pose: np.ndarray, colour: Colour = GREY) -> Scene:

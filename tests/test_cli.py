@@ -490,3 +490,26 @@ def test_a_motion_in_a_file_is_followed(tmp_path, capsys):
     assert np.abs(np.array(run["q"]) - move.q(np.array(run["t"]))).max() < 1e-3
     assert cli.main(["simulate", "2r", "--motion", str(tmp_path / "move.csv"), "--hold"]) != 0
     assert "--motion gives the torques" in capsys.readouterr().err
+
+
+def test_simulate_on_the_ground(tmp_path, capsys):
+    table = tmp_path / "table.xml"
+    table.write_text(
+        '<mujoco><worldbody><body name="box"><freejoint/><geom name="box" type="box" size=".1 .1 .05" mass="2"/></body>'
+        '</worldbody><keyframe><key name="up" qpos="0 0 0.3 1 0 0 0"/></keyframe></mujoco>',
+        "utf-8",
+    )
+
+    def last_height(*options):
+        assert cli.main(["simulate", str(table), "--duration", "0.1", "--json", *options]) == 0
+        return json.loads(capsys.readouterr().out)["q"][-1][2]
+
+    assert last_height("--ground", "0.5") == pytest.approx(0.55, abs=ITERATED)  # half its height above the floor
+    assert last_height("--ground", "0", "--keyframe", "up") == pytest.approx(0.3 - 0.5 * 9.81 * 0.01, abs=ITERATED)
+    assert cli.main(["simulate", str(table), "--keyframe", "down"]) == 2
+    assert "keyframe 'down'" in capsys.readouterr().err
+
+
+def test_simulate_says_when_nothing_moved(capsys):
+    cli.main(["simulate", "2r", "--q=1.5707963267948966,0", "--duration", "0.1", "--hold"])
+    assert "nothing moved" in capsys.readouterr().out

@@ -14,8 +14,8 @@ RECURSION = 4096 * EPS  # passes along a tree of tens of bodies: hundreds of ope
 SOLVE = 1e6 * EPS  # linear solves with a mass matrix, whose condition number is 1e4 to 1e6 for uneven trees
 PEER = RECURSION  # other libraries from the same file: their own recursion in another order
 COMPUTED = 1e-12  # numbers of order 1 to 100 after hundreds of operations in one or two formulas
-ITERATED = 1e-9  # converged iterations and fits, and numbers that went through text with ten digits
-INTEGRATED = 1e-6  # integration over seconds at the usual tolerances, and numbers printed with seven digits
+ITERATED = 1e-9  # converged iterations and fits, times of events, and numbers that went through text with ten digits
+INTEGRATED = 1e-6  # integration over seconds at the usual tolerances, slopes of motions, numbers printed with 7 digits
 PRINTED = 1e-4  # numbers printed with five digits
 
 STEP = EPS ** (1 / 3)  # step of central differences: truncation h² and round-off eps/h balance

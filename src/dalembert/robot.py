@@ -79,6 +79,10 @@ class Robot:
         robot._is_traced = True
         return robot
 
+    def determinants(self) -> Model | None:
+        """What decides all that it computes (see `execute.identity`); None: it has more than a model."""
+        return self.model if type(self) is Robot else None
+
     def _added_forces(self, q: Any, v: Any) -> AddedForces | None:
         """Forces of elements that belong to the robot, at states q (…, nq), v (…, nv); None: it has none."""
         return None

@@ -24,7 +24,7 @@ from loose_bodies import ball, box, standing
         ({"materials": "rubber"}, "expected a dict"),
         ({"ground": 0.0, "terrain": lambda x, y: 0.0}, "both given"),
         ({"terrain": 3.0}, "expected a function"),
-        ({"model": "mujoco"}, "rigid"),
+        ({"model": "mujco"}, "mujoco"),
         ({"pairs": "everything"}, "ground"),
         ({"pairs": [("a", "a")]}, "two different names"),
         ({"pairs": []}, "empty"),

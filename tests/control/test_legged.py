@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy.optimize import nnls
 
 from dalembert import DalembertError, control, load
-from dalembert.control import gait, quadratic
+from dalembert.control import gait
+from dalembert.control.centroidal import FORCE
+from dalembert.linear import solve_quadratic
 from dalembert.spatial import so3
 
 MASS, INERTIA = 12.0, np.diag([0.07, 0.30, 0.32])
@@ -61,22 +64,88 @@ def test_forces_stay_within_the_cone_and_the_optimum_is_one():
     assert sideways.max() > 1.0
 
 
-def test_the_interior_point_method_solves_random_programs():
-    rng = np.random.default_rng(1)
-    for n, m in ((3, 5), (20, 60), (60, 180)):
-        A = rng.normal(size=(n, n))
-        H, g, C = A @ A.T + 0.1 * np.eye(n), 10.0 * rng.normal(size=n), rng.normal(size=(m, n))
-        upper = rng.uniform(0.1, 1.0, m)
-        x = quadratic.interior_point(H, g, C, upper).x
-        slack = upper - C @ x
-        assert slack.min() > -1e-7
-        active = slack < 1e-5
-        multipliers = np.linalg.lstsq(C[active].T, -(H @ x + g), rcond=None)[0] if active.any() else np.zeros(0)
-        left = H @ x + g + C[active].T @ multipliers
-        assert np.abs(left).max() < 1e-3 * np.abs(g).max()
-        assert np.all(multipliers > -1e-3 * np.abs(g).max())
-    with pytest.raises(DalembertError, match="no solution"):
-        quadratic.interior_point(np.eye(1), np.zeros(1), np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]))
+def condensed(program, state, goal, feet, contacts):
+    """H, g of the forces of standing feet, by applying unit forces one at a time; [(node, foot)] of each three."""
+    nodes, h = len(goal), program.step
+    c, s = np.cos(state[2]), np.sin(state[2])
+    R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+    inertia = R @ program.inertia @ R.T
+    standing = [(int(i), int(j)) for i, j in np.argwhere(contacts)]
+
+    def reached(forces, gravity):
+        rpy, p, w, v = np.split(np.zeros(12) if gravity == 0.0 else state.copy(), 4)
+        states = []
+        for node in range(nodes):
+            about = state[3:6] + (goal[node, 3:6] - state[3:6]) * node / nodes
+            a = forces[node].sum(axis=0) / program.mass + [0.0, 0.0, gravity]
+            turned = np.linalg.solve(inertia, np.cross(feet[node] - about, forces[node]).sum(axis=0))
+            rpy, p = rpy + h * R.T @ w + 0.5 * h * h * R.T @ turned, p + h * v + 0.5 * h * h * a
+            w, v = w + h * turned, v + h * a
+            states.append(np.concatenate([rpy, p, w, v]))
+        return np.ravel(states)
+
+    columns, even = [], []
+    for node, foot in standing:
+        for axis in range(3):
+            unit = np.zeros((nodes, len(contacts[0]), 3))
+            unit[node, foot, axis] = 1.0
+            columns.append(reached(unit, 0.0))
+            even.append(9.81 * program.mass / contacts[node].sum() if axis == 2 else 0.0)
+    B, W = np.array(columns).T, np.tile(program.weights, nodes)
+    off = reached(np.zeros((nodes, len(contacts[0]), 3)), -9.81) - goal.ravel()
+    rho = FORCE
+    return B.T @ (W[:, None] * B) + rho * np.eye(B.shape[1]), B.T @ (W * off) - rho * np.array(even), standing
+
+
+@pytest.mark.parametrize("case", ["trot", "thrown", "standing", "hop"])
+def test_plans_are_the_optimum(case):
+    """Conditions of the optimum on the condensed program, and the same forces as another solver finds."""
+    rng = np.random.default_rng(3)
+    program = control.centroidal(mass=MASS, inertia=INERTIA, most=200.0 if case != "standing" else 45.0)
+    state = np.concatenate([[0.05, -0.04, 0.7], [0.3, -0.2, HEIGHT], 0.1 * rng.normal(size=3), [0.6, 0.1, 0.0]])
+    if case == "thrown":
+        state[6:] = rng.normal(size=6)
+    goal = np.zeros((10, 12))
+    goal[:, 2], goal[:, 3], goal[:, 4], goal[:, 5], goal[:, 9] = 0.7, 0.3 + 0.05 * np.arange(10), -0.2, HEIGHT, 1.0
+    contacts = np.ones((10, 4), bool) if case == "standing" else gait.trot(0.3).schedule(0.1, 10, 0.05)
+    if case == "hop":
+        contacts[4:6] = False  # nothing stands
+    feet = HIPS + [0.3, -0.2, 0.0] + 0.02 * rng.normal(size=(10, 4, 3))
+    plan = program.plan(state, goal, feet, contacts)
+    assert plan.solved == 1.0
+    H, g, standing = condensed(program, state, goal, feet, contacts)
+    f = np.concatenate([plan.forces[node, foot] for node, foot in standing])
+    m = program.friction / np.sqrt(2.0)
+    rows = np.array([[1, 0, -m], [-1, 0, -m], [0, 1, -m], [0, -1, -m], [0, 0, 1.0]])
+    C, upper = np.kron(np.eye(len(standing)), rows), np.tile([0.0, 0.0, 0.0, 0.0, program.most], len(standing))
+    assert (C @ f - upper).max() < 1e-10
+    on = np.concatenate([plan.active[node, foot] for node, foot in standing]) > 0.5
+    assert np.abs((C @ f - upper)[on]).max(initial=0.0) < 1e-10 and (case == "trot" or on.sum() > 3)
+    if on.any():  # forces that the rows push with balance the slope
+        assert nnls(C[on].T, -(H @ f + g))[1] < 1e-11 * np.abs(H).max() * np.abs(f).max()
+    exact = f + np.linalg.lstsq(  # Newton's step on the face: how far the forces are from the optimum there
+        np.block([[H, C[on].T], [C[on], np.zeros((on.sum(),) * 2)]]),
+        np.concatenate([-(H @ f + g), np.zeros(on.sum())]), rcond=None,
+    )[0][: len(f)]  # fmt: skip
+    np.testing.assert_allclose(f, exact, atol=1e-10 * np.abs(f).max())
+    other = solve_quadratic(H, g, C, np.full(len(upper), -np.inf), upper)
+    np.testing.assert_allclose(f, other.x, atol=1e-6 * np.abs(f).max())
+    again = program.plan(state, goal, feet, contacts, plan.active)
+    assert again.iterations == 1.0
+    np.testing.assert_allclose(again.forces, plan.forces, atol=1e-9)
+
+
+@pytest.mark.long
+def test_plans_of_a_batch_are_the_plans_one_by_one():
+    program = control.centroidal(mass=MASS, inertia=INERTIA)
+    rng = np.random.default_rng(5)
+    states = np.concatenate([0.05 * rng.normal(size=(5, 3)), [[0.0, 0.0, HEIGHT]] * 5, rng.normal(size=(5, 6))], axis=1)
+    goal, contacts = np.zeros((3, 12)), gait.trot(0.3).schedule(0.0, 3, 0.05)
+    goal[:, 5] = HEIGHT
+    plans = program.plan(states, goal, HIPS, contacts)
+    assert plans.forces.shape == (5, 3, 4, 3) and plans.solved.min() == 1.0
+    for k in range(5):
+        np.testing.assert_allclose(plans.forces[k], program.plan(states[k], goal, HIPS, contacts).forces, atol=1e-9)
 
 
 @pytest.mark.parametrize("heavier", [1.0, 1.2])

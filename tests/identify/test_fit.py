@@ -184,3 +184,30 @@ def test_json_has_numbers_only_where_they_mean_something(ur5, truth, motion):
     content = json.loads(identify.fit(ur5, log_of(truth, motion), rotor=True).json())
     assert len(content["base"]) > 40
     assert all(entry["lower"] < entry["upper"] for entry in content["base"] if entry["seen"])
+
+
+def test_friction_that_follows_temperature_is_named(ur5, truth, motion, tmp_path):
+    """The elbow loses 0.05 N·m of Coulomb friction per kelvin; the others are as cold as before."""
+    temperature = np.full(motion.v.shape, 25.0)
+    temperature[:, 2] = np.linspace(25.0, 45.0, len(motion.t))
+    log = log_of(truth, motion)
+    tau = log.tau.copy()
+    tau[:, 2] -= 0.05 * (temperature[:, 2] - 35.0) * np.sign(motion.v[:, 2])
+    rows = {"t": motion.t} | {f"tau.{name}": tau[:, k] for k, name in enumerate(ur5.model.freedom_names)}
+    for kind in ("q", "v", "a"):
+        rows |= {f"{kind}.{name}": getattr(motion, kind)[:, k] for k, name in enumerate(ur5.model.freedom_names)}
+    warm = {f"temp.{name} [°C]": temperature[:, k] for k, name in enumerate(ur5.model.freedom_names)}
+    warm["temp.elbow_joint [°C]"][5::10] = np.nan  # as slow sensors leave gaps
+    np.savez(tmp_path / "log.npz", **rows, **warm)
+    temperature[:, 2] = np.linspace(25.0, 45.0, len(motion.t))
+    read = identify.read_log(tmp_path / "log.npz", ur5)
+    np.testing.assert_allclose(read.temperature, temperature, rtol=INTEGRATED)
+    assert any("missing temperatures are interpolated" in line for line in read.log)
+    fit = identify.fit(ur5, log, rotor=True, method="least-squares")
+    validation = fit.validate(read)
+    warming = {each.joint: each for each in validation.warming}
+    assert warming["elbow_joint"].coulomb == pytest.approx(-0.05, rel=0.02)
+    assert warming["elbow_joint"].explained > 0.9 and "elbow_joint: temperature explains" in validation.table()
+    assert "shoulder_pan_joint: temperature" not in validation.table()
+    fit.report(tmp_path / "page.html", validation)
+    assert "temperature explains" in (tmp_path / "page.html").read_text("utf-8")

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import load
+from tolerances import COMPUTED, ITERATED
 
 
 @pytest.fixture(scope="module", params=["2r", "quadrotor", "quadruped"])
@@ -17,15 +18,15 @@ def case(request):
 def test_hamiltonian_is_the_energy(case):
     robot, q, v, _ = case
     p = robot.generalized_momentum(q, v)
-    np.testing.assert_allclose(p, robot.mass_matrix(q) @ v, rtol=1e-12, atol=1e-13)
-    assert robot.hamiltonian(q, p) == pytest.approx(robot.energy(q, v), rel=1e-12)
+    np.testing.assert_allclose(p, robot.mass_matrix(q) @ v, rtol=COMPUTED, atol=1e-13)
+    assert robot.hamiltonian(q, p) == pytest.approx(robot.energy(q, v), rel=COMPUTED)
 
 
 def test_rates_are_those_of_forward_dynamics(case):
     robot, q, v, tau = case
     a, e = robot.forward_dynamics(q, v, tau), 1e-6
     rates = robot.hamilton_equations(q, robot.generalized_momentum(q, v), tau)
-    np.testing.assert_allclose(rates.v, v, atol=1e-9)
+    np.testing.assert_allclose(rates.v, v, atol=ITERATED)
     after, before = (
         robot.generalized_momentum(robot.integrate(q, v * t + 0.5 * a * t * abs(t)), v + a * t) for t in (e, -e)
     )
@@ -39,7 +40,7 @@ def test_derivatives_balance_the_power(case):
     bare = robot.without("friction", "damping")
     p = bare.generalized_momentum(q, v)
     slopes, rates = bare.hamiltonian_derivatives(q, p), bare.hamilton_equations(q, p, tau)
-    np.testing.assert_allclose(slopes.dp, v, atol=1e-9)
+    np.testing.assert_allclose(slopes.dp, v, atol=ITERATED)
     assert slopes.dq @ rates.v + slopes.dp @ rates.p_rate == pytest.approx(tau @ v, abs=1e-8)
     for body in robot.model.independent:
         if body.joint.flat:

@@ -10,6 +10,7 @@ import pytest
 import dalembert
 from dalembert import DalembertError, motion
 from dalembert.spatial import so3
+from tolerances import COMPUTED, ITERATED
 
 HOME = np.array([0.0, -1.2, 1.5, -1.0, -1.5, 0.0])
 
@@ -42,10 +43,10 @@ def test_slerp_is_straight_and_screw_keeps_its_axis(ends):
     t = np.linspace(0.0, 1.0, 9)
     straight = motion.slerp(X0, X1).pose(t)[:, :3, 3] - X0[:3, 3]
     way = (X1 - X0)[:3, 3]
-    np.testing.assert_allclose(np.cross(straight, way), 0.0, atol=1e-12)
+    np.testing.assert_allclose(np.cross(straight, way), 0.0, atol=COMPUTED)
     twist = motion.screw(X0, X1).velocity(np.linspace(0.1, 0.9, 9))
     axes = twist[:, :3] / np.linalg.norm(twist[:, :3], axis=1, keepdims=True)
-    np.testing.assert_allclose(axes, axes[:1].repeat(9, axis=0), atol=1e-9)
+    np.testing.assert_allclose(axes, axes[:1].repeat(9, axis=0), atol=ITERATED)
 
 
 def _flat(path, t):
@@ -55,7 +56,7 @@ def _flat(path, t):
 def test_frames_compile(arm, ends):
     path = motion.slerp(*ends, 2.0)
     compiled = dalembert.function(partial(_flat, path), arm, t=1)
-    np.testing.assert_allclose(compiled([0.7]), _flat(path, np.array([0.7])), atol=1e-12)
+    np.testing.assert_allclose(compiled([0.7]), _flat(path, np.array([0.7])), atol=COMPUTED)
 
 
 @pytest.mark.parametrize("build", [motion.slerp, motion.screw])
@@ -95,7 +96,7 @@ def test_fourier_rates_and_extremes(arm):
         np.testing.assert_allclose(extremes.least, values.min(axis=0), atol=1e-4)
     compiled = dalembert.function(partial(_state, move), arm, t=1)
     times = np.array([-1.0, 0.0, 1.3, 6.0, 7.0])
-    np.testing.assert_allclose(compiled(times[:, None]), np.concatenate(move.at(times), axis=1), atol=1e-12)
+    np.testing.assert_allclose(compiled(times[:, None]), np.concatenate(move.at(times), axis=1), atol=COMPUTED)
     assert not move.check(velocity=1e-3)
     assert move.slower(2.0).extremes(1).greatest == pytest.approx(0.5 * move.extremes(1).greatest)
     with pytest.raises(DalembertError, match="expected finite numbers \\(6, harmonics\\)"):

@@ -9,6 +9,7 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, motion
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 RNG = np.random.default_rng(3)
 POINTS, TIMES = RNG.normal(size=(6, 3)), np.array([0.0, 1.0, 1.5, 3.0, 3.2, 5.0])
@@ -35,7 +36,7 @@ def test_rates_are_those_of_the_positions(name):
     t = np.linspace(0.013, 0.987, 41) * move.duration
     t = t[np.min(np.abs(t[:, None] - move.curves.times), axis=1) > 1e-3]  # where a derivative may jump
     e = 1e-5
-    np.testing.assert_allclose(move.v(t), (move.q(t + e) - move.q(t - e)) / (2 * e), atol=1e-6)
+    np.testing.assert_allclose(move.v(t), (move.q(t + e) - move.q(t - e)) / (2 * e), atol=INTEGRATED)
     np.testing.assert_allclose(move.a(t), (move.v(t + e) - move.v(t - e)) / (2 * e), atol=2e-5)
 
 
@@ -43,11 +44,11 @@ def test_rates_are_those_of_the_positions(name):
 def test_starts_and_ends_at_rest_and_holds_there(name):
     move = EVERY[name]()
     first, last = (POINTS[0], POINTS[-1]) if len(move.curves.times) == 6 else (START, None)
-    np.testing.assert_allclose(move.q(0.0), first, atol=1e-12)
+    np.testing.assert_allclose(move.q(0.0), first, atol=COMPUTED)
     if name in ("cubic", "quintic", "trapezoid", "s_curve", "slow s_curve"):
         last = END
     if last is not None:
-        np.testing.assert_allclose(move.q(move.duration), last, atol=1e-12)
+        np.testing.assert_allclose(move.q(move.duration), last, atol=COMPUTED)
     np.testing.assert_allclose(move.v([0.0, move.duration]), 0.0, atol=1e-10)
     np.testing.assert_array_equal(move.q([-1.0, move.duration + 1.0]), move.q([0.0, move.duration]))
     for outside in (-1.0, move.duration + 1.0):
@@ -58,7 +59,7 @@ def test_starts_and_ends_at_rest_and_holds_there(name):
 @pytest.mark.parametrize(("name", "continuous"), [("via", 2), ("spline", 4), ("minimum_snap", 6)])
 def test_splines_pass_their_points_with_continuous_derivatives(name, continuous):
     move = EVERY[name]()
-    np.testing.assert_allclose(move.q(TIMES), POINTS, atol=1e-12)
+    np.testing.assert_allclose(move.q(TIMES), POINTS, atol=COMPUTED)
     knots, e = TIMES[1:-1], 1e-9
     sizes = [np.abs(move.derivative(np.linspace(0, 5, 500), order)).max() for order in range(continuous + 2)]
     for order in range(continuous + 1):
@@ -96,7 +97,7 @@ def test_start_middle_end_without_a_stop():
     assert stated.v(2.0)[0] == pytest.approx(0.5)
     mixed = motion.via([0.0, 1.0, 3.0, 2.0], [0.0, 2.0, 4.0, 5.0], [0.0, np.nan, -0.5, 0.0])
     assert mixed.v(4.0)[0] == pytest.approx(-0.5)
-    assert mixed.a(2.0 - 1e-9)[0] == pytest.approx(mixed.a(2.0 + 1e-9)[0], abs=1e-6)
+    assert mixed.a(2.0 - 1e-9)[0] == pytest.approx(mixed.a(2.0 + 1e-9)[0], abs=INTEGRATED)
 
 
 @pytest.mark.parametrize("distance", [1e-4, 0.03, 0.4, 3.0, 50.0])
@@ -153,21 +154,21 @@ def test_free_base_moves_on_the_manifold(quadruped, build):
     t, e = np.linspace(0.05, 2.97, 23), 1e-5
     state = move.at(t)
     v = quadruped.difference(move.q(t - e), move.q(t + e)) / (2 * e)
-    np.testing.assert_allclose(state.v, v, atol=1e-6)
+    np.testing.assert_allclose(state.v, v, atol=INTEGRATED)
     np.testing.assert_allclose(state.a, (move.v(t + e) - move.v(t - e)) / (2 * e), atol=1e-5)
-    np.testing.assert_allclose(np.linalg.norm(state.q[:, 3:7], axis=1), 1.0, atol=1e-12)
+    np.testing.assert_allclose(np.linalg.norm(state.q[:, 3:7], axis=1), 1.0, atol=COMPUTED)
     for which in (move.v, move.a):
         np.testing.assert_allclose(which(1.0 - 1e-9), which(1.0 + 1e-9), atol=1e-5)
-    np.testing.assert_allclose(quadruped.difference(Q, move.q([0.0, 1.0, 1.5, 3.0])), 0.0, atol=1e-9)
+    np.testing.assert_allclose(quadruped.difference(Q, move.q([0.0, 1.0, 1.5, 3.0])), 0.0, atol=ITERATED)
 
 
 def test_move_of_a_free_base_is_a_screw(quadruped):
     Q = quadruped.random(np.random.default_rng(2), 2)
     move = motion.quintic(*Q, 2.0, robot=quadruped)
     np.testing.assert_allclose(
-        quadruped.difference(move.q(1.0), quadruped.interpolate(*Q, 0.5)), np.zeros(18), atol=1e-12
+        quadruped.difference(move.q(1.0), quadruped.interpolate(*Q, 0.5)), np.zeros(18), atol=COMPUTED
     )
-    np.testing.assert_allclose(move.v(1.0), quadruped.difference(*Q) * 1.875 / 2.0, atol=1e-9)
+    np.testing.assert_allclose(move.v(1.0), quadruped.difference(*Q) * 1.875 / 2.0, atol=ITERATED)
 
 
 def _state(move, t):
@@ -183,7 +184,7 @@ def test_traced_times_compile(quadruped, arm):
         (arm, motion.quintic(np.zeros(6), np.ones(6), 2.0)),
     ):
         compiled = dalembert.function(partial(_state, move), robot, t=1)
-        np.testing.assert_allclose(compiled(t[:, None]), np.concatenate(move.at(t), axis=1), atol=1e-12)
+        np.testing.assert_allclose(compiled(t[:, None]), np.concatenate(move.at(t), axis=1), atol=COMPUTED)
 
 
 def test_law_with_a_motion_compiles_into_a_run(arm):

@@ -8,6 +8,7 @@ import pytest
 import dalembert
 from dalembert import DalembertError, control, elements, math, motion
 from dalembert.spatial import so3
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 GATES = np.array([[0.0, 0.0, 1.0], [1.0, 0.5, 1.5], [2.0, -0.5, 1.0], [1.0, -1.0, 0.8], [0.0, 0.0, 1.0]])
 
@@ -26,8 +27,8 @@ def test_rates_are_those_of_the_flight(drone, flight):
     t, e = np.linspace(0.05, 3.95, 27), 1e-5
     state = flight.at(t)
     np.testing.assert_allclose(drone.difference(flight.q(t - e), flight.q(t + e)) / (2 * e), state.v, atol=1e-7)
-    np.testing.assert_allclose((flight.v(t + e) - flight.v(t - e)) / (2 * e), state.a, atol=1e-6)
-    np.testing.assert_allclose(flight.q([0.0, 4.0])[:, :3], GATES[[0, -1]], atol=1e-9)
+    np.testing.assert_allclose((flight.v(t + e) - flight.v(t - e)) / (2 * e), state.a, atol=INTEGRATED)
+    np.testing.assert_allclose(flight.q([0.0, 4.0])[:, :3], GATES[[0, -1]], atol=ITERATED)
 
 
 def test_thrust_and_torque_are_those_of_inverse_dynamics(drone, flight):
@@ -35,10 +36,10 @@ def test_thrust_and_torque_are_those_of_inverse_dynamics(drone, flight):
     t = np.linspace(0.0, 4.0, 41)
     tau, state = drone.inverse_dynamics(*flight.at(t)), flight.flight(t)
     np.testing.assert_allclose(tau[:, 3:5], 0.0, atol=1e-14)
-    np.testing.assert_allclose(tau[:, 5], state.thrust, rtol=1e-12)
+    np.testing.assert_allclose(tau[:, 5], state.thrust, rtol=COMPUTED)
     np.testing.assert_allclose(tau[:, :3], state.torque, atol=1e-16)
     total = flight.thrusts(t) @ flight.rotors.map.T
-    np.testing.assert_allclose(total[:, 0], state.thrust, rtol=1e-12)
+    np.testing.assert_allclose(total[:, 0], state.thrust, rtol=COMPUTED)
     np.testing.assert_allclose(total[:, 1:], state.torque, atol=1e-15)
 
 
@@ -49,20 +50,20 @@ def test_a_body_whose_centre_of_mass_is_elsewhere(drone):
     state = flight.at(t)
     np.testing.assert_allclose(heavy.difference(flight.q(t - e), flight.q(t + e)) / (2 * e), state.v, atol=1e-7)
     np.testing.assert_allclose(heavy.inverse_dynamics(*state)[:, 3:5], 0.0, atol=1e-14)
-    np.testing.assert_allclose(heavy.center_of_mass(flight.q(t)), flight.path.q(t)[:, :3], atol=1e-12)
+    np.testing.assert_allclose(heavy.center_of_mass(flight.q(t)), flight.path.q(t)[:, :3], atol=COMPUTED)
 
 
 def test_a_flight_fed_back_stays_on_its_path(drone, flight):
     run = drone.simulate(flight.q(0.0), flight.v(0.0), control.quadrotor(drone, flight), duration=4.0)
     assert not any("called back" in line for line in run.log)
-    assert np.abs(run.q[:, :3] - flight.q(run.t)[:, :3]).max() < 1e-6
+    assert np.abs(run.q[:, :3] - flight.q(run.t)[:, :3]).max() < INTEGRATED
 
 
 def test_gates_at_the_limit_of_thrust(drone):
     fastest = motion.fly(drone, GATES)
     thrusts = fastest.thrusts(np.linspace(0.0, fastest.duration, 1001))
     assert max(thrusts.max() / fastest.rotors.most, 1.0 - thrusts.min() / fastest.rotors.most) == pytest.approx(
-        1.0, abs=1e-6
+        1.0, abs=INTEGRATED
     )
     assert fastest.slower(0.99).excess() > 0.0
     run = drone.simulate(fastest.q(0.0), fastest.v(0.0), control.quadrotor(drone, fastest), duration=fastest.duration)

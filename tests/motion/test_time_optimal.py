@@ -9,6 +9,7 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, motion
+from tolerances import ITERATED
 
 LIMITS = motion.Limits(velocity=2.0, acceleration=10.0)
 
@@ -27,8 +28,8 @@ def test_a_limit_is_reached_at_nearly_every_instant_and_none_is_passed(seed):
     use = np.maximum(np.abs(move.v(t)) / velocity, np.abs(move.a(t)) / (5.0 * velocity)).max(axis=1)
     assert np.mean(use > 0.97) > 0.97
     assert use.max() <= 1.0 + 1e-9
-    np.testing.assert_allclose(move.q([0.0, move.duration]), points[[0, -1]], atol=1e-9)
-    np.testing.assert_allclose(move.v([0.0, move.duration]), 0.0, atol=1e-9)
+    np.testing.assert_allclose(move.q([0.0, move.duration]), points[[0, -1]], atol=ITERATED)
+    np.testing.assert_allclose(move.v([0.0, move.duration]), 0.0, atol=ITERATED)
 
 
 def test_stays_on_the_path():
@@ -92,7 +93,7 @@ def test_jerk_is_kept_on_the_same_path(jerk):
     move = motion.time_optimal(points, motion.Limits(**limits))
     assert move.check(**limits)
     assert fastest.duration < move.duration < 2.0 * fastest.duration
-    np.testing.assert_allclose(move.q([0.0, move.duration]), points[[0, -1]], atol=1e-9)
+    np.testing.assert_allclose(move.q([0.0, move.duration]), points[[0, -1]], atol=ITERATED)
     knots = move.curves.times[1:-1]
     assert np.abs(move.a(knots - 1e-9) - move.a(knots + 1e-9)).max() < 0.05
     line = motion.path(points)
@@ -156,8 +157,8 @@ def test_online_motion_from_a_moving_state():
     q, v, a, target = np.array([0.0, 0.5]), np.array([0.5, -3.0]), np.zeros(2), np.array([1.0, 1.0])
     limits = {"velocity": 1.0, "acceleration": 2.0, "jerk": 10.0}
     move = motion.online(q, v, a, target, **limits)
-    np.testing.assert_allclose(move.q([0.0, move.duration]), [q, target], atol=1e-9)
-    np.testing.assert_allclose(move.v([0.0, move.duration]), [v, np.zeros(2)], atol=1e-9)
+    np.testing.assert_allclose(move.q([0.0, move.duration]), [q, target], atol=ITERATED)
+    np.testing.assert_allclose(move.v([0.0, move.duration]), [v, np.zeros(2)], atol=ITERATED)
     assert not move.check(velocity=1.0)  # joint 1 begins too fast
     assert move.check(velocity=[1.0, 3.2], acceleration=2.0, jerk=10.0)
 
@@ -175,5 +176,5 @@ def test_corners_are_stops_with_limited_jerk_too():
     assert move.check(**limits)
     for corner in points[1:-1]:
         t = move.curves.times[np.argmin(np.abs(move.q(move.curves.times) - corner).max(axis=1))]
-        np.testing.assert_allclose(move.q(t), corner, atol=1e-9)
+        np.testing.assert_allclose(move.q(t), corner, atol=ITERATED)
         np.testing.assert_allclose(move.v(t), 0.0, atol=1e-6)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sysconfig
+from collections.abc import Iterable
 from importlib import import_module
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,45 @@ from typing import Any
 import pytest
 
 CURE = "`make test` installs it; `make test PEERS=0` leaves these tests out"
+
+
+# with 29 to 101 degrees of freedom: seconds to compile
+LARGE = {
+    "alex_description/urdf/alex_psyonic_hands.urdf",
+    "centauro_description/urdf/centauro.urdf",
+    "g1_description/urdf/g1_29dof_rev_1_0.urdf",
+    "g1_description/urdf/g1_29dof_with_hand_rev_1_0.urdf",
+    "human_description/robots/human.urdf",
+    "icub_description/robots/icub.urdf",
+    "icub_description/robots/icub_reduced.urdf",
+    "pr2_description/urdf/pr2.urdf",
+    "romeo_description/urdf/romeo.urdf",
+    "romeo_description/urdf/romeo_laas_small.urdf",
+    "romeo_description/urdf/romeo_small.urdf",
+    "simple_humanoid_description/urdf/simple_humanoid.urdf",
+    "simple_humanoid_description/urdf/simple_humanoid_classical.urdf",
+    "talos_data/robots/talos_full_v2.urdf",
+    "talos_data/robots/talos_full_v2_box.urdf",
+    "talos_data/robots/talos_reduced.urdf",
+    "talos_data/robots/talos_reduced_box.urdf",
+    "talos_data/robots/talos_reduced_corrected.urdf",
+    "tiago_description/robots/tiago.urdf",
+    "tiago_description/robots/tiago_dual.urdf",
+    "tiago_pro_description/robots/tiago_pro.urdf",
+}
+
+
+def on_both_bases(files: Iterable[str]) -> list[Any]:
+    """Parameters (file, base): every file on a fixed and on a free base; large robots on one of them in turn, and on
+    the other only in the long tests.
+    """
+    parameters, bases = [], ("fixed", "free")
+    for k, file in enumerate(files):
+        parameters += [
+            pytest.param(file, base, marks=pytest.mark.long if file in LARGE and base == bases[k % 2] else ())
+            for base in bases
+        ]
+    return parameters
 
 
 def peer(module: str) -> Any:

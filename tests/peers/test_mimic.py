@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Robot, load
-from peers.example_robots import folder, peer
+from peers.example_robots import folder, on_both_bases, peer
 from peers.pinocchio_twin import Twin
 from peers.test_pinocchio import POINT, SOLVE_PER_CONDITION, agree, states
 from tolerances import PEER
@@ -46,8 +46,7 @@ def tie(coupled: Robot, free: Robot, q: np.ndarray) -> tuple[np.ndarray, np.ndar
     return q_free, G
 
 
-@pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(("file", "base"), on_both_bases(FILES))
 def test_free_tree_projected(file, base):
     robot, free = pair(file, base)
     frame = robot.frames[-1].name

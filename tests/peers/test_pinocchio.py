@@ -1,5 +1,7 @@
 """Agreement with Pinocchio on every URDF file of example-robot-data, on a fixed and on a free base.
 
+Of large robots, one of both is in the long tests.
+
 Joint losses are left out, which Pinocchio's recursions do not have, and mimic joints are independent.
 """
 
@@ -14,7 +16,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Robot, Wrench, algorithms, function, load
-from peers.example_robots import files, folder, peer
+from peers.example_robots import files, folder, on_both_bases, peer
 from peers.pinocchio_twin import Twin
 from tolerances import EPS, PEER
 
@@ -174,8 +176,7 @@ def twins(file: str, base: str) -> tuple[Robot, Twin]:
     return robot, Twin((folder() / file).read_text(), robot, floating=base == "free", points=points)
 
 
-@pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize("file", BOTH)
+@pytest.mark.parametrize(("file", "base"), on_both_bases(BOTH))
 def test_dynamics_and_kinematics(file, base):
     robot, twin = twins(file, base)
     agree_on_everything(robot, twin, together=base == "free", forward=file not in MASSLESS)

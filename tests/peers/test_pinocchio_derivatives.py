@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import Robot
-from peers.example_robots import folder, peer
+from peers.example_robots import LARGE, folder, peer
 from peers.pinocchio_twin import Twin
 from peers.test_pinocchio import agree, bare, states
 from peers.test_pinocchio_momentum import FILES
@@ -40,7 +40,11 @@ def agree_on_derivatives(robot: Robot, twin: Twin) -> None:
 ARMS = ("baxter", "kinova", "panda", "tiago", "ur_description", "z1")
 
 
-@pytest.mark.parametrize("file", FILES)
+KEPT = "talos_data/robots/talos_reduced.urdf"  # of the large robots, whose derivatives take many seconds to compile
+PARAMETERS = [pytest.param(f, marks=pytest.mark.long) if f in LARGE and f != KEPT else f for f in FILES]
+
+
+@pytest.mark.parametrize("file", PARAMETERS)
 def test_derivatives_and_coriolis_terms(file):
     base = "fixed" if file.startswith(ARMS) else "free"
     robot = bare(folder() / file, base=base)

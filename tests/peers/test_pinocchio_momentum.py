@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import Robot, function, load
-from peers.example_robots import folder
+from peers.example_robots import folder, on_both_bases
 from peers.pinocchio_twin import Twin
 from peers.test_pinocchio import FREE_AND_PLANAR, agree, bare, states
 
@@ -57,8 +57,7 @@ def agree_on_momentum(robot: Robot, twin: Twin, together: bool) -> None:
         agree("torque from the regressor", Y @ pi, tau, size=np.max(np.abs(Y * pi), initial=0.0))
 
 
-@pytest.mark.parametrize("base", ["fixed", "free"])
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(("file", "base"), on_both_bases(FILES))
 def test_momentum_reactions_and_regressor(file, base):
     robot = bare(folder() / file, base=base)
     twin = Twin((folder() / file).read_text(), robot, floating=base == "free")

@@ -19,7 +19,7 @@ from dalembert import DalembertError
 from robust.fuzz import trials
 from robust.machines import robot
 
-CALLS = int(os.environ.get("DALEMBERT_FUZZ", 60_000))
+CALLS = int(os.environ.get("DALEMBERT_FUZZ", 30_000))
 GROWTH = 16e6  # bytes that the process may grow by, whatever the number of calls
 
 

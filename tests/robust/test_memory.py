@@ -107,8 +107,14 @@ def test_batch_with_an_error(spoil):
     assert int(growth) - 8 * 6 * 2_000_000 < SPARE  # the result had been made when the error was found
 
 
-@pytest.mark.slow
-def test_compiling_every_function_of_talos():
+@pytest.mark.parametrize(
+    "names",
+    [
+        pytest.param("inverse_dynamics mass_matrix forward_dynamics", id="the usual functions"),
+        pytest.param("", id="every function", marks=pytest.mark.long),
+    ],
+)
+def test_compiling_functions_of_talos(names):
     talos = example_folder() and example_folder() / "talos_data/robots/talos_full_v2.urdf"
     if talos is None or not talos.exists():
         pytest.skip("example-robot-data is not installed")
@@ -118,7 +124,9 @@ from dalembert.functions import CATALOGUE
 r = load({str(talos)!r}, base="free", mimic="free")
 assert r.nv >= 38
 of_shapes = {{"distance", "witnesses", "distance_jacobian"}}  # of all its meshes at once: refused
-names = [name for name, quantity in CATALOGUE.items() if name not in of_shapes and not quantity.refuses(r.model)]
+names = {names.split()} or [
+    name for name, quantity in CATALOGUE.items() if name not in of_shapes and not quantity.refuses(r.model)
+]
 r.compile(*names, batch=True, frame=r.frames[-1].name, accelerations=())
 print(memory("VmHWM"))
 """

@@ -8,6 +8,7 @@ import pytest
 from dalembert import DalembertError, ModelBuilder, Robot, elements
 from linkages import crossed, four_bar
 from pucks import EVERY, FIRST_ORDER, slides
+from tolerances import COMPUTED, INTEGRATED
 
 G = 9.81
 ROUNDING = 1e-14  # [m] after seconds at rest
@@ -34,7 +35,7 @@ def test_what_is_loaded_from_the_start_stays(name: str, integrator: str) -> None
     robot, friction = named(name, 1.9)
     run = robot.simulate([0.3], [0.0], 5.0, [1.9], integrator, EVERY[integrator] and 1e-2, elements=friction)
     np.testing.assert_allclose(run.q, 0.3, atol=ROUNDING)
-    np.testing.assert_allclose(run.multipliers[-1], -1.9, rtol=1e-12)
+    np.testing.assert_allclose(run.multipliers[-1], -1.9, rtol=COMPUTED)
     assert not run.events and sum(x[-1] for x in run.energy.heat.values()) == pytest.approx(0.0, abs=1e-15)
 
 
@@ -82,12 +83,12 @@ def test_stick_slip_on_a_belt(integrator: str) -> None:
     assert [event.kind for event in run.events] == ["slips", "sticks"]
     np.testing.assert_allclose([event.t for event in run.events], [stick, stick + slip], atol=2e-3)
     sticking = run.t < stick
-    np.testing.assert_allclose(run.q[sticking, 0], start + V * run.t[sticking], atol=1e-12)
+    np.testing.assert_allclose(run.q[sticking, 0], start + V * run.t[sticking], atol=COMPUTED)
     tau = run.t - stick
     sliding = (tau > 0.0) & (tau < slip)
     expected = kinetic / k + (static - kinetic) / k * np.cos(w * tau) + V / w * np.sin(w * tau)
     np.testing.assert_allclose(run.q[sliding, 0], expected[sliding], atol=1e-4 + 2.0 * steep)
-    assert np.ptp(run.v[run.t > stick + slip + 0.01, 0]) < 1e-12
+    assert np.ptp(run.v[run.t > stick + slip + 0.01, 0]) < COMPUTED
     assert np.abs(run.energy.residual).max() < near(integrator, 1e-6, 1e-3) * run.energy.scale
 
 
@@ -132,7 +133,7 @@ def test_smooth_friction_is_the_models_law_and_says_so() -> None:
     run = robot.simulate([0.0], [0.0], 5.0, [1.86], friction="smooth")
     assert run.q[-1, 0] > 0.05 and any("creep" in line for line in run.log)
     slow = robot.forward_dynamics(run.q[-1], run.v[-1], [1.86])
-    assert abs(slow[0]) < 1e-6
+    assert abs(slow[0]) < INTEGRATED
     assert any("friction: dry" in line for line in robot.simulate([0.0], [0.0], 0.1).log)
     with pytest.raises(DalembertError, match="unknown friction 'wet'"):
         robot.simulate([0.0], [0.0], 0.1, friction="wet")
@@ -144,7 +145,7 @@ def test_every_freedom_of_a_free_body_has_its_friction() -> None:
     robot = builder.build()
     q = robot.neutral()
     run = robot.simulate(q, np.zeros(6), 1.0, [0.4, 0.0, 0.0, 0.0, 0.0, 0.6])
-    assert np.abs(robot.difference(q, run.q[-1])[:5]).max() < 1e-12
+    assert np.abs(robot.difference(q, run.q[-1])[:5]).max() < COMPUTED
     assert robot.difference(q, run.q[-1])[5] == pytest.approx(0.05, abs=1e-8)
 
 

@@ -111,7 +111,7 @@ def test_audit_tells_which_step_would_do() -> None:
 
 def test_audit_names_the_accounts_that_moved() -> None:
     text = load("2r").simulate([0.3, 0.2], [0.0, 0.0], 0.1, np.array([1.0, 0.0])).audit().text
-    assert "actuator shoulder: " in text and "actuator elbow" not in text and "1 more accounts: 0 J put in" in text
+    assert "actuator shoulder: " in text and "actuator elbow" not in text and "1 more account: 0 J put in" in text
 
 
 def test_a_point_damper_takes_its_damping_third() -> None:

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load, math
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 MASS, G = 2.0, 9.81
 
@@ -57,7 +58,7 @@ def test_a_block_at_rest_stays_on_a_slope() -> None:
         run = robot.simulate([0.0], [0.0], 2.0, elements=[friction])
         moved = run.q[-1, 0] - run.q[100, 0]
         expected = 0.5 * (pull - coulomb) / MASS * (4.0 - 1.0) if slides else 0.0
-        assert moved == pytest.approx(expected, rel=1e-2, abs=1e-9)
+        assert moved == pytest.approx(expected, rel=1e-2, abs=ITERATED)
 
 
 def test_a_bouncing_joint_meets_its_stop_on_time() -> None:
@@ -69,7 +70,7 @@ def test_a_bouncing_joint_meets_its_stop_on_time() -> None:
     expected = fall * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1, 12)])))
     np.testing.assert_allclose(impacts[:12], expected, atol=1e-10)
     assert run.q[-1, 0] == 0.0 and run.v[-1, 0] == 0.0  # after the last bounce it rests
-    np.testing.assert_allclose(run.multipliers[-1], MASS * G, rtol=1e-12)
+    np.testing.assert_allclose(run.multipliers[-1], MASS * G, rtol=COMPUTED)
     assert np.abs(run.energy.residual).max() < 1e-10
     assert run.energy.heat["HardStop(slide)"][-1] == pytest.approx(MASS * G)
 
@@ -82,8 +83,8 @@ def test_a_resting_joint_leaves_its_stop_when_pulled() -> None:
 
     run = robot.simulate([0.0], [-0.5], 1.0, pull, elements=[elements.HardStop("slide")])
     assert [event.name for event in run.events] == ["HardStop(slide)"] * 2
-    assert run.events[1].t == pytest.approx(0.5, abs=1e-9)
-    np.testing.assert_allclose(run.q[run.t <= 0.5], 0.0, atol=1e-12)
+    assert run.events[1].t == pytest.approx(0.5, abs=ITERATED)
+    np.testing.assert_allclose(run.q[run.t <= 0.5], 0.0, atol=COMPUTED)
     assert run.q[-1, 0] == pytest.approx(G * 0.5**3 / 3.0, rel=1e-8)
 
 
@@ -98,9 +99,9 @@ def test_events_are_located_and_can_end_the_run(integrator: str, step: float | N
     ]
     run = robot.simulate([0.0], [3.0], 5.0, integrator=integrator, step=step, events=events)
     assert [event.name for event in run.events] == ["top", "floor"]
-    assert run.events[0].t == pytest.approx(3.0 / G, abs=1e-9)
-    assert run.events[0].q[0] == pytest.approx(4.5 / G, abs=1e-9)
-    assert run.t[-1] == pytest.approx(6.0 / G, abs=1e-9)
+    assert run.events[0].t == pytest.approx(3.0 / G, abs=ITERATED)
+    assert run.events[0].q[0] == pytest.approx(4.5 / G, abs=ITERATED)
+    assert run.t[-1] == pytest.approx(6.0 / G, abs=ITERATED)
     assert np.all(np.diff(run.t) > 0.0) and "ended by event 'floor'" in run.log[-1]
 
 
@@ -147,7 +148,7 @@ def test_a_body_falls_through_air_at_its_limit_speed() -> None:
     drag = elements.Drag("block", area=0.5, density=1.2)
     run = robot.simulate([0.0], [0.0], 30.0, elements=[drag])
     limit = np.sqrt(2.0 * MASS * G / (1.2 * 0.5))
-    np.testing.assert_allclose(run.v[:, 0], -limit * np.tanh(G * run.t / limit), atol=1e-6)
+    np.testing.assert_allclose(run.v[:, 0], -limit * np.tanh(G * run.t / limit), atol=INTEGRATED)
 
 
 def test_an_orbit_closes() -> None:
@@ -161,15 +162,15 @@ def test_an_orbit_closes() -> None:
     run = robot.simulate(
         q, v, 2.0 * np.pi * a**1.5, integrator="rk8", rtol=1e-12, atol=1e-13, elements=[elements.CentralGravity(1.0)]
     )
-    np.testing.assert_allclose(run.q[-1, :3], [1.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(run.q[-1, :3], [1.0, 0.0, 0.0], atol=ITERATED)
 
 
 def test_a_field_with_a_potential_is_stored_energy() -> None:
     robot = block(axis=(0, 0, 1))
     pull = elements.GravityField(lambda p: np.array([0.0, 0.0, G]), lambda p: -G * p[2])  # cancels the model's own
     run = robot.simulate([0.0], [1.0], 1.0, elements=[pull])
-    np.testing.assert_allclose(run.q[:, 0], run.t, atol=1e-9)
-    assert np.abs(run.energy.residual).max() < 1e-9 and not run.energy.work
+    np.testing.assert_allclose(run.q[:, 0], run.t, atol=ITERATED)
+    assert np.abs(run.energy.residual).max() < ITERATED and not run.energy.work
     assert run.energy.elastic[-1] == pytest.approx(-MASS * G)
 
 
@@ -184,7 +185,7 @@ def test_long_steps_do_not_pass_over_what_happens(integrator: str) -> None:
     there = ball.simulate(
         [0.0], [speed], 2.0, integrator=integrator, events=[Event("h", lambda t, q, v: q[0] - height)]
     )
-    np.testing.assert_allclose([e.t for e in there.events], [(speed - root) / g, (speed + root) / g], rtol=1e-9)
+    np.testing.assert_allclose([e.t for e in there.events], [(speed - root) / g, (speed + root) / g], rtol=ITERATED)
     stopped = ball.simulate(
         [0.0], [speed], 0.5, integrator=integrator, elements=[elements.HardStop("z", 0.5, upper=height)]
     )

@@ -8,6 +8,7 @@ import pytest
 from dalembert import Event, SimulationError, elements
 from hybrid_cases import random_pucks, stops
 from pucks import EVERY, FIRST_ORDER, row, slides
+from tolerances import COMPUTED, ITERATED
 
 G = 9.81
 ROUNDING = 1e-15  # [m]
@@ -27,13 +28,13 @@ def test_two_stops_reached_at_one_instant(integrator: str) -> None:
     run = robot.simulate(
         [0.2, 0.2], [1.0, 1.0], 0.6, integrator=integrator, step=EVERY[integrator], elements=stops(2, 1.0, upper=0.5)
     )
-    np.testing.assert_allclose(run.q[-1], [0.2, 0.2], atol=1e-12)
-    np.testing.assert_allclose(run.v[-1], [-1.0, -1.0], atol=1e-12)
+    np.testing.assert_allclose(run.q[-1], [0.2, 0.2], atol=COMPUTED)
+    np.testing.assert_allclose(run.v[-1], [-1.0, -1.0], atol=COMPUTED)
     assert [(event.name, event.kind) for event in run.events] == [
         ("HardStop(slide0)", "impact"),
         ("HardStop(slide1)", "impact"),
     ]
-    np.testing.assert_allclose([event.t for event in run.events], 0.3, atol=1e-12)
+    np.testing.assert_allclose([event.t for event in run.events], 0.3, atol=COMPUTED)
 
 
 @every_integrator
@@ -44,7 +45,7 @@ def test_a_symmetric_gripper_stays_within_its_limits(integrator: str) -> None:
     )
     assert run.q.min() >= -ROUNDING and len(run.events) == 2
     np.testing.assert_allclose(run.q[-1], 0.0, atol=ROUNDING)
-    np.testing.assert_allclose(run.multipliers[-1], 2.0, rtol=1e-9)
+    np.testing.assert_allclose(run.multipliers[-1], 2.0, rtol=ITERATED)
 
 
 @every_integrator
@@ -88,10 +89,10 @@ def test_an_impact_at_the_start_of_a_leg_bounces(integrator: str) -> None:
     """At t = 0, and where the torque changes: an elastic puck keeps its speed."""
     robot, stop = slides([1.0]), stops(1, 1.0, upper=0.5)
     run = robot.simulate([0.5], [1.0], 0.25, integrator=integrator, step=EVERY[integrator], elements=stop)
-    assert run.q[-1, 0] == pytest.approx(0.25, abs=1e-12) and abs(run.energy.heat["HardStop(slide0)"][-1]) < 1e-12
+    assert run.q[-1, 0] == pytest.approx(0.25, abs=COMPUTED) and abs(run.energy.heat["HardStop(slide0)"][-1]) < COMPUTED
     run = robot.simulate([0.25], [1.0], 0.5, np.zeros((2, 1)), integrator, EVERY[integrator], elements=stop)
-    assert run.q[-1, 0] == pytest.approx(0.25, abs=1e-12) and run.v[-1, 0] == pytest.approx(-1.0)
-    assert abs(run.energy.heat["HardStop(slide0)"][-1]) < 1e-12 and len(run.events) == 1
+    assert run.q[-1, 0] == pytest.approx(0.25, abs=COMPUTED) and run.v[-1, 0] == pytest.approx(-1.0)
+    assert abs(run.energy.heat["HardStop(slide0)"][-1]) < COMPUTED and len(run.events) == 1
 
 
 @every_integrator
@@ -101,8 +102,8 @@ def test_zeros_at_the_ends_of_steps_count_once(integrator: str) -> None:
         for at in (0.25, 0.5, 1.0):  # the end of a step, of a torque row, of the run
             event = Event("time", lambda t, q, v, at=at: t - at, terminal=terminal)
             run = robot.simulate([0.0], [1.0], 1.0, np.zeros((2, 1)), integrator, step, events=[event])
-            assert [(e.name, e.t) for e in run.events] == [("time", pytest.approx(at, abs=1e-12))]
-            assert run.t[-1] == pytest.approx(at if terminal else 1.0, abs=1e-12)
+            assert [(e.name, e.t) for e in run.events] == [("time", pytest.approx(at, abs=COMPUTED))]
+            assert run.t[-1] == pytest.approx(at if terminal else 1.0, abs=COMPUTED)
 
 
 @every_integrator
@@ -113,12 +114,12 @@ def test_a_users_event_and_a_stop_at_one_instant(integrator: str) -> None:
         [0.2], [1.0], 0.5, integrator=integrator, step=step, events=events, elements=stops(1, 0.5, upper=0.5)
     )
     assert sorted(event.name for event in run.events) == ["HardStop(slide0)", "there", "turned"]
-    np.testing.assert_allclose([event.t for event in run.events], 0.3, atol=1e-12)
+    np.testing.assert_allclose([event.t for event in run.events], 0.3, atol=COMPUTED)
     ending = [Event("there", lambda t, q, v: q[0] - 0.5, terminal=True)]
     run = robot.simulate(
         [0.2], [1.0], 0.5, integrator=integrator, step=step, events=ending, elements=stops(1, 0.5, upper=0.5)
     )
-    assert run.t[-1] == pytest.approx(0.3, abs=1e-12) and len(run.events) == 2
+    assert run.t[-1] == pytest.approx(0.3, abs=COMPUTED) and len(run.events) == 2
 
 
 def test_an_event_that_is_not_a_number_is_an_error() -> None:
@@ -141,9 +142,9 @@ def test_newtons_cradle(integrator: str) -> None:
     q, v = np.array([0.0, size, size + gap, size, size]), np.array([1.0, 0.0, -1.0, 0.0, 0.0])
     run = robot.simulate(q, v, 0.5, integrator=integrator, step=EVERY[integrator], elements=stop)
     speeds, places = np.cumsum(run.v[-1]), np.cumsum(run.q[-1])
-    np.testing.assert_allclose(speeds, [0.0, 0.0, 0.0, 1.0, 1.0], atol=1e-9)
-    np.testing.assert_allclose(places, [0.2, 0.3, 0.4, 0.5 + 0.3, 0.6 + 0.3], atol=1e-9)
-    assert abs(sum(heat[-1] for heat in run.energy.heat.values())) < 1e-12
+    np.testing.assert_allclose(speeds, [0.0, 0.0, 0.0, 1.0, 1.0], atol=ITERATED)
+    np.testing.assert_allclose(places, [0.2, 0.3, 0.4, 0.5 + 0.3, 0.6 + 0.3], atol=ITERATED)
+    assert abs(sum(heat[-1] for heat in run.energy.heat.values())) < COMPUTED
 
 
 @every_integrator
@@ -154,7 +155,7 @@ def test_a_train_couples_without_restitution(integrator: str) -> None:
     run = robot.simulate(
         [0.0, 0.3, 0.1], [1.0, -1.0, 0.0], 0.5, integrator=integrator, step=EVERY[integrator], elements=stop
     )
-    np.testing.assert_allclose(run.v[-1], [1.0 / 6.0, 0.0, 0.0], atol=1e-9)
+    np.testing.assert_allclose(run.v[-1], [1.0 / 6.0, 0.0, 0.0], atol=ITERATED)
     assert sum(heat[-1] for heat in run.energy.heat.values()) == pytest.approx(0.5 - 0.5 / 6.0)
 
 

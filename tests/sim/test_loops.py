@@ -8,6 +8,7 @@ from scipy.integrate import solve_ivp
 
 from dalembert import DalembertError, ModelBuilder, SimulationError, algorithms, elements, load
 from linkages import LINK, at, crossed, four_bar
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 TIGHT = {"integrator": "rk8", "rtol": 1e-11, "atol": 1e-13}
 START, DURATION = 1.6, 1.5  # of the four-bar's crank [rad], from rest [s]
@@ -68,7 +69,7 @@ def test_the_motion_of_a_four_bar_is_that_of_one_coordinate(
     assert run.v[-1, 0] == pytest.approx(reduced[1], abs=near)
     assert abs(run.q[-1, 0] - START) > 0.1
     there = [algorithms.constraints(robot.model, q, v) for q, v in zip(run.q, run.v, strict=True)]
-    assert max(np.abs(x.residual).max() for x in there) < 1e-9
+    assert max(np.abs(x.residual).max() for x in there) < ITERATED
     assert np.abs(run.energy.residual).max() < adds_up * run.energy.scale
     forces = robot.loop_dynamics(run.q[-1], run.v[-1], np.zeros(3)).multipliers
     np.testing.assert_allclose(run.multipliers[-1], forces, atol=1e-3)
@@ -78,7 +79,7 @@ def test_redundant_closures_are_tolerated() -> None:
     """A planar linkage closed by a hinge (five equations, two of them needed), a weld of what follows, or a point."""
     q = np.deg2rad([60.0, 110.0, 80.0])
     ends = [four_bar(kind).simulate(q, np.zeros(3), 0.5, **TIGHT) for kind in ("revolute", "point")]
-    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=1e-9)
+    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=ITERATED)
     assert ends[0].multipliers.shape[1] == 5 and ends[1].multipliers.shape[1] == 3
     assert any("q was moved" in line for line in ends[0].log)
 
@@ -103,7 +104,7 @@ def test_a_rod_makes_a_pendulum_of_a_free_body() -> None:
     angle = np.arctan2(run.q[-1, 0], -run.q[-1, 2])
     assert angle == pytest.approx(exact.y[0, -1], abs=1e-8)
     tension = -2.0 * (9.81 * np.cos(angle) + 1.5 * exact.y[1, -1] ** 2)
-    assert run.multipliers[-1, 0] == pytest.approx(tension, abs=1e-6)
+    assert run.multipliers[-1, 0] == pytest.approx(tension, abs=INTEGRATED)
 
 
 def test_a_gear_of_two_wheels_moves_as_one() -> None:
@@ -113,8 +114,8 @@ def test_a_gear_of_two_wheels_moves_as_one() -> None:
     builder.add_equation("mesh", "small", "large", coefficients=[0.0, -4.0])
     run = builder.build().simulate([0.0, 0.0], [0.0, 0.0], 1.0, np.array([0.3, 0.0]))
     a = -4.0 * 0.3 / (0.8 + 16.0 * 0.1)
-    np.testing.assert_allclose(run.q[:, 1], 0.5 * a * run.t**2, atol=1e-9)
-    np.testing.assert_allclose(run.q[:, 0], -4.0 * run.q[:, 1], atol=1e-9)
+    np.testing.assert_allclose(run.q[:, 1], 0.5 * a * run.t**2, atol=ITERATED)
+    np.testing.assert_allclose(run.q[:, 0], -4.0 * run.q[:, 1], atol=ITERATED)
 
 
 def test_an_expression_may_hold_the_motion() -> None:
@@ -138,8 +139,8 @@ def test_forces_through_a_loop_cause_what_they_should() -> None:
     tau = np.array([50.0, 0.0, 0.0])
     a, forces = robot.loop_dynamics(q, v, tau)
     there = algorithms.constraints(robot.model, q, v)
-    np.testing.assert_allclose(there.residual, 0.0, atol=1e-9)
-    np.testing.assert_allclose(there.J @ v, 0.0, atol=1e-12)
+    np.testing.assert_allclose(there.residual, 0.0, atol=ITERATED)
+    np.testing.assert_allclose(there.J @ v, 0.0, atol=COMPUTED)
     np.testing.assert_allclose(there.J @ a + there.bias, 0.0, atol=1e-10)
     np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau + there.J.T @ forces, atol=1e-8)
     back = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A"])
@@ -149,7 +150,7 @@ def test_forces_through_a_loop_cause_what_they_should() -> None:
     both = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A", "joint_C"])
     assert both.tau @ v == pytest.approx(tau @ v) and np.linalg.norm(both.tau) < np.linalg.norm(back.tau)
     batch = robot.loop_dynamics(np.tile(q, (9, 1)), v, tau)
-    np.testing.assert_allclose(batch.a, np.tile(a, (9, 1)), atol=1e-12)
+    np.testing.assert_allclose(batch.a, np.tile(a, (9, 1)), atol=COMPUTED)
     with pytest.raises(DalembertError, match="the acceleration opens a loop"):
         robot.loop_inverse_dynamics(q, v, a + np.array([1.0, 0.0, 0.0]), actuated=["joint_A", "joint_B", "joint_C"])
     with pytest.raises(DalembertError, match="cannot cause it"):

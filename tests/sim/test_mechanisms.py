@@ -10,6 +10,7 @@ from dalembert.graph import trace
 from dalembert.sim.integrators.explicit import semi_implicit
 from dalembert.sim.system.system import System
 from dalembert.spatial import Pose, so3
+from tolerances import COMPUTED, ITERATED
 
 LENGTH = 0.2
 BAR = {"mass": 0.18, "inertia": np.diag([2.7e-5, 6.1e-4, 6.1e-4])}
@@ -76,9 +77,9 @@ def test_free_bars_swing_like_the_tree(chains) -> None:
         np.testing.assert_allclose(measured, order, atol=0.3)
     assert errors[-1] < 2e-3 and gaps[-1] < 1e-7
     run = robot.simulate(start, np.zeros(robot.nv), 0.2, integrator="semi-implicit", step=5e-4, record=0.2)
-    np.testing.assert_allclose(run.q[-1], q, atol=1e-12)
+    np.testing.assert_allclose(run.q[-1], q, atol=COMPUTED)
     fine = robot.simulate(start, np.zeros(robot.nv), 0.2, integrator="rk4", step=1e-3, record=0.2)
-    np.testing.assert_allclose(fine.q[-1], end, atol=1e-9)
+    np.testing.assert_allclose(fine.q[-1], end, atol=ITERATED)
 
 
 def test_a_law_that_is_called_back_moves_the_same(chains) -> None:
@@ -94,7 +95,7 @@ def test_a_law_that_is_called_back_moves_the_same(chains) -> None:
 def test_the_order_of_closures_does_not_matter(chains) -> None:
     robot, start, _ = chains
     ends = [r.rollout(start, np.zeros(robot.nv), step=1e-3, steps=50) for r in (robot, free_chain(3, True))]
-    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=1e-12)
+    np.testing.assert_allclose(ends[0].q, ends[1].q, atol=COMPUTED)
 
 
 def test_a_start_that_is_open_closes_without_a_kick(chains) -> None:
@@ -102,7 +103,7 @@ def test_a_start_that_is_open_closes_without_a_kick(chains) -> None:
     open_start = start + 1e-4 * np.concatenate([[1.0, -1.0, 0.5, 0, 0, 0, 0]] * 3)
     end = robot.rollout(open_start, np.zeros(robot.nv), step=1e-5, steps=20)
     wanted = robot.rollout(start, np.zeros(robot.nv), step=1e-5, steps=20)
-    assert np.abs(algorithms.constraints(robot.model, end.q, end.v).residual).max() < 1e-12
+    assert np.abs(algorithms.constraints(robot.model, end.q, end.v).residual).max() < COMPUTED
     np.testing.assert_allclose(end.v, wanted.v, atol=1e-3)
 
 

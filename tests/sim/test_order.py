@@ -8,6 +8,7 @@ import pytest
 from dalembert import Robot, algorithms
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.integrators.tableaux import TABLEAUX
+from tolerances import COMPUTED
 from trees import random_model
 
 DURATION = 0.4
@@ -95,5 +96,5 @@ def test_tableaux_fulfil_the_quadrature_conditions(name: str) -> None:
     for weights in method.errors:
         assert weights.sum() == pytest.approx(0.0, abs=1e-14)
     if method.dense is not None:
-        np.testing.assert_allclose(method.dense.sum(axis=1), method.b, atol=1e-12)
-        np.testing.assert_allclose(method.dense[:, 0], np.eye(len(method.b))[0], atol=1e-12)
+        np.testing.assert_allclose(method.dense.sum(axis=1), method.b, atol=COMPUTED)
+        np.testing.assert_allclose(method.dense[:, 0], np.eye(len(method.b))[0], atol=COMPUTED)

@@ -9,6 +9,7 @@ from dalembert import DalembertError, Sampled, SimulationError, elements, load
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.stepping import Stepping
+from tolerances import COMPUTED, ITERATED
 
 STEPS, STEP = 60, 1e-3
 
@@ -45,7 +46,7 @@ def test_a_rollout_is_many_runs(integrator: str) -> None:
     for k in range(3):
         run = robot.simulate(q[k], v[k], STEP * STEPS, tau[k], integrator, STEP, record=0.02)
         np.testing.assert_allclose(made.q[k], run.q[1:], atol=1e-13)
-        np.testing.assert_allclose(made.v[k], run.v[1:], atol=1e-12)
+        np.testing.assert_allclose(made.v[k], run.v[1:], atol=COMPUTED)
 
 
 def test_torques_may_come_as_rows_or_as_feedback() -> None:
@@ -63,7 +64,7 @@ def test_torques_may_come_as_rows_or_as_feedback() -> None:
         robot.rollout(q, v, each, STEP, STEPS, record=7).q[:, -1], robot.rollout(q, v, tau, STEP, 56).q
     )
     held = robot.rollout(q, np.zeros(robot.nv), lambda t, q, v: robot.gravity(q), STEP, STEPS)
-    np.testing.assert_allclose(held.q, q, atol=1e-12)
+    np.testing.assert_allclose(held.q, q, atol=COMPUTED)
 
 
 def test_rows_that_could_be_motions_are_refused() -> None:
@@ -131,12 +132,12 @@ def test_loops_stay_closed_in_rollouts(integrator: str) -> None:
     made = robot.rollout(np.tile(q, (5, 1)), v, tau, 1e-3, 200, integrator)
     assert np.abs(made.q - q).max() > 0.01
     for end in made.q:
-        np.testing.assert_allclose(robot.close_loops(end).q, end, atol=1e-9)
+        np.testing.assert_allclose(robot.close_loops(end).q, end, atol=ITERATED)
     parts = [robot.rollout(q, v, tau[i], 1e-3, 200, integrator) for i in (slice(0, 3), slice(3, 5))]
     np.testing.assert_array_equal(np.concatenate([part.q for part in parts]), made.q)
     np.testing.assert_array_equal(robot.rollout(q, v, tau, 1e-3, 200, integrator, threads=2).v, made.v)
     run = robot.simulate(q, v, 0.2, tau[1], integrator, 1e-3)
-    np.testing.assert_allclose(run.q[-1], made.q[1], atol=1e-12)
+    np.testing.assert_allclose(run.q[-1], made.q[1], atol=COMPUTED)
     np.testing.assert_allclose(run.v[-1], made.v[1], atol=1e-11)
 
 

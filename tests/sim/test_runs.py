@@ -17,6 +17,7 @@ from dalembert import (
     load_run,
     math,
 )
+from tolerances import INTEGRATED
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -153,8 +154,8 @@ def test_step_advice_is_two_over_the_fastest_frequency() -> None:
     robot = builder.build()
     spring = [elements.Spring("slide", 800.0)]
     advice = robot.step_advice([0.0], elements=spring)
-    assert advice.frequency == pytest.approx(20.0, rel=1e-6) and advice.joint == "slide"
-    assert advice.stable == pytest.approx(2.0 / 20.0, rel=1e-6)
+    assert advice.frequency == pytest.approx(20.0, rel=INTEGRATED) and advice.joint == "slide"
+    assert advice.stable == pytest.approx(2.0 / 20.0, rel=INTEGRATED)
     for share, stable in ((0.98, True), (1.02, False)):
         made = robot.rollout([0.1], [0.0], None, share * advice.stable, 2000, elements=spring, check=False)
         assert (np.abs(made.q[0]) < 10.0) == stable

@@ -9,6 +9,7 @@ import pytest
 
 from dalembert import DalembertError, ModelBuilder, Robot, elements, load
 from dalembert.sim.integrators import INTEGRATORS
+from tolerances import COMPUTED, ITERATED
 
 
 @pytest.mark.parametrize("integrator", [name for name, known in INTEGRATORS.items() if not known.free_bodies])
@@ -33,7 +34,7 @@ def test_many_steps_with_quaternions_friction_and_no_torque() -> None:
     wanted = robot.rollout(q, v, None, 2e-3, 50, "rk4", elements=parts)
     for _ in range(50):
         q, v = stepper(q, v)
-    np.testing.assert_allclose(q, wanted.q, atol=1e-12)
+    np.testing.assert_allclose(q, wanted.q, atol=COMPUTED)
     np.testing.assert_allclose(v, wanted.v, atol=1e-10)
     same = pickle.loads(pickle.dumps(stepper))
     np.testing.assert_array_equal(same(q, v)[1], stepper(q, v)[1])
@@ -47,7 +48,7 @@ def test_loops_stay_closed() -> None:
     for _ in range(200):
         q, v = stepper(q, v)
     closed = robot.close_loops(q, v)
-    np.testing.assert_allclose(q, closed[0], atol=1e-9)
+    np.testing.assert_allclose(q, closed[0], atol=ITERATED)
     np.testing.assert_allclose(v, closed[1], atol=1e-8)
 
 

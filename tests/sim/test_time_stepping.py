@@ -14,6 +14,7 @@ from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.settings import prepared
 from dalembert.sim.rollout.stepping import Stepping
 from linkages import four_bar
+from tolerances import COMPUTED, INTEGRATED, ITERATED
 
 STEP = 1e-3
 
@@ -40,7 +41,7 @@ def test_elastic_pucks_between_walls_keep_their_energy() -> None:
     q[0], v[0] = 0.2, 1.0  # all three meet at the same instant
     walls = [elements.HardStop(f"x{k}", 1.0, lower=-0.5, upper=0.5) for k in range(3)]
     run = robot.rollout(q, v, step=STEP, steps=5000, elements=walls, record=500)
-    np.testing.assert_allclose(np.abs(run.v), np.abs(v)[:, None] * np.ones(run.v.shape), rtol=1e-12)
+    np.testing.assert_allclose(np.abs(run.v), np.abs(v)[:, None] * np.ones(run.v.shape), rtol=COMPUTED)
     assert np.abs(run.q).max() <= 0.5
     bounces = np.abs(v)[:, None] * run.t[:, None] + 1.0
     errors = np.abs(run.q - folded(q[:, None] + v[:, None] * run.t[:, None], -0.5, 0.5))
@@ -52,7 +53,7 @@ def test_a_ball_bounces_to_its_height_for_ever() -> None:
     z = slides(gravity=9.81).rollout([0.5], [0.0], step=STEP, steps=20_000, elements=stop, record=1).q[:, 0]
     tops = z[1:-1][(z[:-2] < z[1:-1]) & (z[1:-1] >= z[2:])]
     assert len(tops) > 25 and z.min() >= 0.0
-    np.testing.assert_allclose(tops, 0.5, rtol=1e-12)
+    np.testing.assert_allclose(tops, 0.5, rtol=COMPUTED)
 
 
 @pytest.mark.parametrize("restitution", [0.0, 0.6])
@@ -87,11 +88,11 @@ def test_friction_holds_to_rounding_and_lets_go_above() -> None:
     loads = np.array([[1.998], [-1.998], [2.002], [0.0]])
     end = robot.rollout(np.zeros(1), np.zeros(1), loads, step=STEP, steps=100_000)
     assert np.abs(end.q[[0, 1, 3]]).max() < 1e-15
-    assert end.v[2, 0] == pytest.approx(0.002 * 100.0, rel=1e-9)
+    assert end.v[2, 0] == pytest.approx(0.002 * 100.0, rel=ITERATED)
     smooth = robot.rollout(np.zeros(1), np.zeros(1), loads, step=STEP, steps=1000, friction="smooth")
     assert np.abs(smooth.q[0]).max() > 1e-4  # what it is not
     single = robot.rollout(*(np.zeros(1, np.float32),) * 2, loads.astype(np.float32), step=STEP, steps=10_000)
-    assert single.q.dtype == np.float32 and np.abs(single.q[[0, 1, 3]]).max() < 1e-9
+    assert single.q.dtype == np.float32 and np.abs(single.q[[0, 1, 3]]).max() < ITERATED
     assert single.v[2, 0] == pytest.approx(0.02, rel=1e-2)
 
 
@@ -132,11 +133,11 @@ def test_stop_and_friction_of_one_joint() -> None:
     robot = slides(gravity=9.81, friction=3.0)
     stop = [elements.HardStop("x0", 0.0, lower=0.0)]
     end = robot.rollout([0.2], [-1.0], step=STEP, steps=2000, elements=stop)
-    assert abs(end.q[0]) < 1e-12 and abs(end.v[0]) < 1e-12
+    assert abs(end.q[0]) < COMPUTED and abs(end.v[0]) < COMPUTED
     up = robot.rollout(end.q, end.v, np.array([[9.81 + 2.9], [9.81 + 3.1]]), step=STEP, steps=1000, elements=stop)
-    assert abs(up.q[0, 0]) < 1e-12 and up.q[1, 0] == pytest.approx(0.05, rel=2e-3)
+    assert abs(up.q[0, 0]) < COMPUTED and up.q[1, 0] == pytest.approx(0.05, rel=2e-3)
     single = robot.rollout(np.float32([0.2]), np.float32([-1.0]), step=STEP, steps=2000, elements=stop)
-    assert single.q.dtype == np.float32 and abs(single.q[0]) < 1e-6 and abs(single.v[0]) < 1e-6
+    assert single.q.dtype == np.float32 and abs(single.q[0]) < INTEGRATED and abs(single.v[0]) < INTEGRATED
 
 
 def test_stops_and_friction_within_a_loop() -> None:
@@ -152,7 +153,7 @@ def test_stops_and_friction_within_a_loop() -> None:
         end = robot.rollout(q, v, step=0.4 / steps, steps=steps, elements=parts)
         errors.append(np.abs(end.q - exact.q[-1]).max())
         closed = robot.close_loops(end.q, end.v)
-        np.testing.assert_allclose(end.q, closed.q, atol=1e-6)
+        np.testing.assert_allclose(end.q, closed.q, atol=INTEGRATED)
     assert errors[-1] < 2e-3 and errors[-1] < 0.5 * errors[0]
 
 
@@ -170,7 +171,7 @@ def test_lanes_do_not_depend_on_their_neighbours() -> None:
     step, state = robot.stepper(STEP, elements=stops), (q[3], v[3])
     for _ in range(300):
         state = step(*state)
-    np.testing.assert_allclose(state[0], together.q[3], atol=1e-12)
+    np.testing.assert_allclose(state[0], together.q[3], atol=COMPUTED)
 
 
 def test_gradients_are_those_of_differences() -> None:
@@ -192,7 +193,7 @@ def test_gradients_are_those_of_differences() -> None:
                 continue  # at the stop and at rest the motion has no slope to both sides
             nudge = 1e-6 * np.eye(slopes.shape[-1])[j]
             plus, minus = (total([*given[:k], given[k] + d, *given[k + 1 :]]) for d in (nudge, -nudge))
-            assert slopes[0, j] == pytest.approx((plus - minus) / 2e-6, abs=1e-6), (k, j)
+            assert slopes[0, j] == pytest.approx((plus - minus) / 2e-6, abs=INTEGRATED), (k, j)
 
 
 def test_what_steps_cannot_take_is_told() -> None:

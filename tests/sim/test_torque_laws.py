@@ -16,6 +16,7 @@ from dalembert import (
     load,
     math,
 )
+from tolerances import COMPUTED, ITERATED
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -53,7 +54,7 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
         slow = arm.simulate(Q, V, 0.2, called, integrator, step)
         assert not any("called back" in line for line in fast.log)
         assert any("called cannot be traced" in line and "called back" in line for line in slow.log)
-        np.testing.assert_allclose(slow.q, fast.q, atol=1e-12)
+        np.testing.assert_allclose(slow.q, fast.q, atol=COMPUTED)
         np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=1e-11)
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
     np.testing.assert_array_equal(held.tau[0], called(0.0, Q, V))
@@ -73,7 +74,7 @@ def test_legs_of_a_table_run_in_one_loop_as_they_do_one_by_one(arm, integrator) 
         whole = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037)
         legs = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037, events=[never])
         np.testing.assert_allclose(whole.q, legs.q, atol=1e-7)
-        np.testing.assert_allclose(whole.tau, legs.tau, atol=1e-12)
+        np.testing.assert_allclose(whole.tau, legs.tau, atol=COMPUTED)
         np.testing.assert_allclose(whole.energy.total, legs.energy.total, atol=1e-7)
         assert abs(whole.steps - legs.steps) <= 0.2 * legs.steps
 
@@ -88,7 +89,7 @@ def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:
     np.testing.assert_allclose(run.q[-1], second.q[-1], atol=1e-8)
     line = arm.simulate(Q, V, 1.0, ([0.2, 0.8], rows), record=0.1)
     expected = [[np.interp(t, [0.2, 0.8], rows[:, k]) for k in range(2)] for t in line.t]
-    np.testing.assert_allclose(line.tau, expected, atol=1e-12)
+    np.testing.assert_allclose(line.tau, expected, atol=COMPUTED)
 
     def joined(t, q, v):
         share = (math.minimum(math.maximum(t, 0.2), 0.8) - 0.2) / 0.6
@@ -165,7 +166,7 @@ class Integral:
 def test_a_sampled_controller_is_asked_once_per_period_and_in_order(arm, integrator, step, delay) -> None:
     law, period = Integral(0.01), 0.01
     run = arm.simulate(Q, V, 0.205, Sampled(law, period, delay), integrator, step, record=1e-3)
-    np.testing.assert_allclose(law.times, period * np.arange(21), atol=1e-12)
+    np.testing.assert_allclose(law.times, period * np.arange(21), atol=COMPUTED)
     acting = np.floor((run.t[1:-1] - delay - 1e-4) / period).astype(int)  # u at a time is what led there
     expected = np.array([law.answers[k] if k >= 0 else np.zeros(2) for k in acting])
     np.testing.assert_array_equal(run.tau[1:-1], expected)
@@ -175,7 +176,7 @@ def test_a_sampled_controller_is_asked_once_per_period_and_in_order(arm, integra
     assert run.t[-1] == 0.205 and run.audit().relative < 1e-4
     if delay == 0.0:
         rows = arm.simulate(Q, V, 0.2, np.array(law.answers[:20]), integrator, step, record=1e-3)
-        np.testing.assert_allclose(run.q[:201], rows.q, atol=1e-9)
+        np.testing.assert_allclose(run.q[:201], rows.q, atol=ITERATED)
 
 
 def test_a_sampled_controller_stops_with_the_run(arm) -> None:
@@ -226,8 +227,8 @@ def test_times_and_values_of_a_single_joint() -> None:
     builder.add_body("cart", parent="world", joint="prismatic", joint_name="rail", axis=(1, 0, 0), mass=2.0)
     robot = builder.build()
     run = robot.simulate([0.0], [0.0], 1.0, ([0.0, 1.0], [0.0, 6.0]))
-    np.testing.assert_allclose(run.v[-1], 1.5, rtol=1e-9)
-    np.testing.assert_allclose(run.q[-1], 0.5, rtol=1e-9)
+    np.testing.assert_allclose(run.v[-1], 1.5, rtol=ITERATED)
+    np.testing.assert_allclose(run.q[-1], 0.5, rtol=ITERATED)
 
 
 def test_a_controller_that_explodes_stops_the_run() -> None:

@@ -68,13 +68,7 @@ RESONANCE: dict[RobotClass, Range] = {  # Hz, first structural mode of the joint
     "legged": Range(30.0, 80.0),
     "drone": Range(80.0, 120.0),
 }
-JOINT_STIFFNESS: dict[str, Range] = {  # N·m/rad
-    "cobot": Range(5e3, 2e4),
-    "industrial": Range(3e4, 1e5),
-}
 BANDWIDTH, CEILING = 5.0, 3.0  # resonance by bandwidth: to stay above; below the second it is excited
-
-VISCOUS, COULOMB = Range(0.1, 1.0), Range(0.5, 5.0)  # N·m·s/rad and N·m of a harmonic drive
 
 CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, demand on the controller
     (0.10, "slow cobot", "gravity compensation with PD is adequate"),
@@ -83,13 +77,6 @@ CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, demand on
     (3.00, "direct-drive research arm", "Coriolis torques dominate: control in operational space"),
     (float("inf"), "swinging leg", "whole-body control is needed"),
 )
-
-CAD_ERRORS = {  # relative, low and high
-    "motor and harness missing from the link": Range(-0.3, -0.1),
-    "uniform density of the CAD default": Range(-0.5, 0.5),
-    "tool missing from the flange": Range(-1.0, -1.0),
-    "cable loom": Range(-0.15, -0.05),
-}
 
 
 def robot_class(model: Model) -> RobotClass:

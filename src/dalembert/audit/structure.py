@@ -94,7 +94,7 @@ def limits_empty(subject: Subject) -> Iterator[Found]:
     for body in subject.moving:
         low, high = np.asarray(body.joint.lower), np.asarray(body.joint.upper)
         if np.any(low >= high):
-            yield Found(f"joint '{body.joint.name}'", f"may be from {_text(low)} to {_text(high)}")
+            yield Found(f"joint '{body.joint.name}'", f"has an empty range, from {_text(low)} to {_text(high)}")
 
 
 @rule(

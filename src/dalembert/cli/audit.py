@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
+from itertools import groupby
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +13,7 @@ import typer
 from rich.markup import escape
 
 from dalembert.audit import Audit, Headroom, load_rules, read_suppressions
-from dalembert.errors import unknown
+from dalembert.errors import LISTED, unknown
 from dalembert.files import write_text
 
 from .common import (
@@ -35,6 +37,7 @@ from .common import (
 
 COLORS = {"error": "red", "warning": "yellow", "info": "blue"}
 STATUS = {"passed": "green", "failed": "red", "not run": "dim"}
+PLURAL = {"has": "have", "is": "are"}
 FAIL = ("error", "warning", "never")
 
 
@@ -94,10 +97,16 @@ def show(audit: Audit) -> None:
     out = console()
     if load := audit.facts["payload"]:
         out.print(f"payload: {load:g} kg at frame {escape(repr(audit.facts['frame']))}")
-    for k, finding in enumerate(audit.findings, 1):
+    groups = [list(group) for _, group in groupby(audit.findings, lambda f: replace(f, where=""))]
+    for k, group in enumerate(groups, 1):
+        finding = group[0]
         color = "dim" if finding.accepted else COLORS[finding.severity]
-        out.print(f"[{color}]{finding.severity}[/{color}] {escape(finding.where)}: {escape(finding.what)}", style="")
-        if any((f.rule, f.accepted) == (finding.rule, finding.accepted) for f in audit.findings[k : k + 1]):
+        where, what = _places([f.where for f in group]), finding.what
+        if len(group) > 1:
+            verb, _, predicate = what.partition(" ")
+            what = f"{PLURAL.get(verb, verb)} {predicate}"
+        out.print(f"[{color}]{finding.severity}[/{color}] {escape(where)}: {escape(what)}", style="")
+        if any((f.rule, f.accepted) == (finding.rule, finding.accepted) for f, *_ in groups[k : k + 1]):
             continue  # the next one has the same cure
         note = f"accepted: {finding.accepted}" if finding.accepted else finding.cure
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
@@ -113,6 +122,17 @@ def show(audit: Audit) -> None:
     for item in audit.blocked:
         out.print(f"[red]not run[/red] {escape(item.rule)}, because {escape(item.because)}")
     out.print(f"\n[bold]{escape(audit.robot)}[/bold]: {audit.summary()}")
+
+
+def _places(places: list[str]) -> str:
+    """Where equal findings are: "joints 'a', 'b', … (12 in all)"."""
+    first, *others = places
+    kind = first.partition(" ")[0]
+    if not others or not all(place.startswith(f"{kind} '") for place in places):
+        return f"{first} and {len(others)} more" if others else first
+    names = [place.removeprefix(f"{kind} ") for place in places]
+    more = f", … ({len(names)} in all)" if len(names) > LISTED else ""
+    return f"{kind}s {', '.join(names[:LISTED])}{more}"
 
 
 def _limit(row: Headroom) -> tuple[str, str]:

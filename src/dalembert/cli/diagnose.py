@@ -10,6 +10,7 @@ import typer
 from dalembert.audit.diagnose import diagnose
 from dalembert.audit.symptoms import SYMPTOMS
 from dalembert.errors import DalembertError
+from dalembert.loading import robots
 
 from .common import (
     Arguments,
@@ -29,7 +30,9 @@ from .common import (
 
 
 def run(
-    symptom: Annotated[str | None, typer.Argument(help="What you observe, in words; without: all findings.")] = None,
+    symptom: Annotated[
+        str | None, typer.Argument(help="What you observe, in words; without, or with a robot's file: all findings.")
+    ] = None,
     robot: Annotated[str | None, typer.Option(help="The robot it is seen on: a bundled name or a file.")] = None,
     motion: Annotated[Path | None, typer.Option(help="A log of the robot with efforts.")] = None,
     topic: Topic = None,
@@ -48,6 +51,8 @@ def run(
 
     Example: `dalembert diagnose "position drifts during a hold" --robot ur5`
     """
+    if symptom is not None and robot is None and (Path(symptom).is_file() or symptom in robots()):
+        symptom, robot = None, symptom
     if symptom is None and robot is None:
         listed = "\n".join(f"  {known.text}" for known in SYMPTOMS)
         console().print(f"Known symptoms (describe one in your own words, or give --robot):\n{listed}", markup=False)

@@ -10,7 +10,8 @@ import numpy as np
 import typer
 
 from dalembert import motion as motions
-from dalembert.errors import DalembertError
+from dalembert.contact import Contact
+from dalembert.errors import DalembertError, unknown
 from dalembert.files import replacing
 from dalembert.mechanism import MechanismRobot
 from dalembert.robot import Robot
@@ -31,6 +32,8 @@ from .common import (
     print_json,
 )
 
+STEP_WITH_CONTACT = 1e-3  # [s]
+STILL = 1e-9  # [rad/s, m/s]
 FIGURES = (".png", ".svg", ".pdf", ".jpg", ".eps")
 
 
@@ -52,10 +55,16 @@ def run(
     ] = None,
     frequency: Annotated[float, typer.Option(min=0.0, help="Of the controller that follows it [rad/s].")] = 20.0,
     hold: Annotated[bool, typer.Option("--hold", help="Add the gravity torque of the start.")] = False,
+    keyframe: Annotated[str | None, typer.Option(help="Start from this named state of the robot's file.")] = None,
+    ground: Annotated[
+        float | None, typer.Option(help="Height of a level floor [m] that the collision shapes touch.")
+    ] = None,
+    friction: Annotated[float, typer.Option(min=0.0, help="Coulomb's coefficient on that floor.")] = 0.6,
     integrator: Annotated[
-        str, typer.Option(help="rk45, semi-implicit, rk4, implicit-midpoint, variational …")
-    ] = "rk45",
-    step: Annotated[float | None, typer.Option(help="Step of fixed-step integrators [s].")] = None,
+        str | None,
+        typer.Option(help="rk45 (default), semi-implicit (with --ground), rk4, implicit-midpoint, variational …"),
+    ] = None,
+    step: Annotated[float | None, typer.Option(help="Step of fixed-step integrators [s]; with --ground 0.001.")] = None,
     record: Annotated[float, typer.Option(help="Distance of recorded states [s].")] = 0.01,
     out: Annotated[Path | None, typer.Option(help="Save the run: .npz .csv .parquet .h5 .mcap")] = None,
     plot: Annotated[Path | None, typer.Option(help="Save a figure: .png .svg .pdf")] = None,
@@ -76,9 +85,14 @@ def run(
     if controls is not None and (motion is not None or torque or hold):
         raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
     move = None if motion is None else motions.load(motion, loaded)
-    first_q, first_v = _first(loaded) if move is None else (move.q(0.0), move.v(0.0))
-    start = numbers_of("--q", q, loaded.nq) if q else first_q
-    speed = numbers_of("--v", v, loaded.nv) if v else first_v
+    if keyframe is not None and (q or v or motion):
+        raise DalembertError("--keyframe states where to start: leave out --q, --v and --motion")
+    contact = None if ground is None else Contact(ground=ground, friction=friction)
+    first = _first(loaded, keyframe) if move is None else (move.q(0.0), move.v(0.0))
+    start = numbers_of("--q", q, loaded.nq) if q else first[0]
+    speed = numbers_of("--v", v, loaded.nv) if v else first[1]
+    if contact is not None and not q and keyframe is None and move is None:
+        start = _on_the_ground(loaded, start, contact)
     tau: Any = numbers_of("--torque", torque, loaded.nv) if torque else None
     if hold:
         tau = loaded.gravity(start) + (0.0 if tau is None else tau)
@@ -87,8 +101,18 @@ def run(
     if duration is None:
         duration = 1.0 if move is None else move.duration
     u = None if controls is None else numbers_of("--controls", controls, len(loaded.actuators))
+    if contact is not None and step is None:
+        step = STEP_WITH_CONTACT
     result = loaded.simulate(
-        start, speed, duration, torque=tau, controls=u, integrator=integrator, step=step, record=record
+        start,
+        speed,
+        duration,
+        torque=tau,
+        controls=u,
+        integrator=integrator,
+        step=step,
+        record=record,
+        contact=contact,
     )
     if out is not None:
         result.save(out)
@@ -108,6 +132,8 @@ def _print(run: Run, written: dict[str, Path | None]) -> None:
     steps = f"{counted(run.steps, 'step')} of {run.settings['integrator']}"
     screen.print(f"{run.robot}: {steps} over {run.t[-1]:.4g} s", markup=False)
     screen.print(str(run.audit()), markup=False)
+    if np.max(np.abs(run.v), initial=0.0) < STILL:
+        screen.print("  nothing moved: the robot is in equilibrium where it started; --q and --v start it elsewhere")
     for name, path in written.items():
         if path is not None:
             screen.print(f"{name} written to {path}", markup=False)
@@ -124,8 +150,25 @@ def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Ca
     return computed_torque
 
 
-def _first(robot: Robot) -> tuple[np.ndarray, np.ndarray]:
-    """The state in which a mechanism was put together; of other robots neutral, at rest."""
+def _first(robot: Robot, keyframe: str | None) -> tuple[np.ndarray, np.ndarray]:
+    """A named state; else that in which a mechanism was put together; of other robots neutral, at rest."""
+    if keyframe is not None:
+        if keyframe not in robot.keyframes:
+            raise unknown("keyframe", keyframe, robot.keyframes, f"robot {robot.name!r}")
+        return robot.keyframes[keyframe]
     if isinstance(robot, MechanismRobot):
         return robot.start
     return robot.neutral(), np.zeros(robot.nv)
+
+
+def _on_the_ground(robot: Robot, q: np.ndarray, contact: Contact) -> np.ndarray:
+    """The configuration of a robot that floats, lifted or lowered until its lowest shape touches the floor."""
+    floating = [joint for joint in robot.joints if joint.kind == "free"]
+    if len(floating) != 1:
+        return q
+    still = np.zeros(robot.nv)
+    lowest = float(np.min(robot.contact_dynamics(q, still, still, contact=contact).gap))
+    height = floating[0].q.start + 2  # a free joint's q begins with its position in the world
+    lifted = q.copy()
+    lifted[height] -= lowest
+    return lifted

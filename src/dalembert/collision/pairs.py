@@ -7,8 +7,6 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
-import numpy as np
-
 from dalembert.errors import DalembertError
 from dalembert.model import Closure, Model, Surface
 from dalembert.model.assembly import WORLD
@@ -17,7 +15,6 @@ from dalembert.model.geometry import Capsule, Mesh, Plane, Polyhedron, Sphere
 from dalembert.model.joints import Free
 from dalembert.spatial import Pose
 
-from .distance import core, extent
 from .hulls import deviation, hull
 
 NO_SURFACE = Surface()
@@ -161,11 +158,3 @@ def _of(model: Model, name: str) -> list[Solid]:
     frame = model.frame(name)
     whole = model.bodies[frame.body].name == name if frame.body >= 0 else False
     return [s for s in solids(model) if (s.body == frame.body if whole else s.link == name)]
-
-
-def bounding_radius(shape: Any) -> float:
-    """Of a ball about the shape's origin that holds it [m]; infinite for a plane."""
-    if isinstance(shape, Plane):
-        return float(np.inf)
-    inner, radius = core(shape)
-    return extent(inner) + radius

@@ -12,8 +12,8 @@ from dalembert.errors import DalembertError, unknown
 
 from .materials import Material, material
 
-MODELS = ("rigid", "compliant")
-PAIRS = ("ground", "all")
+MODELS = ("rigid", "compliant", "mujoco")
+PAIRS = ("ground", "all", "file")
 GROUND = "ground"  # its name in pairs
 DEFAULT = "default"  # in a table of numbers, for all that it does not name
 DEFAULTS = {  # where neither the contact nor the robot's file says anything
@@ -56,7 +56,7 @@ class Contact:
     ground: float | None = None
     friction: Setting = None
     terrain: Callable[[Any, Any], Any] | None = None
-    pairs: str | Sequence[tuple[str, str]] = "ground"
+    pairs: str | Sequence[tuple[str, str]] | None = None
     model: str = "rigid"
     static_friction: Setting = None
     restitution: Setting = None
@@ -77,8 +77,12 @@ class Contact:
             raise DalembertError("Contact: ground and terrain are both given, expected one of them")
         if self.terrain is not None and not callable(self.terrain):
             raise DalembertError(f"Contact: terrain is {self.terrain!r}, expected a function z(x, y) [m]")
+        if self.pairs is None:
+            object.__setattr__(self, "pairs", "file" if self.model == "mujoco" else "ground")
         object.__setattr__(self, "pairs", _checked_pairs(self.pairs))
-        if self.ground is None and self.terrain is None and self.mentions_ground:
+        if self.pairs == "file" and self.model != "mujoco":
+            raise DalembertError("Contact: pairs='file' belongs to model='mujoco': write 'ground' or 'all'")
+        if self.model != "mujoco" and self.ground is None and self.terrain is None and self.mentions_ground:
             object.__setattr__(self, "ground", 0.0)
         self._check_numbers()
 
@@ -88,12 +92,12 @@ class Contact:
     @property
     def mentions_ground(self) -> bool:
         """Whether the pairs have the ground among them."""
-        return isinstance(self.pairs, str) or any(GROUND in pair for pair in self.pairs)
+        return not self.listed_pairs or any(GROUND in pair for pair in self.listed_pairs)
 
     @property
     def listed_pairs(self) -> tuple[tuple[str, str], ...]:
         """Pairs of names, none if a word says which."""
-        return () if isinstance(self.pairs, str) else tuple(self.pairs)
+        return () if self.pairs is None or isinstance(self.pairs, str) else tuple(self.pairs)
 
     @property
     def has_ground(self) -> bool:

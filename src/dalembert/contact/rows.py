@@ -38,9 +38,9 @@ def contact_rows(model: Model, q: np.ndarray, patches: Sequence[Patch]) -> Rows:
         for witness in patch.witnesses(X):
             on_world = patch.second == WORLD
             position = witness.a if on_world else witness.position
-            motion = _point_motion(model, X, q, patch.first, position)
+            motion = point_motion(model, X, q, patch.first, position)
             if not on_world:
-                motion = motion - _point_motion(model, X, q, patch.second, position)
+                motion = motion - point_motion(model, X, q, patch.second, position)
             frame = tangent_frame(witness.normal)
             gaps.append(witness.distance)
             positions.append(position)
@@ -59,7 +59,7 @@ def _dot(a: np.ndarray, b: np.ndarray) -> Any:
     return a[0] * b[0] + a[1] * b[1] + a[2] * b[2]
 
 
-def _point_motion(model: Model, X: Sequence[Pose], q: np.ndarray, index: int, position: np.ndarray) -> np.ndarray:
+def point_motion(model: Model, X: Sequence[Pose], q: np.ndarray, index: int, position: np.ndarray) -> np.ndarray:
     """[ω; v] (6, nv) in the world of the point of a body that is at `position` (3,)."""
     J = np.zeros((6, model.nv), np.result_type(q, position))
     for body in chain(model, index):

@@ -22,6 +22,7 @@ from .laws.law import Law
 from .laws.linear import LinearQuadratic, lqr, riccati
 from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
+from .legs import Legs, Rates, Weights, legs
 from .program.kinematics import InverseKinematics, inverse_kinematics
 from .program.supports import Support
 from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
@@ -52,6 +53,7 @@ __all__ = [
     "InverseKinematics",
     "KalmanFilter",
     "Law",
+    "Legs",
     "LinearQuadratic",
     "Momentum",
     "Noise",
@@ -59,11 +61,13 @@ __all__ = [
     "Passivity",
     "Posture",
     "Quadrotor",
+    "Rates",
     "ResolvedRate",
     "RotorLag",
     "Support",
     "Task",
     "Tick",
+    "Weights",
     "WholeBody",
     "audit",
     "base_state",
@@ -79,6 +83,7 @@ __all__ = [
     "impedance",
     "inverse_kinematics",
     "kalman",
+    "legs",
     "limit_buffer",
     "lqr",
     "observer",

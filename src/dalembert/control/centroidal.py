@@ -4,22 +4,26 @@ One rigid body, small roll and pitch: with x = [rpy, p, ω, v] and the yaw ψ of
 
     d/dt rpy = Rz(ψ)ᵀ ω    ṗ = v    ω̇ = I⁻¹ Σ rᵢ × fᵢ    v̇ = Σ fᵢ / m + g
 
-Forces of feet that swing are no variables. States follow from the forces (condensed form), what remains has three
-variables for each standing foot and node. The friction pyramid lies within the cone.
+Forces of feet that swing are no variables. The friction pyramid lies within the cone. `horizon` and `forces` solve it.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cache, cached_property, partial
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute import Call, is_traced
+from dalembert.graph import trace
+from dalembert.math import cos, map, sin
 from dalembert.robot import Robot
 from dalembert.spatial import so3
 
-from .quadratic import minimise
+from .forces import solved
+from .horizon import ROWS, Horizon, inverse
 
 WEIGHTS = (20.0, 20.0, 10.0, 20.0, 20.0, 60.0, 0.2, 0.2, 0.2, 1.0, 1.0, 1.0)
 FORCE = 1e-5  # of the squared force, in the cost
@@ -27,10 +31,17 @@ GRAVITY = np.array([0.0, 0.0, -9.81])
 
 
 class ForcePlan(NamedTuple):
-    """forces (N, k, 3) [N] on the body, in the world, 0 where a foot swings; states (N, 12) that they lead to."""
+    """forces (N, k, 3) [N] on the body, in the world, 0 where a foot swings; states (N, 12) that they lead to.
+
+    active (N, k, 5): 1 where a force is at a side of its pyramid (4) or at its greatest; solved: 1 where all conditions
+    of the optimum hold to round-off, else 0, and the forces are near it; iterations that it took.
+    """
 
     forces: np.ndarray
     states: np.ndarray
+    active: np.ndarray
+    solved: Any
+    iterations: Any
 
 
 @dataclass(frozen=True, eq=False)
@@ -40,76 +51,106 @@ class Centroidal:
     step [s] between nodes; friction µ; most [N]: greatest normal force of a foot; weights (12,) of [rpy, p, ω, v].
     """
 
-    mass: float
+    mass: Any
     inertia: np.ndarray
-    step: float
-    friction: float
-    most: float
+    step: Any
+    friction: Any
+    most: Any
     weights: np.ndarray
 
-    def plan(self, state: Any, reference: Any, feet: Any, contacts: Any) -> ForcePlan:
+    def plan(self, state: Any, reference: Any, feet: Any, contacts: Any, active: Any = None) -> ForcePlan:
         """The forces of the next nodes.
 
         state (12,): [roll pitch yaw, position, angular velocity in the world, velocity]; reference (N, 12): at the end
-        of each node; feet (k, 3) or (N, k, 3): places in the world; contacts (N, k): which stand.
+        of each node; feet (k, 3) or (N, k, 3): places in the world; contacts (N, k): which stand; active (N, k, 5): of
+        an earlier plan, a guess. Batches have leading axes. Traced arguments give a traced plan.
         """
-        x0, ref, stands = np.asarray(state, float), np.asarray(reference, float), np.asarray(contacts, bool)
-        nodes, k = stands.shape if stands.ndim == 2 else (0, 0)
-        if not nodes or x0.shape != (12,) or ref.shape != (nodes, 12):
+        x0, ref, stands = np.asarray(state), np.asarray(reference), np.asarray(contacts)
+        nodes, k = stands.shape[-2:] if stands.ndim > 1 else (0, 0)
+        if not nodes * k or x0.shape[-1:] != (12,) or ref.shape[-2:] != (nodes, 12):
             raise DalembertError(
                 f"centroidal: state {x0.shape}, reference {ref.shape} and contacts {stands.shape}, expected (12,), "
                 "(N, 12) and (N, k)"
             )
-        places = np.broadcast_to(np.asarray(feet, float), (nodes, k, 3))
-        free, response, columns = self._condensed(x0, ref, places, stands)
-        if not columns:  # nothing stands: the body falls
-            return ForcePlan(np.zeros((nodes, k, 3)), free)
-        W = np.tile(self.weights, nodes)
-        B = response.reshape(12 * nodes, -1)
-        H = B.T @ (W[:, None] * B) + FORCE * np.eye(B.shape[1])
-        shares = 1.0 / stands.sum(axis=1)[[node for node, _ in columns], None]
-        even = -self.mass * GRAVITY * shares  # each foot its part of the weight
-        g = B.T @ (W * (free - ref).ravel()) - FORCE * even.ravel()
-        C, upper = self._cone(len(columns))
-        solution = minimise(H, g, C, upper).x
-        forces = np.zeros((nodes, k, 3))
-        for row, (node, foot) in enumerate(columns):
-            forces[node, foot] = solution[3 * row : 3 * row + 3]
-        return ForcePlan(forces, free + response @ solution)
+        places, guess = np.asarray(feet), np.zeros((nodes, k, ROWS)) if active is None else np.asarray(active)
+        if places.shape[-2:] != (k, 3) or guess.shape[-3:] != (nodes, k, ROWS):
+            raise DalembertError(
+                f"centroidal: feet {places.shape} and active {guess.shape}, expected ({k}, 3) or ({nodes}, {k}, 3), "
+                f"and ({nodes}, {k}, {ROWS})"
+            )
+        if places.ndim == 2 or places.shape[-3] != nodes:
+            places = np.broadcast_to(places[..., None, :, :], (*places.shape[:-2], nodes, k, 3))
+        if is_traced(x0, ref, places, stands, guess):
+            return self._planned(x0, ref, places, stands, guess)
+        parts = (x0, _flat(ref, 2), _flat(places, 3), _flat(stands, 2), _flat(guess, 3))
+        flat = _compiled(nodes, k)(self._body, *(np.asarray(part, float) for part in parts))
+        return self._named(flat, nodes, k)
 
-    def _condensed(
-        self, x0: np.ndarray, ref: np.ndarray, places: np.ndarray, stands: np.ndarray
-    ) -> tuple[np.ndarray, np.ndarray, list[tuple[int, int]]]:
-        """States without forces (N, 12), their slopes in the forces (N, 12, 3 c), and (node, foot) of each force."""
-        nodes, _ = stands.shape
-        h, R = self.step, so3.from_rpy(0.0, 0.0, x0[2])
-        about = np.linalg.inv(R @ self.inertia @ R.T)
-        A = np.eye(12)
-        A[0:3, 6:9], A[3:6, 9:12] = h * R.T, h * np.eye(3)
-        columns = [(int(i), int(j)) for i, j in np.argwhere(stands)]
-        free, response = np.zeros((nodes, 12)), np.zeros((nodes, 12, 3 * len(columns)))
-        x, slope = x0, np.zeros((12, 3 * len(columns)))
-        for node in range(nodes):
-            x, slope = A @ x, A @ slope
-            x[3:6] += 0.5 * h * h * GRAVITY
-            x[9:12] += h * GRAVITY
-            body = x0[3:6] + (ref[node, 3:6] - x0[3:6]) * node / nodes  # about which forces turn
-            for row, (at, foot) in enumerate(columns):
-                if at == node:
-                    turn = about @ so3.skew(places[node, foot] - body)
-                    here = slice(3 * row, 3 * row + 3)
-                    slope[0:3, here] += 0.5 * h * h * R.T @ turn
-                    slope[6:9, here] += h * turn
-                    slope[3:6, here] += 0.5 * h * h / self.mass * np.eye(3)
-                    slope[9:12, here] += h / self.mass * np.eye(3)
-            free[node], response[node] = x, slope
-        return free, response, columns
+    @cached_property
+    def _body(self) -> np.ndarray:
+        """All numbers of the body and the program (25,)."""
+        single = [self.mass, self.step, self.friction, self.most]
+        return np.array([*single, *self.weights, *np.ravel(self.inertia)], float)
 
-    def _cone(self, count: int) -> tuple[np.ndarray, np.ndarray]:
-        """Rows C f ≤ upper: a pyramid within the friction cone, and the greatest normal force."""
-        m = self.friction / np.sqrt(2.0)
-        one = np.array([[1, 0, -m], [-1, 0, -m], [0, 1, -m], [0, -1, -m], [0, 0, 1.0], [0, 0, -1.0]])
-        return np.kron(np.eye(count), one), np.tile([0.0, 0.0, 0.0, 0.0, self.most, 0.0], count)
+    def _named(self, flat: np.ndarray, nodes: int, k: int) -> ForcePlan:
+        batch, forces, states = flat.shape[:-1], 3 * nodes * k, 12 * nodes
+        end = forces + states + ROWS * nodes * k
+        if not np.isfinite(flat[..., :forces].sum()):
+            raise DalembertError("centroidal: state, reference or feet are not made of finite numbers")
+        reached, active = flat[..., forces : forces + states], flat[..., forces + states : end]
+        return ForcePlan(
+            flat[..., :forces].reshape(*batch, nodes, k, 3), reached.reshape(*batch, nodes, 12),
+            active.reshape(*batch, nodes, k, ROWS), flat[..., end], flat[..., end + 1],
+        )  # fmt: skip
+
+    def _planned(self, x0: Any, ref: Any, places: Any, stands: Any, guess: Any) -> ForcePlan:
+        """On traced scalars; angular velocities along the axes of the yaw of now."""
+        n, W = len(ref), self.weights
+        c, s = cos(x0[2]), sin(x0[2])
+        R = np.array([[c, -s, 0.0], [s, c, 0.0], [0.0, 0.0, 1.0]])
+        rates = np.diag(W[6:]).astype(object)
+        rates[:3, :3] = R.T @ np.diag(W[6:9]) @ R
+        angular = inverse(np.asarray(self.inertia))
+        about = [x0[3:6] + (ref[j, 3:6] - x0[3:6]) * (j / n) for j in range(n)]  # where forces turn the body
+
+        def arms(places: Any, about: Any) -> dict[str, Any]:
+            return {"turns": np.array([angular @ (R.T @ so3.skew(place - about)) for place in places])}
+
+        turns = map(arms, {"places": places, "about": np.array(about)})["turns"]
+        side = self.friction / np.sqrt(2.0)
+        horizon = Horizon(self.step, self.mass, turns, stands, np.diag(W[:6]), rates, FORCE, side, self.most)
+        gravity = np.concatenate([np.zeros(3), GRAVITY])
+        start = np.concatenate([x0[:6], R.T @ x0[6:9], x0[9:]])
+        goal = np.array([np.concatenate([x[:6], R.T @ x[6:9], x[9:]]) for x in ref])
+        best = solved(horizon, start, gravity, goal, guess)
+        states = horizon.states(start, horizon.accelerations(best.f) + gravity)
+        world = np.array([np.concatenate([x[:6], R @ x[6:9], x[9:]]) for x in states])
+        return ForcePlan(best.f, world, best.active, best.solved, best.tries + best.iterations)
+
+
+@cache
+def _compiled(nodes: int, k: int) -> Any:
+    """Plans of any body, as a function of flat vectors."""
+    sizes = {"body": 25, "state": 12, "reference": 12 * nodes, "feet": 3 * nodes * k, "contacts": nodes * k}
+    sizes["active"] = ROWS * nodes * k
+
+    def compute(body: Any, state: Any, reference: Any, feet: Any, contacts: Any, active: Any) -> np.ndarray:
+        mass, step, friction, most = body[:4]
+        program = Centroidal(mass, body[16:].reshape(3, 3), step, friction, most, body[4:16])
+        shaped = reference.reshape(nodes, 12), feet.reshape(nodes, k, 3), contacts.reshape(nodes, k)
+        plan = program._planned(state, *shaped, active.reshape(nodes, k, ROWS))
+        return np.concatenate([np.ravel(part) for part in plan])
+
+    shapes = {"plan": ((3 * k + 12 + ROWS * k) * nodes + 2,)}
+    identity = f"{nodes} nodes, {k} feet"
+    build = partial(trace, compute, sizes, "centroidal")
+    call = Call("centroidal", identity, identity, sizes, shapes, build, lambda _: None)
+    return call.builtin("centroidal", f"({', '.join(sizes)})\n--\n\n", call)
+
+
+def _flat(x: np.ndarray, axes: int) -> np.ndarray:
+    """The last axes as one."""
+    return x.reshape(*x.shape[:-axes], -1)
 
 
 def centroidal(

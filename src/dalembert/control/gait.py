@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math import clip, floor, where
 from dalembert.motion import PolynomialMotion, spline
 
 GRAVITY = 9.81  # m/s²
@@ -39,19 +41,33 @@ class Gait:
         """How long a foot is in the air [s]."""
         return self.period - self.stance
 
+    def _periods(self, t: Any) -> np.ndarray:
+        """Periods (…, k) since the clock began for each foot."""
+        return np.asarray(t)[..., None] / self.period - np.array(self.offsets) + 1e-9
+
+    def count(self, t: Any) -> np.ndarray:
+        """How often (…, k) each foot has come down, at t (…) [s], which may be traced."""
+        return _floor(self._periods(t))
+
     def phase(self, t: Any) -> np.ndarray:
-        """Share (…, k) of the period that has passed since each foot came down, at t (…) [s]."""
-        return np.mod(np.asarray(t, float)[..., None] / self.period - np.array(self.offsets) + 1e-9, 1.0)
+        """Share (…, k) of the period that has passed since each foot came down, at t (…) [s], which may be traced."""
+        x = self._periods(t)
+        return x - _floor(x)
 
     def stands(self, t: Any) -> np.ndarray:
         """Whether each foot stands (…, k), at t (…) [s]."""
         return self.phase(t) < self.duty
 
+    def standing(self, t: Any) -> np.ndarray:
+        """1 for each foot that stands, else 0 (…, k), at t (…) [s], which may be traced."""
+        phase = self.phase(t)
+        return _each(lambda x: where(x < self.duty, 1.0, 0.0), phase)
+
     def swung(self, t: Any) -> np.ndarray:
-        """Share (…, k) of its swing that a foot has behind it, at t (…) [s]; 0 where it stands."""
+        """Share (…, k) of its swing that a foot has behind it, at t (…) [s], which may be traced; 0 where it stands."""
         if self.duty == 1.0:
-            return np.zeros_like(self.phase(t))
-        return np.clip((self.phase(t) - self.duty) / (1.0 - self.duty), 0.0, 1.0)
+            return 0.0 * self.phase(t)
+        return _each(lambda x: clip(x, 0.0, 1.0), (self.phase(t) - self.duty) / (1.0 - self.duty))
 
     def schedule(self, t: float, nodes: int, step: float) -> np.ndarray:
         """Which feet stand (nodes, k) at the begin of each of the next intervals of `step` [s]."""
@@ -75,6 +91,30 @@ class Gait:
             hip = np.asarray(hips, float)[foot] + np.asarray(velocity, float) * (landing - t)
             places[node, foot] = footstep(hip, velocity, wanted, self.stance, height)
         return places
+
+
+def _floor(x: np.ndarray) -> np.ndarray:
+    return _each(floor, x)
+
+
+def _each(function: Callable[[Any], Any], x: np.ndarray) -> np.ndarray:
+    """A function of numbers, or of traced scalars one by one."""
+    if x.dtype != object:
+        return np.asarray(function(x), float)
+    return np.array([function(entry) for entry in x.ravel()], object).reshape(x.shape)
+
+
+def ease(share: Any) -> tuple[Any, Any, Any]:
+    """From 0 to 1 with least jerk, at rest at both ends: value, slope and curvature at a share 0 … 1 of the way."""
+    left = 1.0 - share
+    value = share * share * share * (10.0 - 15.0 * share + 6.0 * share * share)
+    return value, 30.0 * share * share * left * left, 60.0 * share * left * (left - share)
+
+
+def lift(share: Any) -> tuple[Any, Any, Any]:
+    """From 0 up to 1 in the middle and back to 0, at rest at both ends: value, slope and curvature, as `ease`."""
+    u, tilt = share * (1.0 - share), 1.0 - 2.0 * share
+    return 64.0 * u * u * u, 192.0 * u * u * tilt, 384.0 * u * (tilt * tilt - u)
 
 
 def trot(period: float = 0.3, duty: float = 0.5) -> Gait:

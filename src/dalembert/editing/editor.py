@@ -11,8 +11,8 @@ import numpy as np
 from dalembert.algorithms import normalize
 from dalembert.errors import DalembertError
 from dalembert.model import LinkPlan, Model, plan
-from dalembert.model.builder import placement_from, vector
 from dalembert.model.geometry import Role, Shape
+from dalembert.model.values import placement_from, vector
 from dalembert.spatial import Pose
 
 from . import locking, naming, parameters, rerooting, scaling, structure

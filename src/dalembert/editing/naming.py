@@ -62,6 +62,7 @@ def renamed(
     plan.actuators = [one.renamed(joints, links) for one in plan.actuators]
     plan.exclusions = [(link(a), link(b)) for a, b in plan.exclusions]
     plan.surroundings = plan.surroundings.renamed(links)
+    plan.mujoco = plan.mujoco and plan.mujoco.renamed(links, joints)
     plan.joint_force_limits = [
         limits._replace(joint=joints.get(limits.joint, limits.joint)) for limits in plan.joint_force_limits
     ]

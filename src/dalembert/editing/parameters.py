@@ -9,9 +9,9 @@ import numpy as np
 
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import LinkPlan
-from dalembert.model.builder import inertia_from, joint_type, placement_from, vector
 from dalembert.model.coupling import stated
 from dalembert.model.joints import KINDS, Joint
+from dalembert.model.values import inertia_from, joint_type, placement_from, vector
 from dalembert.spatial import Pose
 
 from .change import Change

@@ -11,8 +11,8 @@ from dalembert.errors import DalembertError
 from dalembert.model import LinkPlan, Model
 from dalembert.model import plan as plan_of
 from dalembert.model.assembly import Link, Place
-from dalembert.model.builder import inertia_from, placement_from
 from dalembert.model.joints import Fixed
+from dalembert.model.values import inertia_from, placement_from
 from dalembert.spatial import Pose
 
 from .change import WORLD, Change
@@ -160,6 +160,7 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     plan.actuators += [replace(one, name=f"{root}_{one.name}") if one.name in taken else one for one in added.actuators]
     plan.joint_force_limits += added.joint_force_limits
     plan.exclusions += added.exclusions
+    plan.mujoco = plan.mujoco.joined(added.mujoco) if plan.mujoco else added.mujoco
     plan.surroundings = replace(
         plan.surroundings, compensations=(*plan.surroundings.compensations, *added.surroundings.compensations)
     )

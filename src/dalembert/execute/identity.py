@@ -281,6 +281,15 @@ class _Walk:
             others = [part for part in getattr(x, "types", ()) if not is_own(part)]
             for part in sorted(others, key=lambda t: (t.__module__, t.__qualname__)):
                 self.visit(part)
+        elif is_own(kind) and isinstance(x, tuple):  # a record
+            self.add("record", kind.__qualname__)
+            self.visit(tuple(x))
+        elif is_own(kind) and hasattr(kind, "determinants"):
+            self.add("determined", kind.__qualname__)
+            parts = x.determinants()
+            if parts is None:
+                raise _Unseen
+            self.visit(parts)
         elif is_dataclass(x):
             self.visit(kind)
             for field in fields(x):

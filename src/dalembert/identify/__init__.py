@@ -6,7 +6,8 @@ from .base import BaseParameters, base_parameters
 from .checks import Doubt, LogError
 from .delays import Delays, delays
 from .excitation import Excitation, excitation
-from .fit import Fit, fit
+from .fit import fit
+from .fitted import Fit
 from .friction import FrictionSweep, JointFriction, friction_sweep
 from .gains import DriveGains, drive_gains
 from .payload import Payload, payload

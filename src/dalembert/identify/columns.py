@@ -17,7 +17,6 @@ from dalembert.errors import DalembertError, unknown
 from dalembert.robot import Robot
 
 INERTIAL = ("m", "m·cx", "m·cy", "m·cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
-INERTIAL_UNITS = ("kg", "kg·m", "kg·m", "kg·m", *["kg·m²"] * 6)
 FRICTION = ("viscous", "coulomb", "stribeck", "offset")
 NONNEGATIVE = ("viscous", "coulomb", "rotor", "spring")  # terms that cannot be below zero
 REPLACED = {"viscous": "damping", "coulomb": "friction", "rotor": "armature", "spring": "springs"}

@@ -18,7 +18,7 @@ from dalembert.robot import Robot
 
 from .columns import Columns, columns
 from .compression import Samples, compress
-from .fit import Log
+from .fitted import Log
 from .least_squares import sandwich, weighted
 
 ITERATIONS = 12

@@ -9,7 +9,7 @@ import numpy as np
 from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
-from .fit import Log
+from .fitted import Log
 
 BINS = 24  # speeds at which torques are averaged, each way
 STEADY = 0.1  # acceleration [1/s] relative to speed up to which a sample counts as steady

@@ -13,7 +13,7 @@ from dalembert.robot import Robot
 from dalembert.spatial import Inertia
 
 from .columns import INERTIAL, columns
-from .fit import Log
+from .fitted import Log
 from .least_squares import SEEN
 
 

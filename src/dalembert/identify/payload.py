@@ -14,7 +14,8 @@ from dalembert.spatial import Inertia
 from . import physical
 from .columns import INERTIAL
 from .compression import triangle
-from .fit import Fit, Log, fit
+from .fit import fit
+from .fitted import Fit, Log
 from .least_squares import column_scale, sandwich, unseen
 
 SIZE = 0.05  # radius of gyration [m] of the prior body: that of a thing one can hold

@@ -13,8 +13,8 @@ from dalembert.files import write_text
 from dalembert.report.figures import figure, svg
 from dalembert.version import __version__
 
-from .fit import CONFIDENCE, Fit
-from .validation import Validation
+from .fitted import CONFIDENCE, Fit
+from .validation import Validation, along_log
 
 TEMPLATE = Path(__file__).with_name("page.html.j2")
 SHOWN = 2000  # points of a curve at most
@@ -78,6 +78,8 @@ def _content(fit: Fit, validation: Validation | None) -> dict[str, Any]:
         "problems": fit.robot.problems,
         "curves": _curves(shown),
         "drift": _drift(shown),
+        "against": _against(shown),
+        "warming": shown.warming,
     }
 
 
@@ -85,9 +87,9 @@ def _training(fit: Fit) -> Validation:
     """The logs that were fitted, when there is no other one."""
     parts = [(s.tau, fit.torque(s.q, s.v, s.a), fit.columns.robot.inverse_dynamics(s.q, s.v, s.a)) for s in fit.samples]
     measured, predicted, factory = (np.concatenate(x) for x in zip(*parts, strict=True))
-    return Validation(
-        fit.columns.robot.model.freedom_names, np.arange(len(measured), dtype=float), measured, predicted, factory
-    )
+    names, rows = fit.columns.robot.model.freedom_names, np.arange(len(measured), dtype=float)
+    q, v = (np.concatenate([getattr(s, kind) for s in fit.samples]) for kind in ("q", "v"))
+    return Validation(names, rows, measured, predicted, factory, along_log(fit.columns.robot, q, v))
 
 
 def _vector(x: np.ndarray) -> str:
@@ -125,4 +127,20 @@ def _drift(shown: Validation) -> str:
     axis.set_ylim(bottom=0.0)
     axis.grid(alpha=0.25)
     axis.legend(fontsize=7, ncols=2)
+    return svg(drawing)
+
+
+def _against(shown: Validation) -> str:
+    """What is left over against what it may depend on: a good model leaves no shape in these clouds."""
+    n, units = len(shown.joints), {"position": "rad", "velocity": "rad/s", "temperature": "°C"}
+    drawing, axes = figure(9.0, 1.5 * n + 0.4, nrows=n, ncols=len(shown.along), sharex="col", squeeze=False)
+    every = max(1, len(shown.t) // SHOWN)
+    left = (shown.measured - shown.predicted)[::every]
+    for k, (name, row) in enumerate(zip(shown.joints, axes, strict=True)):
+        for axis, values in zip(row, shown.along.values(), strict=True):
+            axis.plot(values[::every, k], left[:, k], ".", color="#c0392b", markersize=1.5, alpha=0.5)
+            axis.grid(alpha=0.25)
+        row[0].set_ylabel(f"{name}\n[N·m]", fontsize=8)
+    for axis, word in zip(axes[-1], shown.along, strict=True):
+        axis.set_xlabel(f"{word} [{units[word]}]")
     return svg(drawing)

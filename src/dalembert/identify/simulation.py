@@ -17,7 +17,7 @@ from dalembert.errors import DalembertError
 from dalembert.robot import Robot
 
 from .columns import INERTIAL, Columns
-from .fit import Fit, Log
+from .fitted import Fit, Log
 from .physical import from_pseudo_inertia, possible, pseudo_inertia
 
 PIECE = 0.25  # [s]: long enough to feel friction, short enough that errors of the start do not grow

@@ -21,6 +21,7 @@ SPOKEN = {
     "a": ("acceleration", "acc", "qdd", "ddq", "a"),
     "tau": ("effort", "torque", "tau"),
     "current": ("current", "motor_current", "i"),
+    "temperature": ("temperature", "temp", "motor_temperature"),
 }
 # matrices (n, k), and the words before the numbers of columns such as q1, q2, …
 WHOLE = {
@@ -29,9 +30,17 @@ WHOLE = {
     "a": ["a", "ddq", "qdd", "accelerations", "acceleration", "acc", "qacc", "joint_accelerations"],
     "tau": ["tau", "torques", "torque", "efforts", "effort", "joint_torques", "joint_efforts", "joint_torque"],
     "current": ["currents", "current", "motor_currents", "motor_current", "actual_current"],
+    "temperature": ["temperatures", "temperature", "temp", "motor_temperatures", "joint_temperatures"],
 }
 ORDER = ("names", "joint_names", "joints", "name", "joint_name")  # texts that name the columns of matrices
-WORDS = {"q": "positions", "v": "velocities", "a": "accelerations", "tau": "efforts", "current": "currents"}
+WORDS = {
+    "q": "positions",
+    "v": "velocities",
+    "a": "accelerations",
+    "tau": "efforts",
+    "current": "currents",
+    "temperature": "temperatures",
+}
 
 
 def spellings(kind: str, joint: str) -> list[str]:
@@ -126,7 +135,8 @@ def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Ma
         coordinates = ("rad",) if kind == "t" else ("rad", "m")
         if kind not in ("t", *SPOKEN) or parsed is None or parsed.si not in [expected(kind, c) for c in coordinates]:
             raise DalembertError(
-                f"units[{kind!r}] is {text!r}: expected t, q, v, a, tau or current, in ms, deg, N·m, A or alike"
+                f"units[{kind!r}] is {text!r}: expected t, q, v, a, tau, current or temperature, in ms, deg, "
+                "N·m, A, °C or alike"
             )
         known[kind] = parsed
     return Sources(path, table, choice or {}, known, headings(table.columns, table.units))
@@ -145,6 +155,8 @@ def channel(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.nda
     }
     missing = [name for name, heading in by_name.items() if heading is None]
     if len(missing) < len(names):
+        if missing and kind == "temperature":
+            return None, [f"temperatures of {_list(missing)} are missing: those of the other joints are not used"]
         if missing:
             raise _missing(source, kind, missing)
         return _stack(source, robot, kind, [h for h in by_name.values() if h is not None], rows), []
@@ -188,6 +200,9 @@ def _matrix(source: Sources, robot: Robot, kind: str, heading: Heading, rows: in
     names, units = names_of(robot, kind), _coordinates(robot, kind)
     values = source.numbers(heading.column, rows)
     values = values[:, None] if values.ndim == 1 else values
+    if kind == "temperature" and values.shape[1] == 1 and len(names) > 1:
+        scale = source.scale(heading, kind, units[0])
+        return np.repeat(values, len(names), 1) * scale, [f"{heading.column!r} is one temperature, of all joints"]
     if values.shape[1] != len(names):
         raise DalembertError(
             f"{source.path}: {heading.column!r} has shape {values.shape}, expected ({rows}, {len(names)}) for "

@@ -14,7 +14,7 @@ from dalembert.robot import Robot
 from dalembert.tables import read_table
 
 from .angles import normalized, outside, unwrapped
-from .channels import channel, names_of, required, sources
+from .channels import Sources, channel, names_of, required, sources
 from .sensors import JointSensors, by_joint, from_counts, from_currents
 from .smoothing import SHORT, Smoothed, local_noise, smooth
 from .times import Clock, clock, stamps, unevenness
@@ -31,7 +31,8 @@ TYPICAL = {np.pi / 180: "velocities in degrees per second", 180 / np.pi: "positi
 class Log:
     """What a file has of a robot's motion, in SI units and the robot's order.
 
-    t (n,) [s] from 0, increasing; q (n, nq), angles continuous; v, a, tau (n, nv), each None where the file has none.
+    t (n,) [s] from 0, increasing; q (n, nq), angles continuous; v, a, tau, temperature [°C] (n, nv), each None where
+    the file has none.
     log: what was chosen, converted, dropped or is in doubt. title: the file's name.
     """
 
@@ -41,6 +42,7 @@ class Log:
     v: np.ndarray | None = None
     a: np.ndarray | None = None
     tau: np.ndarray | None = None
+    temperature: np.ndarray | None = None
     log: tuple[str, ...] = ()
     title: str = ""
 
@@ -103,9 +105,11 @@ def read_log(
     q, straightened = normalized(robot, values["q"], where)
     q, wraps = unwrapped(robot, q)
     log = Log(robot, times.t, q, values.get("v"), values.get("a"), values.get("tau"), title=Path(path).name)
+    temperature, warm = _temperature(source, robot, rows[times.kept], count)
+    log = replace(log, temperature=temperature)
     log, consistency = _compared(log, times)
     log, steadied = _steadied(log)
-    read = [*table.log, *notes, *dropped, *times.notes, *straightened, *wraps]
+    read = [*table.log, *notes, *dropped, *times.notes, *straightened, *wraps, *warm]
     return replace(log, log=(*read, *consistency, *steadied, *unevenness(log.t), *outside(robot, q)))
 
 
@@ -121,6 +125,23 @@ def _rows_with_numbers(robot: Robot, values: dict[str, np.ndarray], where: str) 
             raise DalembertError(f"{where}: row {rows[row] + 1} has no number for {kind} of {name}; drop or fill it")
     empty = len(missing) - len(rows)
     return rows, [f"{empty} of {len(missing)} rows have no numbers of this robot and are dropped"] if empty else []
+
+
+def _temperature(source: Sources, robot: Robot, kept: np.ndarray, count: int) -> tuple[np.ndarray | None, list[str]]:
+    """Temperatures (n, nv) [°C] of the rows that are kept; slow sensors leave gaps, which are interpolated."""
+    values, notes = channel(source, robot, "temperature", count)
+    if values is None:
+        return None, notes
+    values = values[kept]
+    known = np.isfinite(values)
+    if not known.any(axis=0).all():
+        return None, [*notes, "temperatures have joints without any number and are not used"]
+    if not known.all():
+        rows = np.arange(len(values))
+        for k in range(values.shape[1]):
+            values[:, k] = np.interp(rows, rows[known[:, k]], values[known[:, k], k])
+        notes.append(f"{np.sum(~known)} missing temperatures are interpolated")
+    return values, notes
 
 
 def _steadied(log: Log) -> tuple[Log, list[str]]:

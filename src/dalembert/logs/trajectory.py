@@ -19,7 +19,8 @@ from .smoothing import Smoothed, smooth
 
 @dataclass(frozen=True, eq=False)
 class Trajectory:
-    """A motion of a robot: t (n,) [s]; q (n, nq); v, a (n, nv); tau (n, nv) where it was measured, else None.
+    """A motion of a robot: t (n,) [s]; q (n, nq); v, a (n, nv); tau, temperature [°C] (n, nv) where they were measured,
+    else None.
 
     title: what it is, in words; log: what was chosen, converted or computed in reading it, and what is in doubt.
     """
@@ -31,6 +32,7 @@ class Trajectory:
     tau: np.ndarray | None = None
     log: tuple[str, ...] = ()
     title: str = ""
+    temperature: np.ndarray | None = None
 
     def __repr__(self) -> str:
         return (
@@ -53,9 +55,9 @@ def read_trajectory(
     """Read a motion of `robot` from .csv .npz .parquet .h5 .mcap, or from a ROS bag.
 
     A column `t` (or time …), and for every joint a column named as the joint or `q.<joint>`; further `v.`, `a.`,
-    `tau.`; or matrices `q` or `positions` (n, nq) and the like. Units stand in the names ("elbow [deg]", "time_ms"), or
-    are s, rad, m, N·m, N. Velocities and accelerations that are missing come from differences of clean positions, from
-    smoothing splines of noisy ones. `log` tells all of this.
+    `tau.`, `temperature.`; or matrices `q` or `positions` (n, nq) and the like. Units stand in the names
+    ("elbow [deg]", "time_ms"), or are s, rad, m, N·m, N, °C. Velocities and accelerations that are missing come from
+    differences of clean positions, from smoothing splines of noisy ones. `log` tells all of this.
 
     topic, columns, units, sensors: where the file leaves a choice, as of `read_log`. bandwidth [Hz]: of the splines;
     None: chosen from the data.
@@ -76,14 +78,14 @@ def trajectory(log: Log, bandwidth: float | None = None) -> Trajectory:
         rates = smooth(log.t, v, bandwidth, order=1)
         notes.append(_described("accelerations", "velocities", rates, names))
         a = rates.first
-    return Trajectory(log.t, log.q, v, a, log.tau, (*log.log, *notes), log.title)
+    return Trajectory(log.t, log.q, v, a, log.tau, (*log.log, *notes), log.title, log.temperature)
 
 
 def write_trajectory(path: str | os.PathLike[str], robot: Robot, trajectory: Trajectory) -> None:
-    """Write a motion with columns t, q.<joint>, v.<joint>, a.<joint> and tau.<joint>; the ending says how."""
+    """Write a motion with columns t, q.<joint>, v., a., tau. and temperature.<joint>; the ending says how."""
     columns: dict[str, np.ndarray] = {"t": trajectory.t}
-    for kind in KINDS:
-        values = getattr(trajectory, kind)
+    for kind in (*KINDS, "temperature"):
+        values = getattr(trajectory, kind, None)
         if values is not None:
             columns |= {f"{kind}.{name}": values[:, k] for k, name in enumerate(names_of(robot, kind))}
     write_table(path, columns)

@@ -20,6 +20,7 @@ SIZES: dict[str, dict[str, float]] = {
     "m": {"m": 1.0, "meter": 1.0, "meters": 1.0, "metre": 1.0, "metres": 1.0, "cm": 1e-2, "mm": 1e-3},
     "N·m": {"nm": 1.0, "mnm": 1e-3, "knm": 1e3, "nmm": 1e-3, "ncm": 1e-2},
     "N": {"n": 1.0, "mn": 1e-3, "kn": 1e3},
+    "°C": {"°c": 1.0, "degc": 1.0, "deg_c": 1.0, "celsius": 1.0},
     "A": {"amp": 1.0, "amps": 1.0, "ampere": 1.0, "amperes": 1.0, "ma": 1e-3},
     "": {"": 1.0, "1": 1.0},
 }
@@ -89,11 +90,11 @@ def headings(columns: Iterable[str], stated: Mapping[str, str]) -> list[Heading]
 
 
 def expected(kind: str, coordinate: str) -> str:
-    """The SI unit of a channel ("t", "q", "v", "a", "tau", "current"); coordinate: "rad", "m" or "" (quaternions)."""
+    """The unit of a channel: "t", or one of `SPOKEN`; coordinate: "rad", "m" or "" (quaternions)."""
     if kind == "t":
         return "s"
-    if kind == "current":
-        return "A"
+    if kind in ("current", "temperature"):
+        return {"current": "A", "temperature": "°C"}[kind]
     if kind == "tau":
         return {"rad": "N·m", "m": "N"}[coordinate]
     return coordinate + {"q": "", "v": "/s", "a": "/s²"}[kind]

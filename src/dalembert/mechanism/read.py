@@ -16,7 +16,6 @@ from dalembert.formats.dh.toml import TomlTable, parse_toml
 from .drawing import VALUES
 from .mechanism import Mechanism
 
-ENDING = ".mech.toml"
 BODY_KEYS = {"name", "mass", "inertia", "com", "points", "xyz", "rpy", "angle", "velocity", "spin"}
 JOINT_KEYS = {"name", "kind", "a", "b", "axis", "axis2", "pitch", "length", "start", "rate", "stiffness",
               "damping", "hold", "compliance", *VALUES}  # fmt: skip

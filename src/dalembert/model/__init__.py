@@ -13,6 +13,7 @@ from .geometry import Geometry, MujocoContact, Surface
 from .joints import KINDS, AxisJoint, Coupled, Joint
 from .keyframes import JointState, Keyframe, State
 from .model import Body, Model, Part
+from .mujoco import Mujoco
 from .random_parameters import random_parameters
 from .singular import Unopposed, unopposed
 from .tool import chain, tips, tool_frame
@@ -35,6 +36,7 @@ __all__ = [
     "LinkPlan",
     "Model",
     "ModelBuilder",
+    "Mujoco",
     "MujocoContact",
     "Part",
     "State",

@@ -19,6 +19,7 @@ from .joints import Joint
 from .joints.joint import snapped
 from .keyframes import Keyframe
 from .model import Body, Model, Part
+from .mujoco import Mujoco
 from .surroundings import Surroundings
 
 WORLD = "world"
@@ -74,6 +75,7 @@ def assemble(
     joint_force_limits: Iterable[JointForceLimits] = (),
     exclusions: Iterable[tuple[str, str]] = (),
     surroundings: Surroundings | None = None,
+    mujoco: Mujoco | None = None,
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
     base = next(iter(links))
@@ -123,7 +125,9 @@ def assemble(
     closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
     closed += equations
     kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
-    return Model(name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings())
+    return Model(
+        name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings(), mujoco
+    )
 
 
 def _closed(closing: Closing, located: Callable[[str], tuple[int, Pose, str]]) -> Closure:

@@ -19,6 +19,7 @@ from .frame import Frame
 from .joints import Fixed, Mimic
 from .keyframes import Keyframe
 from .model import Body, Model
+from .mujoco import Mujoco
 from .surroundings import Surroundings
 
 
@@ -42,6 +43,7 @@ class LinkPlan:
     joint_force_limits: list[JointForceLimits]
     exclusions: list[tuple[str, str]]
     surroundings: Surroundings
+    mujoco: Mujoco | None = None
 
     @property
     def base(self) -> Link:
@@ -119,6 +121,7 @@ class LinkPlan:
         )
         builder._joint_force_limits.extend(limits for limits in self.joint_force_limits if limits.joint in joints)
         builder._surroundings = self.surroundings.kept(self.links.keys())
+        builder._mujoco = self.mujoco and self.mujoco.kept({*frames, WORLD}, joints)
         for one in self.keyframes:
             builder._keyframes.append(replace(one, joints=tuple(part for part in one.joints if part.joint in free)))
         return builder
@@ -151,6 +154,7 @@ def plan(model: Model) -> LinkPlan:
         list(model.joint_force_limits),
         list(model.exclusions),
         model.surroundings,
+        model.mujoco,
     )
     return LinkPlan(model.name, np.array(model.gravity), links, places, mimics, closings, equations, *kept)
 

@@ -19,6 +19,7 @@ from .frame import Frame
 from .geometry import Geometry
 from .joints import Joint
 from .keyframes import Keyframe
+from .mujoco import Mujoco
 from .surroundings import Surroundings
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
@@ -75,6 +76,7 @@ class Model:
     joint_force_limits: tuple[JointForceLimits, ...] = field(default=(), metadata=SHOWN)  # of actuators together
     exclusions: tuple[tuple[str, str], ...] = field(default=(), metadata=SHOWN)  # pairs of links that never touch
     surroundings: Surroundings = field(default_factory=Surroundings, metadata=SHOWN)  # they act in simulations
+    mujoco: Mujoco | None = field(default=None, metadata=SHOWN)  # of an MJCF file, for contacts of that model
 
     def __post_init__(self) -> None:
         freeze(self)

@@ -22,6 +22,7 @@ from dalembert.model import Model
 
 from .elements.base import Situation
 from .elements.contact import CompliantContact, laws_of
+from .elements.mujoco import MujocoConstraints, mujoco_constraints
 
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
 CLOSED = 1e-5  # [m]: a gap up to which a rigid contact touches
@@ -41,12 +42,35 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
     """See `Robot.contact_dynamics`."""
     if not isinstance(contact, Contact):
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
+    if contact.model == "mujoco":
+        return _soft_dynamics(model, q, v, tau, contact, keywords)
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
     call, count = _recent.get(code(model, contact, candidates(model, contact)), lambda: _compiled(model, contact))
     x, nv = call(q, v, tau, **keywords), model.nv
     force = x[..., nv : nv + 3 * count]
     return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
+
+
+def _soft_dynamics(
+    model: Model, q: Any, v: Any, tau: Any, contact: Contact, keywords: dict[str, Any]
+) -> ContactDynamics:
+    """With all constraints of MuJoCo's model, those of joints and loops included."""
+    element = mujoco_constraints(model, contact, None)
+    tree, nv, count = model.without("friction", "loops"), model.nv, len(element.names)
+    call = _recent.get(code(tree, element), lambda: _soft_call(tree, element))
+    x = call(q, v, tau, **keywords)
+    force = x[..., nv : nv + 3 * count]
+    return ContactDynamics(x[..., :nv], force.reshape((*force.shape[:-1], count, 3)), x[..., nv + 3 * count :])
+
+
+def _soft_call(model: Model, element: MujocoConstraints) -> Call:
+    def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
+        balance = element.balance(model, q, v, tau, {})
+        gaps = [point.distance for point in balance.points]
+        return np.concatenate([balance.solution.a, element.world_forces(balance).reshape(-1), gaps])
+
+    return function_call(model, "contact_dynamics", {"q": model.nq, "v": model.nv, "tau": model.nv}, compute)
 
 
 _recent = Recent(64)

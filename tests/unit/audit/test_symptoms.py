@@ -82,7 +82,9 @@ GRAVITY_AND_BASE = {
 JOINTS = {
     "limits in degrees": Fault("limits-degrees", "over two turns", joint("fore_joint", lower=-120.0, upper=120.0), 9),
     "speed in degrees a second": Fault("limits-speed", "turns a second", joint("fore_joint", velocity_limit=180.0), 9),
-    "limits of nothing": Fault("limits-empty", "may be from 0 to 0", joint("fore_joint", lower=0.0, upper=0.0), 9),
+    "limits of nothing": Fault(
+        "limits-empty", "has an empty range, from 0 to 0", joint("fore_joint", lower=0.0, upper=0.0), 9
+    ),
     "axis of one leg turned": Fault(
         "axis-mirror", "turn about", changed("quadruped", "set_joint", "FL_swing", axis=(0, 0, 1)), 5
     ),

@@ -254,7 +254,9 @@ def test_steps_of_one_are_refused_unless_something_tells(tmp_path) -> None:
 @pytest.mark.parametrize("units", [{"t": "deg"}, {"q": "ms"}, {"x": "rad"}, {"tau": "furlong"}, {"v": "rad"}])
 def test_units_that_make_no_sense(tmp_path, units) -> None:
     write(tmp_path / "log.csv", {"t": [0, 1], "shoulder": [0, 1], "elbow": [0, 1]})
-    with pytest.raises(DalembertError, match=r"units\['\w+'\] is '\w+': expected t, q, v, a, tau or current"):
+    with pytest.raises(
+        DalembertError, match=r"units\['\w+'\] is '\w+': expected t, q, v, a, tau, current or temperature"
+    ):
         read_trajectory(tmp_path / "log.csv", ARM, units=units)
 
 

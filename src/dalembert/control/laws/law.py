@@ -24,6 +24,10 @@ class Law:
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         raise TypeError(f"{type(self).__name__} must define __call__(t, q, v)")
 
+    def determinants(self) -> dict[str, Any]:
+        """What decides all that it computes (see `execute.identity`): attributes whose names do not begin with _."""
+        return {name: x for name, x in vars(self).items() if not name.startswith("_")}
+
     def __repr__(self) -> str:
         notes = "".join(f"; {note}" for note in self.notes)
         return f"<{type(self).__name__} of robot {self.robot.name!r}{notes}>"

@@ -29,6 +29,10 @@ class Solved(NamedTuple):
 def solve_levels(program: Program) -> Solved:
     """The torques: of each level what the ones before leave free; where no torques keep all rows, the least miss."""
     n = len(program.levels[0].g)
+    final = program.levels[-1]
+    if len(program.levels) == 1:
+        best = solve_elastic(final.H, final.g, program.C, program.low, program.high, program.hard)
+        return Solved(best.x, best.solved, where(best.solved > 0.5, 0.0, best.violation), best.iterations)
     tau, P = np.zeros(n), np.eye(n)
     solved: Any = 1.0
     iterations: Any = 0.0
@@ -40,21 +44,17 @@ def solve_levels(program: Program) -> Solved:
             H, C = P.T @ H @ P, C @ P
             offset = program.C @ tau
             low, high = _less(low, offset), _less(high, offset)
-        last = number + 1 == len(program.levels)
-        if not last or number:
-            size: Any = 0.0
-            for k in range(n):
-                size = maximum(size, H[k, k])
-            H = H + (REGULAR * size + 1e-30) * np.eye(n)
-        answer = solve_quadratic(H, g, C, low, high)
+        size: Any = 0.0
+        for k in range(n):
+            size = maximum(size, H[k, k])
+        answer = solve_quadratic(H + (REGULAR * size + 1e-30) * np.eye(n), g, C, low, high)
         tau = tau + (P @ answer.x if number else answer.x)
         solved, iterations = solved * answer.solved, iterations + answer.iterations
-        if not last:
+        if number + 1 < len(program.levels):
             G = level.G @ P
             W = factor_semidefinite(G @ G.T)
             P = P @ (np.eye(n) - G.T @ W.solve(G))
-    final = program.levels[-1]
-    rough = solve_elastic(final.H, final.g, program.C, program.low, program.high, program.hard, skip=solved)
+    rough = solve_elastic(final.H, final.g, program.C, program.low, program.high, program.hard)
     torques = np.array([where(solved > 0.5, x, y) for x, y in zip(tau, rough.x, strict=True)])
     return Solved(torques, solved, where(solved > 0.5, 0.0, rough.violation), iterations)
 

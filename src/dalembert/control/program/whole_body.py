@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
-from dalembert.execute import real_array
+from dalembert.execute import is_traced, real_array
 from dalembert.functions.guards import function_call
 from dalembert.robot import Robot
 
@@ -119,7 +119,12 @@ class WholeBody(Law):
         return self._compile("whole_body_rows", compute)
 
     def tick(self, t: Any, q: Any, v: Any, command: Any, active: Any, **keywords: Any) -> np.ndarray:
-        """[tau, a, forces, solved, miss, iterations] in one array (…, 2 nv + forces + 3), of one state or a batch."""
+        """[tau, a, forces, solved, miss, iterations] in one array (…, 2 nv + forces + 3), of one state or a batch.
+
+        Traced arguments give traced numbers.
+        """
+        if is_traced(t, q, v, command, active):
+            return self._ticked(t, np.asarray(q), np.asarray(v), np.asarray(command), np.asarray(active))
         return self._tick(np.reshape(np.asarray(t, float), (*np.shape(t), 1)), q, v, command, active, **keywords)
 
     # ---- for people

@@ -8,7 +8,6 @@ from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled
 
-PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>; the others concern the solver
 REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
 
 
@@ -37,9 +36,6 @@ def _surroundings(mjcf: Compiled, ledger: Ledger) -> None:
     where = mjcf.source.first("option")
     if mjcf.disabled("GRAVITY"):
         ledger.info(where, "gravity is disabled", "gravity is 0")
-    for document, element in mjcf.source.elements:
-        if tag_of(element) == "option" and set(element.attrib) - PHYSICS:
-            ledger.count(document.where(element), "<option> of the simulator's solver", "passed over")
     if m.nv == 0:
         return
     fluid = [f"{name} {getattr(m.opt, name):g}" for name in ("density", "viscosity") if getattr(m.opt, name)]
@@ -118,4 +114,4 @@ def _contacts(mjcf: Compiled, ledger: Ledger) -> None:
         if tag_of(element) == "exclude":
             ledger.count(document.where(element), "<exclude>", "kept: the two bodies never touch")
         elif tag_of(element) == "pair":
-            ledger.count(document.where(element), "<pair>", "not kept: contacts take the parameters of the two geoms")
+            ledger.count(document.where(element), "<pair>", 'kept for Contact(model="mujoco")')

@@ -24,6 +24,7 @@ def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Le
     has no purely visual geom."""
     m = mjcf.m
     touching = (m.geom_contype != 0) | (m.geom_conaffinity != 0)
+    touching[np.concatenate([m.pair_geom1, m.pair_geom2]).astype(int)] = True
     seen = {int(body) for body in m.geom_bodyid[~touching]}
     for i in range(m.ngeom):
         placed = _shape(mjcf, i)

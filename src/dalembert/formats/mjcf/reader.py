@@ -19,6 +19,7 @@ from .closures import active, add_closures, couple
 from .compile import Compiled, compiled
 from .extras import report_extras
 from .geometry import add_exclusions, add_geometry
+from .softness import add_softness
 from .source import read_source
 from .surroundings import add_surroundings
 from .tree import add_bodies, add_sites, name_all
@@ -73,6 +74,7 @@ def _build(mjcf: Compiled, base: str | None, mimic: str, ledger: Ledger) -> Mode
         add_actuators(mjcf, builder, names, ledger)
         add_keyframes(mjcf, builder, names, ledger)
         add_surroundings(mjcf, builder, names)
+        add_softness(mjcf, builder, equalities, names, ledger)
         model = builder.model()
     except DalembertError as error:
         if str(error).startswith(tuple({place.label for place, _ in mjcf.source.places})):

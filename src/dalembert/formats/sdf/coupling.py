@@ -11,6 +11,7 @@ from dalembert.errors import DalembertError
 from dalembert.model import ModelBuilder
 
 from ..ledger import Ledger
+from ..mimic import follows
 from .joints import Joint, Mimic
 from .tree import Step
 
@@ -28,27 +29,10 @@ def settle(
     settled = []
     for step in steps:
         mimic = step.joint.mimic
-        if mimic is not None:
-            trouble = _trouble(mimic, kinds)
-            law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
-            what = f"joint '{step.joint.name}' follows '{mimic.leader}': {law}"
-            if option == "free":
-                ledger.info(mimic.where, what + trouble, 'independent, because of mimic="free"')
-            elif trouble:
-                ledger.warning(mimic.where, what + trouble, "independent")
-            if option == "free" or trouble:
-                step = replace(step, joint=replace(step.joint, mimic=None))
+        if mimic is not None and not follows(step.joint.name, mimic, mimic.where, kinds, LEADERS, option, ledger):
+            step = replace(step, joint=replace(step.joint, mimic=None))
         settled.append(step)
     return settled
-
-
-def _trouble(mimic: Mimic, kinds: Mapping[str, str]) -> str:
-    """Why a mimic is invalid, or "". Rings of joints that follow each other are detected later."""
-    if mimic.leader not in kinds:
-        return ", which is not a joint of the tree"
-    if kinds[mimic.leader] not in LEADERS:
-        return f", which is a {kinds[mimic.leader]} joint"
-    return ", which never moves" if mimic.multiplier == 0.0 else ""
 
 
 def _geared(steps: list[Step], gears: Iterable[Joint], groups: Mapping[str, str], ledger: Ledger) -> list[Step]:

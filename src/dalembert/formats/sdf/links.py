@@ -33,6 +33,7 @@ class Link:
     shapes: list[Placed]
     source: Source
     element: Element
+    weightless: bool = False  # gravity does not act on it
 
     @property
     def where(self) -> str:
@@ -47,9 +48,14 @@ def read_link(scope: Scope, element: Element, X: Pose) -> Link:
     name = scope.prefix + (element.get("name") or "")
     shapes = read_shapes(scope, element)
     _report_forces(source, element)
+    gravity = source.child(element, "gravity")
+    weightless = gravity is not None and not source.flag(element, "gravity")
+    if weightless and not scope.static:
+        action = "so in simulations; inverse dynamics and gravity count its weight"
+        source.ledger.warning(source.where(gravity), "gravity does not act on this link", action)
     inertial = source.child(element, "inertial")
     inertia = _assumed(scope, element) if inertial is None else _inertia(source, element, name, inertial, shapes)
-    return Link(name, inertia, X, shapes, source, element)
+    return Link(name, inertia, X, shapes, source, element, weightless)
 
 
 def _assumed(scope: Scope, element: Element) -> Inertia:
@@ -65,9 +71,6 @@ def _assumed(scope: Scope, element: Element) -> Inertia:
 
 def _report_forces(source: Source, element: Element) -> None:
     """Physics of links that the model has no words for."""
-    gravity = source.child(element, "gravity")
-    if gravity is not None and not source.truth(gravity, source.text(gravity)):
-        source.ledger.warning(source.where(gravity), "gravity does not act on this link", "it does, in the model")
     for tag in ("kinematic", "must_be_base_link"):
         if source.flag(element, tag):
             source.ledger.warning(source.where(element), f"<{tag}> is true", "not used")

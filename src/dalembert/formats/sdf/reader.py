@@ -170,6 +170,8 @@ def _model(name: str, scope: Scope, X: Pose, gravity: Any, base: str | None, mim
     for joint in tree.loops:
         assembly.close(joint, groups)
     check(assembly.builder, tree.steps)
+    if weightless := {link.name: 1.0 for link in links.values() if link.weightless and not scope.static}:
+        assembly.builder.surround(compensations=weightless)
     model = assembly.builder.model()
     places = {joint.name: joint.where for joint in joints} | {link.name: link.where for link in links.values()}
     diagnose(ledger, model, lambda name: places.get(name, scope.source.where(scope.element)))

@@ -42,7 +42,7 @@ def read_extras(document: Document, ledger: Ledger) -> None:
         elif tag == "mujoco":
             _mujoco(document, element, ledger)
         elif tag == "transmission" and (words := hidden_physics(element)):
-            what = f"<transmission name='{element.get('name', '')}'> states {', '.join(words)}"
+            what = f"states {', '.join(words)}"
             ledger.warning(
                 where, what, "not used: state the rotor's inertia, times reduction², as <dalembert armature>"
             )

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import replace
 
 from dalembert.errors import DalembertError
 from dalembert.model import ModelBuilder
 
 from ..ledger import Ledger
+from ..mimic import follows
 from ..xml import Document
-from .joints import Joint, Mimic
+from .joints import Joint
 
 LEADERS = ("revolute", "continuous", "prismatic")
 
@@ -22,26 +23,11 @@ def settle_mimics(document: Document, joints: list[Joint], option: str, ledger: 
     for joint in joints:
         mimic = joint.mimic
         if mimic is not None:
-            where, trouble = document.where(mimic.element), _trouble(mimic, kinds)
-            law = f"q = {mimic.multiplier:g}·q('{mimic.leader}') + {mimic.offset:g}"
-            what = f"joint '{joint.name}' mimics '{mimic.leader}': {law}"
-            if option == "free":
-                ledger.info(where, what + trouble, 'independent, because of mimic="free"')
-            elif trouble:
-                ledger.warning(where, what + trouble, "independent")
-            if option == "free" or trouble:
+            where = document.where(mimic.element)
+            if not follows(joint.name, mimic, where, kinds, LEADERS, option, ledger):
                 joint = replace(joint, mimic=None)
         settled.append(joint)
     return settled
-
-
-def _trouble(mimic: Mimic, kinds: Mapping[str, str]) -> str:
-    """Why a <mimic> is invalid, or "". Rings of joints that follow each other are detected later."""
-    if mimic.leader not in kinds:
-        return ", which is not a joint of the robot"
-    if kinds[mimic.leader] not in LEADERS:
-        return f", which is a {kinds[mimic.leader]} joint"
-    return ", which never moves" if mimic.multiplier == 0.0 else ""
 
 
 def check_coupling(document: Document, builder: ModelBuilder, joints: Iterable[Joint], ledger: Ledger) -> None:

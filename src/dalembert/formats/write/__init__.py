@@ -54,8 +54,9 @@ def write(
             f"{text}: {LANGUAGES[ending]} has no packages: leave package= out, meshes keep their paths"
         )
     losses = Losses(LANGUAGES[ending], approximate)
-    if model.surroundings:
-        losses.change("robot", model.name, "the fluid around it, or balanced gravity, is not written", "left out")
+    if model.surroundings and ending not in (".xml", ".sdf"):
+        what = f"{LANGUAGES[ending]} has no fluid around it, and no balanced gravity"
+        losses.change("robot", model.name, what, "left out")
     if ending != ".xml":
         for kind, kept in (("actuator", model.actuators), ("keyframe", model.keyframes)):
             for one in kept:

@@ -18,6 +18,7 @@ from .mjcf_inertia import add_inertial, carried_inertias
 from .mjcf_rows import Row, bare_links
 from .mjcf_shapes import Shapes, place
 from .shapes import Package
+from .surroundings import MjcfSurroundings
 from .text import Element, add, number, numbers
 
 FORMAT = "mjcf"  # among the keywords of joints
@@ -37,8 +38,9 @@ class _Mjcf:
         self.root = etree.Element("mujoco", model=model.name)
         angles = {"angle": "radian", "autolimits": "true"}
         add(self.root, "compiler", **angles, inertiafromgeom="false", balanceinertia="false", fusestatic="false")
-        add(self.root, "option", gravity=numbers(model.gravity))
-        self.shapes = Shapes(losses, add(self.root, "asset"), geometry)
+        self.surroundings = MjcfSurroundings(model)
+        add(self.root, "option", gravity=numbers(model.gravity), **self.surroundings.option())
+        self.shapes = Shapes(losses, add(self.root, "asset"), geometry, self.surroundings)
         self.world = add(self.root, "worldbody")
         self.equality = add(self.root, "equality")
         self.elements: dict[int, Element] = {WORLD_BODY: self.world}
@@ -72,13 +74,16 @@ class _Mjcf:
                 )
             elif element is not self.world:
                 add_inertial(element, part.name, inertias[part.name], self.losses)
+                element.attrib.update(self.surroundings.body(part.name))
             self.shapes.add(element, part, fixed=not self._moves(carrier))
+            self.surroundings.inertia(part.name, inertias[part.name])
             stack += [(element, child, carrier, Row()) for child in reversed(carried[part.name])]
         for closure in self.model.closures:
             self._closure(closure)
         add_actuators(self.root, self.model, self.losses)
         add_keyframes(self.root, self.model)
         self._exclusions()
+        self.surroundings.close(self.losses)
         for empty in [element for element in (self.shapes.assets, self.equality) if not len(element)]:
             self.root.remove(empty)
         return self.root

@@ -15,6 +15,7 @@ from dalembert.spatial import Pose, so3
 from .layout import UniqueNames
 from .losses import Losses
 from .shapes import stated_scale
+from .surroundings import MjcfSurroundings
 from .text import Element, add, number, numbers, tidied
 
 ENDINGS = (".stl", ".obj", ".msh")  # of the mesh files that MuJoCo reads
@@ -30,8 +31,8 @@ DEFAULTS = MujocoContact((1.0, 0.005, 0.0001), (0.02, 1.0), (0.9, 0.95, 0.001, 0
 class Shapes:
     """Writes geoms, and the assets that they name."""
 
-    def __init__(self, losses: Losses, assets: Element, geometry: bool) -> None:
-        self.losses, self.assets, self.geometry = losses, assets, geometry
+    def __init__(self, losses: Losses, assets: Element, geometry: bool, surroundings: MjcfSurroundings) -> None:
+        self.losses, self.assets, self.geometry, self.surroundings = losses, assets, geometry, surroundings
         self.geoms, self.meshes = UniqueNames(()), UniqueNames(())
         self.known: dict[tuple[str, str], str] = {}  # file and scale → asset
 
@@ -47,6 +48,7 @@ class Shapes:
             name = self.geoms.new(geometry.name) if geometry.name else None
             color = None if geometry.color is None else numbers(geometry.color)
             attributes = place(geometry.placement) | described | ROLES[geometry.role] | _contact(geometry.surface)
+            attributes |= self.surroundings.geom(part, geometry)
             add(body, "geom", name=name, **attributes, rgba=color)
 
     def _shape(self, geometry: Geometry, link: str, fixed: bool) -> dict[str, str] | str:

@@ -160,6 +160,8 @@ def with_contact(
         return elements
     if not isinstance(contact, Contact):
         raise DalembertError(f"{where}: contact is {contact!r}, expected a dalembert.Contact")
+    if contact.model == "mujoco":
+        return elements  # `softened` has added its constraints
     points = candidates(model, contact)
     if contact.model == "compliant":
         if step is not None:
@@ -200,6 +202,8 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
         return (
             ["contact: there is no ground: the base falls freely; contact=dalembert.Contact() has one"] if falls else []
         )
+    if contact.model == "mujoco":
+        return []
     patches, sources = candidates(model, contact), law_sources(model, contact)
     names = [name for patch in patches for name in patch.names]
     gaps = contact_rows(model, q, patches).gap.astype(float)

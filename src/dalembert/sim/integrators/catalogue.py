@@ -8,6 +8,8 @@ import numpy as np
 
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError
+from dalembert.model import Model
+from dalembert.model.mujoco import MujocoOption
 
 from ..system.contact_step import contact_step
 from .axis_angle import AXIS_ANGLE, axis_angle
@@ -79,8 +81,21 @@ TIME_STEPPING = Integrator(
 )
 
 
-def integrator_for(where: str, integrator: str | Integrator | None, default: str, contact: Any) -> Integrator:
-    """The integrator asked for, or the default; rigid contact has a step of its own."""
+# those of MuJoCo, by their names there
+MUJOCO = {
+    "Euler": "semi-implicit-damped",
+    "implicit": "implicit-velocity",
+    "implicitfast": "implicit-fast",
+    "RK4": "rk4",
+}
+
+
+def integrator_for(
+    where: str, integrator: str | Integrator | None, default: str, contact: Any, model: Model
+) -> Integrator:
+    """The integrator asked for, or the default; rigid contact has a step of its own, MuJoCo's that of the file."""
+    if isinstance(contact, Contact) and contact.model == "mujoco":
+        return _for_mujoco(where, integrator, model)
     if not (isinstance(contact, Contact) and contact.model == "rigid"):
         return chosen(default if integrator is None else integrator, INTEGRATORS, where)
     if integrator is None:
@@ -90,3 +105,17 @@ def integrator_for(where: str, integrator: str | Integrator | None, default: str
         f"{where}: integrator is {name!r}, but rigid contact has a time step of its own: leave `integrator` out, "
         "or use Contact(model='compliant')"
     )
+
+
+def _for_mujoco(where: str, integrator: str | Integrator | None, model: Model) -> Integrator:
+    option = model.mujoco.option if model.mujoco else MujocoOption()
+    name = MUJOCO.get(option.integrator, "semi-implicit-damped")
+    if name == "semi-implicit-damped" and not option.implicit_damping:
+        name = "semi-implicit"
+    method = chosen(name if integrator is None else integrator, INTEGRATORS, where)
+    if method.residual is not None or method.free_bodies:
+        raise DalembertError(
+            f"{where}: integrator {method.name!r} does not take the constraints of Contact(model='mujoco'): leave "
+            f"`integrator` out for {name!r}, that of the file, or use one of {', '.join(map(repr, MUJOCO.values()))}"
+        )
+    return method

@@ -13,7 +13,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import displacement_rate, integrate
+from dalembert.algorithms.free_bodies import turning
 
+from ..system.drift import straightened
 from ..system.system import System
 from .tableaux import Tableau
 
@@ -88,7 +90,8 @@ def semi_implicit_damped(
         else body
         for body in system.model.bodies
     )
-    return _followed(system, t, h, q, e, u, replace(system, model=replace(system.model, bodies=bodies)))
+    damped = replace(system, model=replace(system.model, bodies=bodies), undamped=system.model)
+    return _followed(system, t, h, q, e, u, damped)
 
 
 def _followed(
@@ -97,9 +100,18 @@ def _followed(
     """The step of `kicking`; the accounts take the powers at the mean velocity, which is what changes the energy."""
     layout = system.layout
     d, after = kicking.kicked(t, h, q, e, u)
-    q1 = integrate(system.model, q, d)
+    if system.permanent_count:
+        q1, end = integrate(system.model, q, d), after
+    else:
+        q1, v1 = straightened(system.model, q, layout.velocity(e), layout.velocity(after), d, h)
+        end = layout.replaced(after, v1)
+        after = layout.replaced(after, layout.velocity(after) + h * turning(system.model, layout.velocity(e)))
     if not layout.nw:
-        return q1, after
+        return q1, end
     mean = layout.replaced(e, *(0.5 * (part(e) + part(after)) for part in (layout.velocity, layout.states)))
-    accounts = layout.accounts(e) + h * layout.accounts(system.rates(t, q, mean, u))
-    return q1, layout.replaced(after, accounts=accounts)
+    if system.soft is None:
+        powers = layout.accounts(system.rates(t, q, mean, u))
+    else:
+        applied = system.applied(t, q, mean, u, soft=system.applied(t, q, e, u).soft)
+        powers = system.powers(q, layout.velocity(mean), applied)
+    return q1, layout.replaced(end, accounts=layout.accounts(e) + h * powers)

@@ -40,7 +40,7 @@ def program(
     )
 
 
-def sampled_program(system: System, integrator: Integrator, sampling: Sampling, recorded: bool) -> Program:
+def sampled_program(system: System, integrator: Integrator, sampling: Sampling) -> Program:
     """As `program`, driven by controllers that run at rates: their memory and the command are carried too.
 
     number: of the step in the whole run; recorded (q, e, command) of each step.
@@ -65,6 +65,6 @@ def sampled_program(system: System, integrator: Integrator, sampling: Sampling, 
         {f"{name}_next": (size,) for name, size in carried.items()},
         compute,
         carry={f"{name}_next": name for name in carried},
-        record=("q_next", "e_next", "command_next") if recorded else (),
+        record=("q_next", "e_next", "command_next"),
         lanes=1,
     )

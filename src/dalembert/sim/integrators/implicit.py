@@ -19,6 +19,7 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms import integrate
 from dalembert.algorithms.coupled import MassSolver
+from dalembert.algorithms.free_bodies import turning
 from dalembert.algorithms.passive import dissipation
 from dalembert.graph import Scalar, jacobian, substitute
 from dalembert.linear import solve_saddle, sparse_product
@@ -26,6 +27,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import logical_and, maximum, where
 
 from ..program import Program
+from ..system.drift import straightened, without_translation
 from ..system.system import Applied, System
 
 SETTLED = 1e-9  # relative size of a Newton step after which the next one is below round-off
@@ -205,8 +207,7 @@ def implicit_velocity(
     """
 
     def force(v: np.ndarray) -> np.ndarray:
-        applied = _applied_at(system, t, q, e, u, v)
-        return -system.residual(q, v, np.zeros(len(v)), applied.forces, applied.wrenches)
+        return _force(system, q, v, _applied_at(system, t, q, e, u, v))
 
     return _velocity_step(system, t, h, q, e, u, force, symmetric=False)
 
@@ -231,7 +232,7 @@ def _applied_at(system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndar
     Sliding friction stays as it is at the velocity of e: where it falls with the speed, its slope is no damping.
     """
     layout = system.layout
-    applied = system.applied(t, q, layout.replaced(e, v), u)
+    applied = system.applied(t, q, layout.replaced(e, v), u, soft=np.zeros(len(v)))
     rows = system.held_rows(t, q, e)
     if rows is None or applied.rows is None or not layout.nm:
         return applied
@@ -254,31 +255,51 @@ def _velocity_step(
     symbols = _inputs_beside([*q, *e, *u, t, h], n)
     D = substitute(jacobian(force(symbols), symbols), dict(zip(symbols, v0, strict=True)))
     applied = system.applied(t, q, e, u)
-    f = -system.residual(q, v0, np.zeros(n), applied.forces, applied.wrenches)
+    f = _force(system, q, v0, applied)
     A = algorithms.mass_matrix(system.model, q) - h * (0.5 * (D + D.T) if symmetric else D)
     b = h * f
     rows = system.solved_rows(applied.rows)
     if rows is not None:
         J = rows.on[:, None] * rows.J
         A, b = np.block([[A, -J.T], [J, np.diag(1.0 - rows.on)]]), np.concatenate([b, h * rows.on * rows.goal])
-    return _arrived(system, t, h, q, e, u, v0 + solve_saddle(A, b, n)[:n])
+    v1 = v0 + solve_saddle(A, b, n)[:n]
+    if not system.permanent_count:
+        v1 = v1 - h * turning(system.model, v0)
+    return _arrived(system, t, h, q, e, u, v1, applied.soft)
+
+
+def _force(system: System, q: np.ndarray, v: np.ndarray, applied: Applied) -> np.ndarray:
+    """All forces (nv,) at a velocity; without closed loops along axes in which free bodies feel none from moving on."""
+    model, nothing = system.model, np.zeros(len(v))
+    if system.permanent_count:
+        return -system.residual(q, v, nothing, applied.forces, applied.wrenches)
+    slow = without_translation(model, v)
+    damped = dissipation(model, v) - dissipation(model, slow)
+    return -system.residual(q, slow, nothing, applied.forces, applied.wrenches) - damped
 
 
 def _arrived(
-    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray, soft: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(q, e) after a step with the velocity v (nv,) at its end.
+    """(q, e) after a step with the velocity v (nv,) at its end; soft: forces of MuJoCo's constraints over it.
 
     States and accounts take their rates at the mean velocity, which is what changes the kinetic energy.
     """
     layout = system.layout
-    e1 = layout.replaced(e, v)
+    d, begin, mean_end = h * v, layout.velocity(e), v
+    if system.permanent_count:
+        q1, e1 = integrate(system.model, q, d), layout.replaced(e, v)
+    else:
+        q1, end = straightened(system.model, q, begin, v, d, h)
+        e1, mean_end = layout.replaced(e, end), v + h * turning(system.model, begin)
     if layout.nz or layout.nw:
-        mean = layout.replaced(e, 0.5 * (layout.velocity(e) + v))
-        states = system.next_states(h, e, system.applied(t, q, mean, u))
-        accounts = layout.accounts(e + h * system.rates(t, q, mean, u))
-        e1 = layout.replaced(e1, states=states, accounts=accounts)
-    return system.projected(integrate(system.model, q, h * v), e1)
+        mean = layout.replaced(e, 0.5 * (begin + mean_end))
+        applied = system.applied(t, q, mean, u, soft if system.soft is not None else None)
+        forces = system.accelerations(q, mean, applied)[1]
+        powers = system.powers(q, layout.velocity(mean), applied, forces)
+        accounts = layout.accounts(e) + h * powers
+        e1 = layout.replaced(e1, states=system.next_states(h, e, applied), accounts=accounts)
+    return system.projected(q1, e1)
 
 
 def _inputs_beside(values: list[Any], size: int) -> np.ndarray:

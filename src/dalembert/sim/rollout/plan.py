@@ -16,10 +16,11 @@ from dalembert.interop.kinds import is_float32, library
 from dalembert.model import Model
 
 from ..elements.contact import with_contact
+from ..elements.mujoco import softened
 from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
 from ..system.sampled import Sampled, settings_of
-from ..system.sampling import Sampling
+from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
 from .motions import Motions
 from .settings import RolloutSettings, prepared
@@ -44,12 +45,13 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
     """
     if not model.nv:
         raise DalembertError(f"rollout: robot {model.name!r} has no joint that moves")
-    method, step = settings.method("rollout"), settings.step
+    method, step = settings.method("rollout", model), settings.step
     settings.check()
     parameters = dict(settings.parameters)
     law_sizes = _law_sizes(settings.torque if settings.controls is None else settings.controls, parameters)
     live = checked([name for name in parameters if name not in law_sizes])
-    model, elements = prepared("rollout", model, tuple(settings.elements), method, settings.friction, live)
+    model, elements = softened(model, tuple(settings.elements), settings.contact, step)
+    model, elements = prepared("rollout", model, elements, method, settings.friction, live)
     inputs, driving, actuators, _ = chosen_inputs("rollout", model, settings.torque, settings.controls)
     elements = with_contact("rollout", model, (*elements, *actuators), settings.contact, float(step), method.stable)
     sampling = _sampling(inputs, driving, step, law_sizes) if isinstance(driving, Sampled) else None
@@ -92,7 +94,7 @@ def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
 def _sampling(inputs: Inputs, torque: Sampled, step: float, law_sizes: Mapping[str, int]) -> Sampling:
     """Controllers that run at rates, if they can be traced."""
     try:
-        return Sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
+        return shared_sampling("rollout", inputs.model, torque, float(step), law_sizes, inputs.count)
     except Exception as error:  # whatever the user's code raises when it meets a traced number
         if isinstance(error, DalembertError) and not isinstance(error, TracedValueError):
             raise

@@ -30,9 +30,9 @@ class StepSettings:
     friction: str | None = None
     contact: Contact | None = None
 
-    def method(self, where: str) -> Integrator:
-        """The integrator."""
-        return integrator_for(where, self.integrator, "semi-implicit", self.contact)
+    def method(self, where: str, model: Model) -> Integrator:
+        """The integrator for a model."""
+        return integrator_for(where, self.integrator, "semi-implicit", self.contact, model)
 
     def check_step(self, where: str) -> None:
         """Refuse what is no length of a step."""

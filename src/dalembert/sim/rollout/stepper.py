@@ -16,6 +16,7 @@ from dalembert.model import Model
 
 from ..elements.actuators import Actuators
 from ..elements.contact import with_contact
+from ..elements.mujoco import softened
 from ..integrators.record import Integrator
 from ..system.drive import Command
 from ..system.sampled import Sampled
@@ -38,7 +39,7 @@ class Stepper:
 
     def __init__(self, model: Model, settings: StepSettings, controls: bool = False) -> None:
         self.model, self.settings, self.controls, self.step = model, settings, controls, settings.step
-        self.integrator = settings.method("stepper")
+        self.integrator = settings.method("stepper", model)
         self._system, self.call = _compiled(model, settings, self.integrator, controls)
         self.nz = _shown_states(self._system)
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
@@ -86,6 +87,7 @@ def _compiled(model: Model, settings: StepSettings, method: Integrator, controls
     step, elements = settings.step, tuple(settings.elements)
     if controls:
         elements = (*elements, Actuators.of(model, "stepper"))
+    model, elements = softened(model, elements, settings.contact, step)
     model, elements = prepared("stepper", model, elements, method, settings.friction)
     elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
@@ -125,9 +127,10 @@ class ControlledStepper:
     """
 
     def __init__(self, model: Model, settings: StepSettings, torque: Any) -> None:
-        method, step = settings.method("stepper"), settings.step
+        method, step = settings.method("stepper", model), settings.step
         settings.check_step("stepper")
-        model, elements = prepared("stepper", model, tuple(settings.elements), method, settings.friction)
+        model, elements = softened(model, tuple(settings.elements), settings.contact, step)
+        model, elements = prepared("stepper", model, elements, method, settings.friction)
         controller = torque if isinstance(torque, Sampled) else Sampled(torque, step, state=())
         sampling = Sampling("stepper", model, controller, float(step))
         for element in elements:

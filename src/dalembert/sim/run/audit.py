@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import NamedTuple
 
 import numpy as np
 
-from ..integrators.catalogue import INTEGRATORS
+from ..integrators.catalogue import INTEGRATORS, TIME_STEPPING
 from .run import Run
 
-NEGLIGIBLE = 1e-15  # accounts below this fraction of the energy that moved count as zero
+NEGLIGIBLE = 1e-9  # accounts below this fraction of the energies of the run are not listed
+LISTED = 8  # accounts of one kind, the largest first
 ROUNDING, GOOD, FAIR = 1e-12, 1e-6, 1e-3  # residual relative to the energy that moved
 FEW = 8  # records that do not tell whether an error grows
 STORED = 1e-12  # residual relative to the energies themselves, below which it is rounding whatever moved
@@ -48,13 +50,22 @@ def audit(run: Run) -> EnergyAudit:
         + ("; rounding." if relative < ROUNDING else _course(len(run), steady)),
     ]
     for kind, accounts in (("put in", ledger.work), ("turned into heat", ledger.heat)):
-        felt = {label: amount[-1] for label, amount in accounts.items() if np.max(np.abs(amount)) > NEGLIGIBLE * scale}
-        lines += [f"  {label}: {amount:.6g} J {kind}" for label, amount in felt.items()]
-        if idle := len(accounts) - len(felt):
-            lines.append(f"  {idle} {'more ' if felt else ''}accounts: 0 J {kind}")
+        lines += [f"  {line} J {kind}" for line in _listed(accounts, NEGLIGIBLE * max(scale, ledger.stored))]
     lines += [f"  {line}" for line in _remedies(run, name, relative, steady)]
     lines += [f"  log: {line}" for line in run.log]
     return EnergyAudit(worst, relative, steady, "\n".join(lines))
+
+
+def _listed(accounts: Mapping[str, np.ndarray], negligible: float) -> list[str]:
+    """The largest accounts with what they hold in the end, and the sum of the others."""
+    largest = {label: float(np.max(np.abs(amount), initial=0.0)) for label, amount in accounts.items()}
+    felt = [label for label in sorted(accounts, key=lambda label: -largest[label]) if largest[label] > negligible]
+    lines = [f"{label}: {accounts[label][-1]:.6g}" for label in felt[:LISTED]]
+    if others := [label for label in accounts if label not in felt[:LISTED]]:
+        total = sum(float(accounts[label][-1]) for label in others)
+        text = "0" if abs(total) <= negligible else f"{total:.6g}"
+        lines.append(f"{len(others)} {'more ' if lines else ''}account{'s' if len(others) > 1 else ''}: {text}")
+    return lines
 
 
 def _course(records: int, steady: bool) -> str:
@@ -80,6 +91,8 @@ def _remedies(run: Run, name: str, relative: float, steady: bool) -> list[str]:
         return [f"Tighter tolerances would do: rtol = {run.settings['rtol'] * GOOD / relative:.1e}."]
     needed = step * (GOOD / relative) ** (1.0 / order)
     remedies = [f"{name} is of order {order}: a step of {needed:.2g} s would bring the residual to {GOOD:g}."]
+    if name == TIME_STEPPING.name:  # no other integrator holds contacts
+        return remedies
     if not steady and not (known is not None and known.bounded_energy):
         remedies.append("For long runs without drift: 'implicit-midpoint' or 'variational'.")
     if needed < 1e-2 * step:

@@ -11,9 +11,11 @@ import numpy as np
 from dalembert.contact.rows import contact_rows
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
+from dalembert.linear import sparse_product
 
 from ..elements.base import Situation
 from ..elements.contact import CompliantContact, RigidContact, laws_of
+from ..elements.mujoco import MujocoConstraints
 from ..program import Program
 from ..system.drift import drifted
 from .compiled import Programs
@@ -44,7 +46,7 @@ class Contacts:
     force: np.ndarray
     normal: np.ndarray
     friction: np.ndarray  # (k,): the largest coefficient, that at rest
-    model: str  # "rigid" or "compliant"
+    model: str  # "rigid", "compliant" or "mujoco"
     velocity: np.ndarray = field(repr=False)  # (n, k, 3): of the first body past the second, in world axes [m/s]
     passes: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
     residual: np.ndarray = field(default_factory=lambda: np.zeros(0), repr=False)
@@ -160,6 +162,8 @@ def contacts_of(
     if programs.system.contact is not None:
         assert step is not None
         return _rigid(programs, t, q, e, step)
+    if programs.system.soft is not None:
+        return _soft(programs, programs.system.soft, t, q, e, u)
     compliant = [x for x in programs.system.elements if isinstance(x, CompliantContact)]
     return _compliant(programs, compliant[0], t, q, e) if compliant else None
 
@@ -194,6 +198,52 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
         np.array([law.static_friction for law in laws_of(element.patches)]),
         element.contact.model,
         velocity,
+    )
+
+
+def _soft(
+    programs: Programs, element: MujocoConstraints, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray
+) -> Contacts | None:
+    """Those of MuJoCo's model, with the forces of each state."""
+    system, k = programs.system, len(element.names)
+    model = system.model
+    if not k:
+        return None
+
+    def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
+        v, acting = system.layout.velocity(e), system.acting(t[0], q, e, u)
+        balance = element.balance(model, q, v, acting.forces, acting.wrenches)
+        return {
+            "gap": np.array([point.distance for point in balance.points]),
+            "position": np.array([point.position for point in balance.points]),
+            "normal": np.array([point.normal for point in balance.points]),
+            "velocity": np.array([sparse_product(motion, v) for motion in balance.motions]),
+            "force": element.world_forces(balance),
+        }
+
+    shapes = {"gap": (k,), "position": (k, 3), "normal": (k, 3), "velocity": (k, 3), "force": (k, 3)}
+    sizes = {"t": 1, "q": model.nq, "e": system.ne, "u": system.nu}
+    identity = None if programs.identity is None else f"soft contacts {programs.identity}"
+    program = Program("contacts", identity, sizes, shapes, compute, interpreted=system.called)
+    seen = program({"t": t[:, None], "q": q, "e": e, "u": u}, (len(t),))
+    friction = np.array([patch.parameters.friction[0] for patch in element.patches for _ in patch.names])
+    grounded = [patch.grounded or patch.second < 0 for patch in element.patches]
+    bodies = tuple(
+        (model.bodies[patch.first].name, "ground" if level else model.bodies[patch.second].name)
+        for patch, level in zip(element.patches, grounded, strict=True)
+        for _ in patch.names
+    )
+    return Contacts(
+        element.names,
+        bodies,
+        t,
+        seen["gap"],
+        seen["position"],
+        seen["force"],
+        seen["normal"],
+        friction,
+        element.contact.model,
+        seen["velocity"],
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from dalembert.model import Model
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
 from ..elements.friction import with_friction
+from ..elements.mujoco import first_step, softened
 from ..elements.surroundings import surroundings
 from ..failure import SimulationError
 from ..integrators.catalogue import integrator_for
@@ -24,7 +26,7 @@ from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.sampled import Sampled
-from ..system.sampling import Sampling
+from ..system.sampling import Sampling, shared_sampling
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .contacts import contacts_of
@@ -58,10 +60,12 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     settings.check()
     elements = each_of("elements", settings.elements, Element, "force elements")
     events = each_of("events", settings.events, Event, "Events")
+    method = integrator_for("simulate", settings.integrator, "rk45", settings.contact, model)
+    settings = replace(settings, step=first_step(model, settings.contact, method, settings.step))
+    model, elements = softened(model, elements, settings.contact, settings.step)
     model, elements, said = with_friction("simulate", model, elements, settings.friction)
     for element in elements:
         model = element.prepared(model)
-    method = integrator_for("simulate", settings.integrator, "rk45", settings.contact)
     acting = (*elements, *surroundings(model), *actuators)
     elements = with_contact("simulate", model, acting, settings.contact, settings.fixed_step(method), method.stable)
     torques = drive(inputs, driving, float(settings.duration))
@@ -141,7 +145,7 @@ class _Simulation:
             why = "the duration is no multiple of the step and of the records"
         else:
             try:
-                self.sampling = Sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
+                self.sampling = shared_sampling("simulate", model, torque, step, count=self.compiled.system.input_count)
             except SimulationError:
                 raise
             except Exception as error:  # whatever the user's code raises when it meets a traced number

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from dalembert.algorithms import integrate
+from dalembert.algorithms.free_bodies import drifts, turning
 from dalembert.model import Body, Model
-from dalembert.model.joints import Free
 from dalembert.spatial import cross, so3
 
 ITERATIONS = 3  # of the mean angular velocity of a loose body
@@ -25,7 +25,7 @@ def drifted(
     displacement = h * v if more is None else h * v + more
     q1, v1 = integrate(model, q, displacement), v.astype(object)
     for body in model.bodies:
-        if _drifts(model, body):
+        if drifts(model, body):
             extra = np.zeros(6) if more is None else more[body.v]
             place, velocity = (_loose if _is_loose(model, body) else _carrying)(body, q[body.q], v[body.v], h, extra)
             q1[body.q], v1[body.v] = place, velocity
@@ -36,19 +36,39 @@ def still(model: Model, v: np.ndarray) -> np.ndarray:
     """v (nv,) without what a drift takes care of: velocities of free bodies, and the spin of loose ones."""
     rest = v.astype(object)
     for body in model.bodies:
-        if _drifts(model, body):
+        if drifts(model, body):
             rest[body.v] = np.concatenate([np.zeros(3) if _is_loose(model, body) else v[body.v][:3], np.zeros(3)])
     return rest
 
 
-def _drifts(model: Model, body: Body) -> bool:
-    """Whether a body moves freely in the world."""
-    parent = body.parent
-    while parent >= 0:
-        if model.bodies[parent].joint.nv:
-            return False
-        parent = model.bodies[parent].parent
-    return isinstance(body.joint, Free)
+def without_translation(model: Model, v: np.ndarray) -> np.ndarray:
+    """v (nv,) without the linear velocities of free bodies."""
+    slow = v.astype(object)
+    for body in model.bodies:
+        if drifts(model, body):
+            slow[body.v] = np.concatenate([v[body.v][:3], np.zeros(3)])
+    return slow
+
+
+def straightened(
+    model: Model, q: np.ndarray, v: np.ndarray, v1: np.ndarray, d: np.ndarray, h: Any
+) -> tuple[np.ndarray, np.ndarray]:
+    """q displaced by d (nv,), and v1 as it is written there, after a step h from v to v1, both along the axes at q.
+
+    Free bodies go straight ahead: their linear velocity changes along axes that do not turn within the step. These are
+    MuJoCo's steps of free joints.
+    """
+    turn = turning(model, v)
+    q1, end = integrate(model, q, d), v1.copy()
+    for body in model.bodies:
+        if drifts(model, body):
+            R, quaternion = so3.from_quaternion(q[body.q][3:]), q[body.q][3:]
+            linear = v1[body.v][3:] + h * turn[body.v][3:]
+            moved = q[body.q][:3] + R @ (d[body.v][3:] + (h * h) * turn[body.v][3:])
+            q1[body.q] = np.concatenate([moved, _turned(quaternion, d[body.v][:3])])
+            back = so3.from_quaternion(so3.quaternion_exp(d[body.v][:3])).T
+            end[body.v] = np.concatenate([v1[body.v][:3], back @ linear])
+    return q1, end
 
 
 def _is_loose(model: Model, body: Body) -> bool:

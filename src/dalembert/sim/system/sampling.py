@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute import Recent, code
 from dalembert.graph import trace
 from dalembert.math import abs as absolute
 from dalembert.math import floor, repeat, where
@@ -67,6 +68,7 @@ class Sampling:
         count = model.nv if count is None else count
         self.where, self.model, self.torque, self.step = where, model, torque, step
         self.settings = dict(settings or {})
+        self.loops: dict[Any, Any] = {}  # of steps with these controllers, compiled; see `SampledFixed`
         self.blocks: list[Block] = []
         for controller in torque.chain():
             self._add(controller)
@@ -179,3 +181,23 @@ class Sampling:
 
         waiting = where(absolute(phase) > 0.5, 1.0, 0.0)
         return repeat(once, 1, {"memory": old, "done": waiting}, "done")["memory"]
+
+
+def shared_sampling(
+    where: str,
+    model: Model,
+    torque: Sampled,
+    step: float,
+    settings: Mapping[str, int] | None = None,
+    count: int | None = None,
+) -> Sampling:
+    """As `Sampling`; that of an earlier run with the same controllers if there was one."""
+
+    def prepare() -> Sampling:
+        return Sampling(where, model, torque, step, settings, count)
+
+    sizes = tuple((settings or {}).items())
+    return _recent.get(code(where, model, torque, step, sizes, count), prepare)
+
+
+_recent = Recent(32)

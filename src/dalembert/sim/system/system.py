@@ -19,6 +19,7 @@ from dalembert.model import Joint, Model
 from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
 from ..elements.contact import RigidContact
+from ..elements.mujoco import MujocoConstraints
 from .accounts import Entry
 from .constraints import Constraint, Rows, joined
 from .drive import Command
@@ -50,6 +51,7 @@ class Applied(NamedTuple):
     """Everything that acts on a state: actions of elements, forces (nv,), wrenches by body, and constraint rows.
 
     forces: commanded ones, those of elements at joints, and those of rows that slide. rows: all of them, or None.
+    soft (nv,): those among the forces that are of MuJoCo's constraints.
     """
 
     tau: np.ndarray
@@ -57,6 +59,7 @@ class Applied(NamedTuple):
     forces: np.ndarray
     wrenches: dict[int, np.ndarray]
     rows: HeldRows | None
+    soft: np.ndarray = NOTHING
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +78,9 @@ class System:
     called: bool = False  # whether the law is Python code that cannot be traced
     holding: bool = True  # whether constraints that come and go can hold; if not, all their rows are taken as open
     impulsive: bool = False  # whether steps meet them by impulses: they need no modes then
+    undamped: Model | None = (
+        None  # whose inertia MuJoCo's constraints see, where a step adds damping to that of `model`
+    )
 
     @property
     def nu(self) -> int:
@@ -140,6 +146,11 @@ class System:
         """Contacts that steps keep by impulses."""
         element = self.elements[self.contact_number] if self.contact_number >= 0 else None
         return element if isinstance(element, RigidContact) else None
+
+    @cached_property
+    def soft(self) -> MujocoConstraints | None:
+        """MuJoCo's constraints, whose forces depend on all others."""
+        return next((element for element in self.elements if isinstance(element, MujocoConstraints)), None)
 
     # constraints
 
@@ -221,13 +232,18 @@ class System:
                 wrenches[index] = wrenches[index] + wrench if index in wrenches else wrench
         return Applied(tau, actions, forces, wrenches, None)
 
-    def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
-        """All that acts, apart from the forces that are solved for."""
+    def applied(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, soft: np.ndarray | None = None) -> Applied:
+        """All that acts, apart from the forces that are solved for; soft (nv,): of MuJoCo's constraints, if known."""
         acting, rows = self.acting(t, q, e, u), self.held_rows(t, q, e)
         forces = acting.forces
         if rows is not None and self.layout.nm:
             forces = forces + rows.J.T @ rows.sliding
-        return acting._replace(forces=forces, rows=rows)
+        if self.soft is None:
+            return acting._replace(forces=forces, rows=rows)
+        if soft is None:
+            v = self.layout.velocity(e)
+            soft = self.soft.balance(self.undamped or self.model, q, v, forces, acting.wrenches).solution.force
+        return acting._replace(forces=forces + soft, rows=rows, soft=soft)
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """ė (ne,); the rate of q is the velocity in e."""
@@ -357,6 +373,8 @@ class System:
             rates += [law(b.joint, v[b.v]) @ v[b.v] for b in joints]
         for k, (element, action) in enumerate(zip(self.elements, applied.actions, strict=True)):
             given, lost = self._row_powers(k, applied.rows, forces)
+            if element is self.soft:
+                lost = lost - applied.soft @ v
             rates += [action.given + given] * element.gives + [action.lost + lost] * element.loses
         if self.contact is not None:  # a step adds what its impulses did
             rates += [0.0, 0.0]

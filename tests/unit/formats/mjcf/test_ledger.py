@@ -140,7 +140,7 @@ INFOS = {
         ),
         "<geom>: geom of type hfield; not kept",
     ),
-    "solver": (mujoco(before='<option timestep="0.1"/>'), "<option>: <option> of the simulator's solver; passed over"),
+    "solver": (mujoco(before='<option timestep="0.1"/>'), "<option>: options of MuJoCo's solver: .* kept for Contact"),
     "no gravity": (
         mujoco(before='<option><flag gravity="disable"/></option>'),
         "<option>: gravity is disabled; gravity is 0",

@@ -43,7 +43,7 @@ def test_mimic_law() -> None:
 
 
 BAD_MIMICS = {
-    "no such joint": (mimic(leader="x"), "which is not a joint of the tree"),
+    "no such joint": (mimic(leader="x"), "which is not a joint of the robot"),
     "not one coordinate": (mimic(leader="hold"), "which is a fixed joint"),
     "never moves": (mimic("<multiplier>0</multiplier>"), "which never moves"),
     "second axis": (mimic().replace('axis="axis"', 'axis="axis2"'), "of the second axis"),

@@ -63,13 +63,15 @@ class SampledFixed(Fixed):
     def __init__(self, programs: Programs, step: float, sampling: Sampling, memory: np.ndarray) -> None:
         super().__init__(programs, step)
         self.sampling, self.memory = sampling, memory
-        self._loops: dict[bool, Program] = {}
 
-    def _loop(self, recorded: bool) -> Program:
-        if recorded not in self._loops:
-            programs = self.programs
-            self._loops[recorded] = sampled_program(programs.system, programs.integrator, self.sampling, recorded)
-        return self._loops[recorded]
+    @property
+    def _loop(self) -> Program:
+        """Kept with the controllers, for the last system that they drove."""
+        loops, programs = self.sampling.loops, self.programs
+        if programs not in loops:
+            loops.clear()
+            loops[programs] = sampled_program(programs.system, programs.integrator, self.sampling)
+        return loops[programs]
 
     def _inputs(self, number: int, q: np.ndarray, e: np.ndarray) -> dict[str, np.ndarray]:
         timing, command = np.array([0.0, self.step]), np.zeros(self.programs.system.nu)
@@ -78,7 +80,7 @@ class SampledFixed(Fixed):
 
     def first_command(self, state: State) -> np.ndarray:
         """What drives the first step (nu,)."""
-        return self._loop(False)(self._inputs(0, state.q, state.e))["command_next"][0]
+        return self._loop(self._inputs(0, state.q, state.e))["command_next"][0, 0]
 
     def advance(
         self, state: State, stop: float, leg: Leg, nodes: int | None = None, every: bool = False
@@ -86,17 +88,17 @@ class SampledFixed(Fixed):
         stride, count = strides(state.t, stop, self.step, nodes)
         first, number = round(state.t / self.step), 0
         _, q, e = state
-        thin, sizes = stride > 64, chunk_sizes(False)
+        sizes = chunk_sizes(False)
         while number < count:
-            passes = min(stride if thin else max(next(sizes) // stride, 1) * stride, count - number)
-            results = self._loop(not thin)(self._inputs(first + number, q, e), passes=passes)
+            passes = min(max(next(sizes) // stride, 1) * stride, count - number)
+            results = self._loop(self._inputs(first + number, q, e), passes=passes)
             kept = np.arange(stride, passes + 1, stride)
             if not len(kept) or kept[-1] != passes:
                 kept = np.append(kept, passes)
             ends = number + kept
             t = np.where(ends == count, stop, (first + ends) * self.step)
             names = ("q_next", "e_next", "command_next")
-            q_all, e_all, driven = (results[n] if thin else results[n][0, kept - 1] for n in names)
+            q_all, e_all, driven = (results[n][0, kept - 1] for n in names)
             nodes_q, nodes_e = _after(q, q_all), _after(e, e_all)
             begin = state.t if not number else (first + number) * self.step
             self.memory = results["memory_next"][0] if self.sampling.size else self.memory

@@ -1,0 +1,339 @@
+"""Which shapes may touch in MuJoCo's model, and the parameters of their contacts, mixed as MuJoCo mixes them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations
+from typing import NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import poses
+from dalembert.collision import Ground, Hull, as_ground, hull
+from dalembert.errors import DalembertError, unknown
+from dalembert.model import Body, Model, MujocoContact
+from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Surface
+from dalembert.model.mujoco import Mujoco, MujocoPair, Softness
+from dalembert.spatial import Pose
+
+from .candidates import WORLD, moves, named_shapes
+from .contact import DEFAULTS, GROUND, Contact
+from .mujoco_points import Point, in_order, shape_points, terrain_points
+from .mujoco_weights import Mobility, mobility
+
+LEAST = 1e-15  # MuJoCo's smallest number
+LEAST_FRICTION = 1e-5
+TORSION, ROLLING = 0.005, 0.0001  # [m] of a geom that states none
+STATES_NOTHING = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
+NORMAL = np.array([0.0, 0.0, 1.0])
+
+
+class Solid(NamedTuple):
+    """A collision shape of a link; body: None for what is fixed in the world and no part of the model."""
+
+    name: str
+    link: str
+    body: Body | None
+    shape: Shape
+    placement: Pose  # in the body
+    surface: Surface
+
+    @property
+    def all_names(self) -> set[str]:
+        """Names by which a pair may call it."""
+        return {self.name, self.link, *([] if self.body is None else [self.body.name])}
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """Of a contact: its dimensions 1, 3, 4 or 6; friction (5,): two sliding, torsional [m], two rolling [m]."""
+
+    condim: int
+    friction: tuple[float, ...]
+    softness: Softness
+    friction_solref: tuple[float, float]
+    margin: float
+    gap: float
+
+
+@dataclass(frozen=True)
+class MujocoPatch:
+    """The points in which a shape of `first` may touch one of `second`; a, b: both in MuJoCo's order.
+
+    flipped: the shape of `first` is a. linear, angular: inverse masses of both links together [1/kg, 1/(kg·m²)].
+    """
+
+    names: tuple[str, ...]
+    first: int
+    second: int
+    a: Shape | Hull | Ground
+    placement_a: Pose
+    b: Shape | Hull
+    placement_b: Pose
+    flipped: bool
+    grounded: bool
+    parameters: Parameters
+    linear: float
+    angular: float
+
+    def points(self, X: Sequence[Pose]) -> list[Point]:
+        """One for each name, with normals from the second body to the first; X: the poses of all bodies."""
+        one, two = (self.first, self.second) if self.flipped else (self.second, self.first)
+        X_a, X_b = (
+            placement if body == WORLD else X[body] @ placement
+            for body, placement in ((one, self.placement_a), (two, self.placement_b))
+        )
+        if isinstance(self.a, Ground):
+            return terrain_points(self.a, self.b, X_b)
+        points = shape_points(self.a, X_a, self.b, X_b)
+        return [point.flipped() for point in points] if self.flipped else points
+
+
+def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]:
+    """All that may touch; none where the file switches contacts off."""
+    mujoco = model.mujoco or Mujoco()
+    shapes = [
+        Solid(x.name, x.link, x.body, x.geometry.shape, x.placement, x.geometry.surface or Surface())
+        for x in named_shapes(model)
+    ]
+    _check_names(contact, shapes)
+    if not mujoco.option.contacts:
+        return ()
+    weights = mobility(model)
+    shapes += _floor(model, contact)
+    patches = [
+        patch
+        for one, two, parameters in _pairs(model, mujoco, contact, shapes)
+        if (patch := _patch(model, mujoco, weights, one, two, parameters)) is not None
+    ]
+    if contact.terrain is not None:
+        patches += _on_terrain(model, mujoco, contact, weights, shapes)
+    if not patches:
+        raise DalembertError(
+            f"contact: nothing of robot {model.name!r} may touch anything: it needs collision shapes whose contype and "
+            "conaffinity meet, and a plane in the file or ground=…"
+        )
+    X = poses(model, weights.q)
+    return tuple(_named(patch, len(patch.points(X))) for patch in patches)
+
+
+def _named(patch: MujocoPatch, count: int) -> MujocoPatch:
+    (name,) = patch.names
+    return patch if count == 1 else replace(patch, names=tuple(f"{name} {k + 1}" for k in range(count)))
+
+
+def _floor(model: Model, contact: Contact) -> list[Solid]:
+    """A level floor, if one is asked for; robots that are not from MJCF have one at 0, as in other models."""
+    silent = contact.ground is None and (model.mujoco is not None or not contact.mentions_ground)
+    if contact.terrain is not None or silent:
+        return []
+    placement = Pose(np.eye(3), np.array([0.0, 0.0, contact.ground or 0.0]))
+    return [Solid(GROUND, GROUND, None, Plane(NORMAL), placement, Surface())]
+
+
+def _check_names(contact: Contact, shapes: list[Solid]) -> None:
+    known = sorted(set().union(*(shape.all_names for shape in shapes)))
+    for name in (name for pair in contact.listed_pairs for name in pair):
+        if name != GROUND and name not in known:
+            raise unknown("body or shape", name, known, "Contact: pairs")
+
+
+def _parameters(contact: Contact, shape: Solid) -> MujocoContact:
+    """Of a shape: those of its file, or MuJoCo's defaults with the friction of `contact`."""
+    surface = shape.surface
+    if surface.mujoco is not None:
+        return surface.mujoco
+    friction, torsion, rolling = _default_friction(contact)
+    stated = surface.friction, surface.torsion, surface.rolling
+    both = tuple(x if y is None else y for x, y in zip((friction, torsion, rolling), stated, strict=True))
+    return MujocoContact(both, *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)  # type: ignore[arg-type]
+
+
+def _default_friction(contact: Contact) -> tuple[float, float, float]:
+    """Sliding, torsional [m] and rolling [m] friction of shapes whose files state none."""
+    numbers = []
+    for name, default in (("friction", DEFAULTS["friction"]), ("torsion", TORSION), ("rolling", ROLLING)):
+        value = getattr(contact, name)
+        if isinstance(value, Mapping):
+            raise DalembertError(
+                f"Contact: {name} is a table, but model='mujoco' takes the parameters of the robot's shapes: give one "
+                "number for those that state none"
+            )
+        numbers.append(default if value is None else value)
+    return numbers[0], numbers[1], numbers[2]
+
+
+def mixed(a: MujocoContact, b: MujocoContact) -> Parameters:
+    """MuJoCo's rule: the higher priority; of equal ones the larger friction and dimension, and a mean softness."""
+    margin, gap = a.margin + b.margin, a.gap + b.gap
+    if a.priority != b.priority:
+        one = a if a.priority > b.priority else b
+        slide, spin, roll = one.friction
+        condim, softness = one.condim, Softness(one.solref, one.solimp)
+    else:
+        slide, spin, roll = (max(x, y) for x, y in zip(a.friction, b.friction, strict=True))
+        condim = max(a.condim, b.condim)
+        share = _share(a.solmix, b.solmix)
+        if a.solref[0] > 0.0 and b.solref[0] > 0.0:
+            solref = _mean(share, a.solref, b.solref)
+        else:
+            solref = tuple(min(x, y) for x, y in zip(a.solref, b.solref, strict=True))
+        softness = Softness(solref, _mean(share, a.solimp, b.solimp))  # type: ignore[arg-type]
+    friction = tuple(max(x, LEAST_FRICTION) for x in (slide, slide, spin, roll, roll))
+    return Parameters(condim, friction, softness, (0.0, 0.0), margin, gap)
+
+
+def _share(a: float, b: float) -> float:
+    """Of the first, by the weights of both."""
+    if a >= LEAST and b >= LEAST:
+        return a / (a + b)
+    return 0.5 if a < LEAST and b < LEAST else float(a >= LEAST)
+
+
+def _mean(share: float, a: tuple[float, ...], b: tuple[float, ...]) -> tuple[float, ...]:
+    return tuple(share * x + (1.0 - share) * y for x, y in zip(a, b, strict=True))
+
+
+def _stated(pair: MujocoPair) -> Parameters:
+    friction = tuple(max(x, LEAST_FRICTION) for x in pair.friction)
+    return Parameters(pair.condim, friction, pair.softness, pair.friction_solref, pair.margin, pair.gap)
+
+
+def _overridden(mujoco: Mujoco, parameters: Parameters) -> Parameters:
+    """With what the options put in the place of every contact's."""
+    if mujoco.option.override is None:
+        return parameters
+    margin, softness, friction = mujoco.option.override
+    friction = tuple(max(x, LEAST_FRICTION) for x in friction)
+    return replace(parameters, margin=margin, softness=softness, friction=friction, friction_solref=(0.0, 0.0))
+
+
+def _pairs(
+    model: Model, mujoco: Mujoco, contact: Contact, shapes: list[Solid]
+) -> Iterator[tuple[Solid, Solid, Parameters]]:
+    """Pairs of shapes, with their parameters: those of <pair>, then all that the masks let touch."""
+    by_name = {shape.name: shape for shape in shapes}
+    listed = set()
+    for pair in mujoco.pairs:
+        if pair.a in by_name and pair.b in by_name:
+            one, two = by_name[pair.a], by_name[pair.b]
+            listed.add(frozenset((one.name, two.name)))
+            if _wanted(model, contact, one, two):
+                yield one, two, _stated(pair)
+    excluded = {frozenset(pair) for pair in model.exclusions}
+    for one, two in combinations(shapes, 2):
+        if frozenset((one.name, two.name)) in listed or frozenset((one.link, two.link)) in excluded:
+            continue
+        if not _may_meet(model, mujoco, one.body, two.body) or not one.surface.meets(two.surface):
+            continue
+        if _wanted(model, contact, one, two):
+            yield one, two, mixed(_parameters(contact, one), _parameters(contact, two))
+
+
+def _wanted(model: Model, contact: Contact, one: Solid, two: Solid) -> bool:
+    """Whether the contact asks for this pair, and one of both moves."""
+    moving = [shape for shape in (one, two) if _moves(model, shape.body)]
+    if not moving:
+        return False
+    if contact.listed_pairs:
+        return any(
+            _named_by(pair, one, two) or (GROUND in pair and len(moving) == 1 and bool(moving[0].all_names & set(pair)))
+            for pair in contact.listed_pairs
+        )
+    return contact.pairs != "ground" or len(moving) == 1
+
+
+def _named_by(pair: tuple[str, str], one: Solid, two: Solid) -> bool:
+    return any(pair[0] in x.all_names and pair[1] in y.all_names for x, y in ((one, two), (two, one)))
+
+
+def _moves(model: Model, body: Body | None) -> bool:
+    return body is not None and moves(model, body)
+
+
+def _may_meet(model: Model, mujoco: Mujoco, one: Body | None, two: Body | None) -> bool:
+    """Different bodies, which no joint connects; those fixed in the world meet all."""
+    if not _moves(model, one) or not _moves(model, two):
+        return True
+    if one is two:
+        return False
+    assert one is not None and two is not None
+    joined = _carrier(model, one) is two or _carrier(model, two) is one
+    return mujoco.option.joined_touch or not joined
+
+
+def _carrier(model: Model, body: Body) -> Body | None:
+    """The body that carries another one, past links without mass between several joints."""
+    parent = body.parent
+    while parent >= 0:
+        carrier = model.bodies[parent]
+        if any(part.inertia.mass or part.geometry for part in carrier.parts):
+            return carrier
+        parent = carrier.parent
+    return None
+
+
+def _convex(shape: Shape) -> Shape | Hull:
+    """The shape, or the hull of a mesh."""
+    return hull(shape) if isinstance(shape, (Mesh, Polyhedron)) else shape
+
+
+def _patch(
+    model: Model, mujoco: Mujoco, weights: Mobility, one: Solid, two: Solid, parameters: Parameters
+) -> MujocoPatch | None:
+    """None of two planes, which never touch."""
+    if isinstance(one.shape, Plane) and isinstance(two.shape, Plane):
+        return None
+    a, b = (one, two) if in_order(one.shape, two.shape) else (two, one)
+    flipped = not _moves(model, b.body)  # the body that moves is the first one
+    first, second = (a, b) if flipped else (b, a)
+    grounded = isinstance(second.shape, Plane) and not _moves(model, second.body)
+    linear, angular = (sum(weights.links.get(x.link, (0.0, 0.0))[k] for x in (a, b)) for k in (0, 1))
+    return MujocoPatch(
+        (first.name if second.name == GROUND else f"{first.name} on {second.name}",),
+        WORLD if first.body is None else first.body.index,
+        WORLD if second.body is None else second.body.index,
+        _convex(a.shape),
+        a.placement,
+        _convex(b.shape),
+        b.placement,
+        flipped,
+        grounded,
+        _overridden(mujoco, parameters),
+        linear,
+        angular,
+    )
+
+
+def _on_terrain(
+    model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid]
+) -> list[MujocoPatch]:
+    """All shapes that move against a height z(x, y), with MuJoCo's defaults for the ground."""
+    ground, still = as_ground(contact.terrain), Pose.identity()
+    default = MujocoContact(_default_friction(contact), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
+    patches = []
+    for shape in shapes:
+        if isinstance(shape.shape, Plane) or not _moves(model, shape.body):
+            continue
+        assert shape.body is not None
+        parameters = _overridden(mujoco, mixed(default, _parameters(contact, shape)))
+        linear, angular = weights.links[shape.link]
+        body, solid = shape.body.index, _convex(shape.shape)
+        patches.append(
+            MujocoPatch(
+                (shape.name,),
+                body,
+                WORLD,
+                ground,
+                still,
+                solid,
+                shape.placement,
+                False,
+                True,
+                parameters,
+                linear,
+                angular,
+            )
+        )
+    return patches

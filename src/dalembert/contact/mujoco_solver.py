@@ -1,0 +1,137 @@
+"""MuJoCo's convex problem: of all accelerations the one that balances inertia and soft constraints.
+
+    a = argmin ½ (a − a0)ᵀ M (a − a0) + Σ s(J a − a_ref)
+
+by Newton's method with an exact line search in the coordinates of the joints. Every s is convex and has a slope, so
+that the solution is unique, however many constraints repeat each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.linear import factor, nonzeros, sparse_product
+from dalembert.math import abs as absolute
+from dalembert.math import held, logical_and, logical_or, maximum, minimum, repeat, where
+
+from .mujoco_rows import Block
+
+PASSES = 60  # of Newton's method; a few are enough as a rule
+SEARCHES = 30  # of the line search
+ALONG = 1e-3  # of the slope at its beginning: where a line search ends
+LARGE, TINY = 1e30, 1e-30
+SETTLED = 1e-8  # of the accelerations, measured by the inertia: a Newton step after which the next is below rounding
+FAILED = 1e-3  # as large as that after all passes: no solution was found
+STALLS = 3  # passes that are no better than earlier ones, when steps are smaller than that: they are rounding
+
+
+class Solution(NamedTuple):
+    """a (nv,); force (nv,) of all constraints at the joints; answers: forces of each block's rows."""
+
+    a: np.ndarray
+    force: np.ndarray
+    answers: list[np.ndarray]
+
+
+def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block]) -> Solution:
+    """The accelerations under constraints; a0 (nv,): those without. NaN where the iteration does not settle."""
+    problem = _Problem(M, a0, blocks)
+
+    def newton(a: np.ndarray, best: Any, stalls: Any, done: Any) -> dict[str, Any]:
+        step = problem.step(a)
+        stalls = where(step.square < best, 0.0, stalls + 1.0)
+        best = minimum(best, step.square)
+        small = step.square <= SETTLED * SETTLED
+        stalled = logical_and(stalls > STALLS - 0.5, best <= FAILED * FAILED)
+        following = a + problem.searched(a, step) * step.s
+        return {"a": following, "best": best, "stalls": stalls, "done": where(logical_or(small, stalled), 1.0, 0.0)}
+
+    end = repeat(newton, PASSES, {"a": a0, "best": LARGE, "stalls": 0.0, "done": 0.0}, settled="done")
+    a = held(where(end["best"] <= FAILED * FAILED, end["a"], np.nan))
+    a = a + problem.step(a).s  # derivatives are those of the solution
+    answers = [block.answer(x)[0] for block, x in zip(blocks, problem.misses(a), strict=True)]
+    force: Any = np.zeros(len(a0), object)
+    for block, answer in zip(blocks, answers, strict=True):
+        force = force + sparse_product(block.J.T, answer)
+    return Solution(a, force, answers)
+
+
+class _Step(NamedTuple):
+    """Newton's direction s (nv,), the slope of the cost along it, its curvature from the inertia.
+
+    square: of its size beside the accelerations.
+    """
+
+    s: np.ndarray
+    slope: Any
+    inertia: Any
+    square: Any
+
+
+class _Problem:
+    def __init__(self, M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block]) -> None:
+        self.M, self.a0, self.blocks = M, a0, blocks
+        self.scale = a0 @ sparse_product(M, a0)
+
+    def misses(self, a: np.ndarray) -> list[np.ndarray]:
+        """J a − reference of each block."""
+        return [sparse_product(block.J, a) - block.reference for block in self.blocks]
+
+    def step(self, a: np.ndarray) -> _Step:
+        """Newton's direction from a."""
+        missing = sparse_product(self.M, a - self.a0)
+        gradient, H = np.array(missing, object), np.array(self.M, object)
+        for block, x in zip(self.blocks, self.misses(a), strict=True):
+            force, stiffness = block.answer(x)
+            gradient = gradient - sparse_product(block.J.T, force)
+            _add(H, block.J, stiffness)
+        s = factor(H, range(len(a))[::-1]).solve(-gradient)
+        slope = gradient @ s
+        reach = self.scale + a @ sparse_product(self.M, a) + TINY
+        return _Step(s, slope, s @ sparse_product(self.M, s), maximum(-slope, 0.0) / reach)
+
+    def searched(self, a: np.ndarray, step: _Step) -> Any:
+        """How far to go along a direction: where the slope vanishes."""
+        ways = [
+            (block, x, sparse_product(block.J, step.s)) for block, x in zip(self.blocks, self.misses(a), strict=True)
+        ]
+        inertial = (a - self.a0) @ sparse_product(self.M, step.s)
+
+        def slopes(along: Any) -> tuple[Any, Any]:
+            first, second = inertial + along * step.inertia, step.inertia
+            for block, x, y in ways:
+                force, stiffness = block.answer(x + along * y)
+                first = first - force @ y
+                second = second + y @ sparse_product(stiffness, y)
+            return first, second
+
+        def closer(along: Any, low: Any, high: Any, done: Any) -> dict[str, Any]:
+            first, second = slopes(along)
+            low, high = where(first <= 0.0, along, low), where(first > 0.0, along, high)
+            ahead = along - first / maximum(second, TINY)
+            inside = logical_and(ahead > low, ahead < high)
+            middle = where(high > 0.5 * LARGE, 2.0 * low, 0.5 * (low + high))
+            near = absolute(first) <= ALONG * absolute(step.slope)
+            return {
+                "along": where(near, along, where(inside, ahead, middle)),
+                "low": low,
+                "high": high,
+                "done": where(near, 1.0, 0.0),
+            }
+
+        start = {"along": 1.0, "low": 0.0, "high": LARGE, "done": 0.0}
+        return repeat(closer, SEARCHES, start, settled="done")["along"]
+
+
+def _add(H: np.ndarray, J: np.ndarray, stiffness: np.ndarray) -> None:
+    """H += Jᵀ stiffness J, the lower triangle."""
+    pattern = nonzeros(J)
+    columns = np.flatnonzero(pattern.any(axis=0))
+    W = sparse_product(stiffness, J[:, columns])
+    for i, column in enumerate(columns):
+        for j in range(i + 1):
+            terms = [J[k, column] * W[k, j] for k in range(len(J)) if pattern[k, column]]
+            H[column, columns[j]] = H[column, columns[j]] + sum(terms)

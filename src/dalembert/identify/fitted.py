@@ -1,0 +1,216 @@
+"""A fit: parameters found from logs, what the data show, how sure they are, and a robot that has them."""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Protocol
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+from dalembert.robot import Robot
+
+from . import least_squares
+from .base import BaseParameters, base_of, independent_columns
+from .checks import Doubt
+from .columns import Columns
+from .compression import Compressed, Samples
+from .validation import Validation, along_log
+
+CONFIDENCE = 1.96  # standard deviations of an interval that holds the truth in 95 of 100 cases
+
+
+class Log(Protocol):
+    """What a fit needs of a log; see `read_log`."""
+
+    @property
+    def t(self) -> np.ndarray:
+        """(T,) [s]"""
+
+    @property
+    def q(self) -> np.ndarray:
+        """(T, nq)"""
+
+    @property
+    def v(self) -> np.ndarray:
+        """(T, nv)"""
+
+    @property
+    def a(self) -> np.ndarray:
+        """(T, nv)"""
+
+    @property
+    def tau(self) -> np.ndarray | None:
+        """(T, nv) [N·m or N]"""
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """Parameters of a robot found from logs.
+
+    x (n,): values of `names`; sigma (nv,): noise of each joint's torque [N·m or N]; doubts: what was odd about the
+    logs; log: what was assumed; titles: of the logs.
+    """
+
+    method: str
+    columns: Columns
+    x: np.ndarray
+    sigma: np.ndarray
+    data: Compressed
+    samples: tuple[Samples, ...] = field(repr=False)
+    doubts: tuple[Doubt, ...] = ()
+    log: tuple[str, ...] = ()
+    titles: tuple[str, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the parameters."""
+        return self.columns.names
+
+    @cached_property
+    def base(self) -> BaseParameters:
+        """What motions of the robot can show at all."""
+        return base_of(self.columns)
+
+    @cached_property
+    def robot(self) -> Robot:
+        """The robot with the parameters found; offset and stribeck, which models do not have, are left out."""
+        return self.columns.robot_with(self.x)
+
+    @cached_property
+    def covariance(self) -> np.ndarray:
+        """(rank, rank): of the base parameters, errors of neighbouring samples taken as dependent."""
+        return least_squares.covariance(self.data, self.samples, self._unconstrained, self.sigma, self.base.matrix)
+
+    @cached_property
+    def _unconstrained(self) -> np.ndarray:
+        return least_squares.weighted(self.data, self.columns.prior())[0]
+
+    @cached_property
+    def base_values(self) -> np.ndarray:
+        """(rank,): the base parameters."""
+        return self.base.matrix @ self.x
+
+    @cached_property
+    def interval(self) -> np.ndarray:
+        """(rank, 2): lower and upper end of the 95 % interval of each base parameter; infinite where it is not seen."""
+        middle = self.base.matrix @ self._unconstrained
+        half = CONFIDENCE * np.sqrt(np.diag(self.covariance))
+        half = np.where(self.seen, half, np.inf)
+        return np.column_stack([middle - half, middle + half])
+
+    @cached_property
+    def seen(self) -> np.ndarray:
+        """(rank,): whether these logs show each base parameter."""
+        R, _, _ = self.data.stacked(self.sigma)
+        scale, visible = least_squares.column_scale(R)
+        chosen = independent_columns(np.where(visible, R, 0.0) / scale)
+        return np.isin(self.base.independent, chosen)
+
+    @property
+    def unseen(self) -> tuple[str, ...]:
+        """What the logs cannot tell: parameters that no motion shows, then base parameters that these logs do not."""
+        missed = [group for group, seen in zip(self.base.groups, self.seen, strict=True) if not seen]
+        return (*self.base.unseen, *missed)
+
+    def torque(self, q: Any, v: Any, a: Any) -> np.ndarray:
+        """(T, nv): the torques that the parameters predict, offset and stribeck included."""
+        q, v, a = (np.atleast_2d(np.asarray(x, float)) for x in (q, v, a))
+        return self.columns.matrix(q, v, a) @ self.x + self.columns.known(q, v, a)
+
+    def validate(self, log: Log) -> Validation:
+        """Predictions beside the torques of a log, preferably one that was not fitted."""
+        samples = samples_of(self.columns.robot, log)
+        predicted = self.torque(samples.q, samples.v, samples.a)
+        factory = self.columns.robot.inverse_dynamics(samples.q, samples.v, samples.a)
+        measured = np.where(samples.counted(), samples.tau, np.nan)
+        names = self.columns.robot.model.freedom_names
+        along = along_log(self.columns.robot, samples.q, samples.v, getattr(log, "temperature", None))
+        return Validation(names, np.asarray(log.t, float), measured, predicted, factory, along)
+
+    def table(self) -> str:
+        """Base parameters: before, after, uncertainty; then what the logs cannot tell."""
+        before, after = self.base.matrix @ self.columns.prior(), self.base_values
+        deviation = np.sqrt(np.diag(self.covariance))
+        lines = ["      before       after   ± 95 %   relative  base parameter"]
+        for k, group in enumerate(self.base.groups):
+            if self.seen[k]:
+                share = 100.0 * deviation[k] / abs(after[k]) if after[k] else np.inf
+                sure = f"{CONFIDENCE * deviation[k]:8.2g}  {f'{share:.1f} %' if share < 100.0 else '> 100 %':>9}"
+            else:
+                sure = "not seen in these logs"[:19].rjust(19)
+            lines.append(f"{before[k]:12.5g}{after[k]:12.5g} {sure}  {group}")
+        if self.base.unseen:
+            lines.append(f"no motion shows: {', '.join(self.base.unseen)}")
+        return "\n".join(lines)
+
+    def json(self) -> str:
+        """Parameters, base parameters with 95 % intervals, and what the logs cannot tell, for programs."""
+        base = [
+            {"group": group, "value": value, "lower": low, "upper": high, "seen": bool(seen)}
+            for group, value, (low, high), seen in zip(
+                self.base.groups, self.base_values.tolist(), self.interval.tolist(), self.seen, strict=True
+            )
+        ]
+        for entry in base:
+            if not entry["seen"]:
+                entry["lower"] = entry["upper"] = None
+        content = {
+            "robot": self.columns.robot.name,
+            "method": self.method,
+            "parameters": dict(zip(self.names, self.x.tolist(), strict=True)),
+            "base": base,
+            "unseen": list(self.unseen),
+            "noise": dict(zip(self.columns.robot.model.freedom_names, self.sigma.tolist(), strict=True)),
+            "log": list(self.log),
+        }
+        return json.dumps(content, indent=1, ensure_ascii=False)
+
+    @property
+    def provenance(self) -> tuple[str, ...]:
+        """Where the numbers come from, in a few lines."""
+        rows, share = int(self.data.rows.max(initial=0)), self._share()
+        terms = ", ".join(self.columns.terms) or "no friction"
+        lines = [
+            f"Parameters identified by method {self.method!r} from {rows} samples of {self._sources()}, with {terms}; "
+            f"{share:.2f} % of the torques (RMS) is not explained.",
+        ]
+        return (*lines, *(f"Not seen in the data, and near the file before: {group}." for group in self.unseen))
+
+    def _sources(self) -> str:
+        titles = list(dict.fromkeys(title for title in self.titles if title))
+        return ", ".join(titles) if titles else "a log without a name"
+
+    def save(self, path: str | os.PathLike[str], **options: Any) -> tuple[Any, ...]:
+        """Write the robot that the fit found, with its provenance in the first comment; the ending names the format.
+
+        Options and result: those of `Robot.save`.
+        """
+        notes = (*self.provenance, *options.pop("notes", ()))
+        return self.robot.save(path, notes=notes, **options)
+
+    def report(self, path: str | os.PathLike[str], validation: Validation | None = None) -> None:
+        """Write a page with tables and plots, beside a validation if there is one."""
+        from .report import write_report
+
+        write_report(self, path, validation)
+
+    def _share(self) -> float:
+        """RMS of what the fit leaves over, in percent of that of the torques."""
+        return float(100.0 * np.sqrt(self.data.residuals(self.x).sum() / max(self.data.torque_squares.sum(), 1e-300)))
+
+    def __repr__(self) -> str:
+        return f"<Fit of {self.columns.robot.name!r}, {self.method}: {self._share():.2f} % left over>"
+
+
+def samples_of(robot: Robot, log: Log) -> Samples:
+    """The motion and torques of a log, as arrays."""
+    if log.tau is None:
+        raise DalembertError("the log has no torques: a fit needs a column for each joint")
+    q, v, a, tau = (np.asarray(x, float) for x in (log.q, log.v, log.a, log.tau))
+    if q.ndim != 2 or q.shape[1] != robot.nq:
+        raise DalembertError(f"the log's q has shape {q.shape}, expected (T, {robot.nq}) for robot {robot.name!r}")
+    return Samples(q, v, a, tau)

@@ -1,0 +1,173 @@
+"""What an MJCF file says about MuJoCo's soft constraints, as data: `Contact(model="mujoco")` makes it act."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+from dalembert.spatial import Pose
+
+
+class Softness(NamedTuple):
+    """Of a constraint: solref (time constant [s], damping ratio) or (−stiffness, −damping); solimp, five numbers."""
+
+    solref: tuple[float, float] = (0.02, 1.0)
+    solimp: tuple[float, float, float, float, float] = (0.9, 0.95, 0.001, 0.5, 2.0)
+
+
+SOFT = Softness()
+
+
+@dataclass(frozen=True)
+class MujocoOption:
+    """<option>: timestep [s]; integrator, as MuJoCo calls it; cone; impratio.
+
+    override: (margin, softness, friction) in the place of those of every contact; refsafe: whether time constants are
+    at least two steps; contacts, limits, equalities: whether they act; joined_touch: whether bodies that a joint
+    connects may touch; implicit_damping: whether Euler's method takes damping at the end of the step.
+    """
+
+    timestep: float = 0.002
+    integrator: str = "Euler"
+    cone: str = "pyramidal"
+    impratio: float = 1.0
+    override: tuple[float, Softness, tuple[float, ...]] | None = None
+    refsafe: bool = True
+    contacts: bool = True
+    limits: bool = True
+    equalities: bool = True
+    joined_touch: bool = False
+    implicit_damping: bool = True
+
+
+@dataclass(frozen=True)
+class MujocoJoint:
+    """Of a joint: reference, its coordinates in the model's first state; margin of its limits [rad or m].
+
+    largest_angle: of a ball joint that is limited [rad].
+    """
+
+    joint: str
+    reference: tuple[float, ...]
+    limit: Softness = SOFT
+    margin: float = 0.0
+    friction: Softness = SOFT
+    largest_angle: float | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class MujocoTendon:
+    """A sum of coordinates (joints: name, coefficient), or straight lines from site to site (path).
+
+    range: of its length [m or rad], None: without limits; rest: lengths between which its spring does not act;
+    reference: its length in the model's first state.
+    """
+
+    name: str
+    joints: tuple[tuple[str, float], ...] = ()
+    path: tuple[str, ...] = ()
+    range: tuple[float, float] | None = None
+    margin: float = 0.0
+    limit: Softness = SOFT
+    frictionloss: float = 0.0
+    friction: Softness = SOFT
+    stiffness: float = 0.0
+    damping: float = 0.0
+    rest: tuple[float, float] = (0.0, 0.0)
+    reference: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class MujocoEquality:
+    """<equality>: kind "connect" or "weld" of links a and b, at placements in them; "joint" or "tendon" of a and b.
+
+    b may be "": none, or the world. coefficients: of a − reference as a polynomial of b − reference. torque_scale: of a
+    weld [m].
+    """
+
+    name: str
+    kind: str
+    a: str
+    b: str
+    softness: Softness = SOFT
+    placement_a: Pose | None = None
+    placement_b: Pose | None = None
+    coefficients: tuple[float, ...] = ()
+    torque_scale: float = 1.0
+
+
+@dataclass(frozen=True)
+class MujocoPair:
+    """<pair>: two shapes by name, with parameters of their own; friction: two sliding, torsional, two rolling."""
+
+    a: str
+    b: str
+    condim: int
+    friction: tuple[float, ...]
+    softness: Softness
+    friction_solref: tuple[float, float]
+    margin: float
+    gap: float
+
+
+@dataclass(frozen=True, eq=False)
+class Mujoco:
+    """All of it."""
+
+    option: MujocoOption = MujocoOption()
+    joints: tuple[MujocoJoint, ...] = ()
+    tendons: tuple[MujocoTendon, ...] = ()
+    equalities: tuple[MujocoEquality, ...] = ()
+    pairs: tuple[MujocoPair, ...] = ()
+
+    def joint(self, name: str) -> MujocoJoint | None:
+        """Of a joint, if the file states it."""
+        return next((each for each in self.joints if each.joint == name), None)
+
+    def kept(self, links: Collection[str], joints: Collection[str]) -> Mujoco:
+        """Without what links, frames or joints carried that are no longer there."""
+        tendons = tuple(
+            t for t in self.tendons if {name for name, _ in t.joints} <= {*joints} and {*t.path} <= {*links}
+        )
+        known = {
+            "connect": {*links, ""},
+            "weld": {*links, ""},
+            "joint": {*joints, ""},
+            "tendon": {"", *(t.name for t in tendons)},
+        }
+        equalities = tuple(e for e in self.equalities if {e.a, e.b} <= known[e.kind])
+        return replace(
+            self, joints=tuple(j for j in self.joints if j.joint in joints), tendons=tendons, equalities=equalities
+        )
+
+    def joined(self, other: Mujoco | None) -> Mujoco:
+        """With the constraints of another file; the options stay."""
+        if other is None:
+            return self
+        return replace(
+            self,
+            joints=(*self.joints, *other.joints),
+            tendons=(*self.tendons, *other.tendons),
+            equalities=(*self.equalities, *other.equalities),
+            pairs=(*self.pairs, *other.pairs),
+        )
+
+    def renamed(self, links: Mapping[str, str], joints: Mapping[str, str]) -> Mujoco:
+        """The same with other names of links, frames and joints."""
+        tendons = (
+            replace(
+                t,
+                joints=tuple((joints.get(name, name), x) for name, x in t.joints),
+                path=tuple(links.get(site, site) for site in t.path),
+            )
+            for t in self.tendons
+        )
+        names = {"connect": links, "weld": links, "joint": joints, "tendon": {}}
+        equalities = (replace(e, a=names[e.kind].get(e.a, e.a), b=names[e.kind].get(e.b, e.b)) for e in self.equalities)
+        return replace(
+            self,
+            joints=tuple(replace(j, joint=joints.get(j.joint, j.joint)) for j in self.joints),
+            tendons=tuple(tendons),
+            equalities=tuple(equalities),
+        )

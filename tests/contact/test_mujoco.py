@@ -1,0 +1,302 @@
+"""Contact(model="mujoco"): accelerations and motions equal to those of MuJoCo itself, from the same file and state."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, DalembertError, ModelBuilder, load
+from dalembert.contact.mujoco_weights import mobility
+from dalembert.model.geometry import Sphere
+from dalembert.sim.elements.mujoco import mujoco_constraints
+from tolerances import ITERATED, PEER, assert_close
+
+mj = pytest.importorskip("mujoco", reason="the peer is MuJoCo: pip install mujoco")
+
+SOFT = Contact(model="mujoco")
+MOTION = 1e-10  # beside the largest number, after hundreds of steps: rounding that contacts amplify
+SHAPES = {
+    "sphere": 'type="sphere" size=".12"',
+    "capsule": 'type="capsule" size=".1 .12"',
+    "box": 'type="box" size=".1 .12 .14"',
+    "cylinder": 'type="cylinder" size=".1 .12"',
+    "ellipsoid": 'type="ellipsoid" size=".1 .12 .14"',
+}
+FLOOR = '<geom type="plane" size="1 1 1" friction=".7 .01 .002" margin=".01" solmix="2" solref=".03 1.2" {}/>'
+BODY = '<body pos="0 0 {}"><freejoint/><geom {} {}/></body>'
+
+
+def scene(option: str, bodies: str, after: str = "") -> str:
+    return f'<mujoco><option timestep=".002" {option}/><worldbody>{bodies}</worldbody>{after}</mujoco>'
+
+
+class Twin:
+    """The same file here and in MuJoCo, which solves to rounding."""
+
+    def __init__(self, text: str, contact: Contact = SOFT) -> None:
+        self.robot = load(text, mimic="free")
+        self.m = mj.MjModel.from_xml_string(text)
+        self.m.opt.solver, self.m.opt.tolerance, self.m.opt.iterations = mj.mjtSolver.mjSOL_NEWTON, 0.0, 200
+        self.m.opt.ls_iterations, self.m.opt.ls_tolerance = 100, 1e-10
+        self.m.opt.ccd_tolerance, self.m.opt.ccd_iterations = 1e-12, 200
+        self.d = mj.MjData(self.m)
+        self.contact = contact
+
+    def move(self, rng: np.random.Generator, size: float = 0.3) -> None:
+        """To a random state near the file's."""
+        mj.mj_resetData(self.m, self.d)
+        mj.mj_integratePos(self.m, self.d.qpos, size * rng.normal(size=self.m.nv), 1.0)
+        self.d.qvel[:] = rng.normal(size=self.m.nv)
+
+    @property
+    def state(self) -> tuple[np.ndarray, np.ndarray]:
+        """q (nq,) and v (nv,) here: free joints have their own axes, and the angular part first."""
+        q, v = self.d.qpos.copy(), self.d.qvel.copy()
+        for body in self.robot.model.bodies:
+            if body.joint.kind == "free":
+                R, linear = body.joint.pose(q[body.q]).R, self.d.qvel[body.v][:3]
+                v[body.v] = np.concatenate([self.d.qvel[body.v][3:], R.T @ linear])
+        return q, v
+
+    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
+        """Ours and MuJoCo's (nv,), the latter along our axes."""
+        mj.mj_forward(self.m, self.d)
+        q, v = self.state
+        element = mujoco_constraints(self.robot.model, self.contact, None)
+        tree = self.robot.model.without("friction", "loops")
+        ours = element.balance(tree, q, v, np.zeros(self.robot.nv), {}).solution.a.astype(float)
+        theirs = self.d.qacc.copy()
+        for body in self.robot.model.bodies:
+            if body.joint.kind == "free":
+                R, linear = body.joint.pose(q[body.q]).R, self.d.qacc[body.v][:3]
+                turning = np.cross(v[body.v][:3], v[body.v][3:])
+                theirs[body.v] = np.concatenate([self.d.qacc[body.v][3:], R.T @ linear - turning])
+        return ours, theirs
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(7)
+
+
+CONES = ('cone="elliptic"', 'cone="elliptic" impratio="7"', 'cone="pyramidal"', 'cone="pyramidal" impratio="3"')
+
+
+@pytest.mark.parametrize("option", CONES)
+@pytest.mark.parametrize("condim", [1, 3, 4, 6])
+def test_shapes_on_a_plane(option: str, condim: int, rng: np.random.Generator) -> None:
+    for shape in SHAPES.values():
+        twin = Twin(scene(option, FLOOR.format(f'condim="{condim}"') + BODY.format(0.1, shape, f'condim="{condim}"')))
+        for _ in range(3):
+            twin.move(rng)
+            twin.d.qpos[2] = rng.uniform(0.08, 0.12)
+            ours, theirs = twin.accelerations()
+            assert twin.d.ncon
+            assert_close(ours, theirs, ITERATED)
+
+
+UNIQUE = ("sphere sphere", "sphere capsule", "capsule capsule", "sphere box", "sphere cylinder", "sphere ellipsoid")
+
+
+@pytest.mark.parametrize("option", (CONES[1], CONES[3]))
+@pytest.mark.parametrize("pair", UNIQUE)
+def test_shapes_on_each_other(option: str, pair: str, rng: np.random.Generator) -> None:
+    one, two = (SHAPES[name] for name in pair.split())
+    twin = Twin(scene(option, BODY.format(0.0, one, 'condim="6"') + BODY.format(0.2, two, 'friction=".4 .01 .01"')))
+    touched = 0
+    for _ in range(5):
+        twin.move(rng, 0.05)
+        ours, theirs = twin.accelerations()
+        touched += twin.d.ncon
+        assert_close(ours, theirs, 1e-4 if "ellipsoid" in pair else ITERATED)  # of ellipsoids MuJoCo's are near
+    assert touched > 2
+
+
+def test_parallel_capsules_touch_twice() -> None:
+    bodies = BODY.format(0.0, SHAPES["capsule"], 'euler="0 90 0"') + BODY.format(
+        0.19, SHAPES["capsule"], 'euler="0 90 0"'
+    )
+    twin = Twin(scene("", bodies))
+    for shift, tilt in ((0.0, 0.0), (0.05, 1e-7), (0.23, 0.0), (0.3, 0.0), (-0.1, 1e-3)):
+        mj.mj_resetData(twin.m, twin.d)
+        twin.d.qpos[7], twin.d.qpos[10:13] = shift, [1.0, 0.0, 0.5 * tilt]
+        mj.mj_normalizeQuat(twin.m, twin.d.qpos)
+        ours, theirs = twin.accelerations()
+        assert twin.d.ncon == (2 if tilt < 1e-4 else 1)
+        assert_close(ours, theirs, 1e-6)
+
+
+def test_parameters_are_mixed_as_there(rng: np.random.Generator) -> None:
+    ground = (
+        '<geom type="plane" size="1 1 1" solref="{}" solimp=".8 .99 .01 .3 {}" margin=".02" gap=".01" priority="{}"/>'
+    )
+    ball = BODY.format(0.1, SHAPES["sphere"], 'solref="-500 -20" solmix="3" friction=".3" gap=".02" solimp=".5 .5 0"')
+    for solref, power, priority in (("-100 -5", 1, 0), (".001 1", 3, 1), (".04 .5", 2.5, -1)):
+        for flag in ("", '<flag refsafe="disable"/>'):
+            text = scene('cone="elliptic"', ground.format(solref, power, priority) + ball)
+            twin = Twin(text.replace("<worldbody>", f"<option>{flag}</option><worldbody>"))
+            twin.move(rng)
+            twin.d.qpos[2] = 0.11
+            assert_close(*twin.accelerations(), ITERATED)
+
+
+def test_overridden_parameters(rng: np.random.Generator) -> None:
+    option = 'o_solref=".05 .7" o_solimp=".7 .8 .01 .5 2" o_margin=".03" o_friction=".4 .3 .02 .01 .01" cone="elliptic"'
+    text = scene(option, FLOOR.format("") + BODY.format(0.1, SHAPES["box"], 'condim="4"'))
+    twin = Twin(text.replace("<worldbody>", '<option><flag override="enable"/></option><worldbody>'))
+    for _ in range(3):
+        twin.move(rng)
+        assert_close(*twin.accelerations(), ITERATED)
+
+
+def test_pairs_exclusions_and_masks(rng: np.random.Generator) -> None:
+    """Whether the same contacts exist, with the parameters of <pair>."""
+    bodies = FLOOR.format('name="floor"') + "".join(
+        f'<body name="{name}" pos="0 0 {z}"><freejoint/><geom name="{name}" type="sphere" size=".1" {mask}/></body>'
+        for name, z, mask in (
+            ("a", 0.08, ""),
+            ("b", 0.25, 'contype="2" conaffinity="2"'),
+            ("c", 0.42, ""),
+            ("d", 0.55, ""),
+        )
+    )
+    after = """<contact><exclude body1="c" body2="d"/><pair geom1="b" geom2="c" condim="6" friction=".3 .5 .1 .02 .04"
+      solref=".01 1" solreffriction=".03 .8" margin=".01" gap=".02"/></contact>"""
+    twin = Twin(scene('cone="elliptic"', bodies, after))
+    names = mujoco_constraints(twin.robot.model, SOFT, None).names
+    assert set(names) == {"c on b", "a on floor", "c on floor", "d on floor", "c on a", "d on a"}
+    for _ in range(5):
+        twin.move(rng, 0.02)
+        assert_close(*twin.accelerations(), ITERATED)
+        assert twin.d.ncon == 2
+
+
+MECHANISM = """<site name="w" pos="0 0 1"/>
+<body name="a" pos="0 0 1"><joint name="j1" axis="0 1 0" range="-5 5" margin=".02" frictionloss=".3"
+   solreflimit=".01 .7" solimplimit=".5 .9 .1 .3 1.5" ref="3"/><geom type="capsule" fromto="0 0 0 .3 0 0" size=".02"/>
+ <body name="b" pos=".3 0 0"><joint name="j2" type="slide" axis="1 0 0" range="-.05 .05" frictionloss=".2"
+   solreffriction="-100 -20"/><geom type="capsule" fromto="0 0 0 .2 0 0" size=".02"/><site name="s1" pos=".2 0 0"/>
+  <body name="c" pos=".2 0 0"><joint name="j3" type="ball" range="0 10" limited="true" damping=".01"/>
+   <geom type="capsule" fromto="0 0 0 0 0 -.2" size=".02"/><site name="s2" pos="0 0 -.2"/></body></body></body>
+<body name="d" pos="0 .5 1"><joint name="j4" axis="1 0 0"/><geom type="box" size=".05 .05 .05" pos="0 0 -.2"/></body>
+<body name="e" pos="0 -.5 1"><freejoint/><geom type="box" size=".05 .06 .07" pos="0 0 .01"/></body>"""
+TIES = """<tendon><fixed name="t1" limited="true" range="-.05 .05" frictionloss=".1"><joint joint="j1" coef="1.5"/>
+ <joint joint="j4" coef="-.7"/></fixed><spatial name="t2" limited="true" range="0 .6" frictionloss=".2"><site site="w"/>
+ <site site="s1"/><site site="s2"/></spatial></tendon>
+<equality><joint joint1="j4" joint2="j1" polycoef=".1 .5 .2 .3 .1" solref=".05 1"/>
+ <tendon tendon1="t1" polycoef=".1 0 0 0 0"/><connect body1="c" body2="d" anchor="0 0 -.1"/>
+ <weld body1="e" body2="d" torquescale=".7"/>
+ <weld body1="e" anchor=".1 .2 .3" relpose="0 0 0 1 .1 .2 .3"/></equality>"""
+
+
+def test_limits_friction_tendons_and_equalities(rng: np.random.Generator) -> None:
+    text = scene("", MECHANISM, TIES).replace("<worldbody>", '<option><flag contact="disable"/></option><worldbody>')
+    twin = Twin(text)
+    for _ in range(5):
+        twin.move(rng)
+        assert_close(*twin.accelerations(), ITERATED)
+        assert twin.d.nefc > 20
+
+
+def test_weights_of_links_and_freedoms() -> None:
+    twin = Twin(scene("", MECHANISM))
+    weights, m = mobility(twin.robot.model), twin.m
+    for i in range(1, m.nbody):
+        assert_close(weights.links[m.body(i).name], m.body_invweight0[i], PEER)
+    freedoms = m.dof_invweight0.copy()
+    freedoms[-6:] = np.roll(freedoms[-6:], 3)  # the free joint comes last, and has its angular part first here
+    assert_close(weights.freedoms, freedoms, PEER)
+
+
+LEGS = (("FR", 0.18, -1), ("FL", 0.18, 1), ("RR", -0.18, -1), ("RL", -0.18, 1))
+LEG = """<body pos="{x} {y} 0"><joint name="{n}a" axis="1 0 0" range="-50 50" {s}/>
+<inertial pos="0 0 0" mass=".6" diaginertia=".001 .001 .001"/>
+<body pos="0 {o} 0"><joint name="{n}h" axis="0 1 0" range="-40 180" {s}/>
+<inertial pos="0 0 -.1" mass=".9" diaginertia=".006 .006 .001"/>
+<body pos="0 0 -.213"><joint name="{n}k" axis="0 1 0" range="-160 -50" {s}/>
+<inertial pos="0 0 -.1" mass=".2" diaginertia=".002 .002 .0001"/>
+<geom name="{n}" type="sphere" size=".023" pos="0 0 -.213" friction=".8 .02 .01" priority="1" condim="{d}"
+ contype="0" conaffinity="1" solimp=".015 1 .03"/></body></body></body>"""
+
+
+def quadruped(option: str) -> str:
+    """About a Go1: servos, limits, dry friction, and feet of which one resists rolling."""
+    joint = 'damping=".3" frictionloss=".2" armature=".01"'
+    legs = "".join(LEG.format(n=n, x=x, y=0.05 * s, o=0.08 * s, s=joint, d=6 if n == "FL" else 3) for n, x, s in LEGS)
+    servos = "".join(f'<position joint="{n}{j}" kp="60" kv="1" forcerange="-30 30"/>' for n, *_ in LEGS for j in "ahk")
+    trunk = '<inertial pos=".02 0 -.005" mass="5.2" diaginertia=".02 .07 .08"/>'
+    bodies = f'<geom name="floor" type="plane" size="0 0 .05"/><body pos="0 0 .3"><freejoint/>{trunk}{legs}</body>'
+    return scene(option, bodies, f"<actuator>{servos}</actuator>")
+
+
+def trot(steps: int) -> np.ndarray:
+    """Angles (steps, 12) that the servos are asked for."""
+    angle = 4.0 * np.pi * 0.002 * np.arange(steps)[:, None] + np.pi * np.array([0, 1, 1, 0])
+    u = np.tile([0.0, 0.9, -1.8], (steps, 4))
+    u[:, 1::3] += 0.25 * np.sin(angle)
+    u[:, 2::3] += 0.25 * np.cos(angle)
+    return u
+
+
+def stepped(twin: Twin, controls: np.ndarray) -> np.ndarray:
+    """MuJoCo's positions (steps, nq), from where it is."""
+    rows = []
+    for row in controls:
+        twin.d.ctrl[:] = row
+        mj.mj_step(twin.m, twin.d)
+        rows.append(twin.d.qpos.copy())
+    return np.array(rows)
+
+
+@pytest.mark.parametrize("option", ['cone="elliptic" impratio="10"', 'cone="pyramidal" integrator="implicitfast"'])
+def test_a_quadruped_trots_the_same_way(option: str) -> None:
+    twin, steps = Twin(quadruped(option)), 250
+    twin.d.qpos[2], twin.d.qpos[7:] = 0.29, np.tile([0.0, 0.9, -1.8], 4)
+    twin.d.qvel[:6] = [0.3, 0.1, 0.0, 0.2, 0.3, 0.5]
+    q, v = twin.state
+    controls = trot(steps)
+    run = twin.robot.rollout(q, v, step=0.002, steps=steps, record=1, controls=controls, contact=SOFT)
+    assert_close(run.q, stepped(twin, controls), MOTION)
+
+
+def test_a_robot_of_another_format_stands_on_a_floor_of_its_own() -> None:
+    builder = ModelBuilder("ball")
+    builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
+    builder.add_geometry(Sphere(0.1), body="ball", role="collision")
+    ball = builder.build()
+    q = np.array([0.0, 0.0, 0.0999, 1.0, 0.0, 0.0, 0.0])
+    result = ball.contact_dynamics(q, np.zeros(6), np.zeros(6), contact=SOFT)
+    assert result.gap.shape == (1,) and result.force[0, 2] > 0.0
+    run = ball.simulate(q, np.zeros(6), 0.2, contact=SOFT)
+    assert run.settings["integrator"] == "semi-implicit-damped" and run.settings["step"] == 0.002
+    assert run.contacts.names == ("ball",) and run.contacts.bodies == (("ball", "ground"),)
+    assert run.contacts.force[-1, 0, 2] == pytest.approx(9.81, rel=1e-3)
+    stepper = ball.stepper(0.002, contact=SOFT)
+    _, v1 = stepper(q, np.zeros(6))
+    assert_close(v1, 0.002 * result.a, ITERATED)
+
+
+def test_batches_are_the_same_as_single_states(rng: np.random.Generator) -> None:
+    twin = Twin(scene(CONES[1], FLOOR.format("") + BODY.format(0.1, SHAPES["box"], 'condim="4"')))
+    states = []
+    for _ in range(9):
+        twin.move(rng)
+        states.append(twin.state)
+    q, v = (np.array(x) for x in zip(*states, strict=True))
+    together = twin.robot.contact_dynamics(q, v, np.zeros_like(v), contact=SOFT)
+    for k, (one, speed) in enumerate(states):
+        alone = twin.robot.contact_dynamics(one, speed, np.zeros(6), contact=SOFT)
+        assert np.array_equal(alone.a, together.a[k]) and np.array_equal(alone.force, together.force[k])
+
+
+def test_what_is_refused() -> None:
+    with pytest.raises(DalembertError, match="pairs='file' belongs to model='mujoco'"):
+        Contact(pairs="file")
+    twin = Twin(scene("", FLOOR.format("") + BODY.format(0.1, SHAPES["sphere"], "")))
+    with pytest.raises(DalembertError, match="does not take the constraints of Contact"):
+        twin.robot.stepper(1e-3, "implicit-midpoint", contact=SOFT)
+    with pytest.raises(DalembertError, match="unknown body or shape"):
+        twin.robot.stepper(1e-3, contact=Contact(model="mujoco", pairs=[("wheel", "ground")]))
+    loose = load(scene("", BODY.format(0.1, 'type="sphere" size=".1" contype="0" conaffinity="0"', "")))
+    with pytest.raises(DalembertError, match=r"nothing of robot .* may touch anything"):
+        loose.stepper(1e-3, contact=SOFT)

@@ -1,0 +1,149 @@
+"""The bundled quadruped walks on the ground of the contact room: planner, program and torques at their rates."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, DalembertError, Run, Sampled, control, elements, load
+from dalembert.control import gait
+from dalembert.control.legs import Intent
+from dalembert.math import minimum, where
+from dalembert.spatial import so3
+
+FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+RADIUS = 0.02
+
+
+def standing(robot) -> np.ndarray:
+    q = robot.neutral()
+    q[7:] = np.tile([0.0, 0.8, -1.6], 4)
+    q[2] -= min(robot.pose(q, foot)[2, 3] for foot in FEET) - RADIUS
+    return q
+
+
+def speed_up(t):
+    return np.array([minimum(t, 1.0), 0.0 * t, 0.0 * t])  # 1 m/s after a second
+
+
+def trot(seconds: float, robot=None, law=None, **options) -> Run:
+    own = load("quadruped")
+    q = standing(own)
+    law = control.legs(own, FEET, q, speed_up) if law is None else law
+    contact = options.pop("contact", Contact(friction=0.6))
+    robot = own if robot is None else robot
+    return robot.simulate(q, np.zeros(own.nv), seconds, law, step=1e-3, contact=contact, record=0.01, **options)
+
+
+def tilt(run: Run) -> float:
+    return max(np.abs(so3.to_rpy(so3.from_quaternion(q[3:7]))[:2]).max() for q in run.q)
+
+
+def speed(run: Run, begin: float, end: float) -> float:
+    k, n = np.searchsorted(run.t, [begin - 1e-9, end - 1e-9])
+    return float((run.q[n, 0] - run.q[k, 0]) / (run.t[n] - run.t[k]))
+
+
+def push(force: float, begin: float, axis=(0.0, 1.0, 0.0)) -> elements.Thruster:
+    """A push on the trunk that lasts a tenth of a second."""
+    return elements.Thruster("trunk", lambda t: where(t < begin, 0.0, where(t < begin + 0.1, force, 0.0)), axis)
+
+
+def test_it_trots_though_it_starts_sideways() -> None:
+    """The compiled program is that of the guide page, found in the cache."""
+    robot = load("quadruped")
+    q, v = standing(robot), np.zeros(18)
+    v[4] = 0.3
+    law = control.legs(robot, FEET, q, velocity=(0.5, 0.0, 0.0))
+    run = robot.simulate(q, v, 2.0, law, step=1e-3, contact=Contact(friction=0.6))
+    assert "inside the compiled step" in " ".join(run.log)
+    assert speed(run, 1.0, 2.0) == pytest.approx(0.5, rel=0.05)
+    assert abs(run.v[-1, 4]) < 0.1 and tilt(run) < 0.1
+    assert run.contacts.ratio.max() < 1.0 + 1e-6 and run.contacts.unsettled == 0
+    assert min(max(heights) for heights in zip(*foot_heights(run), strict=True)) > RADIUS + 0.04  # all are lifted
+
+
+@pytest.mark.long
+def test_it_is_pushed_and_trots_on() -> None:
+    run = trot(3.0, elements=[push(60.0, 1.8)])
+    assert speed(run, 1.5, 3.0) == pytest.approx(1.0, rel=0.05)
+    assert np.abs(run.v[:, 4]).max() > 0.3  # it was pushed
+    assert abs(run.v[-1, 4]) < 0.1 and tilt(run) < 0.2
+    assert run.contacts.ratio.max() < 1.0 + 1e-6 and run.contacts.unsettled == 0
+
+
+def foot_heights(run: Run) -> list[list[float]]:
+    robot = load("quadruped")
+    return [[float(robot.pose(q, foot)[2, 3]) for foot in FEET] for q in run.q[::5]]
+
+
+@pytest.mark.long
+def test_it_trots_for_thirty_seconds() -> None:
+    run = trot(30.0)
+    assert speed(run, 2.0, 30.0) == pytest.approx(1.0, rel=0.05)
+    assert tilt(run) < 0.1 and abs(run.q[-1, 1]) < 0.2
+    loaded = run.contacts.normal_force > 5.0
+    assert run.contacts.ratio[loaded].max() < 1.0 + 1e-6
+    assert run.contacts.normal_force.max() < 3.0 * 12.0 * 9.81
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("share", [0.8, 1.2])
+def test_masses_may_be_wrong_by_a_fifth(share: float) -> None:
+    run = trot(6.0, robot=load("quadruped").edit().scale(mass=share).done())
+    assert speed(run, 2.0, 6.0) == pytest.approx(1.0, rel=0.05)
+    assert tilt(run) < 0.2
+
+
+def test_an_intent_survives_being_flat() -> None:
+    rng = np.random.default_rng(0)
+    intent = Intent(*rng.normal(size=(4, 3)), rng.normal(size=(4, 3, 3)), *rng.normal(size=(2, 4, 3)))
+    for part, again in zip(intent, Intent.of(intent.flat()), strict=True):
+        np.testing.assert_array_equal(part, again)
+
+
+def test_swings_and_clocks_have_true_rates() -> None:
+    s, h = np.linspace(0.05, 0.95, 7), 1e-6
+    for shape in (gait.ease, gait.lift):
+        _, slope, curvature = shape(s)
+        np.testing.assert_allclose((shape(s + h)[0] - shape(s - h)[0]) / (2 * h), slope, atol=1e-8)
+        np.testing.assert_allclose((shape(s + h)[1] - shape(s - h)[1]) / (2 * h), curvature, atol=1e-6)
+        assert shape(0.0)[0] == 0.0 and shape(0.0)[1] == 0.0 and shape(1.0)[1] == 0.0
+    assert gait.ease(1.0)[0] == 1.0 and gait.lift(0.5)[0] == 1.0 and gait.lift(1.0)[0] == 0.0
+    clock = gait.trot(0.3)
+    np.testing.assert_array_equal(clock.standing(0.1), clock.stands(0.1))
+    np.testing.assert_array_equal(clock.count([0.0, 0.31]), [[0, -1, -1, 0], [1, 0, 0, 1]])
+
+
+def test_feet_land_where_the_rule_says() -> None:
+    """At the speed that is asked for, half of a stance ahead of where they stand; further out when it is too fast."""
+    robot = load("quadruped")
+    q = standing(robot)
+    law = control.legs(robot, FEET, q, (0.5, 0.0, 0.0))
+    walker = law.inputs["program"].law.__self__
+    v = np.zeros(robot.nv)
+    v[3] = 0.5
+    state = walker.start(q, v)
+    intent = Intent.of(walker.steps(0.075, q, v, state)[0])  # feet in the air have half of their swing left
+    there = robot.pose(q, "FR_foot")[:3, 3] + [0.5 * (0.5 * 0.15 + 0.5 * 0.15), 0.0, 0.0]
+    np.testing.assert_allclose(intent.landing[1], there, atol=1e-9)
+    np.testing.assert_allclose(intent.feet[0, 0], robot.pose(q, "FL_foot")[:3, 3], atol=1e-12)
+    v[4] = 0.2
+    sideways = Intent.of(walker.steps(0.075, q, v, state)[0])
+    assert sideways.landing[1, 1] - there[1] == pytest.approx(0.2 * (0.075 + walker.capture))
+
+
+def test_bad_input() -> None:
+    robot, arm = load("quadruped"), load("ur5")
+    q = standing(robot)
+    for build, words in (
+        (lambda: control.legs(arm, ["tool0"], np.zeros(6)), "no free base"),
+        (lambda: control.legs(robot, FEET[:2], q), "gait is for 4 feet, and there are 2"),
+        (lambda: control.legs(robot, ["paw"] * 4, q), "paw"),
+        (lambda: control.legs(robot, FEET, q[:5]), "standing has shape"),
+        (lambda: control.legs(robot, FEET, q, 1.0), "velocity has shape"),
+        (lambda: control.legs(robot, FEET, q, clearance=0.0), "clearance is 0.0"),
+    ):
+        with pytest.raises(DalembertError, match=words):
+            build()
+    assert isinstance(control.legs(robot, FEET, q), Sampled)
