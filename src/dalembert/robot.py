@@ -354,6 +354,7 @@ class Robot:
     equations = equations.equations
     simulate = simulation.simulate
     contact_dynamics = simulation.contact_dynamics
+    stops = simulation.stops
     stepper = simulation.stepper
     rollout = simulation.rollout
     step_advice = simulation.step_advice

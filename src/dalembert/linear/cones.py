@@ -32,7 +32,7 @@ from .impulses import ANY, Carrier, Law, row_impulse
 from .zeros import sparse_product
 
 TINY = 1e-30  # added to squares, so that roots have slopes
-SOFT = 1e-10  # share of its mobility that each direction of a contact has at least
+HELD = 1e-13  # of the size of a contact: added to directions in which nothing can move, as across a planar robot
 SLOPE = 0.25  # of the slope at infinity: the least with which the root of the slip is sought
 SWEEPS, STEPS = 12, 30  # sweeps before Newton's method, and its steps, at most
 SWEPT = 2  # sweeps after each step
@@ -224,10 +224,9 @@ def _numbers(x: np.ndarray) -> np.ndarray:
 
 
 def _block(W: np.ndarray) -> Block:
-    """Directions in which nothing can move get a little mobility: their impulses are then small instead of 0/0."""
-    W = W + (SOFT * (W[0, 0] + W[1, 1] + W[2, 2])) * np.eye(3)
-    r, w = 1.0 / W[0, 0], W[0, 1:]
-    S = W[1:, 1:] - np.outer(w, w) * r
+    least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
+    r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
+    S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
     return Block(W, r, w, S, S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1], np.diag(W))
 
 

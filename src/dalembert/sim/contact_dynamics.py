@@ -27,7 +27,7 @@ from .elements.mujoco import MujocoConstraints, mujoco_constraints
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
 CLOSED = 1e-5  # [m]: a gap up to which a rigid contact touches
 EXACT = 1e-6  # [m/s²]: error of the accelerations of rigid contacts
-SHARED = 1e-10  # of the size of their rows: sticking contacts that are more than enough share the force
+SHARED = 1e-10  # of the size of their rows: redundant sticking contacts share the force
 
 
 class ContactDynamics(NamedTuple):
@@ -44,6 +44,11 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
     if contact.model == "mujoco":
         return _soft_dynamics(model, q, v, tau, contact, keywords)
+    if contact.friction_model == "bristle":
+        raise DalembertError(
+            "contact_dynamics: bristles remember where they took hold, which one state does not tell: use `simulate`, "
+            "`rollout` or `stepper`, or friction_model='regularised'"
+        )
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
     call, count = _recent.get(code(model, contact, candidates(model, contact)), lambda: _compiled(model, contact))
