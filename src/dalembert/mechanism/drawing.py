@@ -164,34 +164,17 @@ class Drawing:
         shape = self._shape(kind, where, {"axis": axis, "axis2": axis2, "pitch": pitch, "length": length})
         if kind == "distance" and length is None:
             shape["length"] = self._distance(ends, where)
-        coordinate = {"start": start, "rate": rate}
-        for what, value in coordinate.items():
-            if value is not None:
-                coordinate[what] = float(numbers(value, where, what, ()))
-                if kind not in COUNTED:
-                    raise DalembertError(
-                        f"{where}: {what} is for joints of one coordinate ({', '.join(COUNTED)}), and it is "
-                        f"{kind}: give xyz "
-                        "and rpy of bodies"
-                    )
+        start, rate = (self._coordinate(kind, where, what, x) for what, x in (("start", start), ("rate", rate)))
         for key in values:
             if key not in VALUES:
                 raise unknown("argument", key, VALUES, where)
-        if hold not in ("multipliers", "springs"):
-            raise DalembertError(f"{where}: hold is {hold!r}, expected 'multipliers' or 'springs'")
         gives_way = compliance_stated(compliance, where)
-        springs = (stiffness, damping) if hold == "springs" else (None, None) if gives_way is not None else None
-        if hold != "springs" and (stiffness is not None or damping is not None):
-            raise DalembertError(
-                f"{where}: stiffness and damping belong to hold='springs': for a spring or damper "
-                f"along its coordinate write spring({name!r}, …)"
-            )
-        part = JointPart(name, kind, *ends, shape, start, rate, values, springs, gives_way)
+        springs = _springs(name, where, hold, stiffness, damping, gives_way is not None)
         if springs and (start is not None or rate is not None or values):
             raise DalembertError(
                 f"{where}: held by springs it has no coordinate: leave out start, rate, {', '.join(VALUES)}"
             )
-        self._joints[name] = part
+        self._joints[name] = JointPart(name, kind, *ends, shape, start, rate, values, springs, gives_way)
         return self
 
     def gear(self, a: str, b: str, *, teeth: tuple[float, float], carrier: str = GROUND, internal: bool = False,
@@ -291,6 +274,17 @@ class Drawing:
             )
         return shape
 
+    def _coordinate(self, kind: str, where: str, what: str, value: Any) -> float | None:
+        """A value of the coordinate of a joint, or of its speed."""
+        if value is None:
+            return None
+        if kind not in COUNTED:
+            raise DalembertError(
+                f"{where}: {what} is for joints of one coordinate ({', '.join(COUNTED)}), and it is {kind}: give xyz "
+                "and rpy of bodies"
+            )
+        return float(numbers(value, where, what, ()))
+
     def _distance(self, ends: tuple[End, End], where: str) -> float:
         poses = [Pose.identity() if end.body == GROUND else self._bodies[end.body].pose for end in ends]
         if poses[0] is None or poses[1] is None:
@@ -301,3 +295,19 @@ class Drawing:
         if not length > 0.0:
             raise DalembertError(f"{where}: its points lie together: use a spherical joint, or give length=…")
         return length
+
+
+def _springs(
+    name: str, where: str, hold: str, stiffness: float | None, damping: float | None, gives_way: bool
+) -> tuple[float | None, float | None] | None:
+    """Stiffness and damping of the springs that hold a joint; None: multipliers. gives_way: with a compliance."""
+    if hold not in ("multipliers", "springs"):
+        raise DalembertError(f"{where}: hold is {hold!r}, expected 'multipliers' or 'springs'")
+    if hold == "springs":
+        return stiffness, damping
+    if stiffness is not None or damping is not None:
+        raise DalembertError(
+            f"{where}: stiffness and damping belong to hold='springs': for a spring or damper along its coordinate "
+            f"write spring({name!r}, …)"
+        )
+    return (None, None) if gives_way else None

@@ -11,7 +11,7 @@ from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.sim.elements import Element, IndependentJoints
 
-from .build import Parts, built_free, built_tree
+from .build import Parts, built_free, built_tree, tree_of
 from .bushings import bushing
 from .changes import simulate_changes
 from .drawing import Drawing
@@ -260,7 +260,7 @@ class Mechanism(Drawing):
         check_rolling(model, (x for x in self._elements.values() if isinstance(x, Wheel)), q, v, parts.what)
         held = [joint for joint in self._joints.values() if joint.springs is not None]
         elements = [*self._elements.values(), *(bushing(parts, model, q, joint, step) for joint in held)]
-        if coordinates == "free" and stays_independent(model, q):
+        if coordinates == "free" and tree_of(parts).closing and stays_independent(model, q):
             elements.append(IndependentJoints())
         return MechanismRobot(model, (), self, coordinates, elements, (q, v))
 
