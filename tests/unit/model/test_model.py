@@ -173,6 +173,7 @@ def test_random_models_have_branches_merged_links_and_aligned_axes():
     ],
 )
 def test_a_floor_does_not_hold_what_floats_above_it(scenery: str, others: str, base: str) -> None:
+    pytest.importorskip("mujoco")
     trunk = '<body name="trunk"><freejoint/><geom size=".1"/></body>'
     model = load(f"<mujoco><worldbody>{scenery}{trunk}{others}</worldbody></mujoco>").model
     assert model.base.name == base and model.floating == (base == "trunk")
