@@ -11,14 +11,19 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert import algorithms
+from dalembert.contact import Contact
+from dalembert.contact.candidates import candidates
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
+from dalembert.sim.elements.contact import CompliantContact
 
 from . import terms
+from .constants import START, Constants
 from .contacts import Contacts
 from .motion_models import Actuation, Motion
 from .plan import Plan
@@ -31,8 +36,9 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LIMITS = ("torque", "velocity", "position")
+LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
 CURVATURES = ("auto", "gauss-newton", "exact")
-RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
+RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
 
 class Problem:
@@ -47,7 +53,7 @@ class Problem:
         robot: Robot,
         running: Callable[..., Any],
         terminal: Callable[..., Any] | None,
-        step: float,
+        step: float | Callable[..., Any],
         nodes: int,
         limits: Sequence[str] | Mapping[str, Any],
         constraints: Callable[..., Any] | None,
@@ -60,23 +66,42 @@ class Problem:
         contacts: Any,
         contact_decay: float,
         impact: Callable[..., Any] | None,
+        unknowns: Sequence[str],
+        free_start: bool,
+        contact: Contact | None,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
-        self.step = _positive("step", step, "a time [s]")
         self.nodes = _count("nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
+        self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
+        self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
+        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]")
         touching = Contacts.of(robot, contacts, contact_decay)
-        self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls, touching)
+        varies = self._step is not None
+        self.motion = Motion.of(
+            robot,
+            self.step,
+            integrator,
+            motors,
+            actuation,
+            controls,
+            touching,
+            self.constants.count,
+            varies,
+            _ground(robot, contact),
+        )
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif impact is not None:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
-        self.bends = curvature == "auto" and self.motion.is_linear
-        with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")
-        at_impact = ("q", "v", "force")
+        small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
+        self.bends = curvature == "auto" and small
+        state = ("q", "v", *(START if self.constants.with_start else ()))
+        with_u = (*state, "u", "force") if touching else (*state, "u")
+        at_impact = (*state, "force")
         self._impact = _optional("impact", impact, at_impact, self.parameters)
         self._running = UserFunction("running", running, with_u, self.parameters)
         self._terminal = _optional("terminal", terminal, state, self.parameters)
@@ -91,7 +116,7 @@ class Problem:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes of {self.step:g} s, costs {self.costs}>"
+        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}>"
 
     @cached_property
     def costs(self) -> tuple[str, ...]:
@@ -103,12 +128,16 @@ class Problem:
         """A name for each number of u."""
         return _control_names(self.motion)
 
+    def step_at(self, values: Mapping[str, Any]) -> Any:
+        """Of the node with these parameters [s]."""
+        return self.step if self._step is None else self._step.number(values)
+
     # ---- what the nodes trace
 
     def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Weighed], list[Constraint]]:
         """Costs and constraints of a node, or of the end, at traced values."""
         impact = values["impact"][0] if self.motion.contacts is not None and not is_end else 0.0
-        scale = 1.0 if is_end else self.step * (1.0 - impact)
+        scale = 1.0 if is_end else self.step_at(values) * (1.0 - impact)
         costs = self._costs(self._terminal if is_end else self._running, values, scale)
         if not is_end:
             costs += self._costs(self._impact, values, impact)
@@ -125,11 +154,19 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        named = {"step": self.node.step(), "end": self.end.step()}
+        inline = self.bends and self.motion.is_linear
+        named = {"step": self.node.step(inline), "end": self.end.step(inline)}
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
         return named
+
+    @cached_property
+    def bent_programs(self) -> dict[str, Program]:
+        """Nodes and end with second derivatives, compiled where convergence is slow."""
+        if self.motion.is_linear:
+            return self.programs
+        return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
 
@@ -167,12 +204,19 @@ class Problem:
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
         will be called, for `budget`; else once each step. parameters: values until others are given in a call.
         """
+        if self.constants.count or self._step is not None:
+            raise DalembertError(
+                "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
+                "free_start=False"
+            )
         return Receding(self, _count("iterations", iterations), rate, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
+        if self.constants.count or self._step is not None:
+            raise DalembertError("functions: steps, start and parameters must be given: no unknowns=, no free_start=")
         start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
         return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
 
@@ -205,23 +249,32 @@ class Problem:
                     f"solve: the quaternion of joint {joint!r} has length {np.linalg.norm(q[place]):.6g}, expected 1: "
                     "use robot.normalize(q)"
                 )
+        if self.robot.model.closures:
+            rows = algorithms.constraints(self.robot.model, q, velocity)
+            for what, size in (("open by", rows.residual), ("opening at a rate of", rows.J @ velocity)):
+                worst = float(np.max(np.abs(np.asarray(size, float)), initial=0.0))
+                if worst > 1e-6:
+                    raise DalembertError(
+                        f"solve: the loops of robot {name!r} are {what} {worst:.3g}, expected closed: q = "
+                        "robot.close_loops(q), and a velocity that keeps them so"
+                    )
         return q, velocity
 
-    def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
+    def values(self, parameters: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
         """Parameters as rows (nodes + 1, size)."""
-        if self.motion.contacts is not None and "impact" not in given and not missing_allowed:
-            given = {**given, "impact": np.zeros(1)}
-        for name in given:
+        if self.motion.contacts is not None and "impact" not in parameters and not missing_allowed:
+            parameters = {**parameters, "impact": np.zeros(1)}
+        for name in parameters:
             if name not in self.parameters:
                 raise unknown("parameter", name, self.parameters, "optimal control")
         rows = {}
         for name, size in self.parameters.items():
-            if name not in given:
+            if name not in parameters:
                 if missing_allowed:
                     continue
                 raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
             expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
-            x = real_array(f"solve: {name}", given[name], expected).astype(float)
+            x = real_array(f"solve: {name}", parameters[name], expected).astype(float)
             x = x[None] if x.ndim == 0 and size == 1 else x
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
@@ -280,6 +333,18 @@ class _Lent:
             self.problem._idle.append(self.solver)
 
 
+def _ground(robot: Robot, contact: Any) -> CompliantContact | None:
+    """The forces of compliant contact, which need no phases."""
+    if contact is None:
+        return None
+    if not isinstance(contact, Contact) or contact.model != "compliant":
+        raise DalembertError(
+            f"optimal_control: contact is {contact!r}, expected dalembert.Contact(model='compliant', …): rigid contact "
+            "has no slopes, its phases are given by contacts="
+        )
+    return CompliantContact(contact, candidates(robot.model, contact))
+
+
 def _optional(role: str, function: Any, arguments: Sequence[str], sizes: Mapping[str, int]) -> UserFunction | None:
     return None if function is None else UserFunction(role, function, arguments, sizes)
 
@@ -320,14 +385,14 @@ def _parameter(name: str, size: Any) -> int:
 Range = tuple[np.ndarray, np.ndarray]
 
 
-def _ranges(motion: Motion, asked: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
+def _ranges(motion: Motion, limits: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
     """Lower and upper limits by name: "torque", "velocity", "position" of the robot, or in numbers of one's own."""
-    names = [asked] if isinstance(asked, str) else list(asked)
+    names = [limits] if isinstance(limits, str) else list(limits)
     for name in names:
         if name not in LIMITS:
             raise unknown("limit", name, LIMITS, "optimal_control")
-    own = asked if isinstance(asked, Mapping) else {}
-    return {name: _range(motion, name, own[name]) if name in own else _stated(motion, name) for name in names}
+    numbers = limits if isinstance(limits, Mapping) else {}
+    return {name: _range(motion, name, numbers[name]) if name in numbers else _stated(motion, name) for name in names}
 
 
 def _stated(motion: Motion, name: str) -> Range:
@@ -375,18 +440,18 @@ def _control_names(motion: Motion) -> list[str]:
     return [names[k] for k in motion.driven] or [f"u[{k}]" for k in range(motion.controls)]
 
 
-def _range(motion: Motion, name: str, own: Any) -> Range:
+def _range(motion: Motion, name: str, limits: Any) -> Range:
     """From a number, numbers (size,) for both sides, or a pair (lower, upper) of either."""
     size = {"torque": motion.controls, "velocity": motion.robot.nv, "position": motion.robot.nq}[name]
-    pair = own if isinstance(own, tuple) and len(own) == 2 else None
+    pair = limits if isinstance(limits, tuple) and len(limits) == 2 else None
     if pair is None and name == "position":
         raise DalembertError('optimal_control: give position limits as a pair, limits={"position": (lower, upper)}')
     try:
-        low, high = pair if pair is not None else (-np.asarray(own, float), own)
+        low, high = pair if pair is not None else (-np.asarray(limits, float), limits)
         lower, upper = (np.broadcast_to(np.asarray(x, float), (size,)).copy() for x in (low, high))
     except (TypeError, ValueError):
         raise DalembertError(
-            f"optimal_control: {name} limits {own!r}: expected a number, {size} numbers, or a pair (lower, upper)"
+            f"optimal_control: {name} limits {limits!r}: expected a number, {size} numbers, or a pair (lower, upper)"
         ) from None
     if np.any(np.isnan(lower) | np.isnan(upper)):
         raise DalembertError(f"optimal_control: {name} limits have NaN, expected numbers")
