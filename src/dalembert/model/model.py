@@ -123,7 +123,11 @@ class Model:
 
     @property
     def floating(self) -> bool:
-        """Whether the base moves freely; otherwise it is fixed to the world."""
+        """Whether the base, bodies[0], moves freely; otherwise it is fixed to the world.
+
+        Where a file has shapes, sites or several bodies in the world itself (MJCF), the world is the base: a body that
+        moves freely there has a free joint of its own, and the robot does not count as floating.
+        """
         return self.bodies[0].joint.nv > 0
 
     @cached_property
