@@ -120,9 +120,9 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
     count = sum(len(patch.names) for patch in named)
     if count > MOST_POINTS:
         raise DalembertError(
-            f"contact: robot {model.name!r} may touch in {count} points, each of which is part of every step, expected at "
-            f"most {MOST_POINTS}: name the pairs that matter, Contact(model='mujoco', pairs=[('foot', 'ground'), …]), or "
-            "take pairs='ground'"
+            f"contact: robot {model.name!r} may touch in {count} points, each of which is part of every step, expected "
+            f"at most {MOST_POINTS}: name the pairs that matter, Contact(model='mujoco', pairs=[('foot', 'ground'), …]), "
+            "or take pairs='ground'"
         )
     return named
 
