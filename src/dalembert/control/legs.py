@@ -317,10 +317,10 @@ def legs(
     pose = real_array("legs: standing", standing, f"expected ({robot.nq},)").astype(float)
     if pose.shape != (robot.nq,):
         raise DalembertError(f"legs: standing has shape {pose.shape}, expected ({robot.nq},)")
-    asked = velocity(0.0) if callable(velocity) else velocity
-    if np.shape(asked) != (3,):
+    first_velocity = velocity(0.0) if callable(velocity) else velocity
+    if np.shape(first_velocity) != (3,):
         raise DalembertError(
-            f"legs: velocity has shape {np.shape(asked)}, expected (3,): forwards, to the left, turning"
+            f"legs: velocity has shape {np.shape(first_velocity)}, expected (3,): forwards, to the left, turning"
         )
     for name, value in (("clearance", clearance), ("leash", leash), ("friction", friction)):
         if not 0.0 < value < np.inf:
