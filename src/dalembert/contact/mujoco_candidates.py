@@ -121,8 +121,8 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
     if count > MOST_POINTS:
         raise DalembertError(
             f"contact: robot {model.name!r} may touch in {count} points, each of which is part of every step, expected "
-            f"at most {MOST_POINTS}: name the pairs that matter, Contact(model='mujoco', pairs=[('foot', 'ground'), …]), "
-            "or take pairs='ground'"
+            f"at most {MOST_POINTS}: name the pairs that matter, Contact(model='mujoco', pairs=[('foot', 'ground'), …]"
+            "), or take pairs='ground'"
         )
     return named
 
