@@ -19,7 +19,7 @@ from .classes import LEAST_GROUND_FRICTION, robot_class
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
-DEEP = {"rigid": 1e-4, "compliant": 5e-3}  # [m]: of hard ground, and of soft ground
+DEEP = {"rigid": 1e-4, "compliant": 5e-3, "mujoco": 5e-3}  # [m]: of hard ground, and of soft ground
 MOST_FRICTION = 2.0  # no pair of usual materials has more
 AT_REST = 1e-3  # [m/s, rad/s]
 CARRIED = 0.01  # of the weight: an error of what the ground carries at rest

@@ -87,16 +87,16 @@ def solve(
     curves, lines = np.empty((count, terms * n)), np.empty((count, programs.size))
     place = np.empty((count, 3 + 2 * n))
     place[:, :3], place[:, 3 : 3 + n], place[:, 3 + n :] = grid.place, 1.0 / velocity**2, acceleration
-    given = [grid.piece.reshape(count, -1), place, *(() if rows is None else (rows.reshape(count, -1),))]
-    programs.rows.on().run(given, [curves, lines], (count,), 1, 1)
+    inputs = [grid.piece.reshape(count, -1), place, *(() if rows is None else (rows.reshape(count, -1),))]
+    programs.rows.on().run(inputs, [curves, lines], (count,), 1, 1)
     reachable = np.zeros((count + 1, 2))
     lines, curves = lines.reshape(1, -1), curves.reshape(1, -1)
     backward = programs.backward.on()
     backward.run([lines, caps[None], reachable[None, -1]], [reachable[None, :-1]], (1,), count, 1)
     x = np.zeros((1, count + 1))
     durations, coefficients = np.empty((1, count, 1)), np.empty((1, count, 2 * terms - 1, n))
-    given = [lines, curves, np.ascontiguousarray(grid.lengths)[None], reachable[1:].reshape(1, -1), x[:, :1]]
-    programs.forward.on().run(given, [x[:, 1:].reshape(1, count, 1), durations, coefficients], (1,), count, 1)
+    inputs = [lines, curves, np.ascontiguousarray(grid.lengths)[None], reachable[1:].reshape(1, -1), x[:, :1]]
+    programs.forward.on().run(inputs, [x[:, 1:].reshape(1, count, 1), durations, coefficients], (1,), count, 1)
     return Profile(x[0], durations[0, :, 0], coefficients[0], reachable)
 
 
