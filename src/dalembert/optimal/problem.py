@@ -260,21 +260,21 @@ class Problem:
                     )
         return q, velocity
 
-    def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
+    def values(self, parameters: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
         """Parameters as rows (nodes + 1, size)."""
-        if self.motion.contacts is not None and "impact" not in given and not missing_allowed:
-            given = {**given, "impact": np.zeros(1)}
-        for name in given:
+        if self.motion.contacts is not None and "impact" not in parameters and not missing_allowed:
+            parameters = {**parameters, "impact": np.zeros(1)}
+        for name in parameters:
             if name not in self.parameters:
                 raise unknown("parameter", name, self.parameters, "optimal control")
         rows = {}
         for name, size in self.parameters.items():
-            if name not in given:
+            if name not in parameters:
                 if missing_allowed:
                     continue
                 raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
             expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
-            x = real_array(f"solve: {name}", given[name], expected).astype(float)
+            x = real_array(f"solve: {name}", parameters[name], expected).astype(float)
             x = x[None] if x.ndim == 0 and size == 1 else x
             if name in self.constants.unknowns and x.shape != (size,):
                 raise DalembertError(
