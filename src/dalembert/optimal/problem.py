@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.contact import Contact
+from dalembert.contact.candidates import candidates
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
+from dalembert.sim.elements.contact import CompliantContact
 
 from . import terms
 from .constants import START, Constants
@@ -65,6 +68,7 @@ class Problem:
         impact: Callable[..., Any] | None,
         unknowns: Sequence[str],
         free_start: bool,
+        contact: Contact | None,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
@@ -76,7 +80,16 @@ class Problem:
         touching = Contacts.of(robot, contacts, contact_decay)
         varies = self._step is not None
         self.motion = Motion.of(
-            robot, self.step, integrator, motors, actuation, controls, touching, self.constants.count, varies
+            robot,
+            self.step,
+            integrator,
+            motors,
+            actuation,
+            controls,
+            touching,
+            self.constants.count,
+            varies,
+            _ground(robot, contact),
         )
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
@@ -247,21 +260,21 @@ class Problem:
                     )
         return q, velocity
 
-    def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
+    def values(self, parameters: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
         """Parameters as rows (nodes + 1, size)."""
-        if self.motion.contacts is not None and "impact" not in given and not missing_allowed:
-            given = {**given, "impact": np.zeros(1)}
-        for name in given:
+        if self.motion.contacts is not None and "impact" not in parameters and not missing_allowed:
+            parameters = {**parameters, "impact": np.zeros(1)}
+        for name in parameters:
             if name not in self.parameters:
                 raise unknown("parameter", name, self.parameters, "optimal control")
         rows = {}
         for name, size in self.parameters.items():
-            if name not in given:
+            if name not in parameters:
                 if missing_allowed:
                     continue
                 raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
             expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
-            x = real_array(f"solve: {name}", given[name], expected).astype(float)
+            x = real_array(f"solve: {name}", parameters[name], expected).astype(float)
             x = x[None] if x.ndim == 0 and size == 1 else x
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
@@ -320,6 +333,18 @@ class _Lent:
             self.problem._idle.append(self.solver)
 
 
+def _ground(robot: Robot, contact: Any) -> CompliantContact | None:
+    """The forces of compliant contact, which need no phases."""
+    if contact is None:
+        return None
+    if not isinstance(contact, Contact) or contact.model != "compliant":
+        raise DalembertError(
+            f"optimal_control: contact is {contact!r}, expected dalembert.Contact(model='compliant', …): rigid contact "
+            "has no slopes, its phases are given by contacts="
+        )
+    return CompliantContact(contact, candidates(robot.model, contact))
+
+
 def _optional(role: str, function: Any, arguments: Sequence[str], sizes: Mapping[str, int]) -> UserFunction | None:
     return None if function is None else UserFunction(role, function, arguments, sizes)
 
@@ -360,14 +385,14 @@ def _parameter(name: str, size: Any) -> int:
 Range = tuple[np.ndarray, np.ndarray]
 
 
-def _ranges(motion: Motion, asked: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
+def _ranges(motion: Motion, limits: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
     """Lower and upper limits by name: "torque", "velocity", "position" of the robot, or in numbers of one's own."""
-    names = [asked] if isinstance(asked, str) else list(asked)
+    names = [limits] if isinstance(limits, str) else list(limits)
     for name in names:
         if name not in LIMITS:
             raise unknown("limit", name, LIMITS, "optimal_control")
-    own = asked if isinstance(asked, Mapping) else {}
-    return {name: _range(motion, name, own[name]) if name in own else _stated(motion, name) for name in names}
+    numbers = limits if isinstance(limits, Mapping) else {}
+    return {name: _range(motion, name, numbers[name]) if name in numbers else _stated(motion, name) for name in names}
 
 
 def _stated(motion: Motion, name: str) -> Range:
@@ -415,18 +440,18 @@ def _control_names(motion: Motion) -> list[str]:
     return [names[k] for k in motion.driven] or [f"u[{k}]" for k in range(motion.controls)]
 
 
-def _range(motion: Motion, name: str, own: Any) -> Range:
+def _range(motion: Motion, name: str, limits: Any) -> Range:
     """From a number, numbers (size,) for both sides, or a pair (lower, upper) of either."""
     size = {"torque": motion.controls, "velocity": motion.robot.nv, "position": motion.robot.nq}[name]
-    pair = own if isinstance(own, tuple) and len(own) == 2 else None
+    pair = limits if isinstance(limits, tuple) and len(limits) == 2 else None
     if pair is None and name == "position":
         raise DalembertError('optimal_control: give position limits as a pair, limits={"position": (lower, upper)}')
     try:
-        low, high = pair if pair is not None else (-np.asarray(own, float), own)
+        low, high = pair if pair is not None else (-np.asarray(limits, float), limits)
         lower, upper = (np.broadcast_to(np.asarray(x, float), (size,)).copy() for x in (low, high))
     except (TypeError, ValueError):
         raise DalembertError(
-            f"optimal_control: {name} limits {own!r}: expected a number, {size} numbers, or a pair (lower, upper)"
+            f"optimal_control: {name} limits {limits!r}: expected a number, {size} numbers, or a pair (lower, upper)"
         ) from None
     if np.any(np.isnan(lower) | np.isnan(upper)):
         raise DalembertError(f"optimal_control: {name} limits have NaN, expected numbers")

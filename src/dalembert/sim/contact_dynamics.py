@@ -16,7 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, code
 from dalembert.functions.dynamics import open_tree
 from dalembert.functions.guards import function_call
-from dalembert.linear import Carrier, contact_impulses, factor, gram, sparse_product
+from dalembert.linear import Carrier, constraint_impulses, factor, gram, sparse_product
 from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.model import Model
 
@@ -116,15 +116,14 @@ def _rigid(
     here, rows = (contact_rows(model, x, patches) for x in (q, algorithms.integrate(model, q, h * v)))
     mass = MassSolver(model, q).factor
     kick = mass.forward(h * (tau - algorithms.bias(model, q, v)))
-    Y = mass.forward(rows.J.T)
-    carrier = Carrier.bodies(Y, mass.r)
+    carrier = Carrier.bodies(algorithms.mass_matrix(model, q), mass, rows.J)
     c = sparse_product(rows.J, v) + sparse_product(carrier.X.T, kick)
     for k, gap in enumerate(here.gap):
         c[3 * k] = c[3 * k] + where(gap > CLOSED, gap / h, 0.0)
     mu = [law.static_friction for law in laws_of(patches)]
-    solution = contact_impulses(carrier, c, mu, tolerance=h * EXACT)
+    solution = constraint_impulses(carrier, c, mu, tolerance=h * EXACT)
     p = _least(rows.J, solution.p, solution.slip, mu)
-    a = mass.backward(mass.r * (kick + sparse_product(Y, p))) / h
+    a = mass.backward(mass.r * (kick + sparse_product(carrier.Y, p))) / h
     world = np.array([axes.T @ each for axes, each in zip(rows.axes, p.reshape(-1, 3) / h, strict=True)])
     return ContactDynamics(a, world, here.gap)
 
