@@ -71,8 +71,8 @@ class Drawing:
         if not mass > 0.0:
             raise DalembertError(f"{where}: mass is {mass:g} kg: give it some, or fix its points to a body that has")
         center = numbers(com, where, "com")
-        made = Inertia.from_com(mass, center, inertia_stated(inertia, where))
-        problems = made.problems()
+        body_inertia = Inertia.from_com(mass, center, inertia_stated(inertia, where))
+        problems = body_inertia.problems()
         if problems:
             raise DalembertError(f"{where}: {'; '.join(problems)}; check mass, com, and inertia (about the com)")
         if angle is not None and rpy is not None:
@@ -85,7 +85,7 @@ class Drawing:
                 numbers(ORIGIN if turned is None else turned, where, "rpy"),
             )
         rates = [None if x is None else numbers(x, where, what) for x, what in ((velocity, "velocity"), (spin, "spin"))]
-        self._bodies[name] = BodyPart(name, made, points_of({}, center), placed, *rates)
+        self._bodies[name] = BodyPart(name, body_inertia, points_of({}, center), placed, *rates)
         for point, place in (points or {}).items():
             self.point(name, point, place)
         return self
