@@ -217,6 +217,16 @@ class Model:
         for effect in effects:
             if effect not in (*EFFECTS, LOOPS, AROUND):
                 raise unknown("effect", effect, (*EFFECTS, LOOPS, AROUND), "without")
+        if effects not in self._without:
+            self._without[effects] = self._stripped(effects)
+        return self._without[effects]
+
+    @cached_property
+    def _without(self) -> dict[tuple[str, ...], Model]:
+        """Models made by `without`: what belongs to each, as its fingerprint, is then computed once."""
+        return {}
+
+    def _stripped(self, effects: tuple[str, ...]) -> Model:
         fields = [EFFECTS[effect] for effect in effects if effect in EFFECTS]
         joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
         bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))
