@@ -1,4 +1,4 @@
-# make demo | test | test-long | check | bench | docs     (a virtual environment is made in .venv on first use)
+# make demo | test | test-long | check | bench | docs | package     (a virtual environment is made in .venv on first use)
 
 PYTHON ?= python3
 JOBS ?= 2
@@ -17,7 +17,7 @@ else
 TESTS := $(DEV)
 endif
 
-.PHONY: demo test test-long check lint layers bench docs readme clean
+.PHONY: demo test test-long check lint layers bench docs readme package clean
 .DELETE_ON_ERROR:
 
 demo: $(CORE)
@@ -55,6 +55,17 @@ docs: $(VENV)/.docs
 # Rewrites the tables of measured speed in README.md and docs/performance.md from the last `make bench`.
 readme: $(CORE)
 	$(BIN)/python benchmarks/update_readme.py
+
+# The sdist, the wheel made from it, installed into a bare environment, and the tutorial run there.
+package: $(DEV)
+	rm -rf build/package && mkdir -p build/package
+	$(BIN)/python -m hatchling build -t sdist -d build/package
+	cd build/package && tar xf dalembert-*.tar.gz && rm -rf source && mv dalembert-*/ source
+	cd build/package/source && $(CURDIR)/$(BIN)/python -m hatchling build -t wheel -d ..
+	$(PYTHON) -m venv build/package/bare
+	build/package/bare/bin/python -m pip --disable-pip-version-check --quiet install --only-binary=:all: \
+	    "$$(echo build/package/dalembert-*.whl)[report]"
+	$(BIN)/python tests/docs/tutorial.py build/package/bare/bin
 
 clean:
 	rm -rf $(VENV) build dist demo bench .mypy_cache .pytest_cache .ruff_cache .hypothesis .import_linter_cache

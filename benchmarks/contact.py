@@ -344,6 +344,10 @@ def speed(path, rounds, batch=64, steps=500):
         seen = used.simulate(q[0].astype(float), np.zeros(robot.nv), 1.0, laws[1], step=STEP, contact=contact)
         error = f"worst residual {seen.contacts.worst:.0e} m/s, {seen.contacts.unsettled} of 500 steps unsettled"
         print(f"  dalembert, {name:34s} {cost[0]:6.3f} {cost[1]:7.3f}   ({len(seen.contacts.names)} points; {error})")
+    soft = Contact(model="mujoco", pairs=feet)
+    for name, used in (("joint friction", robot), ("no joint friction", robot.without("friction"))):
+        cost = our_cost(used, q, laws, soft, rounds, steps)
+        print(f"  dalembert, MuJoCo's model, feet, {name:17s} {cost[0]:6.3f} {cost[1]:7.3f}   (4 points)")
     theirs(path, spec, feet, rounds)
 
 

@@ -14,6 +14,7 @@ HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE), str(HERE.parent / "src")]
 
 import gallery  # noqa: E402  (beside this file)
+import licences  # noqa: E402
 import reference  # noqa: E402
 
 project = "dalembert"
@@ -72,3 +73,4 @@ def setup(app) -> None:
     app.add_html_math_renderer("drawn", inline_renderers=(inline, None), block_renderers=(block, None))
     app.connect("builder-inited", figures)
     reference.write()
+    licences.write()

@@ -3,13 +3,9 @@
 import numpy as np
 
 import dalembert
-from dalembert.model.geometry import Box, Capsule, Sphere
+from dalembert.model.geometry import Box, Sphere
 
-arm = dalembert.load("ur5")
-edit = arm.edit().add_geometry(Box([0.2, 0.2, 0.1]), body="base_link")
-for link, length in (("upper_arm_link", 0.425), ("forearm_link", 0.392)):
-    edit.add_geometry(Capsule(0.06, length), body=link, xyz=(-length / 2, 0, 0), rpy=(0, np.pi / 2, 0))
-robot = edit.add_geometry(Sphere(0.08), body="wrist_3_link").done()
+robot = dalembert.load("ur5").edit().add_geometry(Sphere(0.05), body="wrist_3_link", xyz=(0.0, 0.0, 0.12)).done()
 room = dalembert.scene(robot, table=Box([1.0, 1.0, 0.1]), at={"table": (0.8, 0.0, -0.2)})
 
 pairs = room.collision_pairs()

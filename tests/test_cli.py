@@ -513,3 +513,12 @@ def test_simulate_on_the_ground(tmp_path, capsys):
 def test_simulate_says_when_nothing_moved(capsys):
     cli.main(["simulate", "2r", "--q=1.5707963267948966,0", "--duration", "0.1", "--hold"])
     assert "nothing moved" in capsys.readouterr().out
+
+
+def test_report_of_a_robot_with_loops(tmp_path):
+    """Reactions and reach are those of the closed linkage, whose rocker turns about its pin only."""
+    file = tmp_path / "report.html"
+    assert cli.main(["report", "four_bar", "--out", str(file), "--no-scene"]) == 0
+    text = file.read_text("utf-8")
+    assert "Reaction peaks" in text and "coupler_joint" in text.split("Reaction peaks")[1]
+    assert "Gravity torque</h2>" not in text  # two angles of one loop cannot be chosen

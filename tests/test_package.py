@@ -24,15 +24,16 @@ def test_wheel_holds_every_module_and_robot(tmp_path):
     (wheel,) = tmp_path.glob("dalembert-*-py3-none-any.whl")
     shipped = set(zipfile.ZipFile(wheel).namelist())
     source = ROOT / "src"
-    wanted = {str(path.relative_to(source)) for end in ("*.py", "*.urdf") for path in source.rglob(end)}
-    assert len([name for name in wanted if name.endswith(".urdf")]) >= 8
+    wanted = {str(path.relative_to(source)) for end in ("*.py", "*.urdf", "py.typed") for path in source.rglob(end)}
+    assert len([name for name in wanted if name.endswith(".urdf")]) >= 8 and "dalembert/py.typed" in wanted
     assert wanted <= shipped
     assert not [name for name in shipped if "__pycache__" in name or "cache/" in name]
 
 
 def test_versions_agree():
     assert dalembert.__version__ == PROJECT["version"]
-    assert f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text()
+    assert f"## {PROJECT['version']}" in (ROOT / "CHANGELOG.md").read_text("utf-8")
+    assert f"version: {PROJECT['version']}\n" in (ROOT / "CITATION.cff").read_text("utf-8")
 
 
 def test_public_names_exist():

@@ -20,9 +20,9 @@ def unknown(kind: str, name: object, valid: Iterable[str], where: str = "") -> D
     """
     names = list(valid)
     plain = {text.lower(): text for text in reversed(names)}
-    asked = str(name).lower()
-    near = get_close_matches(str(name), names, n=1) or get_close_matches(asked, plain, n=1)
-    near = near or [text for text in plain if len(asked) > 2 and asked in text][-1:]  # "tcp": "panda_hand_tcp"
+    lowered = str(name).lower()
+    near = get_close_matches(str(name), names, n=1) or get_close_matches(lowered, plain, n=1)
+    near = near or [text for text in plain if len(lowered) > 2 and lowered in text][-1:]  # "tcp": "panda_hand_tcp"
     guess = f": did you mean {plain.get(near[0], near[0])!r}?" if near else ":"
     plural = " or ".join(_plural(word) for word in kind.split(" or "))
     listed = ", ".join(names[:LISTED]) + (f", … ({len(names)} in all)" if len(names) > LISTED else "")

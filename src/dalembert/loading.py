@@ -114,12 +114,12 @@ def scene(*robots: Robot, at: Mapping[str, Any] | None = None, name: str = "scen
     return editor.done()
 
 
-def _place(given: Any, key: str) -> Pose:
-    if given is None or isinstance(given, Pose):
-        return given or Pose.identity()
-    xyz = np.asarray(given, float)
+def _place(place: Any, key: str) -> Pose:
+    if place is None or isinstance(place, Pose):
+        return place or Pose.identity()
+    xyz = np.asarray(place, float)
     if xyz.shape != (3,) or not np.all(np.isfinite(xyz)):
-        raise DalembertError(f"scene: at[{key!r}] is {given!r}, expected xyz (3,) [m] or a Pose")
+        raise DalembertError(f"scene: at[{key!r}] is {place!r}, expected xyz (3,) [m] or a Pose")
     return Pose(np.eye(3), xyz)
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import algorithms
+from .collision import HeightField
 from .editing import ModelEditor
 from .functions import (
     Quantity,
@@ -154,6 +155,12 @@ class Robot:
     def actuators(self) -> tuple[Actuator, ...]:
         """Motors and servos of the robot's file, in the order of `controls`, which drive them."""
         return self.model.actuators
+
+    @property
+    def terrain(self) -> HeightField | None:
+        """The height field of the robot's file (MJCF), a function z(x, y), for `Contact(terrain=…)`; None: without."""
+        maps = self.model.mujoco.height_maps if self.model.mujoco else ()
+        return HeightField(maps[0].xs, maps[0].ys, maps[0].z) if maps else None
 
     @property
     def keyframes(self) -> dict[str, State]:
@@ -354,6 +361,7 @@ class Robot:
     equations = equations.equations
     simulate = simulation.simulate
     contact_dynamics = simulation.contact_dynamics
+    stops = simulation.stops
     stepper = simulation.stepper
     rollout = simulation.rollout
     step_advice = simulation.step_advice

@@ -6,7 +6,10 @@ import pytest
 import dalembert
 from collision.robots import arm, toys
 from dalembert import DalembertError
+from dalembert.collision import distance
+from dalembert.collision.pairs import body_pairs
 from dalembert.model.geometry import Box, Polyhedron, Sphere
+from dalembert.spatial import Pose
 from tolerances import PRODUCT, RECURSION, assert_close
 
 ARM, TOYS = arm(), toys()
@@ -170,14 +173,45 @@ def test_broad_phase_drops_what_stays_away():
         TOYS.near_pairs(q, -1.0)
 
 
-def test_more_meshes_than_can_be_compiled_are_refused_with_the_cure(monkeypatch):
-    """Each pair takes seconds: a humanoid of meshes would take an hour and all memory."""
-    corners = np.array([[x, y, z] for x in (-1, 1) for y in (-1, 1) for z in (-1, 1)]) * 0.05
+@pytest.mark.parametrize("name", ["ur5e", "panda", "iiwa14"])
+def test_bundled_arms_have_shapes_and_are_clear_of_themselves_at_home(name):
+    robot = dalembert.load(name)
+    assert len(robot.collision_pairs()) > 10
+    assert robot.distance(robot.neutral()).min() > 0.0
+
+
+def rocks(count: int) -> dalembert.Robot:
+    """Loose hulls with different numbers of corners, the last two of which are of one mesh, and a ball."""
+    rng = np.random.default_rng(3)
     builder = dalembert.ModelBuilder("rocks")
-    for name in ("a", "b"):
-        builder.add_body(name, parent="world", joint="free", mass=1.0, inertia=np.eye(3))
-        builder.add_geometry(Polyhedron(corners, np.zeros((0, 3), int)), body=name, role="collision")
-    robot = builder.build()
-    monkeypatch.setattr("dalembert.functions.distances.MOST_HULLS", 0)
-    with pytest.raises(DalembertError, match=r"1 pairs of meshes .*near_pairs"):
-        robot.distance(robot.neutral())
+    meshes = []
+    for k in range(count):
+        if k < count - 1:
+            corners = rng.normal(size=(6 + 4 * k, 3))
+            corners *= 0.1 / np.linalg.norm(corners, axis=1)[:, None]
+            meshes.append(Polyhedron(corners, np.zeros((0, 3), int)))
+        builder.add_body(f"rock{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+        builder.add_geometry(meshes[-1], body=f"rock{k}", role="collision")
+    builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+    builder.add_geometry(Sphere(0.05), body="ball", role="collision")
+    return builder.build()
+
+
+def test_many_meshes_are_one_loop_with_the_numbers_of_each_pair():
+    """Hulls of different sizes are rows of one table: the code does not grow with their number."""
+    robot, rng = rocks(4), np.random.default_rng(5)
+    q = np.tile(robot.neutral(), (20, 1)).reshape(20, 5, 7)
+    q[:, :, :3] = 0.09 * rng.normal(size=(20, 5, 3))
+    q[:, :, 3:] = rng.normal(size=(20, 5, 4))
+    q[:, :, 3:] /= np.linalg.norm(q[:, :, 3:], axis=2, keepdims=True)
+    q = q.reshape(20, 35)
+    found = robot.witnesses(q)
+    assert (found.distance < 0.0).any() and (found.distance > 0.0).any()
+    for k in range(0, 20, 5):
+        X = [Pose(x[:3, :3], x[:3, 3]) for x in robot.poses(q[k])]
+        for row, pair in enumerate(body_pairs(robot.model)):
+            ((x, y),) = pair.solids
+            w = distance(x.shape, X[x.body], y.shape, X[y.body])
+            assert found.distance[k, row] == pytest.approx(float(w.distance), abs=1e-12)
+            np.testing.assert_allclose(found.a[k, row], w.a, atol=1e-9)
+            np.testing.assert_allclose(found.normal[k, row], w.normal, atol=1e-9)

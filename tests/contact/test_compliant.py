@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -49,6 +51,47 @@ def test_compliant_and_rigid_slides_stop_at_the_same_place() -> None:
     stiff = Contact(friction=0.6, model="compliant", stiffness=1e5, slip_speed=1e-3)
     run = box().simulate(*standing(SIDE / 2, 1.0, 0.0, 0.0), duration=0.4, contact=stiff, rtol=1e-6)
     assert run.q[-1, 0] == pytest.approx(1.0 / (2.0 * 0.6 * G), rel=0.02)
+
+
+BRISTLES = Contact(friction=0.6, model="compliant", stiffness=1e4, damping=2.0, friction_model="bristle")
+
+
+def puck(slope: float):
+    """A ball that hardly turns, on a slope: gravity leans by that angle towards x."""
+    builder = ModelBuilder("puck", gravity=(G * np.sin(slope), 0.0, -G * np.cos(slope)))
+    builder.add_body("puck", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 1e12)
+    builder.add_geometry(Sphere(0.1), body="puck", role="collision")
+    return builder.build()
+
+
+def test_bristles_hold_below_the_friction_angle_and_slide_above() -> None:
+    run = puck(np.arctan(0.95 * 0.6)).simulate(*standing(0.1), duration=4.0, contact=BRISTLES, rtol=1e-10)
+    late = run.t > 3.0
+    assert np.abs(np.diff(run.q[late, 0])).max() < 1e-9
+    stretch = G * np.sin(np.arctan(0.57)) / 1e4
+    assert run.q[-1, 0] == pytest.approx(stretch, rel=0.3)  # as far as the springs give, and what the impact took
+    assert run.contacts.ratio[-1, 0] == pytest.approx(0.95, rel=1e-6)
+    assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale
+    steep = np.arctan(1.5 * 0.6)
+    run = puck(steep).simulate(*standing(0.1), duration=1.0, contact=BRISTLES, rtol=1e-8)
+    gained = (run.v[-1, 3] - run.v[50, 3]) / (run.t[-1] - run.t[50])
+    assert gained == pytest.approx(G * (np.sin(steep) - 0.6 * np.cos(steep)), rel=1e-3)  # it still bounces a little
+    assert run.contacts.ratio.max() < 1.0 + 1e-6
+    assert np.abs(run.energy.residual).max() < 1e-5 * run.energy.scale
+
+
+def test_bristles_in_rollouts_and_what_they_refuse() -> None:
+    robot = puck(np.arctan(0.3))
+    end = robot.rollout(*standing(0.1), step=5e-4, steps=6000, record=1000, contact=BRISTLES)
+    assert abs(end.q[-1, 0] - end.q[-2, 0]) < 1e-9
+    with pytest.raises(DalembertError, match="one state does not tell"):
+        robot.contact_dynamics(*standing(0.1), np.zeros(6), contact=BRISTLES)
+    with pytest.raises(DalembertError, match="too long for the contact's bristles"):
+        robot.rollout(*standing(0.1), step=5e-3, contact=replace(BRISTLES, stiffness=100.0))
+    with pytest.raises(DalembertError, match="rigid contact holds by itself"):
+        Contact(friction_model="bristle")
+    with pytest.raises(DalembertError, match="'bristl': did you mean 'bristle'"):
+        Contact(model="compliant", friction_model="bristl")
 
 
 def test_slopes_of_a_compliant_rollout_are_those_of_differences() -> None:

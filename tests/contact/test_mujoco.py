@@ -87,7 +87,7 @@ CONES = ('cone="elliptic"', 'cone="elliptic" impratio="7"', 'cone="pyramidal"', 
 def test_shapes_on_a_plane(option: str, condim: int, rng: np.random.Generator) -> None:
     for shape in SHAPES.values():
         twin = Twin(scene(option, FLOOR.format(f'condim="{condim}"') + BODY.format(0.1, shape, f'condim="{condim}"')))
-        for _ in range(3):
+        for _ in range(2):
             twin.move(rng)
             twin.d.qpos[2] = rng.uniform(0.08, 0.12)
             ours, theirs = twin.accelerations()
@@ -248,7 +248,13 @@ def stepped(twin: Twin, controls: np.ndarray) -> np.ndarray:
     return np.array(rows)
 
 
-@pytest.mark.parametrize("option", ['cone="elliptic" impratio="10"', 'cone="pyramidal" integrator="implicitfast"'])
+@pytest.mark.parametrize(
+    "option",
+    [
+        'cone="elliptic" impratio="10"',
+        pytest.param('cone="pyramidal" integrator="implicitfast"', marks=pytest.mark.long),
+    ],
+)
 def test_a_quadruped_trots_the_same_way(option: str) -> None:
     twin, steps = Twin(quadruped(option)), 250
     twin.d.qpos[2], twin.d.qpos[7:] = 0.29, np.tile([0.0, 0.9, -1.8], 4)
@@ -300,3 +306,41 @@ def test_what_is_refused() -> None:
     loose = load(scene("", BODY.format(0.1, 'type="sphere" size=".1" contype="0" conaffinity="0"', "")))
     with pytest.raises(DalembertError, match=r"nothing of robot .* may touch anything"):
         loose.stepper(1e-3, contact=SOFT)
+
+
+FIELD = """<mujoco><option cone="elliptic"/><asset><hfield name="hill" nrow="3" ncol="5" size="1 .5 .2 .1"
+elevation="0 .25 .5 .75 1  0 .25 .5 .75 1  0 .25 .5 .75 1"/></asset><worldbody>
+<geom name="hill" type="hfield" hfield="hill" pos=".1 0 -.1"/>
+<body pos="0 0 .1"><freejoint/><geom name="ball" size=".1"/></body></worldbody></mujoco>"""
+
+
+def test_a_height_field_is_the_ground() -> None:
+    """An even slope, on which MuJoCo's triangles and our patches are the same surface."""
+    twin = Twin(FIELD)
+    terrain = twin.robot.terrain
+    assert terrain is not None and terrain(0.1, 0.0) == pytest.approx(0.0)
+    assert terrain(1.1, 0.3) == pytest.approx(0.1) and terrain(-0.9, 0.3) == pytest.approx(-0.1)
+    twin.d.qpos[:3] = 0.05, 0.02, 0.09
+    twin.d.qvel[:] = 0.1, 0.2, -0.3, 0.4, 0.5, 0.6
+    ours, theirs = twin.accelerations()
+    assert twin.d.ncon
+    names = mujoco_constraints(twin.robot.model, SOFT, None).names
+    assert names == ("ball on hill",) and np.all(np.sign(ours[3:]) == np.sign(theirs[3:]))
+    rigid = twin.robot.simulate(
+        twin.state[0] + [0, 0, 0.02, 0, 0, 0, 0], np.zeros(6), 0.05, step=2e-3, contact=Contact(terrain=terrain)
+    )
+    assert rigid.contacts.gap.min() > -1e-3
+
+
+def test_slopes_are_those_of_the_solution() -> None:
+    jax = pytest.importorskip("jax", reason="gradients are those of JAX: pip install jax")
+    twin = Twin(scene(CONES[1], FLOOR.format("") + BODY.format(0.1, SHAPES["sphere"], 'condim="4"')))
+    q, v, tau = np.array([0, 0, 0.1, 1, 0, 0, 0.0]), np.array([0.1, 0.5, 0.2, 0.3, 0.1, -0.2]), np.zeros(6)
+
+    def a(v):
+        return twin.robot.contact_dynamics(q, v, tau, contact=SOFT).a
+
+    jax.config.update("jax_enable_x64", True)
+    slopes = jax.jacobian(a)(jax.numpy.array(v))
+    for k, e in enumerate(np.eye(6)):
+        assert_close(slopes[:, k], (a(v + 1e-6 * e) - a(v - 1e-6 * e)) / 2e-6, 1e-6)

@@ -148,7 +148,7 @@ def test_parameters_of_a_law_per_motion(arm) -> None:
 
 
 def test_bad_controllers_are_named(arm) -> None:
-    with pytest.raises(DalembertError, match=r"the period of integral, 0\.0015 s, is no multiple of the step"):
+    with pytest.raises(DalembertError, match=r"the period of integral, 0\.0015 s, is not a multiple of the step"):
         arm.rollout(Q, V, Sampled(integral, 1.5e-3, state=START), 1e-3, 10)
     with pytest.raises(DalembertError, match="the delay of integral"):
         arm.rollout(Q, V, Sampled(integral, 4e-3, 1.5e-3, state=START), 1e-3, 10)

@@ -190,3 +190,26 @@ def test_a_free_base(integrator: str) -> None:
     theirs = stepped(m, integrator, q, qvel, controls)
     ours = robot.rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator)
     assert_same(ours.q, theirs[0])
+
+
+TENDONS = """<tendon><fixed name="sum" stiffness="40" damping="2" springlength="-.1 .05">
+<joint joint="shoulder" coef="1"/><joint joint="slide" coef="-2"/></fixed>
+<spatial name="wire" stiffness="90" damping="3"><site site="on arm"/>
+<site site="on leg"/></spatial></tendon><actuator>"""
+
+
+def test_tendons_with_springs_and_dampers() -> None:
+    """Its implicit integrators leave out the damping between limbs, which is there here."""
+    integrator = "semi-implicit-damped"
+    text = LOOSE.replace("<actuator>", TENDONS)
+    for body, site in (("arm", "on arm"), ("leg", "on leg")):
+        place = text.index("<inertial", text.index(f'<body name="{body}"'))
+        text = f'{text[:place]}<site name="{site}" pos=".05 .02 -.04"/>{text[place:]}'
+    m, robot = mj.MjModel.from_xml_string(text), load(text)
+    q, v = robot.neutral(), np.zeros(robot.nv)
+    controls = commands(robot, 4)
+    theirs = stepped(m, integrator, q, v, controls)
+    ours = robot.rollout(q, v, controls=controls, step=STEP, steps=STEPS, integrator=integrator)
+    assert_same(ours.q, theirs[0])
+    run = robot.simulate(q, v, 0.1, controls=controls[0], step=STEP, integrator=integrator)
+    assert {"tendon sum", "tendon wire"} <= set(run.energy.heat)

@@ -67,7 +67,7 @@ def test_a_step_that_overflows_is_refused() -> None:
     robot = load("2r")
     step = robot.stepper()
     fast = np.array([1e300, 0.0])
-    with pytest.raises(DalembertError, match="not made of numbers"):
+    with pytest.raises(DalembertError, match="after the step is not finite"):
         step(np.zeros(2), fast)
     q, v = step(np.zeros(2), fast, check=False)
     assert np.isnan(q).any()

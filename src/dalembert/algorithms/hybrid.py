@@ -1,4 +1,4 @@
-"""Hybrid dynamics: some joints are given by their acceleration, the others by their force."""
+"""Hybrid dynamics: of some joints the acceleration is known, of the others the force."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ def hybrid_dynamics(
     q: np.ndarray,
     v: np.ndarray,
     known: np.ndarray,
-    given: Collection[str],
+    accelerated: Collection[str],
     external: Mapping[int, np.ndarray] | None = None,
 ) -> np.ndarray:
     """Rows a (nv,) and tau (nv,) of M a + bias = tau, from the half of them that is known.   Featherstone 2008, §9.2
 
-    q (nq,), v (nv,); known (nv,): the acceleration of the joints named in `given`, the generalised force of the others;
-    external as in `rnea`. With h = rnea at zero acceleration of the free joints f: M_ff a_f = tau_f − h_f. Tips first,
-    the factors of M_ff are as sparse as the tree.
+    q (nq,), v (nv,); known (nv,): the acceleration of the joints named in `accelerated`, the generalised force of the
+    others; external as in `rnea`. With h = rnea at zero acceleration of the free joints f: M_ff a_f = tau_f − h_f.
+    Tips first, the factors of M_ff are as sparse as the tree.
     """
     n = model.nv
     held = np.zeros(n, bool)
-    for name in given:
+    for name in accelerated:
         if model.joint(name) not in model.independent:
             leader = next(b.joint.name for b in model.independent if b.v == model.joint(name).v)
             raise DalembertError(f"hybrid_dynamics: joint {name!r} follows {leader!r}: name that one in accelerations")

@@ -87,9 +87,9 @@ def inverse_kinematics_step(
 
 def error_weights(model: Model, frames: Sequence[Frame], rows: tuple[int, ...] | None) -> np.ndarray:
     """What each number of `pose_error` counts (6 k + nc,); 0 for rows that were not asked for."""
-    asked = np.isin(np.arange(6), range(6) if rows is None else rows)
+    counted = np.isin(np.arange(6), range(6) if rows is None else rows)
     lengths = [reach(model, frame) for frame in frames]
-    parts = [np.where(asked, np.repeat([1.0, 1.0 / length], 3), 0.0) for length in lengths]
+    parts = [np.where(counted, np.repeat([1.0, 1.0 / length], 3), 0.0) for length in lengths]
     return np.concatenate([*parts, np.full(constraint_count(model), 1.0 / max(lengths))])
 
 

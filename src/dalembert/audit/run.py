@@ -105,9 +105,9 @@ def _rule(wanted: str | Rule) -> Rule:
     return RULES[wanted]
 
 
-def _finding(rule: Rule, found: Found, accept: Sequence[Suppression]) -> AuditFinding:
-    reason = next((s.reason for s in accept if s.covers(rule.name, found.where)), "")
-    return AuditFinding(rule.name, found.severity or rule.severity, found.where, found.what, rule.cure, reason)
+def _finding(rule: Rule, fault: Found, accept: Sequence[Suppression]) -> AuditFinding:
+    reason = next((s.reason for s in accept if s.covers(rule.name, fault.where)), "")
+    return AuditFinding(rule.name, fault.severity or rule.severity, fault.where, fault.what, rule.cure, reason)
 
 
 def _facts(subject: Subject) -> dict[str, Any]:

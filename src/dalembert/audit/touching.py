@@ -11,13 +11,15 @@ from dalembert.collision import distance
 from dalembert.collision.hulls import Hull
 from dalembert.collision.pairs import LinkPair, body_pairs, solids
 from dalembert.errors import DalembertError
+from dalembert.model import Model
+from dalembert.model.joints import Free
 from dalembert.spatial import Pose
 
 from .classes import LEAST_GROUND_FRICTION, robot_class
 from .rule import Found, NotRun, rule
 from .subject import Subject
 
-DEEP = {"rigid": 1e-4, "compliant": 5e-3}  # [m]: of hard ground, and of soft ground
+DEEP = {"rigid": 1e-4, "compliant": 5e-3, "mujoco": 5e-3}  # [m]: of hard ground, and of soft ground
 MOST_FRICTION = 2.0  # no pair of usual materials has more
 AT_REST = 1e-3  # [m/s, rad/s]
 CARRIED = 0.01  # of the weight: an error of what the ground carries at rest
@@ -102,7 +104,7 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     try:
         if not solids(model):
             raise NotRun("the robot has no collision shapes")
-        pairs = body_pairs(model)
+        pairs = tuple(pair for pair in body_pairs(model) if _of_one_robot(model, pair))
     except DalembertError as error:
         raise NotRun(f"collision shapes cannot be read: {error}") from None
     home = robot.neutral()
@@ -118,6 +120,17 @@ def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
         yield Found("other links", f"{len(touching) - NAMED} more pairs overlap at home: {others}", "info")
     at_home = {(pair.a, pair.b) for pair, _ in touching}
     yield from _within_limits(subject, [pair for pair in pairs if (pair.a, pair.b) not in at_home])
+
+
+def _of_one_robot(model: Model, pair: LinkPair) -> bool:
+    """Whether no free joint is between two links: what floats is nowhere in particular, also beside the ground."""
+
+    def carrier(index: int) -> int:
+        while not isinstance(model.bodies[index].joint, Free) and model.bodies[index].parent >= 0:
+            index = model.bodies[index].parent
+        return index
+
+    return len({carrier(solid.body) for both in pair.solids for solid in both}) == 1
 
 
 def _within_limits(subject: Subject, pairs: list[LinkPair]) -> Iterator[Found]:

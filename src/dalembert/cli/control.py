@@ -81,8 +81,8 @@ def run(
     if as_json:
         numbers = {name: getattr(audit, name) for name in NUMBERS}
         numbers["poles"] = [[float(p.real), float(p.imag)] for p in audit.poles]
-        found = [{"severity": f.severity, "topic": f.topic, "what": f.what} for f in audit.findings]
-        print_json({"robot": audit.robot, "law": audit.law, "ok": audit.ok, **numbers, "findings": found})
+        findings = [{"severity": f.severity, "topic": f.topic, "what": f.what} for f in audit.findings]
+        print_json({"robot": audit.robot, "law": audit.law, "ok": audit.ok, **numbers, "findings": findings})
         return int(not audit.ok)
     out = console()
     out.print(str(audit), markup=False)

@@ -6,6 +6,7 @@ feature that is found is held, and the depth computed from it in closed form, fo
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,11 +17,12 @@ from dalembert.spatial import Pose
 from dalembert.spatial.vectors import cross, dot
 
 from .conditional import computed_where
-from .hulls import Hull
+from .hulls import Edges, Hull, TabledHull
 from .lines import PARALLEL
 from .supports import support
 from .witness import Witness
 
+HULLS = (Hull, TabledHull)
 FACE_A, FACE_B, EDGES = 0.0, 1.0, 2.0
 LEAST = -1e9  # [m] below every separation
 
@@ -84,32 +86,35 @@ def _face_candidates(a: Any, b: Any, X_AB: Pose, kind: float) -> list[Candidate]
         rows = []
         for k in range(3):
             # of two opposite faces, the one on the side of a symmetric shape's centre
-            for sign in (1.0, -1.0) if isinstance(b, Hull) else (where(X_AB.p[k] < 0.0, -1.0, 1.0),):
+            for sign in (1.0, -1.0) if isinstance(b, HULLS) else (where(X_AB.p[k] < 0.0, -1.0, 1.0),):
                 normal = np.array([sign if i == k else 0.0 for i in range(3)])
                 rows.append(_face(normal, normal * half, b, X_AB, kind))
         return rows
-    normals, offsets = a.faces
 
-    def step(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
+    def better(best: Any, normal: Any, offset: Any) -> dict[str, Any]:
         candidate = _face(normal, normal * offset, b, X_AB, kind)
         return {"best": _flat(_larger(_restored(best), candidate))}
 
-    start = np.array([LEAST, *np.zeros(13)])
-    return [_restored(scan(step, {"normal": normals, "offset": offsets}, {"best": start})["best"][-1])]
+    start = {"best": np.array([LEAST, *np.zeros(13)])}
+    if isinstance(a, TabledHull):
+        items = {"k": np.arange(float(a.table.face_count))}
+        return [_restored(scan(lambda best, k: better(best, *a.face(k)), items, start)["best"][-1])]
+    normals, offsets = a.faces
+    return [_restored(scan(better, {"normal": normals, "offset": offsets}, start)["best"][-1])]
 
 
 def _face(normal: np.ndarray, point: np.ndarray, b: Any, X_AB: Pose, kind: float) -> Candidate:
     first = core_support(b, -(X_AB.R.T @ normal))
     separation = dot(normal, X_AB.point(first) - point)
-    here, there = (normal, point), (np.zeros(3), first)
-    return Candidate(separation, Feature(kind, *(here + there if kind == FACE_A else there + here)))
+    face, other = (normal, point), (np.zeros(3), first)
+    return Candidate(separation, Feature(kind, *(face + other if kind == FACE_A else other + face)))
 
 
 # ---- edges
 
 
 def _edge_candidate(a: Any, b: Any, X_AB: Pose) -> Candidate:
-    if isinstance(a, Hull) or isinstance(b, Hull):
+    if isinstance(a, HULLS) or isinstance(b, HULLS):
         return _hull_edges(a, b, X_AB)
     best = Candidate(LEAST, Feature(EDGES, *np.zeros((4, 3))))
     for i in _directions(a):
@@ -144,7 +149,6 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
     start = np.array([LEAST, *np.zeros(13)])
     if Segment in (type(a), type(b)):
         return _segment_edges(a, b, X_AB, start)
-    edges_a, edges_b = as_hull(a).edges, as_hull(b).edges
 
     def outer(best: Any, start_a: Any, along_a: Any, left_a: Any, right_a: Any) -> dict[str, Any]:
         R, turn_a = X_AB.R.T, X_AB.R.T @ cross(right_a, left_a)  # in B's axes, in which its edges are constants
@@ -165,11 +169,18 @@ def _hull_edges(a: Any, b: Any, X_AB: Pose) -> Candidate:
             feature = Feature(EDGES, side * along_a, start_a, along_b, start_b)
             return {"best": _flat(_larger(_restored(best), Candidate(separation, feature)))}
 
-        items = dict(zip(("start_b", "along_b", "left_b", "right_b"), edges_b, strict=True))
-        return {"best": scan(inner, items, {"best": best})["best"][-1]}
+        return {"best": _over_edges(b, inner, best)}
 
-    items = dict(zip(("start_a", "along_a", "left_a", "right_a"), edges_a, strict=True))
-    return _restored(scan(outer, items, {"best": start})["best"][-1])
+    return _restored(_over_edges(a, outer, start))
+
+
+def _over_edges(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarray) -> np.ndarray:
+    """step(best, start, direction, left, right) for each edge of a box or hull, one after the other."""
+    if isinstance(shape, TabledHull):
+        items = {"k": np.arange(float(shape.table.edge_count))}
+        return scan(lambda best, k: step(best, *shape.edge(k)), items, {"best": start})["best"][-1]
+    items = dict(zip(Edges._fields, as_hull(shape).edges, strict=True))
+    return scan(step, items, {"best": start})["best"][-1]
 
 
 def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
@@ -191,8 +202,7 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
 
     if segment.is_point:
         return _restored(start)
-    items = dict(zip(("point", "direction", "left", "right"), body.edges, strict=True))
-    return _restored(scan(step, items, {"best": start})["best"][-1])
+    return _restored(_over_edges(body, step, start))
 
 
 # ---- shapes and features

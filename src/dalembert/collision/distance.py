@@ -22,7 +22,7 @@ from . import gjk
 from .axes import Segment, core_support, overlap
 from .candidates import ground_points
 from .ground import Ground, plane
-from .hulls import Hull, hull
+from .hulls import Hull, TabledHull, hull
 from .lines import any_across, between_segments, crossing_normal, from_box, segment_near_box, unit
 from .penetration import penetration
 from .witness import Witness, chosen, inflated, nearer
@@ -62,7 +62,7 @@ def core(shape: Any) -> tuple[Any, Any]:
             return Segment(0.5 * shape.length), shape.radius
         case Mesh() | Polyhedron():
             return hull(shape), 0.0
-        case Box() | Hull() | Cylinder() | Ellipsoid() | Cone():
+        case Box() | Hull() | TabledHull() | Cylinder() | Ellipsoid() | Cone():
             return shape, 0.0
     raise DalembertError(f"a {type(shape).__name__} has no distance from other shapes than the ground")
 
@@ -152,4 +152,6 @@ def extent(shape: Any) -> Any:
             return maximum(maximum(shape.radii[0], shape.radii[1]), shape.radii[2])
         case Hull():
             return float(np.max(np.linalg.norm(shape.vertices, axis=1)))
+        case TabledHull():
+            return shape.extent
     raise DalembertError(f"a {type(shape).__name__} has no extent")

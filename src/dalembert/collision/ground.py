@@ -120,9 +120,10 @@ class HeightField(Ground):
         interp2(0.0, 0.0, self.xs, self.ys, self.z)  # checks the numbers
 
     def tangent(self, point: np.ndarray) -> tuple[Any, np.ndarray]:
-        return Terrain(self._height).tangent(point)
+        return Terrain(self).tangent(point)
 
-    def _height(self, x: Any, y: Any) -> Any:
+    def __call__(self, x: Any, y: Any) -> Any:
+        """Its height at (x, y) [m]."""
         return interp2(x, y, self.xs, self.ys, self.z)
 
 

@@ -12,6 +12,7 @@ from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Sp
 from dalembert.spatial import Pose
 
 from .distance import distance
+from .hulls import Hull, HullTable, TabledHull
 from .pairs import Solid
 from .witness import Witness
 
@@ -43,9 +44,9 @@ def pairwise(pairs: Sequence[tuple[Solid, Solid]], X: Sequence[Pose], compute: C
 
 
 def _kind(a: Solid, b: Solid) -> tuple[Any, Any]:
-    """What is the same for all pairs of a group: the kinds of shapes, or the shapes themselves where one is no kind
-    with a few sizes."""
-    plain = type(a.shape) in SIZES and type(b.shape) in SIZES
+    """What is the same for all pairs of a group: the kinds of shapes, or the shapes where one has no kind."""
+    known = (*SIZES, Hull)
+    plain = type(a.shape) in known and type(b.shape) in known
     return (type(a.shape), type(b.shape)) if plain else (_content(a), _content(b))
 
 
@@ -54,26 +55,47 @@ def _content(solid: Solid) -> str:
 
 
 def _group(pairs: Sequence[tuple[Solid, Solid]], X: Sequence[Pose], compute: Compute) -> list[list[Witness]]:
+    """All pairs of one group, as a loop."""
     if len(pairs) == 1:
         ((a, b),) = pairs
         return [list(compute(a.shape, X[a.body] @ a.placement, b.shape, X[b.body] @ b.placement))]
-    first_a, first_b = pairs[0]
-    varied = type(first_a.shape) in SIZES and type(first_b.shape) in SIZES
+    of_a, of_b = _Kind([a.shape for a, _ in pairs]), _Kind([b.shape for _, b in pairs])
     items = {
-        "size_a": np.array([_sizes(a.shape) if varied else [0.0] for a, _ in pairs]),
+        "size_a": of_a.sizes,
         "pose_a": np.array([_numbers(X[a.body] @ a.placement) for a, _ in pairs]),
-        "size_b": np.array([_sizes(b.shape) if varied else [0.0] for _, b in pairs]),
+        "size_b": of_b.sizes,
         "pose_b": np.array([_numbers(X[b.body] @ b.placement) for _, b in pairs]),
     }
 
     def step(size_a: Any, pose_a: Any, size_b: Any, pose_b: Any) -> dict[str, Any]:
-        a = _resized(first_a.shape, size_a) if varied else first_a.shape
-        b = _resized(first_b.shape, size_b) if varied else first_b.shape
-        witnesses = compute(a, _pose(pose_a), b, _pose(pose_b))
+        witnesses = compute(of_a.shape(size_a), _pose(pose_a), of_b.shape(size_b), _pose(pose_b))
         return {"rows": np.array([[w.distance, *w.a, *w.b, *w.normal] for w in witnesses])}
 
     rows = mapped(step, items)["rows"]
     return [[Witness(w[0], w[1:4], w[4:7], w[7:]) for w in of_pair] for of_pair in rows]
+
+
+class _Kind:
+    """Shapes of one kind, and the numbers (n, m) that tell them apart: sizes, or the numbers of hulls in a table."""
+
+    def __init__(self, shapes: Sequence[Any]) -> None:
+        self.first = shapes[0]
+        self.table: HullTable | None = None
+        if type(self.first) in SIZES:
+            self.sizes = np.array([_sizes(shape) for shape in shapes])
+            return
+        self.sizes = np.zeros((len(shapes), 1))
+        different = {shape.vertices.tobytes(): shape for shape in shapes}
+        if len(different) > 1:
+            self.table = HullTable(list(different.values()))
+            number = {content: float(k) for k, content in enumerate(different)}
+            self.sizes = np.array([[number[shape.vertices.tobytes()]] for shape in shapes])
+
+    def shape(self, sizes: np.ndarray) -> Any:
+        """The one with these numbers."""
+        if self.table is not None:
+            return TabledHull(self.table, sizes[0])
+        return _resized(self.first, sizes) if type(self.first) in SIZES else self.first
 
 
 def _sizes(shape: Any) -> list[float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -9,6 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.math import lookup
 from dalembert.model.geometry import Mesh, Polyhedron
 from dalembert.solids.meshes import CURE, triangles_of
 
@@ -62,6 +64,52 @@ class Hull:
         normals = np.cross(b - a, c - a)
         normals = normals / np.linalg.norm(normals, axis=1)[:, None]
         return normals, np.einsum("ij,ij->i", normals, a)
+
+
+class HullTable:
+    """Several hulls as tables of numbers with as many rows for each, for loops whose code is there once.
+
+    Rows that a hull does not need repeat its last one.
+    """
+
+    def __init__(self, hulls: Sequence[Hull]) -> None:
+        self.vertices, self.vertex_count = _stacked([hull.vertices for hull in hulls])
+        self.faces, self.face_count = _stacked([np.column_stack(hull.faces) for hull in hulls])
+        self.edges, self.edge_count = _stacked([np.column_stack(hull.edges) for hull in hulls])
+        self.extents = np.array([np.max(np.linalg.norm(hull.vertices, axis=1)) for hull in hulls])
+
+
+def _stacked(parts: Sequence[np.ndarray]) -> tuple[np.ndarray, int]:
+    """Arrays (n, m) below each other, each with as many rows as the longest, and that number."""
+    count = max(len(part) for part in parts)
+    rows = [np.concatenate([part, np.repeat(part[-1:], count - len(part), axis=0)]) for part in parts]
+    return np.concatenate(rows), count
+
+
+class TabledHull(NamedTuple):
+    """One hull of a table; number: which one, perhaps a traced value."""
+
+    table: HullTable
+    number: Any
+
+    @property
+    def extent(self) -> Any:
+        """How far it reaches from its origin [m]."""
+        return lookup(self.table.extents, self.number)
+
+    def vertex(self, k: Any) -> np.ndarray:
+        """(3,)."""
+        return lookup(self.table.vertices, self.number * float(self.table.vertex_count) + k)
+
+    def face(self, k: Any) -> tuple[np.ndarray, Any]:
+        """Outward unit normal (3,) and offset of the plane of a face."""
+        row = lookup(self.table.faces, self.number * float(self.table.face_count) + k)
+        return row[:3], row[3]
+
+    def edge(self, k: Any) -> Edges:
+        """One edge: numbers (3,) in the place of (n, 3)."""
+        row = lookup(self.table.edges, self.number * float(self.table.edge_count) + k)
+        return Edges(row[:3], row[3:6], row[6:9], row[9:])
 
 
 def hull(shape: Mesh | Polyhedron | Any, most: int = MOST_VERTICES) -> Hull:

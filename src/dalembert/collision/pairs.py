@@ -101,7 +101,7 @@ def body_pairs(model: Model) -> tuple[LinkPair, ...]:
     shaped = sorted({solid.body for solid in solids(model)})
     excluded = {frozenset(model.frame(name).body for name in pair) for pair in model.exclusions}
     excluded |= {frozenset((c.a.body, c.b.body)) for c in model.closures if isinstance(c, Closure)}
-    found = []
+    near = []
     for i, a in enumerate(shaped):
         for b in shaped[i + 1 :]:
             pair = _pair(model, model.bodies[a].name, model.bodies[b].name)
@@ -111,8 +111,8 @@ def body_pairs(model: Model) -> tuple[LinkPair, ...]:
                 if x.surface.meets(y.surface) and not _are_neighbours(model, x, y, set(shaped))
             )
             if apart and frozenset((a, b)) not in excluded:
-                found.append(LinkPair(pair.a, pair.b, apart))
-    return tuple(found)
+                near.append(LinkPair(pair.a, pair.b, apart))
+    return tuple(near)
 
 
 def _are_neighbours(model: Model, x: Solid, y: Solid, shaped: set[int]) -> bool:

@@ -13,7 +13,7 @@ from dalembert.math import maximum, scan, sqrt, where
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Sphere
 from dalembert.spatial.vectors import cross, dot
 
-from .hulls import Hull
+from .hulls import Hull, TabledHull
 
 TILT = 0.05  # [rad] by which directions are tilted to find the corners of the face that lies across them
 WRITTEN_OUT = 12  # points; more are gone through by a loop, whose code is shorter
@@ -65,6 +65,18 @@ def _(shape: Cone, d: np.ndarray) -> np.ndarray:
 @support.register
 def _(shape: Hull, d: np.ndarray) -> np.ndarray:
     return farthest(shape.vertices, d)
+
+
+@support.register
+def _(shape: TabledHull, d: np.ndarray) -> np.ndarray:
+    def step(best: Any, k: Any) -> dict[str, Any]:
+        point = shape.vertex(k)
+        along = dot(point, d)
+        return {"best": where(along > best[3], np.array([*point, along]), best)}
+
+    first = shape.vertex(0.0)
+    start = np.array([*first, dot(first, d)])
+    return scan(step, {"k": np.arange(1.0, shape.table.vertex_count)}, {"best": start})["best"][-1][:3]
 
 
 def farthest(points: np.ndarray, d: np.ndarray) -> np.ndarray:

@@ -8,12 +8,14 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.collision import Ground
 from dalembert.errors import DalembertError, unknown
 
 from .materials import Material, material
 
 MODELS = ("rigid", "compliant", "mujoco")
 PAIRS = ("ground", "all", "file")
+FRICTION_MODELS = ("regularised", "bristle")
 GROUND = "ground"  # its name in pairs
 DEFAULT = "default"  # in a table of numbers, for all that it does not name
 DEFAULTS = {  # where neither the contact nor the robot's file says anything
@@ -33,7 +35,8 @@ Setting = float | Mapping[Any, float] | None
 class Contact:
     """The collision shapes of a robot against the ground and, if asked for, against each other.
 
-    ground: height of a level floor [m]; terrain: in its place, a function z(x, y) of arithmetic and `dalembert.math`;
+    ground: height of a level floor [m]; terrain: in its place, a function z(x, y) of arithmetic and
+    `dalembert.math`, or a `collision.HeightField`;
     neither: a floor at 0, unless `pairs` lists pairs without "ground". pairs: "ground", every shape against it; "all",
     also bodies against each other, apart from those that a joint connects; or a list of pairs of names of bodies, links
     or shapes, or "ground".
@@ -49,13 +52,16 @@ class Contact:
     [m/s]; tolerance: error of the laws of contact at which the iteration of a step ends [m/s]; recovery_speed: with
     which what penetrates comes out, at most [m/s].
 
+    friction_model: of compliant contacts: "regularised", smooth in the slip, creeps while it holds; "bristle", holds: a
+    spring along the surface that gives no more than the friction.
+
     Compliant: force = stiffness · depth · (1 + damping · speed of depth) [N/m, s/m] (Hunt and Crossley), and friction
     that is full above slip_speed [m/s].
     """
 
     ground: float | None = None
     friction: Setting = None
-    terrain: Callable[[Any, Any], Any] | None = None
+    terrain: Callable[[Any, Any], Any] | Ground | None = None
     pairs: str | Sequence[tuple[str, str]] | None = None
     model: str = "rigid"
     static_friction: Setting = None
@@ -68,15 +74,22 @@ class Contact:
     rest_speed: float = 1e-2
     tolerance: float = 1e-6
     recovery_speed: float = 0.1
+    friction_model: str = "regularised"
     materials: Mapping[str, str | Material] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if self.model not in MODELS:
             raise unknown("model", self.model, MODELS, "Contact")
+        if self.friction_model not in FRICTION_MODELS:
+            raise unknown("friction_model", self.friction_model, FRICTION_MODELS, "Contact")
+        if self.friction_model != "regularised" and self.model != "compliant":
+            raise DalembertError("Contact: friction_model belongs to model='compliant': rigid contact holds by itself")
         if self.ground is not None and self.terrain is not None:
             raise DalembertError("Contact: ground and terrain are both given, expected one of them")
-        if self.terrain is not None and not callable(self.terrain):
-            raise DalembertError(f"Contact: terrain is {self.terrain!r}, expected a function z(x, y) [m]")
+        if self.terrain is not None and not callable(self.terrain) and not isinstance(self.terrain, Ground):
+            raise DalembertError(
+                f"Contact: terrain is {self.terrain!r}, expected a function z(x, y) [m] or a collision.HeightField"
+            )
         if self.pairs is None:
             object.__setattr__(self, "pairs", "file" if self.model == "mujoco" else "ground")
         object.__setattr__(self, "pairs", _checked_pairs(self.pairs))

@@ -105,8 +105,8 @@ class Laws:
         of_a, of_b = (next((table[name] for name in names if name in table), None) for names in (names_a, names_b))
         if (value := _both(option, of_a, of_b)) is not None:
             return Stated(value, NAME)
-        if (made := self._material(a, b)) is not None and option not in ("torsion", "rolling"):
-            return Stated(getattr(made, option), MATERIAL)
+        if (material := self._material(a, b)) is not None and option not in ("torsion", "rolling"):
+            return Stated(getattr(material, option), MATERIAL)
         if isinstance(setting, float):
             return Stated(setting, NUMBER)
         if DEFAULT in table:

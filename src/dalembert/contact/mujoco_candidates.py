@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.collision import Ground, Hull, as_ground, hull
+from dalembert.collision import Ground, HeightField, Hull, as_ground, hull
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model, MujocoContact
 from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Surface
@@ -107,8 +107,8 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
         for one, two, parameters in _pairs(model, mujoco, contact, shapes)
         if (patch := _patch(model, mujoco, weights, one, two, parameters)) is not None
     ]
-    if contact.terrain is not None:
-        patches += _on_terrain(model, mujoco, contact, weights, shapes)
+    for ground, surface, name in _grounds(contact, mujoco):
+        patches += _on_ground(model, mujoco, contact, weights, shapes, ground, surface, name)
     if not patches:
         raise DalembertError(
             f"contact: nothing of robot {model.name!r} may touch anything: it needs collision shapes whose contype and "
@@ -306,23 +306,42 @@ def _patch(
     )
 
 
-def _on_terrain(
-    model: Model, mujoco: Mujoco, contact: Contact, weights: Mobility, shapes: list[Solid]
+def _grounds(contact: Contact, mujoco: Mujoco) -> Iterator[tuple[Ground, Surface, str]]:
+    """Uneven grounds: the terrain that the contact states, with MuJoCo's defaults, and the file's height fields."""
+    if contact.terrain is not None:
+        default = MujocoContact(_default_friction(contact), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
+        yield as_ground(contact.terrain), Surface(mujoco=default), GROUND
+        return
+    for field in mujoco.height_maps if contact.mentions_ground else ():
+        yield HeightField(field.xs, field.ys, field.z), field.surface, field.name
+
+
+def _on_ground(
+    model: Model,
+    mujoco: Mujoco,
+    contact: Contact,
+    weights: Mobility,
+    shapes: list[Solid],
+    ground: Ground,
+    surface: Surface,
+    name: str,
 ) -> list[MujocoPatch]:
-    """All shapes that move against a height z(x, y), with MuJoCo's defaults for the ground."""
-    ground, still = as_ground(contact.terrain), Pose.identity()
-    default = MujocoContact(_default_friction(contact), *STATES_NOTHING, 0.0, 0.0, 3, 0, 1.0)
-    patches = []
+    """All shapes that move, or those that the pairs name, against an uneven ground."""
+    assert surface.mujoco is not None
+    still, patches = Pose.identity(), []
+    named = {each for pair in contact.listed_pairs if GROUND in pair for each in pair}
     for shape in shapes:
-        if isinstance(shape.shape, Plane) or not _moves(model, shape.body):
+        if isinstance(shape.shape, Plane) or not _moves(model, shape.body) or not surface.meets(shape.surface):
+            continue
+        if named and not shape.all_names & named:
             continue
         assert shape.body is not None
-        parameters = _overridden(mujoco, mixed(default, _parameters(contact, shape)))
+        parameters = _overridden(mujoco, mixed(surface.mujoco, _parameters(contact, shape)))
         linear, angular = weights.links[shape.link]
         body, solid = shape.body.index, _convex(shape.shape)
         patches.append(
             MujocoPatch(
-                (shape.name,),
+                (shape.name if name == GROUND else f"{shape.name} on {name}",),
                 body,
                 WORLD,
                 ground,

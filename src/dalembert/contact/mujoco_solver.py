@@ -21,9 +21,9 @@ from .mujoco_rows import Block
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
-ALONG = 1e-3  # of the slope at its beginning: where a line search ends
+ALONG = 0.1  # of the slope at its beginning: where a line search ends
 LARGE, TINY = 1e30, 1e-30
-SETTLED = 1e-8  # of the accelerations, measured by the inertia: a Newton step after which the next is below rounding
+SETTLED = 1e-6  # of the accelerations, measured by the inertia: a Newton step after which the next is below rounding
 FAILED = 1e-3  # as large as that after all passes: no solution was found
 STALLS = 3  # passes that are no better than earlier ones, when steps are smaller than that: they are rounding
 
@@ -49,7 +49,8 @@ def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block]) -> Solut
         following = a + problem.searched(a, step) * step.s
         return {"a": following, "best": best, "stalls": stalls, "done": where(logical_or(small, stalled), 1.0, 0.0)}
 
-    end = repeat(newton, PASSES, {"a": a0, "best": LARGE, "stalls": 0.0, "done": 0.0}, settled="done")
+    # what stands has no acceleration: from there it takes fewer passes than from a0, in motion as well
+    end = repeat(newton, PASSES, {"a": 0.0 * a0, "best": LARGE, "stalls": 0.0, "done": 0.0}, settled="done")
     a = held(where(end["best"] <= FAILED * FAILED, end["a"], np.nan))
     a = a + problem.step(a).s  # derivatives are those of the solution
     answers = [block.answer(x)[0] for block, x in zip(blocks, problem.misses(a), strict=True)]

@@ -2,7 +2,7 @@
 
 A `Program` is a traced function or loop with its identity; it runs on a backend of the `registry`: on the processor
 (`host`), on a graphics processor (`device`), in the interpreter, or on one that a user registered. A `Call` is a
-program as people call it: any array, any batch, checked. Dividing a batch among threads (`batch`, `threads`), arrays of
+program as users call it: any array, any batch, checked. Dividing a batch among threads (`batch`, `threads`), arrays of
 other libraries (`foreign`) and the key of the disk cache (`identity`) live here and nowhere else.
 """
 

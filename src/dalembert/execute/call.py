@@ -1,4 +1,4 @@
-"""A compiled function as people call it: arguments converted and checked, batches, precision, `out`."""
+"""A compiled function as users call it: arguments converted and checked, batches, precision, `out`."""
 
 from __future__ import annotations
 

@@ -79,6 +79,9 @@ class Direction:
         self._table, self._stages = _table(self._arrays), stages
         code = ctypes.CFUNCTYPE(None, _ADDRESS, _FLOAT, _NUMBER)
         self._call = code(self.engine.get_function_address("direction"))
+        code = ctypes.CFUNCTYPE(None, *[_ADDRESS] * 5, _NUMBER)
+        self._forward = code(self.engine.get_function_address("forward"))
+        self.free: np.ndarray | None = None  # (state_width, k): how the first state moves with numbers that are free
 
     def __call__(self, damping: float) -> tuple[float, float]:
         """Solve; damping is added to the control's Hessian.
@@ -86,8 +89,32 @@ class Direction:
         Returns twice the decrease that the model promises, were there no gaps, and the smallest pivot: that of a
         convex problem is above 0.
         """
+        if self.free is not None:
+            self.first[:] = 0.0
         self._call(self._table, damping, self._stages)
-        return float(self._result[0]), float(self._result[1])
+        gain, least = float(self._result[0]), float(self._result[1])
+        return (gain, least) if self.free is None else self._freed(self.free, damping, gain, least)
+
+    def _freed(self, free: np.ndarray, damping: float, gain: float, least: float) -> tuple[float, float]:
+        """The best first state, and the states and controls from there on."""
+        n, columns = self.layout.states, list(self.layout.columns)
+        value = self._value[: n * self.layout.state_width].reshape(n, -1)
+        F = free[columns]
+        H = F.T @ value[:, columns] @ F
+        H = 0.5 * (H + H.T) + damping * np.eye(len(H))
+        g = F.T @ value[:, self.layout.constant]
+        if not (np.all(np.isfinite(H)) and np.all(np.isfinite(g))):
+            return gain, -1.0
+        curvatures, axes = np.linalg.eigh(H)
+        slopes = axes.T @ g
+        if curvatures[0] <= 0.0 and least > 0.0:
+            least = float(min(curvatures[0], 0.0))
+            return gain, least
+        change = -slopes / curvatures
+        self.first[:] = free @ (axes @ change)
+        addresses = [fastcall.address(x) for x in (self.gains, self.transition, self.first, self.states, self.controls)]
+        self._forward(*addresses, self._stages)
+        return gain - float(slopes @ change), least
 
 
 class Evaluation:

@@ -13,7 +13,6 @@ from dalembert import algorithms
 from dalembert.algorithms.kinematics import chain
 from dalembert.collision.broad import near_pairs as near_link_pairs
 from dalembert.collision.groups import pair_distances
-from dalembert.collision.hulls import Hull
 from dalembert.collision.pairs import LinkPair, body_pairs, link_pair, solids
 from dalembert.collision.witness import Witness, nearer
 from dalembert.errors import DalembertError
@@ -25,8 +24,6 @@ from .quantity import Keywords, quantity
 
 if TYPE_CHECKING:
     from dalembert.robot import Robot
-
-MOST_HULLS = 40  # pairs of meshes in one function: each takes seconds to compile
 
 
 class Witnesses(NamedTuple):
@@ -46,14 +43,7 @@ class PairsOfLinks(Kind):
     """Which links: None for all that may touch, names, or pairs of names. The algorithm sees their shapes."""
 
     def split(self, request: Request, name: str, value: Any) -> tuple[Hashable, list[Any]]:
-        pairs = chosen_pairs(request.model, value)
-        hulls = sum(isinstance(x.shape, Hull) and isinstance(y.shape, Hull) for pair in pairs for x, y in pair.solids)
-        if hulls > MOST_HULLS:
-            raise DalembertError(
-                f"distance: {hulls} pairs of meshes would take about {0.1 * hulls:.0f} min to compile: choose some, "
-                "as by pairs=robot.near_pairs(q, 0.1), or give the links capsules or boxes in the place of meshes"
-            )
-        return pairs, []
+        return chosen_pairs(request.model, value), []
 
 
 Pairs = Annotated[Sequence[str | tuple[str, str]] | str | None, PairsOfLinks()]
@@ -70,17 +60,17 @@ def chosen_pairs(model: Model, pairs: Any) -> tuple[LinkPair, ...]:
     entries = [pairs] if isinstance(pairs, str) else list(pairs)
     if len(entries) == 2 and not isinstance(pairs, list) and all(isinstance(entry, str) for entry in entries):
         entries = [tuple(entries)]  # one pair, written without brackets around it
-    found: dict[tuple[str, str], LinkPair] = {}
+    chosen: dict[tuple[str, str], LinkPair] = {}
     for entry in entries:
         if isinstance(entry, str):
             body = model.bodies[model.frame(entry).body].name
             of_one = [pair for pair in body_pairs(model) if body in (pair.a, pair.b)]
-            found |= {(pair.a, pair.b): pair for pair in of_one}
+            chosen |= {(pair.a, pair.b): pair for pair in of_one}
         elif isinstance(entry, Sequence) and len(entry) == 2 and all(isinstance(name, str) for name in entry):
-            found[entry[0], entry[1]] = link_pair(model, *entry)
+            chosen[entry[0], entry[1]] = link_pair(model, *entry)
         else:
             raise DalembertError(f"distance: {entry!r} in pairs, expected the name of a link or two of them")
-    return tuple(found.values())
+    return tuple(chosen.values())
 
 
 def _shapeless(model: Model) -> str | None:

@@ -74,7 +74,7 @@ def check_quaternions(model: Model, name: str, configurations: Mapping[str, np.n
                     cure = f"1 to within {UNIT_TOLERANCE:g} (order w, x, y, z): use robot.normalize({argument})"
                     raise DalembertError(
                         f"{name}: the quaternion of joint {joint!r}{state_place(begin + bad[0], a)} has length "
-                        f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is no rotation'}"
+                        f"{lengths[bad[0]]:.9g}, expected {cure if unit else 'more: it is not a rotation'}"
                     )
 
 

@@ -4,9 +4,9 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
-from .cones import ContactImpulses, Moment, contact_error, contact_impulses
+from .cones import contact_error
 from .general import solve, solve_saddle
-from .impulses import ANY, Carrier, DenseResponse, Impulses, Law, Response, SparseResponse, row_impulse, row_impulses
+from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
 from .symmetric import Factor, factor, factor_entries, factor_semidefinite, gram, solve_semidefinite
@@ -15,17 +15,13 @@ from .zeros import is_zero, nonzeros, sparse_product
 __all__ = [
     "ANY",
     "Carrier",
-    "ContactImpulses",
-    "DenseResponse",
+    "ConstraintImpulses",
     "Factor",
-    "Impulses",
     "Law",
     "Moment",
     "QuadraticSolution",
-    "Response",
-    "SparseResponse",
+    "constraint_impulses",
     "contact_error",
-    "contact_impulses",
     "elimination_order",
     "factor",
     "factor_entries",
@@ -34,7 +30,6 @@ __all__ = [
     "is_zero",
     "nonzeros",
     "row_impulse",
-    "row_impulses",
     "solve",
     "solve_elastic",
     "solve_quadratic",

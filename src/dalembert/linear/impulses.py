@@ -1,36 +1,50 @@
-"""Impulses of constraints that push, slide and release, one number each: u = G p + c with (u, p) on the law of its row.
+"""Impulses of constraints that push, slide and release, and of contacts with friction: all on their laws at once.
 
-A law is a falling staircase: p as a function of the velocity u of the row,
+u = c + G p: the velocities of all rows at the end of a step, with impulses p. A row has one impulse, and its law is a
+falling staircase, p as a function of u:
 
     p = most for u < low,   0 … most at u = low,   0 between,   −most … 0 at u = high,   −most for u > high.
 
-A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. All p together
-minimise a convex function, and u is unique.
+A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. A contact has
+three impulses, on the law of `cones`.
 
-On which part of its law each row is, is guessed. The rows that are held are solved for exactly, then every row that is
-on the wrong part moves on to the next one (block principal pivoting; Júdice, Pires 1994). Where that goes round in
-circles, only the first of them moves, which comes to an end (Murty 1974).
+Sweeps solve for each contact and each row beside the others (block Gauss-Seidel). They end soon where little ties
+the rows to each other, as with the feet of a robot, and from a start that is nearly right. They are slow with heavy
+bodies on light ones, with faces that have more points than they need, with joints that stick while the feet do.
+
+Newton's method then takes over: everything keeps to the part of its law that it is on, what is held as a stiff damper
+about its impulse so far, and all are solved for together in the coordinates of the bodies, whose number does not grow
+with that of the contacts. From the velocities after such a step each contact and each row chooses its part anew (block
+principal pivoting; Júdice, Pires 1994). Where that goes round in circles, rows change one by one, which comes to an end
+(Murty 1974), and sweeps lead contacts out of them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import reduce
-from typing import Any, NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, repeat, where
+from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, repeat, where
 
-from .symmetric import Factor, factor, gram
-from .zeros import sparse_product
+from .cones import TINY, contact_block, contact_impulse, contact_part, slip_of
+from .general import solve
+from .order import elimination_order
+from .symmetric import Factor, factor
+from .zeros import nonzeros, sparse_product
 
 ANY = 1e30  # a velocity that no row has, and an impulse that no row needs
-PASSES, TOGETHER, REFINED = 100, 10, 3  # at most; those in which all rows move at once; corrections of impulses
-SHARED = 1e-6  # of the size of a row, added to its diagonal entry: rows that say the same share the force
-EXACT = 1e-13  # error of a row, relative to the velocities at work, that is round-off
-NEAR = 1e-6  # the same for rows that still change their part: in single precision they do so by round-off
+SWEEPS, STEPS, ROUNDS = 12, 60, 4  # at most: sweeps, then rounds of Newton steps and sweeps
+SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
+SOFT, FALL, STIFF = 1e-3, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
+FIRM, HARD = 1e-5, 1e-9  # the same of rows without contacts, and of those among them that hold a coordinate
+TOGETHER = 8  # Newton steps after each of which all rows may change their part
+ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
+ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
+ACCURACY = 1e-9  # of slopes
 
 # Parts of a law: force of one sign alone, held at the lower end, free, held at the upper end, force of the other sign
 PUSHED, LOWER, FREE, UPPER, PULLED = -2.0, -1.0, 0.0, 1.0, 2.0
@@ -44,130 +58,78 @@ class Law(NamedTuple):
     most: Any = ANY
 
 
-class Impulses(NamedTuple):
-    """p (n,); error: the largest by which a row misses its law, as a velocity; passes: how many it took."""
+class Moment(NamedTuple):
+    """The law of a row of friction about an axis of a contact: at most `lever` [m] times the normal impulse."""
 
-    p: np.ndarray
-    error: Any
-    passes: Any
+    contact: int
+    lever: Any
 
 
 class Carrier(NamedTuple):
-    """How impulses move what carries them: u = c + Xᵀ w with w = Y p, X and Y (m, n), so that G = Xᵀ Y.
+    """How impulses move what carries them: u = c + J x with M x = Jᵀ p, J (n, m), M (m, m).
 
-    r (m,): X = diag(r) Y, as for bodies with the inertia L diag(1/r) Lᵀ and Y = L⁻¹ Jᵀ. Without it G is all that is
-    known.
+    X, Y (m, n): with M = L diag(1/r) Lᵀ, Y = L⁻¹ Jᵀ and X = diag(r) Y, so that G = J M⁻¹ Jᵀ = Xᵀ Y.
     """
 
+    M: np.ndarray
+    J: np.ndarray
     X: np.ndarray
     Y: np.ndarray
-    r: np.ndarray | None = None
 
     @classmethod
-    def dense(cls, G: np.ndarray) -> Carrier:
-        """That of a matrix G (n, n) > 0, symmetric."""
-        return cls(G, np.eye(len(G)))
+    def bodies(cls, M: np.ndarray, mass: Factor, J: np.ndarray) -> Carrier:
+        """Bodies with the inertia M (m, m), factored, that rows J (n, m) hold on to."""
+        Y = mass.forward(J.T)
+        return cls(M, J, (Y.T * mass.r).T, Y)
 
     @classmethod
-    def bodies(cls, Y: np.ndarray, r: np.ndarray) -> Carrier:
-        """That of columns Y (m, n) = L⁻¹ Jᵀ and reciprocal pivots r (m,)."""
-        return cls((Y.T * r).T, Y, r)
+    def reduced(cls, Y: np.ndarray, r: np.ndarray) -> Carrier:
+        """Columns Y (m, n) in coordinates with the inertia diag(1/r), from which some motions may be taken away."""
+        return cls(np.diag(1.0 / r), Y.T, (Y.T * r).T, Y)
 
 
-class Response(Protocol):
-    """How the velocities of rows follow from their impulses: u = G p + c, G (n, n) ≥ 0 symmetric.
+class ConstraintImpulses(NamedTuple):
+    """p (3 k + n,): normal and tangents of each contact, then the rows; slip (k,) [velocity per impulse].
 
-    c (n,): without impulses. size (n,): of the entries of G, for each row. eased (n,): a small share of it, added where
-    rows are held, so that rows which say the same share the force.
+    change: the largest velocity by which the last pass moved one contact or row; passes: sweeps and Newton steps;
+    settled: 1 where that was enough.
     """
 
-    c: np.ndarray
-    size: np.ndarray
-    eased: np.ndarray
-
-    def velocities(self, p: np.ndarray) -> np.ndarray:
-        """G p + c."""
-
-    def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        """What gives, for changes of the velocities of the rows with on = 1, the impulses on them that make these."""
+    p: np.ndarray
+    slip: np.ndarray
+    change: Any
+    passes: Any
+    settled: Any
 
 
-class DenseResponse:
-    """That of a matrix G (n, n)."""
+def constraint_impulses(
+    carrier: Carrier,
+    c: np.ndarray,
+    mu: Sequence[Any] = (),
+    laws: Sequence[Law | Moment] = (),
+    start: tuple[np.ndarray, np.ndarray] | None = None,
+    tolerance: float = 0.0,
+    give: np.ndarray | None = None,
+) -> ConstraintImpulses:
+    """Impulses of k contacts with friction mu (k,) and n rows, for velocities c (3 k + n,) without impulses.
 
-    def __init__(self, G: np.ndarray, c: np.ndarray) -> None:
-        self.G, self.c, self.size = G, c, np.diag(G)
-        self.eased = SHARED * self.size + 1.0 / ANY
+    Where a contact may close or must open, the normal in c is shifted by that. laws: of the rows. start: (p, slip) of a
+    step before, near which the solution is. tolerance: the change of a pass that ends them [velocity]; changes that are
+    rounding always do. give (n,): what the rows give way, velocity per impulse.
 
-    def velocities(self, p: np.ndarray) -> np.ndarray:
-        return self.G @ p + self.c
-
-    def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        return factor((self.G + np.diag(self.eased)) * np.outer(on, on) + np.diag(1.0 - on)).solve
-
-
-class SparseResponse:
-    """That of rows J (n, m) of a system with inertia M (m, m) and its factor `mass`: G = J M⁻¹ Jᵀ, size its diagonal.
-
-    Held rows are added to M as stiff dampers. Where M has the pattern of a tree and each row belongs to one of its
-    limbs, they add no entry to its factor: the cost is that of M, not the cube of the number of rows.
+    Where rows say the same, they share their force in one of many ways; velocities do not depend on which.
     """
-
-    def __init__(self, M: np.ndarray, mass: Factor, J: np.ndarray, c: np.ndarray, size: np.ndarray) -> None:
-        self.M, self.mass, self.J, self.c, self.size = M, mass, J, c, size
-        self.eased = SHARED * self.size + 1.0 / ANY
-
-    def velocities(self, p: np.ndarray) -> np.ndarray:
-        return self.c + sparse_product(self.J, self.mass.solve(sparse_product(self.J.T, p)))
-
-    def held(self, on: np.ndarray) -> Callable[[np.ndarray], np.ndarray]:
-        stiff = on / self.eased
-        damped = factor(self.M + gram(self.J, stiff), self.mass.order)
-
-        def impulses(change: np.ndarray) -> np.ndarray:
-            moved = damped.solve(sparse_product(self.J.T, stiff * change))
-            return stiff * (change - sparse_product(self.J, moved))
-
-        return impulses
-
-
-def row_impulses(response: Response, laws: Sequence[Law]) -> Impulses:
-    """The impulses p (n,) of rows on their laws.
-
-    Rows that say the same share their force in one of many ways; velocities do not depend on which.
-    """
-    c, size, eased, n = response.c, response.size, response.eased, len(laws)
-    if not n:
-        return Impulses(np.zeros(0), 0.0, 0.0)
-    scale = reduce(maximum, [absolute(x) for x in c]) + 1.0 / ANY
-
-    def error_of(p: np.ndarray) -> Any:
-        return reduce(maximum, [_error(*x) for x in zip(laws, size, p, response.velocities(p), strict=True)])
-
-    def move(part: np.ndarray, p: np.ndarray, count: Any, error: Any, done: Any) -> dict[str, Any]:
-        held, target, fixed = _on_part(laws, part)
-        impulses = response.held(held)
-        p = fixed + impulses(held * (target - response.velocities(fixed)))
-        u = response.velocities(p) + eased * p
-        following = np.array([_next_part(*x) for x in zip(laws, part, p, u, strict=True)])
-        wrong: Any = count < 0.0  # whether a row up to this one is on the wrong part; none is before the first
-        for i in range(n):
-            waits = logical_and(wrong, count >= TOGETHER)
-            wrong = logical_or(wrong, following[i] != part[i])
-            following[i] = where(waits, part[i], following[i])
-        for _ in range(REFINED):
-            p = p + impulses(held * (target - response.velocities(p)))
-        error = error_of(p)
-        enough = where(count >= TOGETHER, NEAR, EXACT) * scale
-        done = where(logical_and(wrong, error > enough), 0.0, 1.0)
-        return {"part": following, "p": p, "count": count + 1.0, "error": error, "done": done}
-
-    first = np.array([_first_part(*x) for x in zip(laws, size, c, strict=True)])
-    p = np.array([row_impulse(*x) for x in zip(laws, size, c, strict=True)])
-    error = error_of(p)
-    start = {"part": first, "p": p, "count": 0.0, "error": error, "done": where(error <= EXACT * scale, 1.0, 0.0)}
-    end = repeat(move, PASSES, start, "done")
-    return Impulses(end["p"], end["error"], end["count"])
+    p, slip = (np.zeros(len(c)), np.zeros(len(mu))) if start is None else start
+    if not len(c):
+        return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
+    compliance = np.zeros(len(laws)) if give is None else give
+    problem = _Problem(carrier, c, mu, laws, compliance)
+    iteration = _Iteration(problem, tolerance, reduce(maximum, [absolute(x) for x in (*c, *(problem.sizes * p))]))
+    first = iteration.sweeps(p, slip, SLOW, 0.0)
+    begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
+    done = iteration.settled(first["change"])
+    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin | {"done": done}, "done", ACCURACY)
+    return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
 def row_impulse(law: Law, g: Any, u: Any) -> Any:
@@ -177,22 +139,175 @@ def row_impulse(law: Law, g: Any, u: Any) -> Any:
     return where(touched, clip((target - u) / maximum(g, 1.0 / ANY), -law.most, law.most), 0.0)
 
 
-def _error(law: Law, g: Any, p: Any, u: Any) -> Any:
-    """By which velocity a row misses its law: the change of its impulse that would mend it alone."""
-    return g * absolute(p - row_impulse(law, g, u - g * p))
+class NewtonStep(NamedTuple):
+    """Velocities u (n,) at impulses p, and what a Newton step adds to both."""
+
+    u: np.ndarray
+    dp: np.ndarray
+    du: np.ndarray
 
 
-def _first_part(law: Law, g: Any, u: Any) -> Any:
-    """As if no other row had an impulse."""
-    most, pinned = g * law.most, law.low == law.high
-    below = where(law.low - u > most, PUSHED, LOWER)
-    above = where(u - law.high > most, PULLED, UPPER)
-    return where(u < law.low, below, where(u > law.high, above, where(pinned, LOWER, FREE)))
+class _Problem:
+    """Contacts and rows on a carrier. sizes (n,): velocity per impulse of each contact's axes and each row, alone."""
+
+    def __init__(
+        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], give: np.ndarray
+    ) -> None:
+        self.carrier, self.c, self.mu, self.laws, self.give = carrier, c, mu, laws, give
+        X, Y = carrier.X, carrier.Y
+        self.places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
+        self.rows = range(3 * len(mu), len(c))
+        self.blocks = [contact_block(sparse_product(X[:, at].T, Y[:, at])) for at in self.places]
+        alone = [sparse_product(X[:, [i]].T, Y[:, i])[0] for i in self.rows]
+        self.sizes = np.concatenate([np.zeros(0), *(block.size for block in self.blocks), alone])
+
+    def law(self, number: int, p: np.ndarray) -> Law:
+        """The law of a row beside impulses p."""
+        law = self.laws[number]
+        return law if isinstance(law, Law) else Law(0.0, 0.0, law.lever * maximum(p[3 * law.contact], 0.0))
+
+    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
+        X, Y = self.carrier.X, self.carrier.Y
+        p, slip, changes = p.astype(object), slip.astype(object), []
+        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+            b = self.c[at] + sparse_product(X[:, at].T, w) - block.W @ p[at]
+            new, slip[i], moved = contact_impulse(block, self.mu[i], b, slip[i])
+            changes += [moved, *(block.size * absolute(new - p[at]))]
+            w = w + sparse_product(Y[:, at], new - p[at])
+            p[at] = new
+        for number, i in enumerate(self.rows):
+            g = self.sizes[i]
+            b = self.c[i] + sparse_product(X[:, [i]].T, w)[0] - g * p[i]
+            new = row_impulse(self.law(number, p), g + self.give[number], b)
+            changes.append(g * absolute(new - p[i]))
+            w = w + Y[:, i] * (new - p[i])
+            p[i] = new
+        return _numbers(p), _numbers(slip), _numbers(w), reduce(maximum, changes)
+
+    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
+        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
+        M, J, X, Y = self.carrier
+        u, n = self.c + sparse_product(X.T, sparse_product(Y, p)), len(self.c)
+        K, d = np.zeros((n, n), object), np.zeros(n, object)
+        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+            K[at, at], d[at] = contact_part(block, self.mu[i], p[at], slip[i], u[at], give)
+        for number, i in enumerate(self.rows):
+            K[i, i], d[i] = self._row_part(number, p, part[number], u[i], give)
+        A = M
+        for at in [*self.places, *(slice(i, i + 1) for i in self.rows)]:
+            A = A + sparse_product(sparse_product(J[at].T, K[at, at]), J[at])
+        push = sparse_product(J.T, d)
+        symmetric = not self.places
+        x = factor(A, elimination_order(nonzeros(A))).solve(push) if symmetric else solve(A, push)
+        du = sparse_product(J, x)
+        return NewtonStep(u, d - sparse_product(K, du), du)
+
+    def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
+        p, slip, changes, new = p.astype(object), slip.astype(object), [], p.astype(object)
+        for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
+            slip[i] = where(slip[i] > 0.0, slip_of(p[at], u[at]), 0.0)
+            new[at], slip[i], moved = contact_impulse(block, self.mu[i], u[at] - block.W @ p[at], slip[i])
+            changes += [moved, *(block.size * absolute(new[at] - p[at]))]
+        for number, i in enumerate(self.rows):
+            g = self.sizes[i]
+            new[i] = row_impulse(self.law(number, new), g + self.give[number], u[i] - g * p[i])
+            changes.append(g * absolute(new[i] - p[i]))
+        return _numbers(new), _numbers(slip), reduce(maximum, changes)
+
+    def parts(self, p: np.ndarray) -> np.ndarray:
+        """The parts of the laws of rows (n,) that impulses p are on."""
+        return np.array([_part_of(self.law(k, p), p[i]) for k, i in enumerate(self.rows)])
+
+    def next_parts(self, part: np.ndarray, p: np.ndarray, u: np.ndarray, together: Any) -> np.ndarray:
+        """Where (p, u) are not on these parts, those towards which they left: of all such rows, or of the first."""
+        following, wrong = part.astype(object), logical_and(together, logical_not(together))
+        for number, i in enumerate(self.rows):
+            left = _next_part(self.law(number, p), part[number], p[i], u[i] + self.give[number] * p[i])
+            following[number] = where(logical_or(together, logical_not(wrong)), left, part[number])
+            wrong = logical_or(wrong, left != part[number])
+        return _numbers(following)
+
+    def _row_part(self, number: int, p: np.ndarray, part: Any, u: Any, give: Any) -> tuple[Any, Any]:
+        """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
+        i, law, compliance = self.rows[number], self.law(number, p), self.give[number]
+        held = logical_and(absolute(part) > 0.5, absolute(part) < 1.5)
+        if not self.places and np.count_nonzero(nonzeros(self.carrier.J[i])) == 1:
+            give = HARD  # adds to one diagonal entry of the inertia, which costs no digits
+        stiffness = 1.0 / (give * self.sizes[i] + TINY)
+        K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
+        pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
+        return K, where(held, K * (where(part < 0.0, law.low, law.high) - u - compliance * p[i]), pushed - p[i])
+
+
+class _Iteration:
+    """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
+
+    def __init__(self, problem: _Problem, tolerance: float, scale: Any) -> None:
+        self.problem, self.tolerance, self.scale = problem, tolerance, scale
+        self.with_contacts = bool(problem.places)
+
+    def settled(self, change: Any) -> Any:
+        """1 where a change of velocities is small enough."""
+        return where(logical_or(change <= self.tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
+
+    def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any) -> dict[str, Any]:
+        """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
+
+        def sweep(p: np.ndarray, slip: np.ndarray, w: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
+            p, slip, w, change = self.problem.swept(p, slip, w)
+            done = where(change > slow * before, 1.0, self.settled(change))
+            return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
+
+        begin = {"p": p, "slip": slip, "w": sparse_product(self.problem.carrier.Y, p), "change": ANY, "done": done}
+        return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
+
+    def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
+        """Newton steps, and sweeps where these do not settle it."""
+        begin = {"p": p, "slip": slip, "part": self.problem.parts(p), "change": change}
+        begin |= {"give": SOFT if self.with_contacts else FIRM, "count": 0.0, "done": 0.0}
+        steps = repeat(self._step, STEPS, begin, "done", ACCURACY)
+        swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"])
+        further = swept["passes"] > 0.0
+        return {
+            "p": swept["p"],
+            "slip": swept["slip"],
+            "change": where(further, swept["change"], steps["change"]),
+            "count": count + steps["passes"] + swept["passes"],
+            "done": where(further, self.settled(swept["change"]), steps["done"]),
+        }
+
+    def _step(
+        self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, _: Any, give: Any, count: Any, done: Any
+    ) -> dict[str, Any]:
+        """One Newton step. Held rows keep what it asks of them, also beyond their laws, until it is settled."""
+        problem = self.problem
+        newton = problem.newton(p, slip, part, give)
+        p, u = p + newton.dp, newton.u + newton.du
+        chosen, slip, change = problem.chosen(p, slip, u)
+        done, first = self.settled(ADDED * change), problem.rows.start
+        return {
+            "p": _numbers(np.concatenate([chosen[:first], where(done > 0.0, chosen[first:], p[first:])])),
+            "slip": slip,
+            "part": problem.next_parts(part, p, u, count < TOGETHER),
+            "change": change,
+            "give": maximum(FALL * give, STIFF) if self.with_contacts else give,
+            "count": count + 1.0,
+            "done": done,
+        }
+
+
+def _part_of(law: Law, p: Any) -> Any:
+    """The part of its law that an impulse is on."""
+    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
+    positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
+    return where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
 
 
 def _next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
     """The same part if (p, u) is on it, else the neighbour towards which it was left."""
-    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
+    pinned = law.low == law.high
     inward_lower = where(pinned, where(p < -law.most, PULLED, LOWER), where(p < 0.0, FREE, LOWER))
     inward_upper = where(pinned, where(p > law.most, PUSHED, UPPER), where(p > 0.0, FREE, UPPER))
     lower, upper = where(p > law.most, PUSHED, inward_lower), where(p < -law.most, PULLED, inward_upper)
@@ -202,10 +317,6 @@ def _next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
     return where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
 
 
-def _on_part(laws: Sequence[Law], part: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Of rows on parts of their laws (n,): 1 where held, else 0; the velocity where held; the impulse where not."""
-    pairs = list(zip(laws, part, strict=True))
-    held = [where(logical_and(absolute(x) > 0.5, absolute(x) < 1.5), 1.0, 0.0) for x in part]
-    target = [where(x < 0.0, law.low, law.high) for law, x in pairs]
-    fixed = [where(x < -1.5, law.most, where(x > 1.5, -law.most, 0.0)) for law, x in pairs]
-    return np.array(held), np.array(target), np.array(fixed)
+def _numbers(x: np.ndarray) -> np.ndarray:
+    """An array of plain numbers as such."""
+    return x if any(hasattr(y, "__traced__") for y in x) else x.astype(float)

@@ -145,8 +145,8 @@ class Surface:
         """Whether two surfaces are on layers that touch; one without layers is on all."""
         if self.layers is None or other.layers is None:
             return True
-        (own, asked), (others, wanted) = self.layers, other.layers
-        return bool((own & wanted) | (others & asked))
+        (bits, wanted), (other_bits, other_wanted) = self.layers, other.layers
+        return bool((bits & other_wanted) | (other_bits & wanted))
 
 
 @dataclass(frozen=True, eq=False)

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+
+import numpy as np
 
 from dalembert.spatial import Pose
 
+from .geometry import Surface
 
-class Softness(NamedTuple):
+
+@dataclass(frozen=True)
+class Softness:
     """Of a constraint: solref (time constant [s], damping ratio) or (−stiffness, −damping); solimp, five numbers."""
 
     solref: tuple[float, float] = (0.02, 1.0)
@@ -112,6 +116,17 @@ class MujocoPair:
 
 
 @dataclass(frozen=True, eq=False)
+class HeightMap:
+    """<hfield> of the world: heights z (n, m) [m] at the points (xs[i], ys[j]) of a grid [m]."""
+
+    name: str
+    xs: np.ndarray
+    ys: np.ndarray
+    z: np.ndarray
+    surface: Surface
+
+
+@dataclass(frozen=True, eq=False)
 class Mujoco:
     """All of it."""
 
@@ -120,6 +135,7 @@ class Mujoco:
     tendons: tuple[MujocoTendon, ...] = ()
     equalities: tuple[MujocoEquality, ...] = ()
     pairs: tuple[MujocoPair, ...] = ()
+    height_maps: tuple[HeightMap, ...] = ()
 
     def joint(self, name: str) -> MujocoJoint | None:
         """Of a joint, if the file states it."""

@@ -106,7 +106,7 @@ def check(
 
 def _positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tuple[str, ...]) -> list[Violation]:
     extremes = motion.extremes(0)
-    found = []
+    violations = []
     for body in robot.model.independent:
         for i, k, _ in body.joint.lines:
             coordinate, freedom = body.q.start + i, body.v.start + k
@@ -115,11 +115,11 @@ def _positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tupl
             unit = units[freedom]
             if extremes.least[freedom] < low - slack:
                 value, time = extremes.least[freedom], extremes.least_time[freedom]
-                found.append(Violation("position", names[freedom], float(time), float(value), float(low), unit))
+                violations.append(Violation("position", names[freedom], float(time), float(value), float(low), unit))
             if extremes.greatest[freedom] > high + slack:
                 value, time = extremes.greatest[freedom], extremes.greatest_time[freedom]
-                found.append(Violation("position", names[freedom], float(time), float(value), float(high), unit))
-    return found
+                violations.append(Violation("position", names[freedom], float(time), float(value), float(high), unit))
+    return violations
 
 
 def _rates(

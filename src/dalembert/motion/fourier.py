@@ -89,8 +89,8 @@ class FourierMotion(Motion):
 
     def extremes(self, order: int = 0) -> Extremes:
         """Least and greatest value (nv,) of each coordinate or of a derivative, and when."""
-        found = [self._extremes(j, order) for j in range(self.nv)]
-        return Extremes(*(np.array(x) for x in zip(*found, strict=True)))
+        extremes = [self._extremes(j, order) for j in range(self.nv)]
+        return Extremes(*(np.array(x) for x in zip(*extremes, strict=True)))
 
     def _extremes(self, j: int, order: int) -> tuple[float, float, float, float]:
         """Of one joint: where the next derivative, a polynomial in z = exp(i ω t), has roots on the unit circle."""

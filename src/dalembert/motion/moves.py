@@ -153,13 +153,13 @@ def _stretched(
     """The move along a time law, as it is or in a longer time."""
     shortest = float(law.times[-1])
     if duration is not None:
-        asked = positive(where, "duration", duration, "a time [s]")
-        if asked < shortest * (1.0 - 1e-9):
+        seconds = positive(where, "duration", duration, "a time [s]")
+        if seconds < shortest * (1.0 - 1e-9):
             raise DalembertError(
-                f"{where}: duration is {asked:g} s, but the limits allow no less than {shortest:.6g} s: give the move "
-                "more time, or raise a limit"
+                f"{where}: duration is {seconds:g} s, but the limits allow no less than {shortest:.6g} s: give the "
+                "move more time, or raise a limit"
             )
-        law = Polynomials(law.times * (asked / shortest), law.coefficients)
+        law = Polynomials(law.times * (seconds / shortest), law.coefficients)
     return _moved(where, start, step, law, robot)
 
 

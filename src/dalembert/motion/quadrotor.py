@@ -86,10 +86,10 @@ def rotors(
     top = (
         2.0 * robot.total_mass * 9.81 / len(names) if most is None else positive("rotors", "most", most, "a force [N]")
     )
-    found = Rotors(X[:, :3, 3] - body.com, np.array(spin, float), float(drag), float(least), top)
-    if np.linalg.matrix_rank(found.map) < 4:
+    layout = Rotors(X[:, :3, 3] - body.com, np.array(spin, float), float(drag), float(least), top)
+    if np.linalg.matrix_rank(layout.map) < 4:
         raise DalembertError("rotors: these rotors cannot turn the body about every axis: look at places and spin")
-    return found
+    return layout
 
 
 def _check_body(robot: Robot) -> None:
@@ -224,8 +224,8 @@ def fly(
     return flight.slower(_shortest(flight))
 
 
-def _rotors(robot: Robot, given: Rotors | None) -> Rotors:
-    return rotors(robot) if given is None else given
+def _rotors(robot: Robot, chosen: Rotors | None) -> Rotors:
+    return rotors(robot) if chosen is None else chosen
 
 
 def _shortest(flight: FlightMotion) -> float:

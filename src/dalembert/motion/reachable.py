@@ -31,6 +31,7 @@ from .polynomials import bernstein
 FREE = 1e30  # a limit that is none
 TINY = 1e-18  # relative size of a coefficient of b that counts as 0
 ROUNDING = 1e-13  # of b: an interval of allowed b that is negative by this share is a point
+KEPT = 2000  # intervals up to which memory is used again
 PASSES = 40  # most steps of Newton's method, which ends after three to five
 
 
@@ -90,7 +91,8 @@ def solve(
     try:
         return work.solve(grid, velocity, acceleration, rows, caps)
     finally:
-        memory.append(work)
+        if count <= KEPT:
+            memory.append(work)
 
 
 @lru_cache(64)
@@ -110,14 +112,14 @@ class _Workspace:
         self.reachable, self.x, self.lengths = np.zeros((count + 1, 2)), np.zeros((1, count + 1)), np.empty((1, count))
         self.durations, self.coefficients = np.empty((1, count, 1)), np.empty((1, *self.shape))
         curves, lines = np.empty((count, terms * n)), np.empty((count, programs.size))
-        given = {"piece": self.piece, "place": self.place} | ({"rows": self.rows} if r else {})
+        inputs = {"piece": self.piece, "place": self.place} | ({"rows": self.rows} if r else {})
         backward = {"lines": lines.reshape(1, -1), "cap": self.caps, "ahead": self.reachable[None, -1]}
         forward = {"lines": lines.reshape(1, -1), "curve": curves.reshape(1, -1), "length": self.lengths}
         forward |= {"ahead": self.reachable[1:].reshape(1, -1), "x": self.x[:, :1]}
         results: dict[str, np.ndarray] = {"following": self.x[:, 1:].reshape(1, count, 1), "duration": self.durations}
         results["coefficients"] = self.coefficients
         self.steps = (
-            programs.rows.bound(given, {"curve": curves, "lines": lines}),
+            programs.rows.bound(inputs, {"curve": curves, "lines": lines}),
             programs.backward.bound(backward, {"reachable": self.reachable[None, :-1]}, count),
             programs.forward.bound(forward, results, count),
         )

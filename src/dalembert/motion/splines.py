@@ -154,11 +154,11 @@ def _smoothest(t: np.ndarray, path: np.ndarray, r: int, ends: np.ndarray | None 
     ends (2, r − 1, n): those at the first and last point; default 0.
     """
     k, n = path.shape
-    found = np.zeros((k, r - 1, n))
+    derivatives = np.zeros((k, r - 1, n))
     if ends is not None:
-        found[0], found[-1] = ends
+        derivatives[0], derivatives[-1] = ends
     if k == 2:
-        return found
+        return derivatives
     at_start, at_end = _slopes_of_hermite(r)
     h = np.diff(t)
     orders, known = np.arange(r, 2 * r - 1), np.arange(r)
@@ -172,14 +172,14 @@ def _smoothest(t: np.ndarray, path: np.ndarray, r: int, ends: np.ndarray | None 
         lower[i - 1], upper[i - 1] = E[:, 1:r], -S[:, r + 1 :]
         diagonal[i - 1] = E[:, r + 1 :] - S[:, 1:r]
         right[i - 1] = -(np.outer(E[:, r], path[i] - path[i - 1]) - np.outer(S[:, r], path[i + 1] - path[i]))
-    right[0] -= lower[0] @ found[0]
+    right[0] -= lower[0] @ derivatives[0]
     for i in range(1, k - 2):
         factor = np.linalg.solve(diagonal[i - 1].T, lower[i].T).T
         diagonal[i] -= factor @ upper[i - 1]
         right[i] -= factor @ right[i - 1]
     for i in range(k - 3, -1, -1):
-        found[i + 1] = np.linalg.solve(diagonal[i], right[i] - upper[i] @ found[i + 2])
-    return found
+        derivatives[i + 1] = np.linalg.solve(diagonal[i], right[i] - upper[i] @ derivatives[i + 2])
+    return derivatives
 
 
 def _slopes_of_hermite(r: int) -> tuple[np.ndarray, np.ndarray]:

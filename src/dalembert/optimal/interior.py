@@ -36,6 +36,7 @@ class _InteriorPoint:
         self.solver, self.tolerance = solver, tolerance
         self.sums = self._first()
         self.damping = Damping(solver)
+        self.closing = True  # whether the last step lowered infeasibility: if not, the barrier stays
 
     def _first(self) -> np.ndarray:
         """Slacks well inside, multipliers to match."""
@@ -59,18 +60,24 @@ class _InteriorPoint:
 
     def solve(self, iterations: int, progress: Callable[[Mapping[str, float]], None] | None) -> Plan:
         solver, damping = self.solver, self.damping
+        patience = SLOW
         for k in range(1, iterations + 1):
-            if k > SLOW:
+            if k > patience:
                 solver.bend()
             gain, least = solver.direction(damping.value)
             if not (least > 0.0 and np.isfinite(gain)):
-                if not damping.failed(least):
+                if solver.straighten():
+                    patience = 2 * k
+                elif not damping.failed(least):
                     solver.complain()
                 continue
+            solver.update_costates()
             primal, dual = solver.constrained_lengths(self.mu * max(1, solver.count), BOUNDARY)
             length = self._search(primal, dual)
             if length is None:
-                if not damping.raised():
+                if solver.straighten():
+                    patience = 2 * k
+                elif not damping.raised():
                     return solver.plan(k, False, "no step improves on cost or constraints any more")
                 continue
             solver.side = 1 - solver.side
@@ -101,9 +108,11 @@ class _InteriorPoint:
         while length > SHORTEST * primal:
             sums = solver.evaluate(length, dual)
             after = float(sums[0] - mu * sums[2])
-            if self.filter.accepts(before, float(self.sums[1]), after, float(sums[1]), length, slope):
+            judge = solver.merit or self.filter
+            if judge.accepts(before, float(self.sums[1]), after, float(sums[1]), length, slope):
+                self.closing = sums[1] <= max(0.99 * self.sums[1], self.allowed)
                 self.sums = sums.copy()
-                if following < mu:
+                if following < 0.5 * mu:
                     self.filter.pairs.clear()
                 self.mu = following
                 return length
@@ -126,7 +135,7 @@ class _InteriorPoint:
                 m = kept.multiplier[side] + dual * kept.rates["d multiplier"]
                 total += float(np.sum((s * m)[:, ~kept.rows.equalities]))
         mean = total / max(1, self.solver.count)
-        shortest = min(primal, dual)
+        shortest = min(primal, dual) if self.closing else 0.0
         factor = 0.03 if shortest > 0.99 else 0.1 if shortest > 0.9 else 0.3 if shortest > 0.5 else 1.0
         least = 0.1 * self.tolerance * abs(float(self.sums[0])) / max(1, self.solver.count)
         return max(min(self.mu, factor * mean), least, 1e-18)

@@ -21,6 +21,7 @@ from dalembert.robot import Robot
 from .contacts import Contacts
 
 INTEGRATORS = ("semi-implicit", "midpoint", "rk4")
+LOOP_DECAY = 50.0  # [1/s]: how fast what opens a loop dies out
 Actuation = Callable[[Any, Any, Any], Any]  # q, v, u → tau (nv,)
 
 
@@ -45,6 +46,8 @@ class Motion:
     actuation: Actuation | None
     controls: int
     contacts: Contacts | None = None
+    constants: int = 0  # numbers beside the state that stay the same at all nodes, chosen by the plan
+    has_free_steps: bool = False
 
     @staticmethod
     def of(
@@ -55,14 +58,15 @@ class Motion:
         actuation: Actuation | None,
         controls: int | None,
         contacts: Contacts | None = None,
+        constants: int = 0,
+        has_free_steps: bool = False,
     ) -> Motion:
         """The motion of a robot; see `optimal_control` for the arguments."""
         if integrator not in INTEGRATORS:
             raise unknown("integrator", integrator, INTEGRATORS, "optimal_control")
-        if robot.model.closures:
-            loops = ", ".join(repr(closure.name) for closure in robot.model.closures)
+        if robot.model.closures and contacts is not None:
             raise DalembertError(
-                f"optimal_control: robot {robot.name!r} has loops, closed by {loops}, which plans do not keep closed; "
+                f"optimal_control: robot {robot.name!r} has loops: contacts= is for robots without; "
                 "robot.without('loops') is the tree alone"
             )
         if (actuation is None) != (controls is None):
@@ -72,21 +76,24 @@ class Motion:
         if actuation is not None:
             if names is not None:
                 raise DalembertError("optimal_control: motors= and actuation= both say what u is: give one of them")
-            return Motion(robot, step, integrator, False, (), actuation, int(controls or 0), contacts)
+            count = int(controls or 0)
+            return Motion(robot, step, integrator, False, (), actuation, count, contacts, constants, has_free_steps)
         driven = tuple(motors(robot, names))
         if not driven:
             raise DalembertError(
                 f"optimal_control: robot {robot.name!r} has no joint with a motor: name some by motors=(…), or say by "
                 "actuation= and controls= how controls act on it"
             )
-        everywhere = driven == tuple(range(robot.nv))
+        everywhere = driven == tuple(range(robot.nv)) and not robot.model.closures
         by_acceleration = everywhere and integrator == "semi-implicit" and contacts is None
-        return Motion(robot, step, integrator, by_acceleration, driven, None, len(driven), contacts)
+        return Motion(
+            robot, step, integrator, by_acceleration, driven, None, len(driven), contacts, constants, has_free_steps
+        )
 
     @property
     def is_linear(self) -> bool:
         """Whether the step is v' = v + h a, q' = q + h v', in plain numbers: no gaps, no slopes to compute."""
-        return self.by_acceleration and self.robot.model.flat
+        return self.by_acceleration and self.robot.model.flat and not self.constants and not self.has_free_steps
 
     @property
     def layout(self) -> StageLayout:
@@ -94,6 +101,8 @@ class Motion:
         n, bodies = self.robot.nv, self.robot.model.independent
         if self.is_linear:
             return StageLayout((n, n), n)
+        if self.constants:
+            return StageLayout((2 * n + self.constants,), self.controls)
         curved = tuple(k for body in bodies if not body.joint.flat for k in range(body.v.start, body.v.stop))
         return StageLayout((2 * n,), self.controls, curved if self.integrator == "semi-implicit" else None)
 
@@ -115,25 +124,37 @@ class Motion:
         """What people call u, of the control w that is solved for."""
         return algorithms.rnea(self.robot.model, q, v, w) if self.by_acceleration else w
 
-    def moved(self, x: Mapping[str, Any], a: Any) -> tuple[np.ndarray, np.ndarray]:
+    def moved(self, x: Mapping[str, Any], a: Any, step: Any) -> tuple[np.ndarray, np.ndarray]:
         """q and v a step later at the acceleration a; at an impact, at once and with a jump of the velocity by a."""
-        impact = x["impact"][0]
-        after = x["v"] + (self.duration(x) + impact) * a
-        return algorithms.integrate(self.robot.model, x["q"], self.duration(x) * after), after
+        impact, duration = x["impact"][0], self.duration(x, step)
+        after = x["v"] + (duration + impact) * a
+        return algorithms.integrate(self.robot.model, x["q"], duration * after), after
 
-    def duration(self, x: Mapping[str, Any]) -> Any:
+    def duration(self, x: Mapping[str, Any], step: Any) -> Any:
         """Of the step [s]; impacts take no time."""
-        return self.step if self.contacts is None else self.step * (1.0 - x["impact"][0])
+        return step if self.contacts is None else step * (1.0 - x["impact"][0])
 
-    def following(self, q: Any, v: Any, w: Any) -> tuple[np.ndarray, np.ndarray]:
-        """q and v a step later, under the control w."""
-        model, h = self.robot.model, self.step
+    def _looped(self, q: Any, v: Any, tau: Any) -> np.ndarray:
+        """Accelerations that keep loops closed; what opens them dies out (Baumgarte)."""
+        model, k = self.robot.model, LOOP_DECAY if self.has_free_steps else min(LOOP_DECAY, 0.2 / self.step)
+        rows = algorithms.constraints(model, q, v)
+        goal = -rows.bias - 2.0 * k * (rows.J @ v) - k * k * rows.residual
+        mass = algorithms.ConstrainedMass(model, q, rows.J)
+        return mass.accelerated(tau - algorithms.bias(model, q, v), goal)[0]
+
+    def following(self, q: Any, v: Any, w: Any, h: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q and v a step of h [s] later, under the control w."""
+        model = self.robot.model
 
         def moved(q: Any, velocity: Any) -> np.ndarray:
             return algorithms.integrate(model, q, velocity)
 
         def acceleration(q: Any, v: Any) -> np.ndarray:
-            return w if self.by_acceleration else algorithms.forward_dynamics(model, q, v, self.torque(q, v, w))
+            if self.by_acceleration:
+                return w
+            if model.closures:
+                return self._looped(q, v, self.torque(q, v, w))
+            return algorithms.forward_dynamics(model, q, v, self.torque(q, v, w))
 
         if self.integrator == "semi-implicit":
             after = v + h * acceleration(q, v)

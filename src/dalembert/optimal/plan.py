@@ -38,6 +38,7 @@ class Plan:
     violation: float
     why: str
     durations: np.ndarray = field(repr=False)  # (nodes,) of each step [s]; 0 at impacts
+    unknowns: dict[str, np.ndarray] = field(default_factory=dict)  # values of the parameters that the plan has chosen
 
     @cached_property
     def t(self) -> np.ndarray:
@@ -47,7 +48,7 @@ class Plan:
     @cached_property
     def control_gains(self) -> np.ndarray:
         """Gains (nodes, m, 2 nv) of `control`."""
-        return self.gain_rows[:, :, list(self.problem.layout.columns)]
+        return self.gain_rows[:, :, list(self.problem.layout.columns)[: 2 * self.problem.robot.nv]]
 
     @cached_property
     def gains(self) -> np.ndarray:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.threads import limit
@@ -19,6 +20,7 @@ from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
 
 from . import terms
+from .constants import START, Constants
 from .contacts import Contacts
 from .motion_models import Actuation, Motion
 from .plan import Plan
@@ -31,8 +33,9 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LIMITS = ("torque", "velocity", "position")
+LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
 CURVATURES = ("auto", "gauss-newton", "exact")
-RESERVED = {"q", "v", "u", "t", "force", "stance", "impact"}
+RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
 
 class Problem:
@@ -47,7 +50,7 @@ class Problem:
         robot: Robot,
         running: Callable[..., Any],
         terminal: Callable[..., Any] | None,
-        step: float,
+        step: float | Callable[..., Any],
         nodes: int,
         limits: Sequence[str] | Mapping[str, Any],
         constraints: Callable[..., Any] | None,
@@ -60,23 +63,32 @@ class Problem:
         contacts: Any,
         contact_decay: float,
         impact: Callable[..., Any] | None,
+        unknowns: Sequence[str],
+        free_start: bool,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
-        self.step = _positive("step", step, "a time [s]")
         self.nodes = _count("nodes", nodes)
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
+        self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
+        self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
+        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]")
         touching = Contacts.of(robot, contacts, contact_decay)
-        self.motion = Motion.of(robot, self.step, integrator, motors, actuation, controls, touching)
+        varies = self._step is not None
+        self.motion = Motion.of(
+            robot, self.step, integrator, motors, actuation, controls, touching, self.constants.count, varies
+        )
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif impact is not None:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
-        self.bends = curvature == "auto" and self.motion.is_linear
-        with_u, state = ("q", "v", "u", "force") if touching else ("q", "v", "u"), ("q", "v")
-        at_impact = ("q", "v", "force")
+        small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
+        self.bends = curvature == "auto" and small
+        state = ("q", "v", *(START if self.constants.with_start else ()))
+        with_u = (*state, "u", "force") if touching else (*state, "u")
+        at_impact = (*state, "force")
         self._impact = _optional("impact", impact, at_impact, self.parameters)
         self._running = UserFunction("running", running, with_u, self.parameters)
         self._terminal = _optional("terminal", terminal, state, self.parameters)
@@ -91,7 +103,7 @@ class Problem:
         self._lock = threading.Lock()
 
     def __repr__(self) -> str:
-        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes of {self.step:g} s, costs {self.costs}>"
+        return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}>"
 
     @cached_property
     def costs(self) -> tuple[str, ...]:
@@ -103,12 +115,16 @@ class Problem:
         """A name for each number of u."""
         return _control_names(self.motion)
 
+    def step_at(self, values: Mapping[str, Any]) -> Any:
+        """Of the node with these parameters [s]."""
+        return self.step if self._step is None else self._step.number(values)
+
     # ---- what the nodes trace
 
     def terms(self, values: Mapping[str, Any], is_end: bool) -> tuple[list[Weighed], list[Constraint]]:
         """Costs and constraints of a node, or of the end, at traced values."""
         impact = values["impact"][0] if self.motion.contacts is not None and not is_end else 0.0
-        scale = 1.0 if is_end else self.step * (1.0 - impact)
+        scale = 1.0 if is_end else self.step_at(values) * (1.0 - impact)
         costs = self._costs(self._terminal if is_end else self._running, values, scale)
         if not is_end:
             costs += self._costs(self._impact, values, impact)
@@ -125,11 +141,19 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        named = {"step": self.node.step(), "end": self.end.step()}
+        inline = self.bends and self.motion.is_linear
+        named = {"step": self.node.step(inline), "end": self.end.step(inline)}
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
         return named
+
+    @cached_property
+    def bent_programs(self) -> dict[str, Program]:
+        """Nodes and end with second derivatives, compiled where convergence is slow."""
+        if self.motion.is_linear:
+            return self.programs
+        return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
 
@@ -167,12 +191,19 @@ class Problem:
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
         will be called, for `budget`; else once each step. parameters: values until others are given in a call.
         """
+        if self.constants.count or self._step is not None:
+            raise DalembertError(
+                "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
+                "free_start=False"
+            )
         return Receding(self, _count("iterations", iterations), rate, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
+        if self.constants.count or self._step is not None:
+            raise DalembertError("functions: steps, start and parameters must be given: no unknowns=, no free_start=")
         start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
         return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
 
@@ -205,6 +236,15 @@ class Problem:
                     f"solve: the quaternion of joint {joint!r} has length {np.linalg.norm(q[place]):.6g}, expected 1: "
                     "use robot.normalize(q)"
                 )
+        if self.robot.model.closures:
+            rows = algorithms.constraints(self.robot.model, q, velocity)
+            for what, size in (("open by", rows.residual), ("opening at a rate of", rows.J @ velocity)):
+                worst = float(np.max(np.abs(np.asarray(size, float)), initial=0.0))
+                if worst > 1e-6:
+                    raise DalembertError(
+                        f"solve: the loops of robot {name!r} are {what} {worst:.3g}, expected closed: q = "
+                        "robot.close_loops(q), and a velocity that keeps them so"
+                    )
         return q, velocity
 
     def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:

@@ -37,7 +37,8 @@ class Receding:
         self.problem, self.iterations = problem, iterations
         self.rate = 1.0 / problem.step if rate is None else float(rate)
         self._solver = Solver(problem)
-        self._parameters = problem.values(parameters, missing_allowed=True)
+        defaults = {"impact": np.zeros(1)} if problem.motion.contacts is not None else {}
+        self._parameters = problem.values(defaults | dict(parameters), missing_allowed=True)
         self._durations: deque[int] = deque(maxlen=REMEMBERED)
         motion = problem.motion
         self._columns, self._nv = list(problem.layout.columns), problem.robot.nv

@@ -37,7 +37,8 @@ class Damping:
         problem, quadratic = self.solver.problem, self.solver.direction.quadratic
         sizes = [
             float(np.mean(np.abs(quadratic[:, problem.layout.control_diagonal]))),
-            problem.step**4 * float(np.mean(np.abs(quadratic[:, problem.layout.state_diagonal]))),
+            float(np.mean(self.solver.steps)) ** 4
+            * float(np.mean(np.abs(quadratic[:, problem.layout.state_diagonal]))),
         ]
         return next((size for size in sizes if isfinite(size) and size > 0.0), 1.0)
 
@@ -89,3 +90,16 @@ class Filter:
             self.pairs.append((gaps, cost))
             return True
         return False
+
+
+class Merit:
+    """Cost plus weight times infeasibility, which a step must lower; the weight is above all multipliers."""
+
+    def __init__(self) -> None:
+        self.weight = 0.0
+
+    def accepts(self, cost: float, gaps: float, new_cost: float, new_gaps: float, length: float, slope: float) -> bool:
+        """Whether a step may be taken, which was to close all gaps at length 1."""
+        weight, noise = self.weight, ROUNDING * abs(cost)
+        least = ARMIJO * length * min(slope - weight * gaps, 0.0)
+        return isfinite(new_cost) and new_cost + weight * new_gaps <= cost + weight * gaps + least + noise

@@ -19,7 +19,7 @@ class Slacks:
         self.enabled = np.ones((rows, p))
         self.value = np.zeros((rows, p))
         self.rates = {"d slack": np.zeros((rows, p)), "d multiplier": np.zeros((rows, p)), "reach": np.zeros((rows, 2))}
-        if not node.is_end:
+        if not node.is_end and not node.constants.with_start:
             self.enabled[0, list(node.rows.alone)] = 0.0  # the first state is what it is
 
     def inputs(self, side: int) -> dict[str, np.ndarray]:

@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
+from dalembert.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
 
 from .plan import Plan
-from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter
+from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter, Merit
 from .slacks import Slacks
 from .stage import MEASURES
 
@@ -41,9 +42,12 @@ class Solver:
         self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
         self.w = [np.zeros((N, controls)) for _ in range(2)]
         self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
-        self.ones, self.durations = np.ones(N), np.full(N, problem.step)
-        self.durations.flags.writeable = False  # plans share it
-        self.times = problem.step * np.arange(N + 1)[:, None]
+        self.ones, self.durations = np.ones(N), np.zeros((N, 1))
+        self.steps = np.full(N, problem.step)  # durations of the guess [s]
+        sizes = problem.constants.sizes
+        self.constants = [{name: np.zeros((N + 1, size)) for name, size in sizes.items()} for _ in range(2)]
+        self.direction.free = problem.constants.free(problem.layout)
+        self.times = problem.step * np.arange(N + 1)[:, None]  # where steps are given
         self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
         self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
         self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
@@ -51,10 +55,15 @@ class Solver:
         layout = problem.layout
         self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
         self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
-        self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
+        self.costates = np.zeros((N, 2 * robot.nv))
+        self.plain = self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
+        self.merit: Merit | None = None  # in the place of the filter, where convergence is slow
+        self.failures = 0  # how often second derivatives made the model concave
+        self.bent: list[Evaluation] | None = None
         self.rates = [self._rates(programs, side) for side in (0, 1)]
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
+        self.is_linear = problem.motion.is_linear
         self.is_plain = not self.is_constrained and problem.motion.is_linear
         self.full_steps = (
             FullSteps(self.direction, self.evaluations, self.length, ARMIJO, ROUNDING) if self.is_plain else None
@@ -69,7 +78,8 @@ class Solver:
         if rows.start == 0:
             arrays |= {"w": self.w[side], "dw": self.direction.controls[:N]}
             arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
-            arrays |= {"dx following": self.direction.states[1:]}
+            arrays |= {"dx following": self.direction.states[1:], "costate": self.costates}
+        arrays |= {name: x[rows] for name, x in self.constants[side].items()}
         arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
         return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
 
@@ -95,7 +105,8 @@ class Solver:
                 "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
                 "transition": self.direction.transition,
                 "gap": self.gaps,
-            }
+                "duration": self.durations,
+            } | {name: x[rows] for name, x in self.constants[other].items()}
             bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
         return Evaluation(self.direction, bound[0], bound[1], self.measures)
 
@@ -113,10 +124,12 @@ class Solver:
     def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
         """The first trajectory: a guess, or rest; or, where the robot moves, moving on."""
         self.side = 0
-        self.curvature[0] = 0.0
+        self.curvature[0], self.evaluations = 0.0, self.plain
+        self.merit, self.failures = None, 0
         for name, x in parameters.items():
             self.parameters[name][:] = x
         problem, robot = self.problem, self.problem.robot
+        self._begin_constants(q, v)
         trajectory_q, trajectory_v, w = self.q[0], self.v[0], self.w[0]
         if guess is not None:
             self._take(guess)
@@ -136,13 +149,31 @@ class Solver:
                 self._roll()
         elif problem.motion.by_acceleration and guess is None:
             for k in range(problem.nodes):
-                trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], problem.step)
+                trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], self.steps[k])
         self.direction.first[:] = 0.0
+
+    def _begin_constants(self, q: np.ndarray, v: np.ndarray) -> None:
+        """Constants as they are given, and the steps that follow from them."""
+        problem, values = self.problem, self.constants[0]
+        for name in problem.constants.unknowns:
+            values[f"unknown {name}"][:] = self.parameters[name][0]
+        if problem.constants.with_start:
+            values["start q"][:], values["start v"][:] = q, v
+        if problem.motion.has_free_steps:
+            rows = [{name: x[k] for name, x in self.parameters.items()} for k in range(problem.nodes)]
+            self.steps = np.array([float(problem.step_at(row)) for row in rows])
+            if not np.all((self.steps >= 0.0) & (self.steps < np.inf)):
+                k = int(np.argmin((self.steps >= 0.0) & (self.steps < np.inf)))
+                raise DalembertError(f"solve: step is {self.steps[k]} at node {k}, expected a time ≥ 0 [s]")
 
     def _holding(self, q: np.ndarray) -> np.ndarray:
         """Controls (nodes, m) of least size that hold the robot still at q, with the contacts of each node."""
         robot, motion = self.problem.robot, self.problem.motion
         gravity, driven = np.asarray(robot.gravity(q)), list(motion.driven)
+        if robot.model.closures:
+            J = np.asarray(constraints(robot.model, q, np.zeros(robot.nv)).J, float)
+            held = np.linalg.lstsq(np.hstack([np.eye(robot.nv)[:, driven], J.T]), gravity, rcond=None)[0]
+            return np.broadcast_to(held[: len(driven)], self.w[0].shape)
         if motion.contacts is None:
             return np.broadcast_to(gravity[driven], self.w[0].shape)
         rows = [np.asarray(robot.jacobian(q, name))[-size:] for name, size in motion.contacts.rows.items()]
@@ -168,7 +199,7 @@ class Solver:
                 raise DalembertError(f"solve: {name} of the guess has shape {np.shape(x)}, expected {shape}")
         self.q[0][:], self.v[0][:] = q, v
         if problem.motion.by_acceleration:
-            self.w[0][:] = np.diff(self.v[0], axis=0) / problem.step
+            self.w[0][:] = np.diff(self.v[0], axis=0) / self.steps[:, None]
         else:
             self.w[0][:] = u
 
@@ -202,7 +233,7 @@ class Solver:
         if not isfinite(cost):
             self.complain()
         scale, damping, filtered = abs(cost), Damping(self), Filter(gaps)
-        floor, k = tolerance * max(NOTHING * scale, NOTHING), 0
+        floor, k, patience = tolerance * max(NOTHING * scale, NOTHING), 0, SLOW
         while k < iterations:
             if self.full_steps is not None and damping.value == 0.0 and progress is None:
                 most = iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k
@@ -214,20 +245,25 @@ class Solver:
                     break
                 cost = float(self.evaluations[1 - self.side].sums[0]) if taken else cost
             k += 1
-            if k > SLOW:
+            if k > patience:
                 self.bend()
             gain, least = self.direction(damping.value)
             if not (least > 0.0 and isfinite(gain)):
-                if not damping.failed(least):
+                if self.straighten():
+                    patience = 2 * k
+                elif not damping.failed(least):
                     self.complain()
                 continue
+            self.update_costates()
             slope = -gain if self.is_plain else self.slope()
             length = self._search(filtered, cost, gaps, slope)
             small = 0.5 * gain <= max(tolerance * abs(cost), floor)
             if length is None:
                 if small and gaps <= FEASIBLE:
                     return self.plan(k, True, "")
-                if not damping.raised():
+                if self.straighten():
+                    patience = 2 * k
+                elif not damping.raised():
                     return self.plan(k, False, "no step along Newton's direction lowers the cost any more")
                 continue
             self.side = 1 - self.side
@@ -242,14 +278,55 @@ class Solver:
         return self.plan(iterations, False, self.unsettled(iterations))
 
     def bend(self) -> None:
-        """From now on with second derivatives of residuals and constraints on the state alone, where there are any."""
-        if self.problem.bends and not self.curvature[0]:
-            self.curvature[0] = 1.0
-            self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-            for kept in self.constraints:
-                kept.rest()
-            self.evaluate(0.0, 0.0)
-            self.side = 1 - self.side
+        """From now on with second derivatives of residuals and constraints on the state alone, and of steps."""
+        if not self.problem.bends or self.curvature[0]:
+            return
+        self.curvature[0] = 1.0
+        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
+        for kept in self.constraints:
+            kept.rest()
+        self.update_costates()
+        if self.bent is None:
+            programs = self.problem.bent_programs
+            self.bent = self.plain if self.is_linear else [self._evaluation(programs, side) for side in (0, 1)]
+        self.evaluations = self.bent
+        self.evaluate(0.0, 0.0)
+        self.side = 1 - self.side
+
+    def straighten(self) -> bool:
+        """Leave second derivatives of steps out again, where they make the model concave; False: they are not in."""
+        if self.is_linear or not self.curvature[0]:
+            return False
+        self.curvature[0], self.evaluations = 0.0, self.plain
+        self.failures += 1
+        self.merit = Merit() if self.failures > 1 else None
+        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
+        for kept in self.constraints:
+            kept.rest()
+        self.evaluate(0.0, 0.0)
+        self.side = 1 - self.side
+        return True
+
+    def update_costates(self) -> None:
+        """Costates behind each node: multipliers of the steps in the last problem of stages; and the merit's weight."""
+        if self.is_linear or not (self.curvature[0] or self.merit):
+            return
+        layout, direction, N = self.problem.layout, self.direction, self.problem.nodes
+        n, m, width, columns = layout.states, layout.controls, layout.state_width, list(layout.columns)
+        affine = direction.states.copy()
+        affine[:, layout.constant] = 1.0
+        states = direction.quadratic[:, : n * width].reshape(N, n, width)
+        controls = direction.quadratic[:, n * width :].reshape(N, m, -1)[:, :, columns]
+        slopes = np.einsum("kiw,kw->ki", states, affine[:N])
+        slopes += np.einsum("kji,kj->ki", controls, direction.controls[:N, :m])
+        A = layout.transitions(direction.transition)[0]
+        costate = direction.end.reshape(n, width) @ affine[N]
+        for k in reversed(range(N)):
+            self.costates[k] = costate[: self.costates.shape[1]]
+            costate = slopes[k] + costate @ A[k]
+        multipliers = [kept.multiplier[self.side] for kept in self.constraints]
+        if self.merit is not None:
+            self.merit.weight = 1.5 * max(float(np.max(np.abs(x), initial=0.0)) for x in (self.costates, *multipliers))
 
     def unsettled(self, iterations: int) -> str:
         """Words for a solve that ran out of iterations."""
@@ -262,7 +339,8 @@ class Solver:
         length = 1.0
         while length >= SHORTEST:
             sums = self.evaluate(length)
-            if filtered.accepts(cost, gaps, float(sums[0]), float(sums[1]), length, slope):
+            judge = self.merit or filtered
+            if judge.accepts(cost, gaps, float(sums[0]), float(sums[1]), length, slope):
                 return length
             length *= 0.5
         return None
@@ -294,7 +372,7 @@ class Solver:
 
     def plan(self, iterations: int, converged: bool, why: str) -> Plan:
         """The current trajectory as a plan."""
-        problem = self.problem
+        problem, unknowns = self.problem, self.problem.constants.unknowns
         totals = dict.fromkeys(problem.costs, 0.0)
         for names, rows in ((self.node.names, self.ones @ self.costs[0]), (self.end.names, self.costs[1][0])):
             for name, value in zip(names, rows.tolist(), strict=True):
@@ -321,14 +399,9 @@ class Solver:
             converged=converged,
             violation=violation,
             why="; ".join(reasons),
-            durations=self._durations(),
+            durations=self.durations[:, 0].copy(),
+            unknowns={name: self.constants[self.side][f"unknown {name}"][0].copy() for name in unknowns},
         )
-
-    def _durations(self) -> np.ndarray:
-        """Of each step (nodes,) [s]; impacts take no time."""
-        if self.problem.motion.contacts is None:
-            return self.durations
-        return self.durations * (1.0 - self.parameters["impact"][:-1, 0])
 
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""

@@ -23,6 +23,7 @@ from dalembert.graph.schedule import depth_first
 from dalembert.linear import sparse_product
 from dalembert.linear.stages import StageLayout
 
+from .constants import Constants
 from .contacts import Solution
 from .motion_models import Motion
 from .quadratic import Quadratic, Slopes, sum_of
@@ -48,6 +49,7 @@ class Node:
         self.problem, self.is_end = problem, is_end
         self.motion: Motion = problem.motion
         self.layout: StageLayout = problem.layout
+        self.constants: Constants = problem.constants
         self.role = "the end" if is_end else "a node"
         self.rows: Rows = Rows((), ())
         self.names: tuple[str, ...] = ()
@@ -87,14 +89,18 @@ class Node:
         sizes = {"q": robot.nq, "v": robot.nv} | ({} if self.is_end else {"w": self.motion.controls})
         if self.has_gaps:
             sizes |= {"q following": robot.nq, "v following": robot.nv}
-        return sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
+        return (
+            sizes | self.constants.sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
+        )
 
     def point(self, values: Mapping[str, Any]) -> Point:
         """Costs, constraints and the gap at these values; with contacts, "a" and "f" are solved for unless given."""
         q, v, w, motion = values["q"], values["v"], values.get("w"), self.motion
         u = None if w is None else motion.effort(q, v, w)
         named = {"q": q, "v": v} | ({} if u is None else {"u": u})
-        named |= {name: values[f"parameter {name}"] for name in self.problem.parameters}
+        named |= self._parameters(values)
+        named |= self.constants.named(values)
+        step = self.problem.step_at(named)
         contacts = None if self.is_end else motion.contacts
         if contacts is not None:
             solution = values if "a" in values else vars(contacts.solved(named, motion.torque(q, v, w)))
@@ -102,24 +108,25 @@ class Node:
         terms, constraints = self.problem.terms(named, self.is_end)
         gap = np.zeros(0, object)
         if self.has_gaps:
-            q1, v1 = motion.following(q, v, w) if contacts is None else motion.moved(named, solution["a"])
+            q1, v1 = motion.following(q, v, w, step) if contacts is None else motion.moved(named, solution["a"], step)
             place = algorithms.difference(motion.robot.model, values["q following"], q1)
             gap = np.concatenate([place, v1 - values["v following"]])
         return Point(terms, constraints, gap)
 
     def there(self, values: Mapping[str, Any], z: np.ndarray) -> dict[str, Any]:
-        """The values with the state and control at z = [q, v, w], q on a manifold as a change (nv,) from its value."""
-        model = self.motion.robot.model
+        """The values at z = [q, v, constants, w], q on a manifold as a change (nv,) from its value."""
+        model, states = self.motion.robot.model, self.layout.states
         nv = model.nv
         q = z[:nv] if model.flat else algorithms.integrate(model, values["q"], z[:nv])
-        moved = {"q": q, "v": z[nv : 2 * nv]} | ({} if self.is_end else {"w": z[2 * nv :]})
-        return dict(values) | moved
+        moved = {"q": q, "v": z[nv : 2 * nv]} | ({} if self.is_end else {"w": z[states:]})
+        return dict(values) | moved | self.constants.placed(values, z[2 * nv : states])
 
     def here(self, values: Mapping[str, Any]) -> np.ndarray:
-        """z = [q, v, w] at the values."""
+        """z = [q, v, constants, w] at the values."""
         model = self.motion.robot.model
         q = values["q"] if model.flat else np.zeros(model.nv)
-        return np.concatenate([q, values["v"], values.get("w", np.zeros(0, object))])
+        constants = self.constants.flat(values)
+        return np.concatenate([q, values["v"], constants, values.get("w", np.zeros(0, object))])
 
     def _linear(self, values: dict[str, Any]) -> tuple[Point, Slopes, Slopes, np.ndarray]:
         """The point; slopes of residuals and of gradients of smooth costs, of constraints, of the gap."""
@@ -162,6 +169,9 @@ class Node:
         named = {name: values[f"parameter {name}"] for name in names}
         return {"q": values["q"], "v": values["v"]} | named
 
+    def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        return {name: values[f"parameter {name}"] for name in self.problem.parameters}
+
     def _named(self, y: np.ndarray) -> dict[str, Any]:
         n = self.motion.robot.nv
         return {"a": y[:n], "f": y[n:]} if len(y) else {}
@@ -194,7 +204,10 @@ class Node:
     _gradients: dict[int, np.ndarray]
 
     def _curvature(self, values: dict[str, Any], here: Point) -> np.ndarray:
-        """What second derivatives of residuals and constraints on the state alone add to H: Σ w r ∇²r − Σ λ ∇²c."""
+        """What second derivatives of residuals and constraints on the state alone, and of the step, add to H.
+
+        Σ w r ∇²r − Σ λ ∇²c + Σ p ∇²f, with the costates p of the step f.
+        """
         forces = [scale * term.weight * term.value for term, scale in here.terms if isinstance(term, Residual)]
         pull = np.zeros(len(rows_of(here.constraints)[1]), object)
         for k, row in enumerate(self.rows.rows):
@@ -202,8 +215,11 @@ class Node:
         factors = np.concatenate([np.zeros(0, object), *forces, pull])
 
         def pulled(z: np.ndarray) -> np.ndarray:
-            bent = self._bent(self.point(self.there(values, z)))
-            total = sum_of(f * e for f, e, alone in zip(factors, bent, self.bending, strict=True) if alone)
+            point = self.point(self.there(values, z))
+            terms = zip(factors, self._bent(point), self.bending, strict=True)
+            total = sum_of(f * e for f, e, alone in terms if alone)
+            if self.has_gaps:
+                total = total + sum_of(values["costate"] * point.gap)
             return gradient(total, z) if isinstance(total, Scalar) else np.zeros(len(z))
 
         return linearised(pulled, self.here(values)).slope
@@ -228,7 +244,7 @@ class Node:
 
     # ---- programs
 
-    def sizes(self) -> dict[str, int]:
+    def sizes(self, is_bent: bool) -> dict[str, int]:
         """Inputs of the program of a step."""
         layout, p = self.layout, len(self.rows.rows)
         sizes = self.variables() | {"dx": layout.state_width}
@@ -238,18 +254,21 @@ class Node:
             sizes |= {"dx following": layout.state_width}
         if p:
             sizes |= {"slack": p, "multiplier": p, "d slack": p, "d multiplier": p, "enabled": p, "barrier": 1}
-        if self.problem.bends:
-            sizes |= {"curvature": 1}
+        if is_bent:
+            sizes |= {"curvature": 1} | ({"costate": 2 * self.motion.robot.nv} if self.has_gaps else {})
         return sizes | {"length": 2}
 
-    def step(self) -> Program:
-        """The node where the last direction leads, with all that the next direction is computed from."""
-        return self._program("step", self.sizes(), self._stepped)
+    def step(self, is_bent: bool) -> Program:
+        """The node where the last direction leads, with all that the next direction is computed from.
+
+        is_bent: with second derivatives, times the input "curvature".
+        """
+        return self._program("step", self.sizes(is_bent), lambda x: self._stepped(x, is_bent))
 
     def rates(self) -> Program:
         """Directions of slacks and multipliers that go with those of states and controls."""
-        unused = ("length", "curvature", "d slack", "d multiplier")
-        sizes = {n: s for n, s in self.sizes().items() if "following" not in n and n not in unused}
+        unused = ("length", "d slack", "d multiplier")
+        sizes = {n: s for n, s in self.sizes(False).items() if "following" not in n and n not in unused}
         return self._program("rates", sizes, self._rated)
 
     def _program(self, name: str, sizes: dict[str, int], compute: Any) -> Program:
@@ -269,13 +288,16 @@ class Node:
         dx, length = x[f"dx{suffix}"][list(self.layout.columns)], x["length"][0]
         n = self.motion.robot.nv
         q = algorithms.integrate(self.motion.robot.model, x[f"q{suffix}"], length * dx[:n])
-        return q, x[f"v{suffix}"] + length * dx[n:]
+        return q, x[f"v{suffix}"] + length * dx[n : 2 * n]
 
-    def _stepped(self, x: dict[str, Any]) -> dict[str, Any]:
-        layout, n = self.layout, 2 * self.motion.robot.nv
+    def _stepped(self, x: dict[str, Any], is_bent: bool) -> dict[str, Any]:
+        layout, n = self.layout, self.layout.states
         values = dict(x)
         values["q"], values["v"] = self._advanced(x)
-        outputs = {"q": values["q"], "v": values["v"]}
+        change = x["length"][0] * x["dx"][list(layout.columns)][2 * self.motion.robot.nv :]
+        constants = self.constants.placed(x, self.constants.flat(x) + change)
+        values |= constants
+        outputs = {"q": values["q"], "v": values["v"]} | constants
         if not self.is_end:
             values["w"] = outputs["w"] = x["w"] + x["length"][0] * x["dw"][: layout.controls]
         if self.has_gaps:
@@ -308,12 +330,14 @@ class Node:
             measures[3] = sum_of(s[inequality] * multiplier[inequality])
         outputs |= {"measures": np.array(measures, object), "costs": costs}
         H, g = model.total()
-        if self.problem.bends:
+        if is_bent:
             H = H + x["curvature"][0] * self._curvature(values, here)
         if self.is_end:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
         outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
+        named = self._parameters(values) | self.constants.named(values)
+        outputs["duration"] = np.array([self.motion.duration(named, self.problem.step_at(named))], object)
         if self.has_gaps:
             outputs |= {"transition": self._transition(values, steps, here.gap), "gap": here.gap}
         return outputs
@@ -322,8 +346,10 @@ class Node:
         """The step to the next node: its slopes in [q, v, w], and the gap."""
         layout, model, n = self.layout, self.motion.robot.model, self.motion.robot.nv
         if not layout.is_chained:
-            return layout.transition(slopes[:, : 2 * n], slopes[:, 2 * n :], gap)
-        duration = self.motion.duration(self._situation(values))
+            stay = np.eye(layout.states + layout.controls)[2 * n : layout.states]  # what is constant
+            rows, offset = np.concatenate([slopes, stay]), np.concatenate([gap, np.zeros(len(stay))])
+            return layout.transition(rows[:, : layout.states], rows[:, layout.states :], offset)
+        duration = self.motion.duration(self._situation(values), self.problem.step_at(self._parameters(values)))
 
         def place(z: np.ndarray) -> np.ndarray:
             """Where the velocity behind the step, z[n:], takes the position, which is off by z[:n]."""

@@ -56,11 +56,18 @@ class Constraint(NamedTuple):
 class UserFunction:
     """A function of q, v, (u) and parameters by name, that returns a dict."""
 
-    def __init__(self, role: str, function: Callable[..., Any], arguments: Sequence[str], sizes: Mapping[str, int]):
+    def __init__(
+        self,
+        role: str,
+        function: Callable[..., Any],
+        arguments: Sequence[str],
+        sizes: Mapping[str, int],
+        answer: str = "dict",
+    ) -> None:
         if not callable(function):
             raise DalembertError(
                 f"optimal_control: {role} is of type {type(function).__name__}, expected a function "
-                f"({', '.join((*arguments, *sizes))}) → dict"
+                f"({', '.join((*arguments, *sizes))}) → {answer}"
             )
         self.role, self.function = role, function
         known = {*arguments, *sizes}
@@ -75,20 +82,27 @@ class UserFunction:
                 )
         self.names = [name for name in named if name in known]
 
+    def number(self, values: Mapping[str, Any]) -> Any:
+        """What a function that returns one number does."""
+        return _vector(self.role, self._called(values))[0]
+
     def __call__(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """What it returns for traced values."""
-        taken = dict(values) if self.takes_all else {n: values[n] for n in self.names}
-        try:
-            answer = self.function(**taken)
-        except TracedValueError as error:
-            raise DalembertError(
-                f"optimal_control: {self.role} does something with its arguments that cannot be compiled: {error}"
-            ) from error
+        answer = self._called(values)
         if not isinstance(answer, Mapping):
             raise DalembertError(
                 f"optimal_control: {self.role} returned {type(answer).__name__}, expected a dict from names to terms"
             )
         return dict(answer)
+
+    def _called(self, values: Mapping[str, Any]) -> Any:
+        taken = dict(values) if self.takes_all else {n: values[n] for n in self.names}
+        try:
+            return self.function(**taken)
+        except TracedValueError as error:
+            raise DalembertError(
+                f"optimal_control: {self.role} does something with its arguments that cannot be compiled: {error}"
+            ) from error
 
 
 def _vector(where: str, x: Any) -> np.ndarray:

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from dalembert.audit.closed import ClosedManifold, motors
 from dalembert.errors import DalembertError
 from dalembert.logs import Trajectory
 from dalembert.robot import Robot
@@ -46,8 +47,12 @@ def names(robot: Robot) -> list[tuple[str, int]]:
 
 
 def workspace(robot: Robot, frame: str) -> str:
-    """Where the frame gets to: side view and top view of random configurations, a floating base held."""
-    q = robot.random(np.random.default_rng(5), SAMPLES)
+    """Where the frame gets to: side view and top view of random configurations, a floating base held, loops closed."""
+    rng = np.random.default_rng(5)
+    if robot.model.closures:
+        q = ClosedManifold(robot, motors(robot.model)).sample(rng)
+    else:
+        q = robot.random(rng, SAMPLES)
     root = robot.model.bodies[0]
     q[:, root.q] = robot.neutral()[root.q]
     points = robot.pose(q, frame)[:, :3, 3]
@@ -65,7 +70,7 @@ def workspace(robot: Robot, frame: str) -> str:
 def gravity_map(robot: Robot) -> str | None:
     """Gravity torque of the two most loaded joints over their angles, the others in the middle of their ranges."""
     joints = names(robot)
-    if len(joints) < 2:
+    if len(joints) < 2 or robot.model.closures:  # loops do not let two angles be chosen
         return None
     load = np.max(np.abs(robot.gravity(robot.random(np.random.default_rng(6), 500))), axis=0)
     first, second = sorted(sorted(joints, key=lambda item: -load[item[1]])[:2], key=lambda item: item[1])

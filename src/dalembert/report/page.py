@@ -86,7 +86,7 @@ def _content(
     carrier = subject.tool if payload or frame else None
     seen = carrier or tips(robot.model)[0].name
     sized = size(robot, motion, payload=payload, frame=frame) if motors(robot.model) else None
-    motion, tau, _, _, _, notes = efforts(loaded, motion)
+    motion, tau, _, driven, _, notes = efforts(loaded, motion)
     from markupsafe import Markup  # comes with jinja2
 
     def safe(text: str | None) -> Any:
@@ -103,7 +103,7 @@ def _content(
         "motion": motion,
         "notes": (*motion.log, *notes),
         "sizing": sized,
-        "peaks": None if robot.model.closures else loaded.peak_reactions(motion.q, motion.v, motion.a),
+        "peaks": loaded.peak_reactions(motion.q, motion.v, motion.a, actuated=driven or ()),
         "workspace": safe(figures.workspace(robot, seen)),
         "gravity_map": safe(figures.gravity_map(robot)),
         "curves": safe(figures.curves(robot, motion, tau)),

@@ -15,7 +15,7 @@ def optimal_control(
     running: Callable[..., Any],
     terminal: Callable[..., Any] | None = None,
     *,
-    step: float,
+    step: float | Callable[..., Any],
     nodes: int,
     limits: Sequence[str] | Mapping[str, Any] = (),
     constraints: Callable[..., Any] | None = None,
@@ -28,6 +28,8 @@ def optimal_control(
     contacts: Any = (),
     contact_decay: float = 50.0,
     impact: Callable[..., Any] | None = None,
+    unknowns: Sequence[str] = (),
+    free_start: bool = False,
     **parameters: int,
 ) -> Problem:
     """Motions of `nodes` steps of `step` [s] that cost least: .solve(q, v, …) gives a plan, .receding() a law.
@@ -49,6 +51,9 @@ def optimal_control(
     velocity they have dies out. running(…, force, stance) then also gets the forces on the robot by frame, along
     world axes. impact=(nodes + 1, 1) of 0 and 1 marks nodes that take no time, at which contacts in stance stop the
     frames; impact(q, v, force, …) here is what those nodes cost.
+    unknowns: names of parameters that the plan chooses, from the values that solve is given; step may be a function of
+    them and other parameters, as in step=lambda T: T[0] / 50. free_start: the plan chooses the first state, too, from
+    the one that solve is given; costs and constraints may ask for it as start_q and start_v, as for periodic gaits.
     """
     from dalembert.optimal import Problem
 
@@ -69,5 +74,7 @@ def optimal_control(
         contacts,
         contact_decay,
         impact,
+        unknowns,
+        free_start,
         parameters,
     )

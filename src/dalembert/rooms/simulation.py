@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from dalembert.contact import Contact
     from dalembert.robot import Robot
     from dalembert.sim.contact_dynamics import ContactDynamics
-    from dalembert.sim.elements import Element
+    from dalembert.sim.elements import Element, HardStop
     from dalembert.sim.integrators import Integrator
     from dalembert.sim.rollout.gradient import RolloutGradient
     from dalembert.sim.rollout.result import Rollout
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from dalembert.sim.run.run import Run
     from dalembert.sim.system.laws import Sampled
 
-    Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # what is no number of seconds
+    Torque: TypeAlias = Callable[..., Any] | np.ndarray | Sequence[Any] | Sampled  # anything but a number of seconds
 
 
 class LoopState(NamedTuple):
@@ -134,7 +134,7 @@ def simulate(robot: Robot, q: Any, v: Any, *settings: Any, **options: Any) -> Ru
 
 
 def _is_torque(x: Any) -> bool:
-    """Whether x is no number: a law, an array, None for no torque."""
+    """Whether x is a torque and not a number of seconds: a law, an array, None."""
     return not isinstance(x, (int, float, np.number, str)) and not (isinstance(x, np.ndarray) and x.ndim == 0)
 
 
@@ -274,6 +274,17 @@ def rollout_gradient(
     )
     with running_on(backend):
         return rollout_gradient(robot.model, loss, q, v, settings, threads)
+
+
+def stops(robot: Robot, restitution: float = 0.0) -> tuple[HardStop, ...]:
+    """Stops at the limits of all joints with one coordinate, for `elements=robot.stops()` of `simulate`, `rollout` and
+    `stepper`: limits do not act by themselves.
+
+    restitution: speed after meeting a stop per speed before, 0 … 1.
+    """
+    from dalembert.sim.elements.limits import stops
+
+    return stops(robot.model, restitution)
 
 
 def contact_dynamics(robot: Robot, q: Any, v: Any, tau: Any, *, contact: Contact, **keywords: Any) -> ContactDynamics:

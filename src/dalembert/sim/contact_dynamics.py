@@ -16,7 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute import Call, Recent, code
 from dalembert.functions.dynamics import open_tree
 from dalembert.functions.guards import function_call
-from dalembert.linear import Carrier, contact_impulses, factor, gram, sparse_product
+from dalembert.linear import Carrier, constraint_impulses, factor, gram, sparse_product
 from dalembert.math import logical_and, logical_or, maximum, where
 from dalembert.model import Model
 
@@ -27,7 +27,7 @@ from .elements.mujoco import MujocoConstraints, mujoco_constraints
 AHEAD = 1e-5  # [s]: the velocities of rigid contacts are right this much later
 CLOSED = 1e-5  # [m]: a gap up to which a rigid contact touches
 EXACT = 1e-6  # [m/s²]: error of the accelerations of rigid contacts
-SHARED = 1e-10  # of the size of their rows: sticking contacts that are more than enough share the force
+SHARED = 1e-10  # of the size of their rows: redundant sticking contacts share the force
 
 
 class ContactDynamics(NamedTuple):
@@ -44,6 +44,11 @@ def contact_dynamics(model: Model, q: Any, v: Any, tau: Any, contact: Any, **key
         raise DalembertError(f"contact_dynamics: contact is {contact!r}, expected a dalembert.Contact")
     if contact.model == "mujoco":
         return _soft_dynamics(model, q, v, tau, contact, keywords)
+    if contact.friction_model == "bristle":
+        raise DalembertError(
+            "contact_dynamics: bristles remember where they took hold, which one state does not tell: use `simulate`, "
+            "`rollout` or `stepper`, or friction_model='regularised'"
+        )
     if refused := open_tree(model):
         raise DalembertError(f"contact_dynamics: {refused}")
     call, count = _recent.get(code(model, contact, candidates(model, contact)), lambda: _compiled(model, contact))
@@ -111,15 +116,14 @@ def _rigid(
     here, rows = (contact_rows(model, x, patches) for x in (q, algorithms.integrate(model, q, h * v)))
     mass = MassSolver(model, q).factor
     kick = mass.forward(h * (tau - algorithms.bias(model, q, v)))
-    Y = mass.forward(rows.J.T)
-    carrier = Carrier.bodies(Y, mass.r)
+    carrier = Carrier.bodies(algorithms.mass_matrix(model, q), mass, rows.J)
     c = sparse_product(rows.J, v) + sparse_product(carrier.X.T, kick)
     for k, gap in enumerate(here.gap):
         c[3 * k] = c[3 * k] + where(gap > CLOSED, gap / h, 0.0)
     mu = [law.static_friction for law in laws_of(patches)]
-    solution = contact_impulses(carrier, c, mu, tolerance=h * EXACT)
+    solution = constraint_impulses(carrier, c, mu, tolerance=h * EXACT)
     p = _least(rows.J, solution.p, solution.slip, mu)
-    a = mass.backward(mass.r * (kick + sparse_product(Y, p))) / h
+    a = mass.backward(mass.r * (kick + sparse_product(carrier.Y, p))) / h
     world = np.array([axes.T @ each for axes, each in zip(rows.axes, p.reshape(-1, 3) / h, strict=True)])
     return ContactDynamics(a, world, here.gap)
 

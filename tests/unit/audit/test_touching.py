@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, Robot
+from dalembert import Contact, ModelBuilder, Robot, load
 from dalembert.audit import Audit
 from dalembert.model.geometry import Box, Sphere
 from loose_bodies import standing, table
@@ -110,3 +110,11 @@ def test_links_that_collide_at_home_and_within_limits() -> None:
     bare.add_body("body", parent="world", joint="revolute", axis=(0, 0, 1), mass=1.0, inertia=np.eye(3))
     (skipped,) = bare.build().audit(rules=["self-collision"]).skipped
     assert "no collision shapes" in skipped.because
+
+
+def test_what_floats_is_not_placed_in_its_ground() -> None:
+    """At home a free body is at the world's origin, in the middle of the floor: that says nothing."""
+    floor = '<geom name="floor" type="plane" size="1 1 .1"/>'
+    body = '<body name="box"><freejoint/><geom name="box" type="box" size=".1 .1 .1" mass="1"/></body>'
+    robot = load(f"<mujoco><worldbody>{floor}{body}</worldbody></mujoco>")
+    assert not robot.audit(rules=["self-collision"]).findings

@@ -210,9 +210,9 @@ class _Backward(StageWriter):
         for k in range(m):
             block, lane = divmod(k, LANES)
             diagonal = self.sv + block
-            own = b.fma(self.damping, self.unit(lane), rows[k][diagonal])
-            rows[k][diagonal] = own
-            pivot = b.op(f"extractelement {b.type} {own}, i32 {lane}")
+            damped = b.fma(self.damping, self.unit(lane), rows[k][diagonal])
+            rows[k][diagonal] = damped
+            pivot = b.op(f"extractelement {b.type} {damped}, i32 {lane}")
             least = b.intrinsic("minimum", least, b.splat(pivot))
             inverse = b.splat(b.op(f"fdiv double {literal(-1.0, 'double')}, {pivot}"))
             negative = [b.mul(x, inverse) for x in rows[k]]

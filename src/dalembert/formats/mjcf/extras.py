@@ -7,7 +7,15 @@ import numpy as np
 from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled
+from .softness import is_straight
 
+IN_SIMULATIONS = "acts in simulations; inverse and forward dynamics are those without"
+TENDONS = {
+    "stiffness": IN_SIMULATIONS,
+    "damping": IN_SIMULATIONS,
+    "armature": "not used",
+    "frictionloss": 'acts with Contact(model="mujoco")',
+}
 REPAIRS = ("balanceinertia", "boundmass", "boundinertia", "settotalmass", "inertiafromgeom")
 
 
@@ -41,7 +49,7 @@ def _surroundings(mjcf: Compiled, ledger: Ledger) -> None:
     fluid = [f"{name} {getattr(m.opt, name):g}" for name in ("density", "viscosity") if getattr(m.opt, name)]
     if fluid:
         what = f"a fluid around the bodies ({', '.join(fluid)})"
-        ledger.warning(where, what, "acts in simulations; inverse and forward dynamics are those without")
+        ledger.warning(where, what, IN_SIMULATIONS)
     afloat = [i for i in range(1, m.nbody) if m.body_gravcomp[i] and m.body_weldid[i]]
     if afloat and not mjcf.disabled("GRAVITY"):
         what = f"gravity is compensated on {len(afloat)} bodies (gravcomp)"
@@ -63,14 +71,19 @@ def _tendons(mjcf: Compiled, ledger: Ledger) -> None:
     }
     for i in range(m.ntendon):
         acting = [name for name, arrays in forces.items() if any(np.any(array[i]) for array in arrays)]
-        where = mjcf.where("tendon", i)
-        if acting:
-            name = mjcf.name("tendon", i)
-            ledger.warning(where, f"tendon '{name}' has {' and '.join(acting)}", "its forces are not used")
-        elif m.tendon_limited[i]:
-            ledger.count(where, "tendon with a limit", "not used: limits are no part of the tree's equations")
-        else:
-            ledger.count(where, "tendon without passive forces", "not used: it only guides actuators")
+        where, name = mjcf.where("tendon", i), mjcf.name("tendon", i)
+        if acting and not is_straight(mjcf, i):
+            what = f"tendon '{name}', which winds about geoms or goes over pulleys, has {' and '.join(acting)}"
+            ledger.warning(where, what, "its forces are not used")
+            continue
+        for effect in acting:
+            ledger.warning(where, f"tendon '{name}' has {effect}", TENDONS[effect])
+        if acting and (np.any(m.tendon_stiffnesspoly[i]) or np.any(m.tendon_dampingpoly[i]) or m.tendon_springyield[i]):
+            ledger.warning(where, f"tendon '{name}' is not linear", "the first numbers are used, without yielding")
+        if m.tendon_limited[i]:
+            ledger.count(where, "tendon with a limit", 'acts with Contact(model="mujoco")')
+        elif not acting:
+            ledger.count(where, "tendon without passive forces", "it only guides actuators")
 
 
 def _actuators(mjcf: Compiled, ledger: Ledger) -> None:

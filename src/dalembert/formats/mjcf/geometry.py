@@ -31,7 +31,10 @@ def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Le
         where = mjcf.where("geom", i)
         if placed is None:
             word = mjcf.mj.mjtGeom(int(m.geom_type[i])).name.removeprefix("mjGEOM_").lower()
-            ledger.count(where, f"geom of type {word}", "not kept: the model has no such shape")
+            if word == "hfield" and is_level(mjcf, i):
+                ledger.count(where, "height field", "kept as robot.terrain, for Contact(terrain=robot.terrain)")
+            else:
+                ledger.count(where, f"geom of type {word}", "not kept: the model has no such shape")
             continue
         shape, X = placed
         body, color = int(m.geom_bodyid[i]), _color(mjcf, i)
@@ -39,7 +42,7 @@ def add_geometry(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: Le
         if touching[i]:
             roles = ("collision",) if body in seen else ("visual", "collision")
         for role in roles:
-            surface = _surface(mjcf, i) if role == "collision" else None
+            surface = surface_of(mjcf, i) if role == "collision" else None
             builder.add_geometry(
                 shape,
                 body=names.bodies[body],
@@ -98,7 +101,7 @@ def _color(mjcf: Compiled, index: int) -> tuple[float, float, float, float] | No
     return r, g, b, a
 
 
-def _surface(mjcf: Compiled, index: int) -> Surface:
+def surface_of(mjcf: Compiled, index: int) -> Surface:
     """Contact parameters of a geom; friction is stated where it is not MuJoCo's default."""
     m = mjcf.m
     sliding, torsion, rolling = (float(x) for x in m.geom_friction[index])
@@ -122,3 +125,10 @@ def add_exclusions(mjcf: Compiled, builder: ModelBuilder, names: Names) -> None:
     for signature in mjcf.m.exclude_signature:
         first, second = int(signature) >> 16, int(signature) & 0xFFFF
         builder.exclude(names.bodies[first], names.bodies[second])
+
+
+def is_level(mjcf: Compiled, geom: int) -> bool:
+    """Whether a geom is fixed in the world with its axes along the world's."""
+    m = mjcf.m
+    R, body = pose(m.geom_pos[geom], m.geom_quat[geom]).R, int(m.geom_bodyid[geom])
+    return body == 0 and bool(np.allclose(R, np.eye(3), atol=1e-12))

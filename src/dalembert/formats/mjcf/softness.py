@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert.model import ModelBuilder, Mujoco
 from dalembert.model.mujoco import (
+    HeightMap,
     MujocoEquality,
     MujocoJoint,
     MujocoOption,
@@ -20,6 +21,7 @@ from dalembert.spatial import Pose
 from ..ledger import Ledger
 from ..xml import tag_of
 from .compile import Compiled, pose
+from .geometry import is_level, surface_of
 from .tree import Names
 
 PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>; the others concern the solver
@@ -35,7 +37,30 @@ def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], n
             tuple(tendon for i in range(m.ntendon) if (tendon := read_tendon(mjcf, i, names)) is not None),
             tuple(row for i in equalities if (row := _equality(mjcf, i, names)) is not None),
             tuple(_pair(mjcf, i) for i in range(m.npair)),
+            height_maps(mjcf),
         )
+    )
+
+
+def height_maps(mjcf: Compiled) -> tuple[HeightMap, ...]:
+    """The height fields that lie level in the world."""
+    m, mj = mjcf.m, mjcf.mj
+    fields = [i for i in range(m.ngeom) if int(m.geom_type[i]) == int(mj.mjtGeom.mjGEOM_HFIELD)]
+    return tuple(_height_map(mjcf, i) for i in fields if is_level(mjcf, i))
+
+
+def _height_map(mjcf: Compiled, geom: int) -> HeightMap:
+    m = mjcf.m
+    field, place = int(m.geom_dataid[geom]), np.array(m.geom_pos[geom])
+    rows, columns, start = int(m.hfield_nrow[field]), int(m.hfield_ncol[field]), int(m.hfield_adr[field])
+    half_x, half_y, top, _ = (float(x) for x in m.hfield_size[field])
+    data = np.array(m.hfield_data[start : start + rows * columns], float).reshape(rows, columns)  # rows along y
+    return HeightMap(
+        mjcf.name("geom", geom) or f"height field {field + 1}",
+        place[0] + np.linspace(-half_x, half_x, columns),
+        place[1] + np.linspace(-half_y, half_y, rows),
+        place[2] + top * data.T,
+        surface_of(mjcf, geom),
     )
 
 
@@ -116,15 +141,15 @@ def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None
     """A sum of coordinates, or straight lines between sites; None if it winds about geoms or goes over pulleys."""
     m, mj = mjcf.m, mjcf.mj
     part = slice(int(m.tendon_adr[index]), int(m.tendon_adr[index]) + int(m.tendon_num[index]))
-    kinds, objects = {int(x) for x in m.wrap_type[part]}, [int(x) for x in m.wrap_objid[part]]
+    objects = [int(x) for x in m.wrap_objid[part]]
     joints: tuple[tuple[str, float], ...] = ()
     path: tuple[str, ...] = ()
-    if kinds == {int(mj.mjtWrap.mjWRAP_JOINT)}:
-        joints = tuple((names.joints[j], float(x)) for j, x in zip(objects, m.wrap_prm[part], strict=True))
-    elif kinds == {int(mj.mjtWrap.mjWRAP_SITE)}:
-        path = tuple(names.sites[site] for site in objects)
-    else:
+    if not is_straight(mjcf, index):
         return None
+    if int(m.wrap_type[part][0]) == int(mj.mjtWrap.mjWRAP_JOINT):
+        joints = tuple((names.joints[j], float(x)) for j, x in zip(objects, m.wrap_prm[part], strict=True))
+    else:
+        path = tuple(names.sites[site] for site in objects)
     low, high = _numbers(m.tendon_range[index])
     limited = bool(m.tendon_limited[index]) and not mjcf.disabled("LIMIT", "CONSTRAINT")
     dry = 0.0 if mjcf.disabled("FRICTIONLOSS", "CONSTRAINT") else float(m.tendon_frictionloss[index])
@@ -143,6 +168,14 @@ def read_tendon(mjcf: Compiled, index: int, names: Names) -> MujocoTendon | None
         (rest[0], rest[1]),
         float(m.tendon_length0[index]),
     )
+
+
+def is_straight(mjcf: Compiled, index: int) -> bool:
+    """Whether a tendon is a sum of coordinates, or goes straight from site to site."""
+    m, mj = mjcf.m, mjcf.mj
+    part = slice(int(m.tendon_adr[index]), int(m.tendon_adr[index]) + int(m.tendon_num[index]))
+    kinds = {int(x) for x in m.wrap_type[part]}
+    return kinds in ({int(mj.mjtWrap.mjWRAP_JOINT)}, {int(mj.mjtWrap.mjWRAP_SITE)})
 
 
 def tendon_name(mjcf: Compiled, index: int) -> str:

@@ -79,7 +79,7 @@ class Scope:
             chain.append(entity)
             name, where = entity.base, self.source.where(entity.element)
         for entity in reversed(chain):
-            X = X @ self._own(entity)
+            X = X @ self._placement(entity)
             self.poses[entity.name] = X
         return X
 
@@ -87,7 +87,7 @@ class Scope:
         """The pose of a joint's frame in this scope's frame."""
         return self.pose(self.joints[name].base, where) @ self.joints[name].pose
 
-    def _own(self, entity: Entity) -> Pose:
+    def _placement(self, entity: Entity) -> Pose:
         """The pose of an entity in its base; that of a model may be stated for another frame in it."""
         inside = entity.scope
         if inside is not None and entity.alias:

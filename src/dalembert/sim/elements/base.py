@@ -135,7 +135,7 @@ def _number_fields(kind: Any) -> tuple[tuple[str, bool], ...]:
 
 def single(model: Model, joint: str, what: str) -> Body:
     """The body of a joint with one coordinate of its own."""
-    body = own(model, joint, what)
+    body = body_of(model, joint, what)
     if body.joint.nv != 1:
         raise DalembertError(
             f"{what}: joint {joint!r} is {body.joint.kind} with {body.joint.nv} freedoms, expected one with a single "
@@ -144,7 +144,7 @@ def single(model: Model, joint: str, what: str) -> Body:
     return body
 
 
-def own(model: Model, joint: str, what: str) -> Body:
+def body_of(model: Model, joint: str, what: str) -> Body:
     """The body of a joint that follows no other one."""
     body = model.joint(joint)
     if (mimic := body.joint.mimic) is not None:

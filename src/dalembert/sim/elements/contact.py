@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.algorithms import mass_matrix, neutral
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
-from dalembert.contact.compliant import Push, push
+from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.errors import DalembertError
@@ -107,7 +107,7 @@ def _number(x: Any) -> Any:
 
 @dataclass(frozen=True)
 class CompliantContact(Element):
-    """Contacts as forces of springs and smooth friction."""
+    """Contacts as forces of springs, with friction that is smooth in the slip or that of bristles."""
 
     loses: ClassVar[bool] = True
 
@@ -123,11 +123,25 @@ class CompliantContact(Element):
         """Of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
+    @property
+    def bristles(self) -> bool:
+        """Whether the points remember where they took hold."""
+        return self.contact.friction_model == "bristle"
+
+    def size(self, model: Model) -> int:
+        """Two stretches for each bristle."""
+        return 2 * len(self.names) if self.bristles else 0
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Not stretched."""
+        return np.zeros(self.size(model))
+
     def pushes(self, s: Situation) -> tuple[ContactRows, list[Push]]:
         """The rows of all points, and what each of them does."""
         rows = contact_rows(s.model, s.q, self.patches)
         u, w = (sparse_product(J, s.v).reshape(-1, 3) for J in (rows.J, rows.spin))
-        points = zip(laws_of(self.patches), rows.gap, u, w, strict=True)
+        z = s.z.reshape(-1, 2) if self.bristles else [None] * len(u)
+        points = zip(laws_of(self.patches), rows.gap, u, w, z, strict=True)
         return rows, [push(law, self.contact.slip_speed, *motion) for law, *motion in points]
 
     def act(self, s: Situation) -> Action:
@@ -137,10 +151,11 @@ class CompliantContact(Element):
         if any(patch.law.axes for patch in self.patches):
             tau = tau + sparse_product(rows.spin.T, np.concatenate([each.moment for each in pushes]))
         at_joints = {body.index: tau[body.v] for body in s.model.independent if body.joint.nv}
-        return Action(at_joints, lost=sum((each.lost for each in pushes), 0.0))
+        rate = np.concatenate([each.rate for each in pushes]) if self.bristles else ()
+        return Action(at_joints, rate=rate, lost=sum((each.lost for each in pushes), 0.0))
 
     def energy(self, s: Situation) -> Any:
-        """½ k depth² of all."""
+        """½ k depth² of all, and ½ k stretch² of bristles."""
         return sum((each.energy for each in self.pushes(s)[1]), 0.0)
 
 
@@ -183,10 +198,11 @@ def _check_step(
     stiffness, friction = (np.array([getattr(law, name) for law in laws]) for name in ("stiffness", "friction"))
     k = int(np.argmin(masses / stiffness))
     weight = max(float(friction.max() * np.linalg.norm(model.gravity)), 1e-300)
-    longest = {
-        f"stiffness, {stiffness[k]:g} N/m": max(stable[0], FOLLOWED) * np.sqrt(masses[k] / stiffness[k]),
-        f"friction with slip_speed {contact.slip_speed:g} m/s": stable[1] * contact.slip_speed / weight,
-    }
+    longest = {f"stiffness, {stiffness[k]:g} N/m": max(stable[0], FOLLOWED) * np.sqrt(masses[k] / stiffness[k])}
+    if contact.friction_model == "bristle":
+        longest["bristles"] = stable[1] / FOLLOWS
+    else:
+        longest[f"friction with slip_speed {contact.slip_speed:g} m/s"] = stable[1] * contact.slip_speed / weight
     for cause, limit in longest.items():
         if step > limit:
             raise DalembertError(

@@ -158,7 +158,7 @@ def _freedom_rows(freedom: int) -> Any:
 def with_friction(
     where: str, model: Model, elements: tuple[Element, ...], friction: str
 ) -> tuple[Model, tuple[Element, ...], list[str]]:
-    """The model and the elements with the joints' friction as it was asked for, and what to tell of it."""
+    """The model and the elements with dry or smooth joint friction, and lines for the log."""
     if friction not in FRICTION:
         raise unknown("friction", friction, FRICTION, where)
     levels = gathered(model, [np.abs(body.joint.friction) for body in model.bodies])

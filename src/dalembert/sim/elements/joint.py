@@ -10,7 +10,7 @@ import numpy as np
 from dalembert.math import maximum, minimum, where
 from dalembert.model import Model
 
-from .base import Action, Element, Situation, own, positive, single
+from .base import Action, Element, Situation, body_of, positive, single
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Damper(Element):
 
     def prepared(self, model: Model) -> Model:
         """Checks the joint."""
-        own(model, self.joint, self.label())
+        body_of(model, self.joint, self.label())
         positive(self.label(), damping=self.damping)
         return model
 

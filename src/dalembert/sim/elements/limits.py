@@ -110,6 +110,13 @@ class HardStop(Element):
         return (Constraint(self.label(), 1, rows, Range(*limits(model, self)), impact),)
 
 
+def stops(model: Model, restitution: float = 0.0) -> tuple[HardStop, ...]:
+    """A `HardStop` at the limits of every joint with one coordinate that has any."""
+    joints = [body.joint for body in model.independent if body.joint.nq == 1]
+    limited = [joint for joint in joints if np.isfinite([joint.lower[0], joint.upper[0]]).any()]
+    return tuple(HardStop(joint.name, restitution) for joint in limited)
+
+
 def limits(model: Model, element: Any) -> tuple[float, float]:
     """Lower and upper limit of an element: its own, else the joint's."""
     body = single(model, element.joint, element.label())

@@ -24,6 +24,7 @@ from dalembert.model.mujoco import Mujoco
 
 from .base import Action, Element, Situation
 
+KEPT = 16  # constraints of a model
 SHORTEST = 2.0  # steps: the shortest time constant of a reference acceleration
 
 
@@ -139,10 +140,16 @@ def first_step(model: Model, contact: Any, integrator: Any, step: float | None) 
 
 
 def mujoco_constraints(model: Model, contact: Contact, step: float | None) -> MujocoConstraints:
-    """All constraints of a model."""
-    mujoco = model.mujoco or Mujoco()
-    option = mujoco.option
-    shortest = SHORTEST * (option.timestep if step is None else float(step)) if option.refsafe else 0.0
-    patches = mujoco_candidates(model, contact)
-    rows = soft_rows(model, mujoco, mobility(model))
-    return MujocoConstraints(contact, patches, rows, option.cone, option.impratio, shortest)
+    """All constraints of a model, kept with it."""
+    known = model.__dict__.setdefault("_mujoco_constraints", {})  # models are equal whatever their shapes are
+    key = contact, step
+    if key not in known:
+        if len(known) >= KEPT:
+            known.clear()
+        mujoco = model.mujoco or Mujoco()
+        option = mujoco.option
+        shortest = SHORTEST * (option.timestep if step is None else float(step)) if option.refsafe else 0.0
+        patches = mujoco_candidates(model, contact)
+        rows = soft_rows(model, mujoco, mobility(model))
+        known[key] = MujocoConstraints(contact, patches, rows, option.cone, option.impratio, shortest)
+    return known[key]

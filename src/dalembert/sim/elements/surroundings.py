@@ -15,6 +15,7 @@ from dalembert.model.surroundings import Compensation, FluidShape, Medium
 from dalembert.spatial import cross
 
 from .base import Action, Element, Situation
+from .tendons import tendons
 
 TINY = 1e-300  # added below a root, whose slope is finite at 0 then
 LEAST = 1e-15  # what divisors stay above
@@ -121,8 +122,8 @@ def _on_ellipsoid(medium: Medium, shape: FluidShape, w: np.ndarray, u: np.ndarra
 
 
 def surroundings(model: Model) -> tuple[Element, ...]:
-    """The elements of what surrounds a model."""
+    """The elements of what surrounds a model, and of its tendons."""
     around = model.surroundings
     medium: tuple[Element, ...] = () if around.medium is None else (Fluid(around.medium),)
     balanced: tuple[Element, ...] = (GravityCompensation(around.compensations),) if around.compensations else ()
-    return (*medium, *balanced)
+    return (*medium, *balanced, *tendons(model))

@@ -85,8 +85,8 @@ def semi_implicit_damped(
     (M + h D) Δv = h f, D the damping: it adds h times itself to the rotor inertia.
     """
     bodies = tuple(
-        replace(body, joint=body.joint.with_values(armature=own.armature + h * own.damping))
-        if np.any((own := body.joint.uncoupled).damping != 0.0)
+        replace(body, joint=body.joint.with_values(armature=single.armature + h * single.damping))
+        if np.any((single := body.joint.uncoupled).damping != 0.0)
         else body
         for body in system.model.bodies
     )

@@ -190,7 +190,7 @@ class Motions:
                     "its function must give a number everywhere"
                 )
         return SimulationError(
-            f"rollout: motion {number} is no longer made of numbers between t = {begin:.6g} and {end:.6g} s (joint "
+            f"rollout: motion {number} is no longer finite between t = {begin:.6g} and {end:.6g} s (joint "
             f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
         )
 

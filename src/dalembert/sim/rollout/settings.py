@@ -35,7 +35,7 @@ class StepSettings:
         return integrator_for(where, self.integrator, "semi-implicit", self.contact, model)
 
     def check_step(self, where: str) -> None:
-        """Refuse what is no length of a step."""
+        """Refuse a step that is not a positive time."""
         if not (isinstance(self.step, (int, float, np.number)) and 0.0 < float(self.step) < np.inf):
             raise DalembertError(f"{where}: step is {self.step!r}, expected a time above 0 [s]")
 

@@ -112,7 +112,7 @@ def _compiled(model: Model, settings: StepSettings, method: Integrator, controls
         if (words := singular_mass(model, state["q"])) is not None:
             return words
         return (
-            f"the state of robot {model.name!r} after the step is not made of numbers: a smaller step, "
+            f"the state of robot {model.name!r} after the step is not finite: try a smaller step, "
             "'implicit-velocity' for stiff damping, float64 for implicit integrators; check=False gives NaN"
         )
 

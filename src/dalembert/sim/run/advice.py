@@ -1,4 +1,4 @@
-"""Which step would do: the fastest motion near a state, and what to say when a run has stopped."""
+"""Advice on steps: the fastest motion near a state, and the explanation when a run stops."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class StepAdvice(NamedTuple):
     """The fastest motion near a state, and the largest step that resolves it.
 
     frequency: |λ| of it [rad/s]; joint: whose freedom moves most in it; stable: the largest stable step of the
-    integrator asked for [s] (for an undamped oscillation, 2/ω with "semi-implicit"); accurate: a twentieth of its
+    chosen integrator [s] (for an undamped oscillation, 2/ω with "semi-implicit"); accurate: a twentieth of its
     period [s]; text: the same in words.
     """
 

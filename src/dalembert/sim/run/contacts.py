@@ -13,7 +13,7 @@ from dalembert.contact.support import centre_of_pressure, support_margin, suppor
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 
-from ..elements.base import Situation
+from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, RigidContact, laws_of
 from ..elements.mujoco import MujocoConstraints
 from ..program import Program
@@ -33,7 +33,7 @@ class Contacts:
     world axes [N], mean over the step that led there; normal (n, k, 3) from the second body to the first; ratio (n, k)
     = |F_t| / (µ F_n), 0 where nothing pushes.
 
-    Bodies that are rigid do not say how contacts that are more than enough share a load: force is the least that holds
+    How redundant contacts of rigid bodies share a load is undetermined: force is the least that holds
     (the sum of squares). passes, residual (n,): of the iteration [m/s]; unsettled: steps that did not reach the
     tolerance, worst: their largest residual [m/s].
     """
@@ -172,8 +172,8 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
     system, k = programs.system, len(element.names)
     model = system.model
 
-    def compute(q: Any, v: Any) -> dict[str, Any]:
-        rows, pushes = element.pushes(Situation(model, 0.0, q, v, np.zeros(0), np.zeros(model.nv)))
+    def compute(q: Any, v: Any, z: Any = NOTHING) -> dict[str, Any]:
+        rows, pushes = element.pushes(Situation(model, 0.0, q, v, z, np.zeros(model.nv)))
         return {
             "gap": rows.gap,
             "position": rows.position,
@@ -184,8 +184,11 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
 
     shapes = {"gap": (k,), "position": (k, 3), "axes": (k, 3, 3), "u": (k, 3), "force": (k, 3)}
     identity = None if programs.identity is None else f"compliant contacts {programs.identity}"
-    program = Program("contacts", identity, {"q": model.nq, "v": model.nv}, shapes, compute)
-    seen = program({"q": q, "v": system.layout.velocity(e)}, (len(t),))
+    sizes, states = {"q": model.nq, "v": model.nv}, {"q": q, "v": system.layout.velocity(e)}
+    if element.bristles:
+        sizes["z"] = element.size(model)
+        states["z"] = system.layout.by_element(system.layout.states(e))[system.elements.index(element)]
+    seen = Program("contacts", identity, sizes, shapes, compute)(states, (len(t),))
     force, velocity = (np.einsum("tkij,tki->tkj", seen["axes"], seen[name]) for name in ("force", "u"))
     return Contacts(
         element.names,
@@ -311,7 +314,7 @@ def _observed(programs: Programs, element: RigidContact) -> Program:
 def _least(p: np.ndarray, slip: np.ndarray, J: np.ndarray, element: RigidContact) -> np.ndarray:
     """Impulses (n, 3 k) with the same effect whose squares are least, of the contacts that stick, within their cones.
 
-    Where these are not more than enough, or the least would leave a cone, they stay as they are.
+    Where these are not redundant, or the least would leave a cone, they stay as they are.
     """
     speed = slip * np.linalg.norm(p.reshape(len(p), -1, 3)[..., 1:], axis=-1)
     sticking = np.repeat((p[:, ::3] > 0.0) & (speed <= element.contact.tolerance), 3, axis=1)

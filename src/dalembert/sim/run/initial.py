@@ -1,4 +1,4 @@
-"""States that closed loops allow: the nearest one to what was asked for, or an error."""
+"""States in which all loops are closed: the one nearest to the start, or an error."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def first_state(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
 
 
 def closed_start(compiled: Programs, state: State, mobile: np.ndarray | None = None) -> tuple[State, list[str]]:
-    """The state with all loops closed, in position and velocity, and what to tell the user.
+    """The state with all loops closed, in position and velocity, and lines for the log.
 
     mobile (nv,): 1 for freedoms that may change for it, 0 for those that stay as they are; None: all may.
 

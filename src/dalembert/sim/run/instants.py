@@ -1,7 +1,7 @@
 """The state machine of a run: smooth motion between instants, and what happens at each of them.
 
 `enter` begins a stretch with what drives it, `first` looks for the next instant on a chunk of steps, `happen` lets it
-happen. All guards that fire at one time are one instant, however many they are; each is told of once.
+happen. All guards that fire at one time are one instant, however many they are; each is reported once.
 """
 
 from __future__ import annotations
@@ -110,7 +110,7 @@ class Instants:
             )
 
     def _users(self, fired: np.ndarray, state: State, before: State) -> State:
-        """Gaps of elements and the user's events that fire: they are told of, and elements change their states."""
+        """Gaps of elements and the user's events that fire: they are reported, and elements change their states."""
         gaps = self.watch.gaps
         for k in np.flatnonzero(fired[self.watch.rows :]):
             if k < len(gaps):

@@ -30,7 +30,7 @@ def beyond_limits(
         if joint is not None and "effort" in element.enforces:
             effort[model.joint(joint).v] = np.inf
     lines = (
-        _line("range", model.coordinate_names, t, q, lower, upper, "it acts with elements.HardStop or SoftLimit"),
+        _line("range", model.coordinate_names, t, q, lower, upper, "it acts with elements=robot.stops()"),
         _line("speed", model.freedom_names, t, v, -speed, speed, "nothing holds the joint to it"),
         _line("effort", model.freedom_names, t, tau, -effort, effort, "elements.Motor limits what a motor gives"),
     )

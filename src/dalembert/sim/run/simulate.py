@@ -142,7 +142,7 @@ class _Simulation:
             what = "events, stops or dry friction" if isinstance(self.engine, Fixed) else "this integrator's own steps"
             why = f"{what} divide the steps"
         elif abs(duration / step - round(duration / step)) > 1e-6 or not self._in_one_block(step):
-            why = "the duration is no multiple of the step and of the records"
+            why = "the duration is not a multiple of the step and of the record interval"
         else:
             try:
                 self.sampling = shared_sampling("simulate", model, torque, step, count=self.compiled.system.input_count)

@@ -24,14 +24,12 @@ from dalembert.contact.rows import contact_rows
 from dalembert.linear import (
     ANY,
     Carrier,
-    ContactImpulses,
+    ConstraintImpulses,
     Factor,
     Law,
     Moment,
-    contact_impulses,
+    constraint_impulses,
     factor,
-    factor_semidefinite,
-    gram,
     is_zero,
     nonzeros,
     sparse_product,
@@ -42,7 +40,7 @@ from dalembert.math import clip, logical_and, maximum, repeat, sqrt, where
 from ..elements.contact import Memory, RigidContact
 from .accounts import Entry
 from .drift import drifted, still
-from .impulses import RECOVERED, opened
+from .impulses import RECOVERED, Loops, opened, row_laws
 
 if TYPE_CHECKING:
     from .system import Applied, System
@@ -59,13 +57,13 @@ def contact_step(
     assert element is not None
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
     applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
-    mass, kick = _kick(system, h, q_half, v, applied)
+    M, mass, kick = _kick(system, h, q_half, v, applied)
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     touching = contact_rows(model, q_half, element.patches)
-    step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, mass, kick, touching)
-    solution = step.solved(mass, memory)
-    v1 = v + mass.backward(mass.r * (step.kick + sparse_product(step.Y, solution.p)))
+    step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, M, mass, kick, touching)
+    solution = step.solved(memory)
+    v1 = v + mass.backward(mass.r * (step.kick + sparse_product(step.carrier.Y, solution.p)))
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement(mass))
 
     missed = 1.0 - solution.settled
@@ -79,8 +77,10 @@ def contact_step(
     return q1, e1
 
 
-def _kick(system: System, h: Any, q: np.ndarray, v: np.ndarray, applied: Applied) -> tuple[Factor, np.ndarray]:
-    """The factor of the inertia, with damping and springs at the end of the step, and L⁻¹ h f of all other forces."""
+def _kick(
+    system: System, h: Any, q: np.ndarray, v: np.ndarray, applied: Applied
+) -> tuple[np.ndarray, Factor, np.ndarray]:
+    """The inertia, with damping and springs at the end of the step, its factor, and L⁻¹ h f of all other forces."""
     model = system.model
     damping = gathered(model, [b.joint.damping for b in model.bodies])
     stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
@@ -88,7 +88,7 @@ def _kick(system: System, h: Any, q: np.ndarray, v: np.ndarray, applied: Applied
     bias = algorithms.bias(undamped, q, still(model, v), applied.wrenches)
     M = algorithms.mass_matrix(model, q) + np.diag(h * damping + (0.25 * h * h) * stiffness)
     mass = factor(M, range(model.nv)[::-1])
-    return mass, mass.forward(h * (applied.forces - bias - damping * v))
+    return M, mass, mass.forward(h * (applied.forces - bias - damping * v))
 
 
 class _Impulses:
@@ -103,6 +103,7 @@ class _Impulses:
         q: np.ndarray,
         v: np.ndarray,
         z: np.ndarray,
+        M: np.ndarray,
         mass: Factor,
         kick: np.ndarray,
         touching: ContactRows,
@@ -119,41 +120,27 @@ class _Impulses:
         self.before = np.concatenate(
             [sparse_product(np.concatenate([touching.J, self.moment_rows]), v), rows.rate(v)[always:]]
         )
-        self.Y, self.kick = mass.forward(self.J.T), kick
+        self.carrier, self.kick, self.closing = Carrier.bodies(M, mass, self.J), kick, np.zeros(system.model.nv)
         compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
-        self.closing = np.zeros(system.model.nv)
         if always:
-            self._eliminate_loops(mass, compliance[:always])
-        self.free = self.before + sparse_product((self.Y.T * mass.r), self.kick)
+            loops = Loops(mass, rows.first(always), compliance[:always], h)
+            self.kick, self.closing = loops.kicked(kick, v, 0.5 * loops.rows.bias), loops.closing(0.125)
+            self.carrier = Carrier.reduced(loops.freed(self.carrier.Y), mass.r)
+        self.free = self.before + sparse_product(self.carrier.X.T, self.kick)
         self.mu = self._friction()
         levers = [(law.torsion, law.rolling, law.rolling) for law in element.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
-        self.laws += self._row_laws(self.free[3 * k + len(moments) :])
-        give = compliance[always:] / (h * h)
-        self.give = np.concatenate([np.zeros(len(moments)), give])
+        first = 3 * k + len(moments)
+        self.laws += row_laws(system, rows, h, self.before[first:], self.free[first:])
+        self.give = np.concatenate([np.zeros(len(moments)), compliance[always:] / (h * h)])
 
-    def _eliminate_loops(self, mass: Factor, compliance: np.ndarray) -> None:
-        """Rows that always hold: the others then move only what these let move."""
-        rows, h, always = self.rows, self.h, len(compliance)
-        Y = mass.forward(rows.J[:always].T)
-        X = (Y.T * mass.r).T
-        loops = factor_semidefinite(gram(Y, mass.r) + np.diag(compliance / (h * h)))
-        rigid = (compliance == 0.0).astype(float)
-        bias, coordinate = rows.bias[:always], rows.coordinate[:always]
-        ends = -0.5 * h * bias - (1.0 - rigid) * coordinate / h
-        alone = loops.solve(ends - rows.rate(self.v)[:always] - sparse_product(X.T, self.kick))
-        self.kick = self.kick + sparse_product(Y, alone)
-        self.Y = self.Y - sparse_product(Y, loops.solve(sparse_product(X.T, self.Y)))
-        back = loops.solve(rigid * (0.125 * h * h * bias - coordinate))
-        self.closing = sparse_product(Y, back)
-
-    def solved(self, mass: Factor, memory: Memory) -> ContactImpulses:
+    def solved(self, memory: Memory) -> ConstraintImpulses:
         """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
-        carrier, contact, start = Carrier.bodies(self.Y, mass.r), self.element.contact, (memory.impulses, memory.slip)
+        carrier, contact, start = self.carrier, self.element.contact, (memory.impulses, memory.slip)
 
-        def impulses(bouncing: bool) -> ContactImpulses:
+        def impulses(bouncing: bool) -> ConstraintImpulses:
             c = self._shifted(bouncing)
-            return contact_impulses(carrier, c, self.mu, self.laws, start, contact.tolerance, self.give)
+            return constraint_impulses(carrier, c, self.mu, self.laws, start, contact.tolerance, self.give)
 
         solution = impulses(bouncing=True)
         if not any(law.restitution for law in self.element.laws):
@@ -179,7 +166,7 @@ class _Impulses:
         end = repeat(
             without_rebound, 1, {"p": p, "slip": slip, "change": change, "settled": settled, "done": fine}, "done"
         )
-        return ContactImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
+        return ConstraintImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses; normals: what is open may close, what penetrates comes out slowly, what meets
@@ -207,22 +194,12 @@ class _Impulses:
         tangents = (self.before[3 * i + 1 : 3 * i + 3] for i in range(len(self.element.names)))
         return [coefficient(*each) for each in zip(self.element.laws, tangents, strict=True)]
 
-    def _row_laws(self, free: np.ndarray) -> list[Law]:
-        owners, rows, now = self.system.row_owners[self.switching], self.rows, self.rows.rate(self.v)
-        numbers = zip(
-            rows.coordinate[self.switching], now[self.switching], rows.bias[self.switching], free, strict=True
-        )
-        return [
-            owner.constraint.admissible.law(self.h, coordinate, rate, bias, end, owner.constraint.impact)
-            for owner, (coordinate, rate, bias, end) in zip(owners, numbers, strict=True)
-        ]
-
     def displacement(self, mass: Factor) -> np.ndarray | None:
         """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
         owners = self.system.row_owners[self.switching]
         out = self.closing
         for k, (owner, x) in enumerate(zip(owners, self.rows.coordinate[self.switching], strict=True), -len(owners)):
-            column, back = self.Y[:, k], opened(owner.constraint.admissible, x)
+            column, back = self.carrier.Y[:, k], opened(owner.constraint.admissible, x)
             if not is_zero(back):
                 size = maximum(sparse_product((column * mass.r)[None], column)[0], 1.0 / ANY)
                 out = out + column * (RECOVERED * back / size)

@@ -16,21 +16,48 @@ from dalembert import algorithms
 from dalembert.algorithms.coupled import MassSolver
 from dalembert.linear import (
     ANY,
-    DenseResponse,
-    Response,
-    SparseResponse,
+    Carrier,
+    Factor,
+    Law,
+    constraint_impulses,
     factor_semidefinite,
     gram,
-    row_impulses,
+    row_impulse,
     sparse_product,
 )
 from dalembert.math import maximum
 
 if TYPE_CHECKING:
-    from .constraints import Admissible
+    from .constraints import Admissible, Rows
     from .system import System
 
 RECOVERED = 0.2  # share of what a coordinate is beyond its set that a step takes back
+
+
+class Loops:
+    """Rows that always hold, eliminated: the others then move only what these let move. compliance (n,): of each."""
+
+    def __init__(self, mass: Factor, rows: Rows, compliance: np.ndarray, h: Any) -> None:
+        self.h, self.rows, self.Y = h, rows, mass.forward(rows.J.T)
+        self.X = (self.Y.T * mass.r).T
+        self.rigid = (compliance == 0.0).astype(float)
+        self.factor = factor_semidefinite(gram(self.Y, mass.r) + np.diag(compliance / (h * h)))
+
+    def kicked(self, kick: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
+        """A kick (m,) = L⁻¹ h f at velocities v, with the impulses of the loops; bias (n,): lost of their rates."""
+        ends = -self.h * bias - (1.0 - self.rigid) * self.rows.coordinate / self.h
+        return kick + self._made(ends - self.rows.rate(v) - sparse_product(self.X.T, kick))
+
+    def freed(self, Y: np.ndarray) -> np.ndarray:
+        """Columns Y (m, k) = L⁻¹ Jᵀ of other rows, without what the loops hold."""
+        return Y - self._made(sparse_product(self.X.T, Y))
+
+    def closing(self, ahead: float) -> np.ndarray:
+        """(m,): what closes the loops, as a displacement; ahead: the share of h² bias that the step has made."""
+        return self._made(self.rigid * (ahead * self.h * self.h * self.rows.bias - self.rows.coordinate))
+
+    def _made(self, x: np.ndarray) -> np.ndarray:
+        return sparse_product(self.Y, self.factor.solve(x))
 
 
 def impulsive_step(
@@ -40,41 +67,37 @@ def impulsive_step(
     layout, applied = system.layout, system.applied(t, q, e, u)
     v, z, always = layout.velocity(e), layout.states(e), system.permanent_count
     rows = system.constraint_rows(t, q, v, z)
-    mass = MassSolver(system.model, q).factor
-    Y = mass.forward(rows.J.T)
+    M, mass = algorithms.mass_matrix(system.model, q), MassSolver(system.model, q).factor
     kick = mass.forward(h * (applied.forces - algorithms.bias(system.model, q, v, applied.wrenches)))
     compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
-    G = gram(Y, mass.r) + np.diag(compliance / (h * h))
-    rates = rows.rate(v)
-    unhindered = rates + sparse_product(Y.T, mass.r * kick)
-    B, N = slice(None, always), slice(always, None)
+    carrier, closing = Carrier.bodies(M, mass, rows.J[always:]), np.zeros(len(v))
+    if always:
+        loops = Loops(mass, rows.first(always), compliance[:always], h)
+        kick = loops.kicked(kick, v, loops.rows.bias * (0.5 + 0.5 * loops.rigid))
+        carrier, closing = Carrier.reduced(loops.freed(carrier.Y), mass.r), loops.closing(0.5)
 
-    loops = factor_semidefinite(G[B, B])
-    rigid = np.array([not owner.constraint.compliance for owner in system.row_owners[B]], float)
-    ends = -rows.bias[B] * h * (0.5 + 0.5 * rigid) - (1.0 - rigid) * rows.coordinate[B] / h
-    alone = loops.solve(ends - unhindered[B])
-    felt = loops.solve(G[B, N])
-    free = unhindered[N] + sparse_product(G[N, B], alone)
-    owners = system.row_owners[N]
-    numbers = zip(rows.coordinate[N], rates[N], rows.bias[N], free, strict=True)
-    laws = [
-        owner.constraint.admissible.law(h, coordinate, rate, bias, end, owner.constraint.impact)
-        for owner, (coordinate, rate, bias, end) in zip(owners, numbers, strict=True)
-    ]
-    between = G[N, N] - sparse_product(G[N, B], felt)
-    response: Response = DenseResponse(between, free)
-    if not always and not compliance.any():
-        response = SparseResponse(algorithms.mass_matrix(system.model, q), mass, rows.J, free, np.diag(G))
-    pushes = row_impulses(response, laws).p
-    p = np.concatenate([alone - sparse_product(felt, pushes), pushes])
+    rates = rows.rate(v)[always:]
+    free = rates + sparse_product(carrier.X.T, kick)
+    laws = row_laws(system, rows, h, rates, free)
+    sizes = np.array([x @ y for x, y in zip(carrier.X.T, carrier.Y.T, strict=True)])
+    alone = [row_impulse(law, g, rate) for law, g, rate in zip(laws, sizes, rates, strict=True)]
+    start = np.array(alone), np.zeros(0)
+    p = constraint_impulses(carrier, free, (), laws, start, give=compliance[always:] / (h * h)).p
 
-    v1 = v + mass.backward(mass.r * (kick + sparse_product(Y, p)))
-    beyond = np.array([opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[N], strict=True)])
-    out = RECOVERED * beyond / np.array([maximum(x, 1.0 / ANY) for x in np.diag(between)])
-    closed = loops.solve(rigid * (0.5 * h * h * rows.bias[B] - rows.coordinate[B]))
-    back = sparse_product(Y, np.concatenate([closed - sparse_product(felt, out), out]))
-    d = h * v1 + mass.backward(mass.r * back)
+    v1 = v + mass.backward(mass.r * (kick + sparse_product(carrier.Y, p)))
+    owners = system.row_owners[always:]
+    beyond = [opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[always:], strict=True)]
+    out = RECOVERED * np.array(beyond) / np.array([maximum(x, 1.0 / ANY) for x in sizes])
+    d = h * v1 + mass.backward(mass.r * (closing + sparse_product(carrier.Y, out)))
     return d, layout.replaced(e, v1, system.next_states(h, e, applied))
+
+
+def row_laws(system: System, rows: Rows, h: Any, rates: np.ndarray, free: np.ndarray) -> list[Law]:
+    """The laws of rows that come and go, with their rates before a step, and after it if none of them acted."""
+    always = system.permanent_count
+    owners = [owner.constraint for owner in system.row_owners[always:]]
+    numbers = zip(owners, rows.coordinate[always:], rates, rows.bias[always:], free, strict=True)
+    return [owner.admissible.law(h, x, rate, bias, end, owner.impact) for owner, x, rate, bias, end in numbers]
 
 
 def opened(admissible: Admissible, coordinate: Any) -> Any:

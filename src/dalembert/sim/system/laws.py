@@ -68,7 +68,7 @@ class Inputs:
 def chosen_inputs(
     where: str, model: Model, torque: Any, controls: Any
 ) -> tuple[Inputs, Any, tuple[Element, ...], list[str]]:
-    """What drives the robot, its value, the elements that turn it into forces, and what to tell of it."""
+    """What drives the robot, its value, the elements that turn it into forces, and lines for the log."""
     if torque is not None and controls is not None:
         raise DalembertError(
             f"{where}: got both torque and controls: controls drive the actuators, torque acts in their place"

@@ -89,7 +89,7 @@ class Sampling:
         count = round(time / self.step)
         if abs(time - count * self.step) > TIE * self.step * max(count, 1) or (name == "period" and not count):
             raise DalembertError(
-                f"{self.where}: the {name} of {controller.name}, {time:g} s, is no multiple of the step, "
+                f"{self.where}: the {name} of {controller.name}, {time:g} s, is not a multiple of the step, "
                 f"{self.step:g} s"
             )
         return count

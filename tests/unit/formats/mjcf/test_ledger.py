@@ -36,15 +36,15 @@ WARNINGS = {
     ),
     "tendon spring": (
         mujoco(after=TENDON.format('stiffness="3"')),
-        "6 <spatial name='t'>: tendon 't' has stiffness; otherwise its",
+        "6 <spatial name='t'>: tendon 't' has stiffness; otherwise acts",
     ),
     "tendon damper": (
         mujoco(after=TENDON.format('damping="3"')),
-        "tendon 't' has damping; otherwise its forces are not used",
+        "tendon 't' has damping; otherwise acts in simulations",
     ),
     "tendon rotor": (
         mujoco(after=TENDON.format('armature="3"')),
-        "tendon 't' has armature; otherwise its forces are not used",
+        "tendon 't' has armature; otherwise not used",
     ),
     "tendon friction": (mujoco(after=TENDON.format('frictionloss="3"')), "tendon 't' has frictionloss"),
     "tendon equality": (
@@ -108,7 +108,10 @@ INFOS = {
         mujoco(before='<asset><texture name="t" file="no.png"/></asset>'),
         "<texture name='t'>: <texture>; passed",
     ),
-    "tendon limit": (mujoco(after=TENDON.format('range="0 1"')), "6 <spatial name='t'>: tendon with a limit; not used"),
+    "tendon limit": (
+        mujoco(after=TENDON.format('range="0 1"')),
+        "6 <spatial name='t'>: tendon with a limit; acts with",
+    ),
     "tendon": (mujoco(after=TENDON.format("")), "6 <spatial name='t'>: tendon without passive forces"),
     "mocap": (mujoco(f'<body name="m" mocap="true">{GEOM}</body>' + ARM), "<body name='m'>: mocap body.*fixed where"),
     "several joints": (
@@ -138,7 +141,7 @@ INFOS = {
             '<geom type="hfield" hfield="h"/>' + ARM,
             before='<asset><hfield name="h" nrow="2" ncol="2" size="1 1 1 1"/></asset>',
         ),
-        "<geom>: geom of type hfield; not kept",
+        "<geom>: height field; kept as robot.terrain",
     ),
     "solver": (mujoco(before='<option timestep="0.1"/>'), "<option>: options of MuJoCo's solver: .* kept for Contact"),
     "no gravity": (

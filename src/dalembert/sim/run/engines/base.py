@@ -24,7 +24,7 @@ class State(NamedTuple):
 
 @dataclass
 class Chunk:
-    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne). dense: a state can be had anywhere between nodes.
+    """Nodes t (n+1,), q (n+1, nq), e (n+1, ne). dense: states between nodes can be interpolated.
 
     polynomials (n, degree, nv + ne): of the steps between the nodes, where they cannot be found again from the nodes.
     """
@@ -98,7 +98,7 @@ def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[
 
 
 def finite(chunk: Chunk) -> Chunk:
-    """The chunk, if its numbers are numbers; else trouble at the last good node."""
+    """The chunk if all of it is finite; raises `Trouble` at the last finite node otherwise."""
     bad = ~(np.isfinite(chunk.q).all(axis=1) & np.isfinite(chunk.e).all(axis=1))
     if bad.any():
         good = chunk.cut(max(int(np.argmax(bad)) - 1, 0))

@@ -15,7 +15,7 @@ from .base import Chunk, State, chunk_sizes, finite, strides
 
 
 class Fixed:
-    """Steps of one size, as near to the one asked for as divides the way."""
+    """Steps of equal size: the largest that divides the way and is at most the step of the settings."""
 
     lands, adaptive = True, False
 

@@ -1,0 +1,59 @@
+"""Cases that engines are compared by: a spinning coin, dominoes, balls that fall onto each other."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, Robot
+from dalembert.model.geometry import Box, Cylinder, Shape, Sphere
+from loose_bodies import G
+
+
+def loose(shapes: dict[str, tuple[Shape, float, list[float]]]) -> Robot:
+    """Loose bodies: name → shape, mass, principal moments."""
+    builder = ModelBuilder("loose", gravity=(0.0, 0.0, -G))
+    for name, (shape, mass, moments) in shapes.items():
+        builder.add_body(name, parent="world", joint="free", mass=mass, inertia=np.diag(moments))
+        builder.add_geometry(shape, body=name, role="collision")
+    return builder.build()
+
+
+def upright(*places: tuple[float, float, float]) -> np.ndarray:
+    return np.concatenate([[*place, 1.0, 0.0, 0.0, 0.0] for place in places])
+
+
+@pytest.mark.long
+def test_a_spinning_coin_loses_energy_and_sinks() -> None:
+    coin = loose({"coin": (Cylinder(0.02, 0.002), 0.01, [1e-6, 1e-6, 2e-6])})
+    q = np.array([0.0, 0.0, 0.0201, np.cos(0.7), np.sin(0.7), 0.0, 0.0])
+    contact = Contact(friction=0.3, torsion=1e-4, rolling=1e-5)
+    run = coin.simulate(q, [0, 20.0, 0, 0.02, 0, 0], 3.0, step=5e-4, contact=contact)
+    assert run.energy.total.max() <= run.energy.total[0] * (1.0 + 1e-6)
+    assert run.q[-1, 2] < 0.012
+
+
+@pytest.mark.long
+def test_dominoes_fall_one_after_the_other() -> None:
+    row = loose({f"d{k}": (Box([0.01, 0.04, 0.08]), 0.03, [2e-5, 1.6e-5, 4e-6]) for k in range(3)})
+    q, v = upright(*((0.04 * k, 0.0, 0.04) for k in range(3))), np.zeros(18)
+    v[1], v[3] = 3.0, 0.12
+    pairs = [*((f"d{k}", "ground") for k in range(3)), ("d0", "d1"), ("d1", "d2")]
+    motion = row.rollout(q, v, step=1e-3, steps=1000, record=1, contact=Contact(pairs=pairs, friction=0.4))
+    heights = motion.q[:, [2, 9, 16]]
+    assert (heights[-1] < 0.035).all()
+    falls = [int(np.argmax(heights[:, k] < 0.035)) for k in range(3)]
+    assert falls == sorted(falls) and falls[0] < falls[-1]
+
+
+@pytest.mark.long
+def test_a_column_of_elastic_balls_keeps_its_energy_and_its_axis() -> None:
+    """As SimBenchmark's grid of balls, one column of it: nothing is lost where nothing can be, or moves aside."""
+    balls = loose({f"b{k}": (Sphere(0.1), 1.0, [0.004] * 3) for k in range(3)})
+    q = upright(*((0.0, 0.0, 0.3 + 0.35 * k) for k in range(3)))
+    contact = Contact(pairs=[("b0", "ground"), ("b0", "b1"), ("b1", "b2")], restitution=1.0, friction=0.5)
+    run = balls.simulate(q, np.zeros(18), 2.0, step=1e-3, contact=contact)
+    assert run.energy.total.max() <= run.energy.total[0] * (1.0 + 1e-9)
+    assert run.energy.total[-1] == pytest.approx(run.energy.total[0], rel=0.02)
+    assert np.abs(run.q[:, [0, 1, 7, 8, 14, 15]]).max() < 1e-9
+    assert run.contacts.gap.min() > -1e-6

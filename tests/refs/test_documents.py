@@ -1,0 +1,81 @@
+"""The chapters on the five documents: numbers with a second source, and a table that says where each is checked."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from dalembert import ModelBuilder, load, motion
+from dalembert.mechanism import Cylinder, at_joint
+from tolerances import RECURSION, assert_close
+
+ROOT = Path(__file__).parent.parent.parent
+POSE = np.array([0.0, 0.5, -0.9, 0.4, 0.0])
+
+
+def test_every_number_names_a_check_that_exists():
+    table = (ROOT / "docs" / "documents" / "index.md").read_text("utf-8").split("## Where each number is checked")[1]
+    checks = re.findall(r"\| `([^`]+)` \|", table)
+    assert len(checks) >= 20
+    for check in checks:
+        path, _, name = check.partition("::")
+        text = (ROOT / path).read_text("utf-8")
+        assert f"def {name}(" in text if name else "assert" in text, check
+
+
+def test_torques_of_the_hydraulic_arm_are_those_of_pinocchio(tmp_path):
+    """Along cubics through three points, as in figures 3 and 4."""
+    pinocchio = pytest.importorskip("pinocchio")
+    arm = load("hydraulic")
+    arm.save(tmp_path / "arm.urdf")
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    data = model.createData()
+    offsets = np.array([[0, 0, 0, 0, 0], [0.4, 0.2, -0.1, -0.1, 0.2], [0.9, 0.0, 0.1, -0.1, 0.5]])
+    samples = motion.via(POSE + offsets, [0.0, 2.5, 5.0]).sample(0.25)
+    rigid = arm.without("friction", "damping", "armature", "springs")
+    expected = [pinocchio.rnea(model, data, *state) for state in zip(samples.q, samples.v, samples.a, strict=True)]
+    assert_close(rigid.inverse_dynamics(samples.q, samples.v, samples.a), expected, RECURSION)
+
+
+def test_the_arm_swings_on_its_oil_as_in_scipy():
+    """Constant piston speed, then a closed valve (figure 5), by the same pair of Runge-Kutta formulas."""
+    integrate = pytest.importorskip("scipy.integrate")
+    size = {"bore": 0.1, "rod": 0.05, "stroke": 0.6, "damping": 2e4, "hose": 2e-3}
+    lift = Cylinder("lift", "lift_cylinder_base", "lift_cylinder_rod", **size, speed=0.05, closure=0.2)
+    held = load("hydraulic").edit().lock(joint1=POSE[0], joint3=POSE[2], joint4=POSE[3], joint5=POSE[4]).done()
+    held = held.without("friction", "damping")
+    start = at_joint(held, POSE[1:2], lift, "joint2")
+
+    def ends(q):
+        return [held.pose(q, frame)[:3, 3] for frame in ("lift_cylinder_base", "lift_cylinder_rod")]
+
+    def slope(t, y):
+        q, v = y[:1], y[1:]
+        base, rod = ends(q)
+        along = (rod - base) / np.linalg.norm(rod - base)
+        lever = along @ held.jacobian(q, "lift_cylinder_rod")[3:, 0]
+        asked, flow = start.length + 0.05 * min(t, 0.2), 0.05 if t < 0.2 else 0.0
+        push = -lift.stiffness * (np.linalg.norm(rod - base) - asked) - lift.damping * (lever * v[0] - flow)
+        return np.concatenate([v, held.forward_dynamics(q, v, [lever * push])])
+
+    y = np.array([POSE[1], start.rate])
+    for span in ((0.0, 0.2), (0.2, 0.6)):  # a new integration at the jump
+        y = integrate.solve_ivp(slope, span, y, "RK23", rtol=1e-6, atol=1e-9).y[:, -1]
+    run = held.simulate(POSE[1:2], [start.rate], 0.6, elements=[lift], integrator="rk23", record=0.1)
+    assert abs(run.q[-1, 0] - y[0]) < 1e-5
+    assert abs(run.v[-1, 0] - y[1]) < 1e-3 * np.abs(run.v).max()
+
+
+@pytest.mark.parametrize(("factor", "survives"), [(0.98, True), (1.02, False)])
+def test_the_longest_stable_step_of_a_spring(factor, survives):
+    """10⁴ N·m/rad on 10⁻³ kg·m²: 3162 rad/s, so semi-implicit steps of 2/ω = 0.632 ms and no more."""
+    builder = ModelBuilder("spring", gravity=(0, 0, 0))
+    builder.add_body("link", parent="world", joint="revolute", mass=0.1, inertia=np.diag([1e-3] * 3), stiffness=1e4)
+    robot = builder.build()
+    advice = robot.step_advice([0.0])
+    assert advice.frequency == pytest.approx(3162.3, rel=1e-4) and advice.stable == pytest.approx(0.632e-3, rel=1e-3)
+    end = robot.rollout([1e-3], [0.0], step=factor * advice.stable, steps=2000, check=False)
+    assert bool((np.abs(end.q) < 1).all()) == survives
