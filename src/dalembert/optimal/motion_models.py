@@ -17,6 +17,8 @@ from dalembert import algorithms
 from dalembert.errors import DalembertError, unknown
 from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
+from dalembert.sim.elements.base import Situation
+from dalembert.sim.elements.contact import CompliantContact
 
 from .contacts import Contacts
 
@@ -48,6 +50,7 @@ class Motion:
     contacts: Contacts | None = None
     constants: int = 0  # numbers beside the state that stay the same at all nodes, chosen by the plan
     has_free_steps: bool = False
+    ground: CompliantContact | None = None  # whose phases follow from the motion
 
     @staticmethod
     def of(
@@ -60,6 +63,7 @@ class Motion:
         contacts: Contacts | None = None,
         constants: int = 0,
         has_free_steps: bool = False,
+        ground: CompliantContact | None = None,
     ) -> Motion:
         """The motion of a robot; see `optimal_control` for the arguments."""
         if integrator not in INTEGRATORS:
@@ -69,6 +73,11 @@ class Motion:
                 f"optimal_control: robot {robot.name!r} has loops: contacts= is for robots without; "
                 "robot.without('loops') is the tree alone"
             )
+        if ground is not None and (contacts is not None or robot.model.closures):
+            raise DalembertError(
+                "optimal_control: contact= finds its phases itself: it takes no contacts= beside it, and no robot with "
+                "loops"
+            )
         if (actuation is None) != (controls is None):
             raise DalembertError("optimal_control: actuation= and controls= go together: a function, and how many")
         if contacts is not None and integrator != "semi-implicit":
@@ -77,17 +86,20 @@ class Motion:
             if names is not None:
                 raise DalembertError("optimal_control: motors= and actuation= both say what u is: give one of them")
             count = int(controls or 0)
-            return Motion(robot, step, integrator, False, (), actuation, count, contacts, constants, has_free_steps)
+            return Motion(
+                robot, step, integrator, False, (), actuation, count, contacts, constants, has_free_steps, ground
+            )
         driven = tuple(motors(robot, names))
         if not driven:
             raise DalembertError(
                 f"optimal_control: robot {robot.name!r} has no joint with a motor: name some by motors=(…), or say by "
                 "actuation= and controls= how controls act on it"
             )
-        everywhere = driven == tuple(range(robot.nv)) and not robot.model.closures
+        everywhere = driven == tuple(range(robot.nv)) and not robot.model.closures and ground is None
         by_acceleration = everywhere and integrator == "semi-implicit" and contacts is None
+        count = len(driven)
         return Motion(
-            robot, step, integrator, by_acceleration, driven, None, len(driven), contacts, constants, has_free_steps
+            robot, step, integrator, by_acceleration, driven, None, count, contacts, constants, has_free_steps, ground
         )
 
     @property
@@ -134,6 +146,16 @@ class Motion:
         """Of the step [s]; impacts take no time."""
         return step if self.contacts is None else step * (1.0 - x["impact"][0])
 
+    def _pushed(self, q: Any, v: Any, tau: Any) -> np.ndarray:
+        """The forces tau with those of the ground."""
+        if self.ground is None:
+            return tau
+        model, total = self.robot.model, np.array(tau, object)
+        for index, force in self.ground.act(Situation(model, 0.0, q, v, np.zeros(0), tau)).tau.items():
+            at = model.bodies[index].v
+            total[at] = total[at] + force
+        return total
+
     def _looped(self, q: Any, v: Any, tau: Any) -> np.ndarray:
         """Accelerations that keep loops closed; what opens them dies out (Baumgarte)."""
         model, k = self.robot.model, LOOP_DECAY if self.has_free_steps else min(LOOP_DECAY, 0.2 / self.step)
@@ -154,7 +176,7 @@ class Motion:
                 return w
             if model.closures:
                 return self._looped(q, v, self.torque(q, v, w))
-            return algorithms.forward_dynamics(model, q, v, self.torque(q, v, w))
+            return algorithms.forward_dynamics(model, q, v, self._pushed(q, v, self.torque(q, v, w)))
 
         if self.integrator == "semi-implicit":
             after = v + h * acceleration(q, v)

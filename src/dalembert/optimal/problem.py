@@ -12,12 +12,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.contact import Contact
+from dalembert.contact.candidates import candidates
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Program, real_array
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 from dalembert.linear.stages import StageLayout
 from dalembert.robot import Robot
+from dalembert.sim.elements.contact import CompliantContact
 
 from . import terms
 from .constants import START, Constants
@@ -65,6 +68,7 @@ class Problem:
         impact: Callable[..., Any] | None,
         unknowns: Sequence[str],
         free_start: bool,
+        contact: Contact | None,
         parameters: Mapping[str, int],
     ) -> None:
         self.robot = robot
@@ -76,7 +80,16 @@ class Problem:
         touching = Contacts.of(robot, contacts, contact_decay)
         varies = self._step is not None
         self.motion = Motion.of(
-            robot, self.step, integrator, motors, actuation, controls, touching, self.constants.count, varies
+            robot,
+            self.step,
+            integrator,
+            motors,
+            actuation,
+            controls,
+            touching,
+            self.constants.count,
+            varies,
+            _ground(robot, contact),
         )
         if touching is not None:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
@@ -318,6 +331,18 @@ class _Lent:
     def __exit__(self, *error: Any) -> None:
         with self.problem._lock:
             self.problem._idle.append(self.solver)
+
+
+def _ground(robot: Robot, contact: Any) -> CompliantContact | None:
+    """The forces of compliant contact, which need no phases."""
+    if contact is None:
+        return None
+    if not isinstance(contact, Contact) or contact.model != "compliant":
+        raise DalembertError(
+            f"optimal_control: contact is {contact!r}, expected dalembert.Contact(model='compliant', …): rigid contact "
+            "has no slopes, its phases are given by contacts="
+        )
+    return CompliantContact(contact, candidates(robot.model, contact))
 
 
 def _optional(role: str, function: Any, arguments: Sequence[str], sizes: Mapping[str, int]) -> UserFunction | None:

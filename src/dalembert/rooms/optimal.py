@@ -30,6 +30,7 @@ def optimal_control(
     impact: Callable[..., Any] | None = None,
     unknowns: Sequence[str] = (),
     free_start: bool = False,
+    contact: Any = None,
     **parameters: int,
 ) -> Problem:
     """Motions of `nodes` steps of `step` [s] that cost least: .solve(q, v, …) gives a plan, .receding() a law.
@@ -54,6 +55,8 @@ def optimal_control(
     unknowns: names of parameters that the plan chooses, from the values that solve is given; step may be a function of
     them and other parameters, as in step=lambda T: T[0] / 50. free_start: the plan chooses the first state, too, from
     the one that solve is given; costs and constraints may ask for it as start_q and start_v, as for periodic gaits.
+    contact: Contact(model="compliant", …) of the robot's shapes, whose phases the plan finds itself; the steps must
+    follow its springs and its friction: choose both soft.
     """
     from dalembert.optimal import Problem
 
@@ -76,5 +79,6 @@ def optimal_control(
         impact,
         unknowns,
         free_start,
+        contact,
         parameters,
     )
