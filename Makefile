@@ -26,7 +26,7 @@ demo: $(CORE)
 test: $(TESTS)
 	OPENBLAS_NUM_THREADS=1 $(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q
 
-# Every integrator, and a thousand random cases.
+# Every integrator, a thousand random cases, large robots beside their peers on their other base.
 test-long: $(TESTS)
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q -m long
 

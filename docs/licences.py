@@ -38,8 +38,18 @@ def row(name: str) -> str:
     try:
         about = metadata.metadata(name)
     except metadata.PackageNotFoundError:
-        return f"| {name} | see its home page | <https://pypi.org/project/{name}> |"
-    return f"| {name} | {licence(about)} | <https://pypi.org/project/{name}> |"
+        return f"| {name} | not installed where this page was made: see the package itself | |"
+    return f"| {name} | {licence(about)} | {home(about)} |"
+
+
+def home(about: metadata.PackageMetadata) -> str:
+    """A link to the home page, or failing that to the source."""
+    urls = dict(url.split(", ", 1) for url in about.get_all("Project-URL") or ())
+    known = {label.lower().replace("-", "").replace(" ", ""): url for label, url in urls.items()}
+    for label in ("homepage", "home", "source", "repository", "github", "documentation"):
+        if label in known:
+            return f"<{known[label]}>"
+    return f"<{about['Home-page']}>" if about.get("Home-page") else ""
 
 
 def licence(about: metadata.PackageMetadata) -> str:

@@ -303,6 +303,9 @@ def test_what_is_refused() -> None:
         twin.robot.stepper(1e-3, "implicit-midpoint", contact=SOFT)
     with pytest.raises(DalembertError, match="unknown body or shape"):
         twin.robot.stepper(1e-3, contact=Contact(model="mujoco", pairs=[("wheel", "ground")]))
+    crowd = "".join(BODY.format(0.1 + k, SHAPES["box"], "") for k in range(15))
+    with pytest.raises(DalembertError, match="in 420 points, each of which is part of every step"):
+        load(scene("", crowd)).stepper(1e-3, contact=SOFT)
     loose = load(scene("", BODY.format(0.1, 'type="sphere" size=".1" contype="0" conaffinity="0"', "")))
     with pytest.raises(DalembertError, match=r"nothing of robot .* may touch anything"):
         loose.stepper(1e-3, contact=SOFT)

@@ -8,6 +8,7 @@ import pytest
 import dalembert
 from dalembert import Mechanism
 from dalembert.mechanism import mechanism
+from dalembert.mechanism.library import delta
 
 # IVP test set, Andrews' squeezer at t = 0.03: angles and speeds (PSIDE, tolerance 1e-14)
 ANDREWS_ANGLES = {
@@ -144,3 +145,27 @@ def test_the_excavator_holds_its_arm_on_oil() -> None:
     run = robot.simulate(*robot.start, 1.0, record=0.1, integrator="implicit-velocity", step=2e-4)
     assert np.max(np.abs(run.q[-1] - robot.start[0])) < 0.02
     assert np.max(np.abs(run.v[-1])) < 0.05
+
+
+@pytest.mark.parametrize("angles", [(0.3, 0.3, 0.3), (0.1, 0.5, 0.25)])
+def test_the_delta_has_its_plate_where_three_spheres_meet(angles: tuple[float, float, float]) -> None:
+    """Textbook: centres one arm out from the shoulders, drawn in by the plate's radius; the plate stays level."""
+    m = delta(angles)
+    assert (m.mobility().freedoms, m.mobility().count) == (3, 3)
+    robot = m.build()
+    X = robot.pose(robot.start[0], "plate.origin")
+    np.testing.assert_allclose(X[:3, :3], np.eye(3), atol=1e-9)
+    for k, angle in enumerate(angles):
+        turn = 2.0 * np.pi * k / 3.0
+        out = np.array([np.cos(turn), np.sin(turn), 0.0])
+        centre = (0.2 + 0.3 * np.cos(angle) - 0.05) * out - np.array([0, 0, 0.3 * np.sin(angle)])
+        assert np.linalg.norm(X[:3, 3] - centre) == pytest.approx(0.8, abs=1e-9)
+    assert X[2, 3] < -0.6
+    still = np.zeros(robot.nv)
+    efforts = robot.efforts(robot.start[0], still, still, ["shoulder0", "shoulder1", "shoulder2"]).tau
+    speed = robot.start[1].copy()
+    speed[robot.joint("shoulder0").v] = 1.0
+    moved = robot.close_loops(robot.start[0], speed).v  # virtual work: the arms lift all that rises
+    lifted = robot.gravity(robot.start[0]) @ moved
+    arms = [robot.joint(f"shoulder{k}").v.start for k in range(3)]
+    assert efforts @ moved[arms] == pytest.approx(lifted, rel=1e-8)

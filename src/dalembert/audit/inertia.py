@@ -81,7 +81,7 @@ def total_mass(subject: Subject) -> Iterator[Found]:
         cause = "grams taken for kilograms" if subject.mass >= HEAVIEST else "tonnes, or masses left out"
         yield Found(where, f"weighs {subject.mass:g} kg: {cause}")
         return
-    bodies = subject.model.bodies[0 if subject.model.floating else 1 :]
+    bodies = subject.model.bodies[0 if subject.model.bodies[0].joint.nv else 1 :]
     mass, length = float(sum(body.inertia.mass for body in bodies)), reach(subject)
     if length > 0.0 and mass / length**3 > CROWDED:
         yield Found(where, f"moves {mass:.4g} kg within a reach of {length:.3g} m: grams, or metres for millimetres")

@@ -117,7 +117,7 @@ class Audit:
 
     def summary(self) -> str:
         """The score and the counts in one line."""
-        counts = ", ".join(f"{self.count(s)} {s if s == 'info' else s + 's'}" for s in SEVERITIES)
+        counts = ", ".join(f"{(n := self.count(s))} {s if s == 'info' or n == 1 else s + 's'}" for s in SEVERITIES)
         ran = f"{len(self.passed)} rules passed, {len({item.rule for item in self.skipped})} not run"
         return f"score {self.score} of 100, {counts}, {ran}"
 

@@ -114,7 +114,7 @@ def _facts(subject: Subject) -> dict[str, Any]:
     model = subject.model
     kinds = [body.joint.kind for body in subject.moving]
     return {
-        "base": model.bodies[0].joint.kind,
+        "base": model.base.joint.kind,
         "nq": model.nq,
         "nv": model.nv,
         "bodies": len(model.bodies),

@@ -112,4 +112,4 @@ def _likeness(link: ShapedLink) -> tuple[float, float]:
 
 def _held(subject: Subject, link: ShapedLink) -> bool:
     """Whether the link is part of a base fixed to the world, whose inertia has no effect."""
-    return not subject.model.floating and any(part is link.part for part in subject.model.bodies[0].parts)
+    return not subject.model.bodies[0].joint.nv and any(part is link.part for part in subject.model.bodies[0].parts)

@@ -54,7 +54,7 @@ def names(subject: Subject) -> Iterator[Found]:
 )
 def base(subject: Subject) -> Iterator[Found]:
     model = subject.model
-    root, limbs = model.bodies[0], len(model.children(0))
+    root, limbs = model.base, len(model.children(model.base.index))
     names = [name for body in model.bodies for name in (body.name, body.joint.name)]
     if not model.floating and not model.closures and root.inertia.mass > 0.0 and limbs >= 2 and LIMBS.search(root.name):
         what = f"is held by the world although it has a mass and carries {limbs} limbs"

@@ -17,7 +17,7 @@ ARGUMENTS = {
 
 
 def call(robot: dalembert.Robot, function: str, frame: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Job:
-    """One call on the first of the given states."""
+    """One call on the first state."""
     names = {"robot": robot, "frame": frame, "q": q[0].copy(), "v": v[0].copy(), "u": u[0].copy()}
     return Job(f"y = robot.{function}({ARGUMENTS[function]})", names)
 
@@ -32,7 +32,7 @@ def batch(
     *,
     threads: int = 1,
 ) -> Job:
-    """One call on all given states, in their dtype, into an array that exists already."""
+    """One call on all states, in their dtype, into an array that exists already."""
     out = np.full((len(q), *shape(robot, function)), np.nan, q.dtype)
     names = {"robot": robot, "frame": frame, "q": q, "v": v, "u": u, "out": out}
     return Job(f"robot.{function}({ARGUMENTS[function]}, out=out, threads={threads})", names, len(q))

@@ -41,7 +41,7 @@ class Settings:
 
 @dataclass
 class Study:
-    """What was found on one robot, as rows ready for JSON."""
+    """The measurements of one robot, as rows ready for JSON."""
 
     timings: list[Row]
     agreement: list[Row]

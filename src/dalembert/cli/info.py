@@ -95,8 +95,11 @@ def _summary(robot: Robot) -> str:
     held = f", {counted(loops, 'equation')} of loops" if loops else ""
     freedoms = f"{robot.nv} {'degree' if robot.nv == 1 else 'degrees'} of freedom (nq = {robot.nq}){held}"
     gravity = " ".join(number(x) for x in robot.model.gravity)
-    loose = [body.joint.name for body in robot.model.bodies[1:] if body.joint.kind == "free"]
-    base = f"{robot.model.bodies[0].joint.kind} base" + (f" with free bodies ({', '.join(loose)})" if loose else "")
+    base_joint = robot.model.base.joint
+    loose = [
+        body.joint.name for body in robot.model.bodies if body.joint.kind == "free" and body.joint is not base_joint
+    ]
+    base = f"{base_joint.kind} base" + (f" with free bodies ({', '.join(loose)})" if loose else "")
     return f"{robot.name}: {freedoms}, {base}, {mass:.4g} kg, gravity {gravity} m/s²"
 
 

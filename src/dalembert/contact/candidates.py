@@ -5,6 +5,7 @@ The list is the same in every state, so that a compiled step has room for all of
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
@@ -73,8 +74,21 @@ class NamedShape(NamedTuple):
         return Side(tuple(dict.fromkeys((self.name, self.link, self.body.name))), self.geometry.surface)
 
 
+_recent: deque[tuple[Model, str, tuple[Patch, ...]]] = deque(maxlen=8)
+
+
 def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
-    """All that may touch."""
+    """All that may touch; found once for the same model and settings, but for terrain, which these do not describe."""
+    settings = repr(contact)
+    for known, with_settings, patches in tuple(_recent):
+        if known is model and with_settings == settings and contact.terrain is None:
+            return patches
+    patches = _patches(model, contact)
+    _recent.append((model, settings, patches))
+    return patches
+
+
+def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
     pairs, laws = _touching(model, contact)
     ground = as_ground(contact.ground if contact.terrain is None else contact.terrain) if contact.has_ground else None
     patches = []

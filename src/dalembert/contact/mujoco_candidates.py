@@ -24,6 +24,7 @@ from .mujoco_weights import Mobility, mobility
 
 LEAST = 1e-15  # MuJoCo's smallest number
 LEAST_FRICTION = 1e-5
+MOST_POINTS = 300  # more take minutes to compile
 TORSION, ROLLING = 0.005, 0.0001  # [m] of a geom that states none
 STATES_NOTHING = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 NORMAL = np.array([0.0, 0.0, 1.0])
@@ -115,7 +116,15 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
             "conaffinity meet, and a plane in the file or ground=…"
         )
     X = poses(model, weights.q)
-    return tuple(_named(patch, len(patch.points(X))) for patch in patches)
+    named = tuple(_named(patch, len(patch.points(X))) for patch in patches)
+    count = sum(len(patch.names) for patch in named)
+    if count > MOST_POINTS:
+        raise DalembertError(
+            f"contact: robot {model.name!r} may touch in {count} points, each of which is part of every step, expected "
+            f"at most {MOST_POINTS}: name the pairs that matter, Contact(model='mujoco', pairs=[('foot', 'ground'), …]"
+            "), or take pairs='ground'"
+        )
+    return named
 
 
 def _named(patch: MujocoPatch, count: int) -> MujocoPatch:

@@ -236,10 +236,10 @@ def _findings(
 ) -> list[Finding]:
     """Each number with its verdict."""
     slowest, fastest = float(-poles.real.max()), float(np.abs(poles).max())
-    found = []
+    findings = []
 
     def say(topic: str, bad: bool, wary: bool, what: str) -> None:
-        found.append(Finding("error" if bad else "warning" if wary else "ok", topic, what))
+        findings.append(Finding("error" if bad else "warning" if wary else "ok", topic, what))
 
     say("stability", slowest <= 0.0, False, f"slowest pole {-slowest:.3g} 1/s, fastest {fastest:.3g} rad/s")
     say("damping", False, damping < RINGING, f"least ratio {damping:.2f}, expected {RINGING} or more")
@@ -256,4 +256,4 @@ def _findings(
     )
     share = tick / period
     say("time budget", share > 1.0, share > BUDGET, f"{1e6 * tick:.1f} µs a tick, {100 * share:.1f} % of the period")
-    return found
+    return findings

@@ -161,7 +161,7 @@ def base_state(robot: Robot, feet: Sequence[str], *, period: float = 2e-3, noise
 
     feet: names of the frames at the feet; period [s] between samples; noise: standard deviations of the sensors.
     """
-    if not robot.model.floating or robot.model.bodies[0].joint.kind != "free":
+    if not robot.model.floating or robot.model.base.joint.kind != "free":
         raise DalembertError(f"base_state: robot {robot.name!r} has no free base: load it with base='free'")
     if not feet:
         raise DalembertError("base_state: name the frames of the feet")

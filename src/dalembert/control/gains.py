@@ -99,9 +99,9 @@ def _resonances(where: str, robot: Robot, resonance: Any) -> np.ndarray:
     """[Hz] of every freedom (nv,), infinite where none is known."""
     if not isinstance(resonance, Sizing):
         return per_freedom(where, robot, "resonance", resonance, "Hz")
-    found = np.full(robot.nv, np.inf)
+    resonances = np.full(robot.nv, np.inf)
     for row in resonance.rows:
         if row.resonance is None:
             raise DalembertError(f"{where}: the sizing knows no resonance: call robot.sizing(…, stiffness=…) [N·m/rad]")
-        found[robot.joint(row.joint).v] = row.resonance
-    return found
+        resonances[robot.joint(row.joint).v] = row.resonance
+    return resonances

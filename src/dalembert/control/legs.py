@@ -137,7 +137,7 @@ class Legs:
         def force(i: int) -> Any:
             return lambda t, command: command[size + 3 * i : size + 3 * i + 3]
 
-        base, joints = robot.model.bodies[0].name, np.r_[np.zeros(6), np.full(robot.nv - 6, weights.posture)]
+        base, joints = robot.model.base.name, np.r_[np.zeros(6), np.full(robot.nv - 6, weights.posture)]
         body: dict[str, Any] = {"weight": weights.body, "frequency": weights.body_frequency}
         swing: dict[str, Any] = {"weight": weights.swing, "frequency": weights.swing_frequency}
         tasks = [
@@ -307,7 +307,7 @@ def legs(
     default √(height/g). leash [m]: how far the body may fall behind the way that is asked for. rates: of planner,
     program and torques; weights: of the whole-body program.
     """
-    if not robot.model.floating or robot.model.bodies[0].joint.kind != "free":
+    if not robot.model.floating or robot.model.base.joint.kind != "free":
         raise DalembertError(f"legs: robot {robot.name!r} has no free base: load it with base='free'")
     for foot in feet:
         robot.frame(foot)
@@ -317,10 +317,10 @@ def legs(
     pose = real_array("legs: standing", standing, f"expected ({robot.nq},)").astype(float)
     if pose.shape != (robot.nq,):
         raise DalembertError(f"legs: standing has shape {pose.shape}, expected ({robot.nq},)")
-    asked = velocity(0.0) if callable(velocity) else velocity
-    if np.shape(asked) != (3,):
+    first_velocity = velocity(0.0) if callable(velocity) else velocity
+    if np.shape(first_velocity) != (3,):
         raise DalembertError(
-            f"legs: velocity has shape {np.shape(asked)}, expected (3,): forwards, to the left, turning"
+            f"legs: velocity has shape {np.shape(first_velocity)}, expected (3,): forwards, to the left, turning"
         )
     for name, value in (("clearance", clearance), ("leash", leash), ("friction", friction)):
         if not 0.0 < value < np.inf:

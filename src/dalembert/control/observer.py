@@ -32,7 +32,7 @@ class Residual(NamedTuple):
     force: np.ndarray
 
 
-class Contact(NamedTuple):
+class ObservedContact(NamedTuple):
     """An external force that is above the noise.
 
     joint: name of the last one that feels it: the contact is on the body that it moves, or beyond; force (nv,).
@@ -100,13 +100,13 @@ class MomentumObserver:
         in_p = (self.robot.mass_matrix(q) ** 2) @ v**2
         return sigmas * np.sqrt(2.0 * K**2 * in_p / (1.0 + a) + (K * h * tau) ** 2 / (1.0 - a**2))
 
-    def contact(self, force: Any, threshold: Any) -> Contact | None:
+    def contact(self, force: Any, threshold: Any) -> ObservedContact | None:
         """The contact that a residual (nv,) above the threshold (nv,) or a number tells of; None: none."""
         force = np.asarray(force, float)
         above = np.flatnonzero(np.abs(force) > threshold)
         if not len(above):
             return None
-        return Contact(self.robot.model.freedom_names[int(above[-1])], force.copy())
+        return ObservedContact(self.robot.model.freedom_names[int(above[-1])], force.copy())
 
     def reflex(self, law: Callable[..., Any], reaction: Callable[..., Any], threshold: Any) -> Sampled:
         """A law that gives way to a reaction as soon as a contact is felt, and for good: both (t, q, v) → tau.

@@ -162,11 +162,11 @@ class RotorLag(Element):
         body = s.model.joint(self.joint)
         command, v = s.tau[body.v], s.v[body.v]
         com = np.array(self.com)
-        asked = inverse @ np.concatenate([command[5:], command[:3] - cross(com, command[3:])])
+        thrusts = inverse @ np.concatenate([command[5:], command[:3] - cross(com, command[3:])])
         total = A @ s.z
         force = np.array([0.0 * total[0], 0.0 * total[0], total[0]])
         missing = np.concatenate([total[1:] + cross(com, force), force]) - command
-        return Action({body.index: missing}, rate=(asked - s.z) / self.time, given=missing @ v)
+        return Action({body.index: missing}, rate=(thrusts - s.z) / self.time, given=missing @ v)
 
 
 def rotor_lag(robot: Robot, time: float, drives: Rotors | None = None) -> RotorLag:

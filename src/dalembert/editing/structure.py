@@ -137,7 +137,7 @@ def attach(plan: LinkPlan, other: Model, frame: str, prefix: str, X: Pose, free:
     world = place.placement @ X
     mount = place.mount if place.mount != place.link else ""
     renamed(added, links, joints, lambda name: prefix + name)
-    afloat = free and other.floating
+    afloat = free and other.bodies[0].joint.nv > 0
     root = links[base.name]
     joint = added.links[root].joint if afloat else Fixed(name=joints[base.joint.name])
     added.links[root] = replace(

@@ -91,7 +91,7 @@ def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
         _report_lengths(ledger, model, offsets, parts, centres, where)
     at_origin = np.array([np.trace(part.inertia.I) for part in parts], float)
     trace = at_origin - 2.0 * mass * centres**2  # about the centre of mass
-    held = len(model.bodies[0].parts) if not model.floating else 0  # parts that never move
+    held = len(model.bodies[0].parts) if not model.bodies[0].joint.nv else 0  # parts that never move
     wide = {}
     for part, m, t in list(zip(parts, mass.tolist(), trace.tolist(), strict=True))[held:]:
         if m > 0.0 and t > 2.0 * m * POINT**2:

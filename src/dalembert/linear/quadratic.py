@@ -127,7 +127,7 @@ class _Exact(NamedTuple):
 
 
 class _Point(NamedTuple):
-    """Where iterations begin or are: x, rooms s, multipliers y; free: 1 where x keeps all sides by itself."""
+    """An iterate: x, slacks s, multipliers y; free: 1 where x keeps all sides by itself."""
 
     x: np.ndarray
     s: np.ndarray
@@ -174,7 +174,7 @@ class _Search:
         return self.sides.bounds if self.soft is None else np.append(self.sides.bounds, 1.0 - missing)
 
     def pushed(self, y: np.ndarray, missing: Any) -> np.ndarray:
-        """What multipliers of the sides push x with."""
+        """The push of the sides on x, from their multipliers."""
         count = len(self.sides.rows)
         pushes = self.C.T @ self.by_row(y[:count], self.sides.signs)
         return pushes if self.soft is None else np.append(pushes, -missing * (self.soft @ y[:count]) - y[count])
@@ -211,7 +211,7 @@ class _Search:
     # ---- the search
 
     def start(self, missing: Any) -> _Point:
-        """The free minimum, with rooms and multipliers of like products, away from zero."""
+        """The free minimum, with slacks and multipliers of like products, away from zero."""
         force, extent = self.scales
         x = self.free if self.soft is None else np.append(self.free, 0.0)
         room = self.bounds(missing) - self.along(x, missing)

@@ -14,7 +14,7 @@ from dalembert.spatial import Inertia, Pose, so3
 from . import assembly
 from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
 from .kinds import KINDS, coordinates
-from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
+from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation, ShapePart
 
 
 class Parts(NamedTuple):
@@ -25,6 +25,7 @@ class Parts(NamedTuple):
     bodies: dict[str, BodyPart]  # the ground first
     joints: dict[str, JointPart]
     relations: list[Relation]
+    shapes: list[ShapePart]
 
     @property
     def what(self) -> str:
@@ -126,6 +127,10 @@ def _model(parts: Parts, tree: Tree, q: np.ndarray | None = None) -> Model:
     for name, body in parts.bodies.items():
         for point, X in body.points.items():
             builder.add_frame(f"{name}.{point}", body=name, placement=frames[name].inverse() @ X)
+    for each in parts.shapes:
+        X = frames[each.at.body].inverse() @ parts.bodies[each.at.body].points[each.at.point]
+        builder.add_geometry(each.shape, body=each.at.body, placement=X, name=each.name)
+        builder.add_geometry(each.shape, body=each.at.body, placement=X, role="collision", name=each.name)
     for joint in tree.closing:
         shape = {key: joint.shape[key] for key in KINDS[joint.kind].shape}
         builder.add_closure(joint.name, KINDS[joint.kind].closure, a=joint.a.name, b=joint.b.name, **shape)

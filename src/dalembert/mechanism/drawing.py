@@ -13,8 +13,8 @@ from dalembert.spatial import Inertia, Pose
 from .build import points_of
 from .graph import factors
 from .kinds import COUNTED, KINDS, X, Z, numbers, unit
-from .parts import GROUND, BodyPart, CamPart, End, JointPart, Mesh, Relation
-from .stated import compliance_stated, inertia_stated, lift_stated, place_stated
+from .parts import GROUND, BodyPart, CamPart, End, JointPart, Mesh, Relation, ShapePart
+from .stated import compliance_stated, inertia_stated, lift_stated, place_stated, shape_stated
 
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
@@ -36,6 +36,7 @@ class Drawing:
         self._bodies: dict[str, BodyPart] = {GROUND: BodyPart(GROUND, Inertia.zero(), points_of({}, np.zeros(3)))}
         self._joints: dict[str, JointPart] = {}
         self._relations: dict[str, Relation] = {}
+        self._shapes: dict[str, ShapePart] = {}
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} {self.name!r}: {len(self._bodies) - 1} bodies, {len(self._joints)} joints>"
@@ -70,8 +71,8 @@ class Drawing:
         if not mass > 0.0:
             raise DalembertError(f"{where}: mass is {mass:g} kg: give it some, or fix its points to a body that has")
         center = numbers(com, where, "com")
-        made = Inertia.from_com(mass, center, inertia_stated(inertia, where))
-        problems = made.problems()
+        body_inertia = Inertia.from_com(mass, center, inertia_stated(inertia, where))
+        problems = body_inertia.problems()
         if problems:
             raise DalembertError(f"{where}: {'; '.join(problems)}; check mass, com, and inertia (about the com)")
         if angle is not None and rpy is not None:
@@ -84,7 +85,7 @@ class Drawing:
                 numbers(ORIGIN if turned is None else turned, where, "rpy"),
             )
         rates = [None if x is None else numbers(x, where, what) for x, what in ((velocity, "velocity"), (spin, "spin"))]
-        self._bodies[name] = BodyPart(name, made, points_of({}, center), placed, *rates)
+        self._bodies[name] = BodyPart(name, body_inertia, points_of({}, center), placed, *rates)
         for point, place in (points or {}).items():
             self.point(name, point, place)
         return self
@@ -105,6 +106,17 @@ class Drawing:
         if name in self._bodies[body].points:
             raise DalembertError(f"{where}: there is already a point of that name: names must differ")
         self._bodies[body].points[name] = place_stated(place, rpy, where)
+        return self
+
+    def shape(self, point: str, kind: str, *, name: str | None = None, **sizes: Any) -> Self:
+        """Give a body a shape at one of its points, along its axes, to be seen and, with `contact`, to be touched.
+
+        kind: "sphere" (radius), "box" (size (3,)), "cylinder" and "capsule" (radius, length, along z), all in m.
+        """
+        name = name or f"shape{len(self._shapes) + 1}"
+        where = f"mechanism {self.name!r}: shape {name!r}"
+        self._check_name(where, name, {**self._shapes, **self._bodies})
+        self._shapes[name] = ShapePart(name, self._end(point, where), kind, sizes, shape_stated(kind, sizes, where))
         return self
 
     # ---- joints
@@ -152,34 +164,17 @@ class Drawing:
         shape = self._shape(kind, where, {"axis": axis, "axis2": axis2, "pitch": pitch, "length": length})
         if kind == "distance" and length is None:
             shape["length"] = self._distance(ends, where)
-        coordinate = {"start": start, "rate": rate}
-        for what, value in coordinate.items():
-            if value is not None:
-                coordinate[what] = float(numbers(value, where, what, ()))
-                if kind not in COUNTED:
-                    raise DalembertError(
-                        f"{where}: {what} is for joints of one coordinate ({', '.join(COUNTED)}), and it is "
-                        f"{kind}: give xyz "
-                        "and rpy of bodies"
-                    )
+        start, rate = (self._coordinate(kind, where, what, x) for what, x in (("start", start), ("rate", rate)))
         for key in values:
             if key not in VALUES:
                 raise unknown("argument", key, VALUES, where)
-        if hold not in ("multipliers", "springs"):
-            raise DalembertError(f"{where}: hold is {hold!r}, expected 'multipliers' or 'springs'")
         gives_way = compliance_stated(compliance, where)
-        springs = (stiffness, damping) if hold == "springs" else (None, None) if gives_way is not None else None
-        if hold != "springs" and (stiffness is not None or damping is not None):
-            raise DalembertError(
-                f"{where}: stiffness and damping belong to hold='springs': for a spring or damper "
-                f"along its coordinate write spring({name!r}, …)"
-            )
-        part = JointPart(name, kind, *ends, shape, start, rate, values, springs, gives_way)
+        springs = _springs(name, where, hold, stiffness, damping, gives_way is not None)
         if springs and (start is not None or rate is not None or values):
             raise DalembertError(
                 f"{where}: held by springs it has no coordinate: leave out start, rate, {', '.join(VALUES)}"
             )
-        self._joints[name] = part
+        self._joints[name] = JointPart(name, kind, *ends, shape, start, rate, values, springs, gives_way)
         return self
 
     def gear(self, a: str, b: str, *, teeth: tuple[float, float], carrier: str = GROUND, internal: bool = False,
@@ -279,6 +274,17 @@ class Drawing:
             )
         return shape
 
+    def _coordinate(self, kind: str, where: str, what: str, value: Any) -> float | None:
+        """A value of the coordinate of a joint, or of its speed."""
+        if value is None:
+            return None
+        if kind not in COUNTED:
+            raise DalembertError(
+                f"{where}: {what} is for joints of one coordinate ({', '.join(COUNTED)}), and it is {kind}: give xyz "
+                "and rpy of bodies"
+            )
+        return float(numbers(value, where, what, ()))
+
     def _distance(self, ends: tuple[End, End], where: str) -> float:
         poses = [Pose.identity() if end.body == GROUND else self._bodies[end.body].pose for end in ends]
         if poses[0] is None or poses[1] is None:
@@ -289,3 +295,19 @@ class Drawing:
         if not length > 0.0:
             raise DalembertError(f"{where}: its points lie together: use a spherical joint, or give length=…")
         return length
+
+
+def _springs(
+    name: str, where: str, hold: str, stiffness: float | None, damping: float | None, gives_way: bool
+) -> tuple[float | None, float | None] | None:
+    """Stiffness and damping of the springs that hold a joint; None: multipliers. gives_way: with a compliance."""
+    if hold not in ("multipliers", "springs"):
+        raise DalembertError(f"{where}: hold is {hold!r}, expected 'multipliers' or 'springs'")
+    if hold == "springs":
+        return stiffness, damping
+    if stiffness is not None or damping is not None:
+        raise DalembertError(
+            f"{where}: stiffness and damping belong to hold='springs': for a spring or damper along its coordinate "
+            f"write spring({name!r}, …)"
+        )
+    return (None, None) if gives_way else None

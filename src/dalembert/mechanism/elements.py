@@ -10,7 +10,8 @@ import numpy as np
 
 from dalembert.algorithms import Load, body_loads, frame_pose, velocity
 from dalembert.errors import DalembertError
-from dalembert.math import atan2, maximum, minimum, sqrt, where
+from dalembert.math import abs as absolute
+from dalembert.math import atan2, cos, maximum, minimum, sin, sqrt, where
 from dalembert.model import Model
 from dalembert.model.closures import across
 from dalembert.sim.elements.base import Action, Element, Situation, above_zero, positive
@@ -23,7 +24,9 @@ Law = float | Callable[..., Any]
 NOTHING = np.zeros(3)
 
 
-class _Named(Element):
+class Named(Element):
+    """An element with a name of its own."""
+
     name: str
 
     def label(self) -> str:
@@ -32,7 +35,7 @@ class _Named(Element):
 
 
 @dataclass(frozen=True)
-class AxisForce(_Named):
+class AxisForce(Named):
     """A torque about, or a force along, an axis between two frames: a motor, a spring and a damper at a joint.
 
     On `other`: effort − stiffness (x − rest) − damping ẋ, and the opposite on `frame`; x is the angle of `other` about
@@ -111,6 +114,60 @@ class AxisForce(_Named):
 
 
 @dataclass(frozen=True)
+class Controller(AxisForce):
+    """A motor whose effort is kp (target − x) − kd ẋ + ki ∫ (target − x) dt, at most `limit` [N·m or N].
+
+    target: a number, or a traced function of time; an angle is approached the shortest way. The integral waits while
+    the effort is at its limit.
+    """
+
+    target: Law = 0.0
+    kp: float = 0.0
+    kd: float = 0.0
+    ki: float = 0.0
+    limit: float | None = None
+
+    @property
+    def gives(self) -> bool:  # type: ignore[override]
+        """Always."""
+        return True
+
+    def prepared(self, model: Model) -> Model:
+        """Checks names and numbers."""
+        positive(self.label(), kp=self.kp, kd=self.kd, ki=self.ki)
+        if self.limit is not None:
+            above_zero(self.label(), limit=self.limit)
+        return super().prepared(model)
+
+    def size(self, model: Model) -> int:
+        """The integral."""
+        return 1 if self.ki else 0
+
+    def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """Nothing has been summed up."""
+        return np.zeros(self.size(model))
+
+    def act(self, s: Situation) -> Action:
+        """Equal and opposite torques or forces."""
+        x, _, rate, X = self.measured(s)
+        error = (self.target(s.t) if callable(self.target) else self.target) - x
+        if self.turning:
+            error = atan2(sin(error), cos(error))
+        asked = self.kp * error - self.kd * rate + (self.ki * s.z[0] if self.ki else 0.0)
+        effort = asked if self.limit is None else minimum(maximum(asked, -self.limit), self.limit)
+        along = effort * np.array(self.axis)
+        torque, force = (along, NOTHING) if self.turning else (NOTHING, along)
+        wrenches = opposite_wrenches(s, self.frame, self.other, torque, force, X)
+        free = True if self.limit is None else absolute(asked) <= self.limit
+        summed = np.array([where(free, error, 0.0)]) if self.ki else ()
+        return Action(wrenches=wrenches, rate=summed, given=effort * rate)
+
+    def energy(self, s: Situation) -> Any:
+        """It stores nothing."""
+        return 0.0
+
+
+@dataclass(frozen=True)
 class NamedSpring(PointSpring):
     """A `PointSpring` with a name of its own."""
 
@@ -122,7 +179,7 @@ class NamedSpring(PointSpring):
 
 
 @dataclass(frozen=True)
-class LineForce(_Named):
+class LineForce(Named):
     """A force along the line between the origins of two frames, which drives them apart: a linear actuator [N].
 
     effort: a number, or a traced function (t, length, rate).
@@ -170,7 +227,7 @@ class LineForce(_Named):
 
 
 @dataclass(frozen=True)
-class PointLoad(_Named):
+class PointLoad(Named):
     """A force [N] and a moment [N·m] at the origin of a frame, along the axes of the world or of the frame.
 
     Each three numbers, or a traced function (t, q, v) of three.

@@ -22,7 +22,7 @@ from dalembert.functions.tangent import spread
 from dalembert.graph import jacobian
 from dalembert.linear import is_zero
 from dalembert.model import Model
-from dalembert.sim.elements import Element, IndependentJoints
+from dalembert.sim.elements import Action, Element, IndependentJoints
 from dalembert.sim.system.system import System
 
 from .elements import AxisForce, LineForce
@@ -62,9 +62,15 @@ def acting_alone(robot: MechanismRobot, where: str) -> tuple[System, np.ndarray]
                 "out, and give that joint the armature"
             )
     z = np.concatenate([np.zeros(0), *(x.start(robot.model, *robot.start) for x in system.elements)])
-    rows = [element.label() for element in system.elements if element.constraints(robot.model)]
+    rows = [(element.label(), row) for element in system.elements for row in element.constraints(robot.model)]
+    for name, row in rows:
+        if not row.admissible.switches:
+            raise DalembertError(
+                f"{where}: {name!r} of mechanism {robot.name!r} holds its motion, as a wheel does: "
+                "robot.eigenvalues(q, v) has small deviations from a steady motion"
+            )
     if rows:
-        names = ", ".join(map(repr, rows))
+        names = ", ".join(repr(name) for name, _ in rows)
         warnings.warn(
             f"{where}: {names} of mechanism {robot.name!r}: stops and dry friction play no part", stacklevel=5
         )
@@ -83,16 +89,23 @@ def compiled_forces(robot: MechanismRobot) -> Any:
     def compute(q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
         layout = system.layout
         e = layout.packed(v, z, np.zeros(layout.nm), np.zeros(0))
-        for element, action in zip(system.elements, system.acting(0.0, q, e, np.zeros(0)).actions, strict=True):
-            if not all(is_zero(x) for x in np.atleast_1d(action.rate)):
-                raise DalembertError(
-                    f"linearize: {element.label()!r} of mechanism {model.name!r} has states of its own that move: "
-                    "replace it by springs and dampers, or look at a run (simulate)"
-                )
+        moving_states_refused("linearize", robot, system.elements, system.acting(0.0, q, e, np.zeros(0)).actions)
         force = np.asarray(generalized(system, q, v, z), object) + 0.0 * v
         return {"force": force, "dq": spread(model, force, q), "dv": jacobian(force, v)}
 
     return function_call(model, "element forces", {"q": model.nq, "v": model.nv}, compute)
+
+
+def moving_states_refused(
+    where: str, robot: MechanismRobot, elements: Sequence[Element], actions: Sequence[Action]
+) -> None:
+    """Refuse elements whose own states move."""
+    for element, action in zip(elements, actions, strict=True):
+        if not all(is_zero(x) for x in np.atleast_1d(action.rate)):
+            raise DalembertError(
+                f"{where}: {element.label()!r} of mechanism {robot.name!r} has states of its own that move: "
+                "replace it by springs and dampers, or look at a run (simulate)"
+            )
 
 
 def added_forces(call: Any, q: Any, v: Any) -> AddedForces:

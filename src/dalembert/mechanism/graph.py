@@ -110,25 +110,25 @@ def _oriented(names: list[str], chosen: list[JointPart], closing: list[JointPart
 def path(joints: Iterable[JointPart], start: str, end: str, where: str) -> list[Step]:
     """The shortest way from one body to another through joints of one coordinate."""
     counted = [joint for joint in joints if joint.kind in COUNTED]
-    found: dict[str, list[Step]] = {start: []}
+    paths: dict[str, list[Step]] = {start: []}
     level = [start]
-    while level and end not in found:
+    while level and end not in paths:
         following = []
         for body in level:
             for joint in counted:
                 if body in (joint.a.body, joint.b.body):
                     reached, sign = other_end(joint, body)
-                    if reached not in found:
-                        found[reached] = [*found[body], Step(joint, sign)]
+                    if reached not in paths:
+                        paths[reached] = [*paths[body], Step(joint, sign)]
                         following.append(reached)
         level = following
-    if end not in found:
+    if end not in paths:
         raise DalembertError(
             f"{where}: no way from {start!r} to {end!r} through revolute, prismatic or screw joints, whose "
             "coordinates it "
             "would tie: add such a joint, or name another carrier"
         )
-    return found[end]
+    return paths[end]
 
 
 def factors(mesh: Mesh, joints: list[JointPart]) -> dict[str, float]:

@@ -89,9 +89,9 @@ class Cylinder(LineForce):
     def act(self, s: Situation) -> Action:
         """Equal and opposite forces of the oil."""
         length, rate, direction = self.measured(s)
-        asked, speed = self._asked(s)
+        commanded, speed = self._asked(s)
         slip = rate - speed
-        push = -self.stiffness * (length - asked) - self.damping * slip
+        push = -self.stiffness * (length - commanded) - self.damping * slip
         loads = self.loads(s, push * direction)
         return Action(wrenches=loads, rate=np.zeros(1), given=push * speed, lost=self.damping * slip * slip)
 

@@ -77,6 +77,14 @@ def andrews() -> Mechanism:
     return m
 
 
+def pendulum() -> Mechanism:
+    """A point mass of 1 kg on a massless rod of 1 m, let go level (A01)."""
+    m = Mechanism("pendulum", gravity=XY)
+    m.body("bob", 1.0, [1e-9] * 3, xyz=(-1.0, 0.0), points={"pivot": (1.0, 0.0)})
+    m.joint("revolute", "ground.origin", "bob.pivot", name="pivot", start=0.0)
+    return m
+
+
 def double_four_bar() -> Mechanism:
     """Two four-bars side by side of bars of 1 m and 1 kg, through positions in which all bars lie in one line (A02)."""
     m = Mechanism("double-four-bar", gravity=XY)
@@ -217,14 +225,61 @@ def excavator() -> Mechanism:
     return m
 
 
+def delta(angles: tuple[float, float, float] = (0.3, 0.3, 0.3)) -> Mechanism:
+    """A delta robot: three arms at `angles` below level [rad], six rods of fixed length to a plate that stays level."""
+    base, plate, arm, rod, half = 0.2, 0.05, 0.3, 0.8, 0.06
+    m = Mechanism("delta", gravity=(0.0, 0.0, -9.81))
+    m.body("plate", 1.0, [2e-3, 2e-3, 4e-3], xyz=(0.0, 0.0, -0.85))
+    for k, angle in enumerate(angles):
+        turn = 2.0 * np.pi * k / 3.0
+        out, across = np.array([np.cos(turn), np.sin(turn), 0.0]), np.array([-np.sin(turn), np.cos(turn), 0.0])
+        m.point("ground", f"shoulder{k}", base * out, (0.0, 0.0, turn))
+        elbows = {side: (arm, sign * half, 0.0) for side, sign in (("left", 1.0), ("right", -1.0))}
+        m.body(f"arm{k}", 0.5, [1e-3, 5e-3, 5e-3], com=(0.5 * arm, 0, 0), points=elbows)
+        m.joint("revolute", f"ground.shoulder{k}", f"arm{k}.origin", name=f"shoulder{k}", axis=(0, 1, 0), start=angle)
+        for side, sign in (("left", 1.0), ("right", -1.0)):
+            m.point("plate", f"{side}{k}", plate * out + sign * half * across)
+            m.joint("distance", f"arm{k}.{side}", f"plate.{side}{k}", name=f"{side} rod {k}", length=rod)
+    return m
+
+
+def bicycle(speed: float = 5.0) -> Mechanism:
+    """Whipple's bicycle with the numbers of a published benchmark, rolling upright along x at `speed` [m/s].
+
+    Meijaard, Papadopoulos, Ruina and Schwab (2007), Linearized dynamics equations for the balance and steer of a
+    bicycle: a benchmark and review; here z is up. It steers itself from 4.29 m/s on, and capsizes slowly above 6.02.
+    """
+    base, trail, tilt, rear, front = 1.02, 0.08, np.pi / 10.0, 0.3, 0.35
+    lean = np.array([-np.sin(tilt), 0.0, np.cos(tilt)])
+    head = np.array([base + trail, 0.0, 0.0]) + 0.9 * lean
+    m = Mechanism("bicycle", gravity=(0.0, 0.0, -9.81))
+    frame = [[9.2, 0.0, -2.4], [0.0, 11.0, 0.0], [-2.4, 0.0, 2.8]]
+    points = {"hub": (0.0, 0.0, rear), "head": head}
+    m.body("frame", 85.0, frame, com=(0.3, 0.0, 0.9), points=points, xyz=(0, 0, 0), velocity=(speed, 0, 0))
+    fork = [[0.05892, 0.0, 0.00756], [0.0, 0.06, 0.0], [0.00756, 0.0, 0.00708]]
+    hub = np.array([base, 0.0, front]) - head
+    m.body("fork", 4.0, fork, com=np.array([0.9, 0.0, 0.7]) - head, points={"hub": hub})
+    m.body("rear wheel", 2.0, [0.0603, 0.12, 0.0603])
+    m.body("front wheel", 3.0, [0.1405, 0.28, 0.1405])
+    m.joint("revolute", "frame.head", "fork.origin", name="steer", axis=lean, start=0.0, rate=0.0)
+    for wheel, carrier, radius in (("rear", "frame", rear), ("front", "fork", front)):
+        m.joint("revolute", f"{carrier}.hub", f"{wheel} wheel.origin", name=f"{wheel} hub", axis=(0, 1, 0), start=0.0,
+                rate=speed / radius)  # fmt: skip
+        m.wheel(f"{wheel} wheel.origin", radius, name=f"{wheel} contact")
+    return m
+
+
 BUNDLED: dict[str, Callable[[], Mechanism]] = {
     "andrews": andrews,
+    "bicycle": bicycle,
     "bricard": bricard,
     "cam-drive": cam_drive,
+    "delta": delta,
     "differential": differential,
     "double-four-bar": double_four_bar,
     "excavator": excavator,
     "governor": governor,
+    "pendulum": pendulum,
     "planetary": planetary,
     "slider-crank": slider_crank,
     "watt": watt,

@@ -7,20 +7,22 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields
 from typing import Any, Self
 
+from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
 from dalembert.sim.elements import Element, IndependentJoints
 
-from .build import Parts, built_free, built_tree
+from .build import Parts, built_free, built_tree, tree_of
 from .bushings import bushing
 from .changes import simulate_changes
 from .drawing import Drawing
-from .elements import AxisForce, LineForce, NamedSpring, PointLoad
+from .elements import AxisForce, Controller, LineForce, NamedSpring, PointLoad
 from .hydraulics import Cylinder
-from .kinds import numbers
+from .kinds import numbers, unit
 from .mobility import Mobility, mobility, stays_independent
-from .parts import JointPart
+from .parts import GROUND, JointPart
 from .robot import MechanismRobot
 from .sensors import SENSORS, Sensor
+from .wheels import Wheel, check_rolling
 
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
@@ -38,6 +40,8 @@ class Mechanism(Drawing):
         super().__init__(name, gravity)
         self._elements: dict[str, Element] = {}
         self._sensors: dict[str, Sensor] = {}
+        self._touching: list[tuple[str, str]] = []
+        self._touch: dict[str, Any] = {}
 
     # ---- forces
 
@@ -121,6 +125,63 @@ class Mechanism(Drawing):
         where = f"mechanism {self.name!r}: {name!r}"
         return self._add(self._axis_force(name, joint, where, effort=effort, stall=stall, no_load=no_load))
 
+    def controller(self, joint: str, target: float | Callable[..., Any], *, kp: float, kd: float = 0.0, ki: float = 0.0,
+                   limit: float | None = None, name: str | None = None) -> Self:  # fmt: skip
+        """A controller at a joint: kp (target − x) − kd ẋ + ki ∫ (target − x) dt, at most `limit` [N·m or N].
+
+        target [rad or m]: a number, or a traced function of time. See `Controller`.
+        """
+        name = name or f"controller{len(self._elements) + 1}"
+        where = f"mechanism {self.name!r}: {name!r}"
+        force = self._axis_force(name, joint, where)
+        placed = (force.name, force.frame, force.other, force.axis, force.turning)
+        return self._add(Controller(*placed, target=target, kp=kp, kd=kd, ki=ki, limit=limit))
+
+    def contact(self, a: str, b: str = GROUND, **settings: Any) -> Self:
+        """Let two bodies, or shapes by name, touch; "ground" is a floor at the height `ground` [m], by default 0.
+
+        settings: of `dalembert.Contact`, model, friction, restitution …; all contacts of a mechanism share them.
+        """
+        where = f"mechanism {self.name!r}: contact of {a!r} with {b!r}"
+        for name in (a, b):
+            if name not in (*self._bodies, *self._shapes):
+                raise unknown("body or shape", name, (*self._bodies, *self._shapes), where)
+            shapes = [x for x in self._shapes.values() if name in (x.name, x.at.body)]
+            if name != GROUND and not shapes:
+                raise DalembertError(f"{where}: body {name!r} has no shape: give it one, shape('{name}.origin', …)")
+        if self._touching and settings and settings != self._touch:
+            raise DalembertError(
+                f"{where}: settings are {settings}, and those of the others are {self._touch}: give the same, or none"
+            )
+        self._touch = settings or self._touch
+        Contact(pairs=[*self._touching, (a, b)], **self._touch)  # refuses settings that mean nothing
+        self._touching.append((a, b))
+        return self
+
+    @property
+    def touching(self) -> Contact | None:
+        """What may touch; None: nothing."""
+        return Contact(pairs=list(self._touching), **self._touch) if self._touching else None
+
+    @property
+    def contacts(self) -> tuple[tuple[tuple[str, str], dict[str, Any]], ...]:
+        """Pairs that may touch, with the settings of their contact."""
+        return tuple((pair, dict(self._touch)) for pair in self._touching)
+
+    def wheel(
+        self, point: str, radius: float, *, axis: Any = (0, 1, 0), normal: Any = (0, 0, 1), level: float = 0.0,
+        name: str | None = None,
+    ) -> Self:  # fmt: skip
+        """Let a body roll on level ground without slipping, as a thin wheel of `radius` [m] about `axis` of a point.
+
+        normal (3,) of the ground in the world, level [m]: how high it is. The wheel must touch it where it is put
+        together; its speeds must be those of rolling.
+        """
+        name = name or f"wheel{len(self._elements) + 1}"
+        where = f"mechanism {self.name!r}: {name!r}"
+        about, up = (tuple(unit(x, where, what).tolist()) for x, what in ((axis, "axis"), (normal, "normal")))
+        return self._add(Wheel(name, self._end(point, where).name, radius, about, up, level))
+
     def element(self, element: Element) -> Self:
         """Any force element of `dalembert.elements`; its frames are points, as in "crank.tip"."""
         if not isinstance(element, Element):
@@ -178,7 +239,8 @@ class Mechanism(Drawing):
     @property
     def parts(self) -> Parts:
         """All bodies, joints and relations."""
-        return Parts(self.name, self.gravity, dict(self._bodies), dict(self._joints), list(self._relations.values()))
+        lists = list(self._relations.values()), list(self._shapes.values())
+        return Parts(self.name, self.gravity, dict(self._bodies), dict(self._joints), *lists)
 
     def build(self, coordinates: str = "tree", *, step: float | None = None) -> MechanismRobot:
         """The robot, put together.
@@ -195,9 +257,10 @@ class Mechanism(Drawing):
             raise DalembertError(f"mechanism {self.name!r} has no bodies: add one with body(…)")
         parts = self.parts
         model, q, v = built_tree(parts) if coordinates == "tree" else built_free(parts)
+        check_rolling(model, (x for x in self._elements.values() if isinstance(x, Wheel)), q, v, parts.what)
         held = [joint for joint in self._joints.values() if joint.springs is not None]
         elements = [*self._elements.values(), *(bushing(parts, model, q, joint, step) for joint in held)]
-        if coordinates == "free" and stays_independent(model, q):
+        if coordinates == "free" and tree_of(parts).closing and stays_independent(model, q):
             elements.append(IndependentJoints())
         return MechanismRobot(model, (), self, coordinates, elements, (q, v))
 

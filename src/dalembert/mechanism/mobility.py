@@ -47,9 +47,9 @@ def mobility(parts: Parts) -> Mobility:
     beside = moved(model, q)
     freedoms = model.nv - here
     if beside is not None:
-        there, elsewhere = ranked(model, beside)
-        if there > here:
-            return Mobility(count, model.nv - there, elsewhere, True)
+        rank_beside, elsewhere = ranked(model, beside)
+        if rank_beside > here:
+            return Mobility(count, model.nv - rank_beside, elsewhere, True)
     return Mobility(count, freedoms, redundant, False)
 
 

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.model.geometry import Shape
 from dalembert.spatial import Inertia, Pose
 
 GROUND = "ground"
@@ -84,6 +85,17 @@ class CamPart:
     cam: str
     follower: str
     lift: np.ndarray
+
+
+@dataclass(frozen=True, eq=False)
+class ShapePart:
+    """A shape to be seen and touched, at a point of a body; kind and sizes: as they were stated."""
+
+    name: str
+    at: End
+    kind: str
+    sizes: dict[str, Any]
+    shape: Shape
 
 
 Relation = Mesh | CamPart

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
 
+from dalembert.contact import Contact
 from dalembert.errors import DalembertError
 from dalembert.formats.dh.toml import TomlTable, parse_toml
 
@@ -17,6 +19,7 @@ from .mechanism import Mechanism
 BODY_KEYS = {"name", "mass", "inertia", "com", "points", "xyz", "rpy", "angle", "velocity", "spin"}
 JOINT_KEYS = {"name", "kind", "a", "b", "axis", "axis2", "pitch", "length", "start", "rate", "stiffness",
               "damping", "hold", "compliance", *VALUES}  # fmt: skip
+TOUCH = tuple(field.name for field in fields(Contact) if field.name not in ("pairs", "terrain"))
 ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # entry → its positional and its other keys
     "gear": (("a", "b"), ("teeth", "carrier", "internal", "name")),
     "belt": (("a", "b"), ("radii", "carrier", "crossed", "name")),
@@ -31,6 +34,10 @@ ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # entry → its
         ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "name"),
     ),
     "motor": (("joint", "effort"), ("stall", "no_load", "name")),
+    "controller": (("joint", "target"), ("kp", "kd", "ki", "limit", "name")),
+    "wheel": (("point", "radius"), ("axis", "normal", "level", "name")),
+    "shape": (("point", "kind"), ("radius", "length", "size", "name")),
+    "contact": (("a", "b"), TOUCH),
     "sensor": (("kind", "of"), ("name",)),
 }
 TOP = {"name", "gravity", "ground", "body", "joint", "spring", *ENTRIES}

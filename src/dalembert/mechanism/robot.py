@@ -19,6 +19,7 @@ from dalembert.sim.elements import Element, IndependentJoints
 from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
 from .sensors import readings
 from .sweep import Sweep, sweep
+from .wheels import compiled_slopes, eigenvalues
 
 if TYPE_CHECKING:
     from dalembert.formats import Finding
@@ -56,6 +57,7 @@ class MechanismRobot(Robot):
     def simulate(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Run:
         """As `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
         elements = (*self.elements, *options.pop("elements", ()))
+        options.setdefault("contact", self.mechanism.touching)
         run = super().simulate(q, v, *arguments, elements=elements, **options)
         if not self.mechanism.sensors:
             return run
@@ -111,6 +113,18 @@ class MechanismRobot(Robot):
             self._efforts[names] = compiled_efforts(self, names)
         return efforts(self, self._efforts[names], q, v, a, names)
 
+    def eigenvalues(self, q: Any, v: Any) -> np.ndarray:
+        """λ (m,) [1/s] of small deviations from a steady motion through q (nq,), v (nv,), least stable first.
+
+        Elements act as in `linearize`, and joints and wheels hold what they hold: deviations that they allow are looked
+        at, with zeros for each position along which nothing changes. A motion that is not steady is an error.
+        """
+        return eigenvalues(self, self._motion_slopes, q, v)
+
+    @cached_property
+    def _motion_slopes(self) -> Any:
+        return compiled_slopes(self)
+
     def sweep(self, joint: str, values: Any, start: Any = None) -> Sweep:
         """Drive a joint through `values` (n,) on one branch: positions, slopes, coupler curves; see `Sweep`."""
         return sweep(self, joint, values, start)
@@ -118,9 +132,11 @@ class MechanismRobot(Robot):
     def rollout(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Rollout:
         """As `Robot.rollout`, with the mechanism's elements before those given here."""
         elements = (*self.elements, *options.pop("elements", ()))
+        options.setdefault("contact", self.mechanism.touching)
         return super().rollout(q, v, *arguments, elements=elements, **options)
 
     def stepper(self, *arguments: Any, **options: Any) -> Stepper:
         """As `Robot.stepper`, with the mechanism's elements before those given here."""
         elements = (*self.elements, *options.pop("elements", ()))
+        options.setdefault("contact", self.mechanism.touching)
         return super().stepper(*arguments, elements=elements, **options)

@@ -81,7 +81,7 @@ def readings(
         "t": 1, "q": model.nq, "v": model.nv, "z": run.states.shape[-1], "tau": model.nv,
         "forces": run.multipliers.shape[-1],
     }  # fmt: skip
-    given = {"t": run.t[:, None], "q": run.q, "v": run.v, "z": run.states, "tau": run.tau, "forces": run.multipliers}
+    recorded = {"t": run.t[:, None], "q": run.q, "v": run.v, "z": run.states, "tau": run.tau, "forces": run.multipliers}
     used = {name: size for name, size in sizes.items() if size}
 
     def compute(*inputs: np.ndarray) -> np.ndarray:
@@ -90,7 +90,7 @@ def readings(
         return np.concatenate([np.atleast_1d(_reading(sensor, mechanism, moment)) for sensor in sensors])
 
     call = function_call(model, "sensors", used, compute)
-    values = call(*(np.ascontiguousarray(given[name]) for name in used), check=False)
+    values = call(*(np.ascontiguousarray(recorded[name]) for name in used), check=False)
     parts = np.split(values, np.cumsum([SENSORS[sensor.kind].size for sensor in sensors])[:-1], axis=-1)
     return {s.name: x[..., 0] if SENSORS[s.kind].size == 1 else x for s, x in zip(sensors, parts, strict=True)}
 

@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from dalembert.errors import DalembertError
+from dalembert.errors import DalembertError, unknown
+from dalembert.model.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from dalembert.spatial import Pose, so3
 
 from .kinds import numbers
 
+SHAPES: dict[str, tuple[Callable[..., Shape], tuple[str, ...]]] = {
+    "sphere": (Sphere, ("radius",)),
+    "box": (Box, ("size",)),
+    "cylinder": (Cylinder, ("radius", "length")),
+    "capsule": (Capsule, ("radius", "length")),
+}
 SAMPLES = 360  # at which a cam's profile that is a function is taken
 
 
@@ -44,6 +52,22 @@ def compliance_stated(value: Any, where: str) -> tuple[float, float] | None:
     if not (linear > 0.0 and angular > 0.0):
         raise DalembertError(f"{where}: compliance is {value!r}, expected numbers above 0 [m/N, rad/(N·m)]")
     return linear, angular
+
+
+def shape_stated(kind: str, sizes: dict[str, Any], where: str) -> Shape:
+    """A shape of a kind and its sizes [m]."""
+    if kind not in SHAPES:
+        raise unknown("shape", kind, SHAPES, where)
+    make, names = SHAPES[kind]
+    if set(sizes) != set(names):
+        raise DalembertError(
+            f"{where}: a {kind} is stated by {' and '.join(names)}, got {', '.join(sizes) or 'nothing'}: write them as "
+            f"{', '.join(f'{name}=…' for name in names)} [m]"
+        )
+    lengths = [numbers(sizes[name], where, name, (3,) if name == "size" else ()) for name in names]
+    if not all(np.all(x > 0.0) for x in lengths):
+        raise DalembertError(f"{where}: sizes of a {kind} are {sizes!r}, expected lengths above 0 [m]")
+    return make(*(x if x.ndim else float(x) for x in lengths))
 
 
 def lift_stated(lift: Any, where: str) -> np.ndarray:

@@ -79,7 +79,7 @@ class Sweep:
         """Values at which the output joint turns back, so that it could not drive the input, found between steps."""
         place = self.robot.model.joint(output).v.start
         slope, curvature = self.slopes[:, place], self.curvatures[:, place]
-        found = []
+        points = []
         for k in np.flatnonzero(slope[:-1] * slope[1:] < 0.0):
             a, b = self.values[k], self.values[k + 1]
             share = slope[k] / (slope[k] - slope[k + 1])
@@ -88,8 +88,8 @@ class Sweep:
                 s = (x - a) / (b - a)
                 value = _hermite(s, slope[k], slope[k + 1], (b - a) * curvature[k], (b - a) * curvature[k + 1])
                 x = x - value[0] / value[1] * (b - a)
-            found.append(float(x))
-        return found
+            points.append(float(x))
+        return points
 
     def shaking(self, rate: float = 1.0) -> np.ndarray:
         """[moment about the world's origin; force] (n, 6) of the moving masses on the ground at a constant rate."""
@@ -226,14 +226,14 @@ class _Walk:
         if np.max(np.abs(shift)) > 0.3:  # [rad, m]
             return None
         guess = algorithms.integrate(self.model, q, shift)
-        found = self._corrected(guess)
-        if found is None:
+        position = self._corrected(guess)
+        if position is None:
             return None
-        missed = np.linalg.norm(algorithms.difference(self.model, guess, found))
+        missed = np.linalg.norm(algorithms.difference(self.model, guess, position))
         if missed > FAR * np.linalg.norm(shift):
             return None
         self.direction = slope
-        return found
+        return position
 
     def _corrected(self, q: np.ndarray) -> np.ndarray | None:
         still = np.zeros(self.model.nv)

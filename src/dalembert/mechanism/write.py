@@ -13,9 +13,10 @@ from dalembert.files import write_text
 from dalembert.sim.elements import Element
 from dalembert.spatial import Pose, so3
 
-from .elements import AxisForce, LineForce, NamedSpring, PointLoad
+from .elements import AxisForce, Controller, LineForce, NamedSpring, PointLoad
 from .hydraulics import Cylinder
 from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
+from .wheels import Wheel
 
 CYLINDER_KEYS = ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended")
 
@@ -44,6 +45,10 @@ def text_of(mechanism: Mechanism) -> str:
     for element in mechanism.elements.values():
         kind, stated = _element(mechanism, element)
         lines += _entry(kind, stated)
+    for each in parts.shapes:
+        lines += _entry("shape", {"point": each.at.name, "kind": each.kind, **each.sizes, "name": each.name})
+    for pair, settings in mechanism.contacts:
+        lines += _entry("contact", {"a": pair[0], "b": pair[1], **settings})
     for sensor in mechanism.sensors.values():
         lines += _entry("sensor", {"kind": sensor.kind, "of": sensor.of, "name": sensor.name})
     return "\n".join(lines)
@@ -102,9 +107,16 @@ def _element(mechanism: Mechanism, element: Element) -> tuple[str, dict[str, Any
     if isinstance(element, PointLoad):
         kind = "moment" if any(element.moment) else "force"
         return kind, {"point": element.frame, kind: getattr(element, kind), "axes": element.axes, "name": name}
+    if isinstance(element, Wheel):
+        return "wheel", {key: getattr(element, key) for key in ("name", "radius", "axis", "normal", "level")} | {
+            "point": element.frame
+        }
     if isinstance(element, AxisForce):
         joints = mechanism.joints.values()
         joint = next(x.name for x in joints if (x.a.name, x.b.name) == (element.frame, element.other))
+        if isinstance(element, Controller):
+            values = {key: getattr(element, key) for key in ("target", "kp", "kd", "ki", "limit")}
+            return "controller", {"joint": joint, "name": name} | {k: x for k, x in values.items() if x is not None}
         if element.gives:
             limits = {"stall": element.stall, "no_load": element.no_load}
             limits = {key: x for key, x in limits.items() if x is not None}

@@ -17,7 +17,7 @@ from .closures import Closure, JointEquation
 from .content import SHOWN, fingerprint, freeze, is_own, types
 from .frame import Frame
 from .geometry import Geometry
-from .joints import Joint
+from .joints import Free, Joint
 from .keyframes import Keyframe
 from .mujoco import Mujoco
 from .surroundings import Surroundings
@@ -121,10 +121,26 @@ class Model:
         """Of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
         return tuple(u for body in self.independent for u in body.joint.units)
 
+    @cached_property
+    def base(self) -> Body:
+        """The body that carries the robot: bodies[0], or the one that floats where that is only scenery.
+
+        Scenery: a world without mass, as files have it that state a floor, with a single body on it, on a free joint.
+        """
+        root, on_it = self.bodies[0], self.children(0)
+        if (
+            not root.joint.nv
+            and not root.inertia.mass
+            and len(on_it) == 1
+            and isinstance(self.bodies[on_it[0]].joint, Free)
+        ):
+            return self.bodies[on_it[0]]
+        return root
+
     @property
     def floating(self) -> bool:
         """Whether the base moves freely; otherwise it is fixed to the world."""
-        return self.bodies[0].joint.nv > 0
+        return self.base.joint.nv > 0
 
     @cached_property
     def flat(self) -> bool:
@@ -201,6 +217,16 @@ class Model:
         for effect in effects:
             if effect not in (*EFFECTS, LOOPS, AROUND):
                 raise unknown("effect", effect, (*EFFECTS, LOOPS, AROUND), "without")
+        if effects not in self._without:
+            self._without[effects] = self._stripped(effects)
+        return self._without[effects]
+
+    @cached_property
+    def _without(self) -> dict[tuple[str, ...], Model]:
+        """Models made by `without`: what belongs to each, as its fingerprint, is then computed once."""
+        return {}
+
+    def _stripped(self, effects: tuple[str, ...]) -> Model:
         fields = [EFFECTS[effect] for effect in effects if effect in EFFECTS]
         joints = [body.joint.with_values(**dict.fromkeys(fields, np.zeros(body.joint.nv))) for body in self.bodies]
         bodies = tuple(replace(body, joint=joint) for body, joint in zip(self.bodies, joints, strict=True))

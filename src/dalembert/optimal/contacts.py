@@ -34,11 +34,11 @@ class Contacts:
     decay: float = 50.0  # k [1/s]
 
     @staticmethod
-    def of(robot: Robot, asked: Any, decay: float) -> Contacts | None:
+    def of(robot: Robot, frames: Any, decay: float) -> Contacts | None:
         """From names of frames, points all, or a dict from names to 3 or 6."""
-        if not asked:
+        if not frames:
             return None
-        names = [asked] if isinstance(asked, str) else asked
+        names = [frames] if isinstance(frames, str) else frames
         rows = dict(names) if isinstance(names, Mapping) else dict.fromkeys(names, 3)
         if not (isinstance(decay, (int, float)) and 0.0 <= decay < np.inf):
             raise DalembertError(f"optimal_control: contact_decay is {decay!r}, expected a rate ≥ 0 [1/s]")

@@ -31,7 +31,7 @@ def motors(robot: Robot, names: Sequence[str] | None) -> list[int]:
     """Indices into v of the freedoms with a motor: of the joints named, else all but a base's and those of limit 0."""
     if names is not None:
         return [k for name in names for k in range(robot.joint(name).v.start, robot.joint(name).v.stop)]
-    base = robot.model.bodies[0].v
+    base = robot.model.base.v
     effort = robot.limits.effort
     return [k for k in range(robot.nv) if not (base.start <= k < base.stop) and effort[k] != 0.0]
 

@@ -260,21 +260,21 @@ class Problem:
                     )
         return q, velocity
 
-    def values(self, given: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
+    def values(self, parameters: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
         """Parameters as rows (nodes + 1, size)."""
-        if self.motion.contacts is not None and "impact" not in given and not missing_allowed:
-            given = {**given, "impact": np.zeros(1)}
-        for name in given:
+        if self.motion.contacts is not None and "impact" not in parameters and not missing_allowed:
+            parameters = {**parameters, "impact": np.zeros(1)}
+        for name in parameters:
             if name not in self.parameters:
                 raise unknown("parameter", name, self.parameters, "optimal control")
         rows = {}
         for name, size in self.parameters.items():
-            if name not in given:
+            if name not in parameters:
                 if missing_allowed:
                     continue
                 raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
             expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
-            x = real_array(f"solve: {name}", given[name], expected).astype(float)
+            x = real_array(f"solve: {name}", parameters[name], expected).astype(float)
             x = x[None] if x.ndim == 0 and size == 1 else x
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
@@ -385,14 +385,14 @@ def _parameter(name: str, size: Any) -> int:
 Range = tuple[np.ndarray, np.ndarray]
 
 
-def _ranges(motion: Motion, asked: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
+def _ranges(motion: Motion, limits: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
     """Lower and upper limits by name: "torque", "velocity", "position" of the robot, or in numbers of one's own."""
-    names = [asked] if isinstance(asked, str) else list(asked)
+    names = [limits] if isinstance(limits, str) else list(limits)
     for name in names:
         if name not in LIMITS:
             raise unknown("limit", name, LIMITS, "optimal_control")
-    own = asked if isinstance(asked, Mapping) else {}
-    return {name: _range(motion, name, own[name]) if name in own else _stated(motion, name) for name in names}
+    numbers = limits if isinstance(limits, Mapping) else {}
+    return {name: _range(motion, name, numbers[name]) if name in numbers else _stated(motion, name) for name in names}
 
 
 def _stated(motion: Motion, name: str) -> Range:
@@ -440,18 +440,18 @@ def _control_names(motion: Motion) -> list[str]:
     return [names[k] for k in motion.driven] or [f"u[{k}]" for k in range(motion.controls)]
 
 
-def _range(motion: Motion, name: str, own: Any) -> Range:
+def _range(motion: Motion, name: str, limits: Any) -> Range:
     """From a number, numbers (size,) for both sides, or a pair (lower, upper) of either."""
     size = {"torque": motion.controls, "velocity": motion.robot.nv, "position": motion.robot.nq}[name]
-    pair = own if isinstance(own, tuple) and len(own) == 2 else None
+    pair = limits if isinstance(limits, tuple) and len(limits) == 2 else None
     if pair is None and name == "position":
         raise DalembertError('optimal_control: give position limits as a pair, limits={"position": (lower, upper)}')
     try:
-        low, high = pair if pair is not None else (-np.asarray(own, float), own)
+        low, high = pair if pair is not None else (-np.asarray(limits, float), limits)
         lower, upper = (np.broadcast_to(np.asarray(x, float), (size,)).copy() for x in (low, high))
     except (TypeError, ValueError):
         raise DalembertError(
-            f"optimal_control: {name} limits {own!r}: expected a number, {size} numbers, or a pair (lower, upper)"
+            f"optimal_control: {name} limits {limits!r}: expected a number, {size} numbers, or a pair (lower, upper)"
         ) from None
     if np.any(np.isnan(lower) | np.isnan(upper)):
         raise DalembertError(f"optimal_control: {name} limits have NaN, expected numbers")

@@ -53,7 +53,7 @@ def workspace(robot: Robot, frame: str) -> str:
         q = ClosedManifold(robot, motors(robot.model)).sample(rng)
     else:
         q = robot.random(rng, SAMPLES)
-    root = robot.model.bodies[0]
+    root = robot.model.base
     q[:, root.q] = robot.neutral()[root.q]
     points = robot.pose(q, frame)[:, :3, 3]
     picture, axes = figure(9, 4.2, ncols=2)

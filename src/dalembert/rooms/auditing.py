@@ -26,9 +26,9 @@ def audit(
     motion: Motion | None = None,
     run: Run | None = None,
 ) -> Audit:
-    """Try every rule of `dalembert.audit.RULES` (or those given in `rules`); print the result to read it.
+    """Try every rule of `dalembert.audit.RULES` (or those named in `rules`); print the result to read it.
 
-    payload [kg] hangs at `frame` when the motors are asked what they can hold; default: the tool at the end of the
+    payload [kg] hangs at `frame` when the rules check what the motors can hold; default: the tool at the end of the
     longest chain of joints, which the result names.
     accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
     expect: what the robot is meant to be, or a file of it (`dalembert expect` writes one). motion: a log, as

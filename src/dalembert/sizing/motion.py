@@ -117,7 +117,7 @@ def _carried(
     robot: Robot, motion: Trajectory, tau: np.ndarray, contacts: Sequence[str]
 ) -> tuple[np.ndarray, tuple[str, ...]]:
     """Generalised forces of a floating robot with the smallest contact forces that carry its base taken off."""
-    base = robot.model.bodies[0].v
+    base = robot.model.base.v
     if not contacts:
         note = "efforts of the free base are what would have to hold it: ground or thrust are not in the motion"
         return tau, (f"{note} (contacts=…, --contact FRAME)",)

@@ -24,10 +24,10 @@ def said(capsys) -> str:
     return " ".join(capsys.readouterr().out.split())
 
 
-def test_info_names_actuators_and_free_bodies(fish, capsys) -> None:
+def test_info_names_actuators_and_the_base(fish, capsys) -> None:
     assert cli.main(["info", fish]) == 0
     text = said(capsys)
-    assert "fixed base with free bodies (root)" in text and "swing joint tail servo -1 … 1" in text
+    assert "free base" in text and "swing joint tail servo -1 … 1" in text
 
 
 def test_simulate_drives_actuators_and_says_when_not(fish, capsys) -> None:

@@ -10,6 +10,7 @@ from dataclasses import FrozenInstanceError, replace
 import numpy as np
 import pytest
 
+from dalembert import load
 from dalembert.errors import DalembertError
 from dalembert.model import ModelBuilder
 from dalembert.model.content import leaves
@@ -160,3 +161,19 @@ def test_random_models_have_branches_merged_links_and_aligned_axes():
     assert any(len(model.children(body.index)) > 1 for model in models for body in model.bodies)
     aligned = [np.max(np.abs(body.joint.axis)) == 1.0 for body in bodies if hasattr(body.joint, "axis")]
     assert 0.2 < np.mean(aligned) < 0.8
+
+
+@pytest.mark.parametrize(
+    ("scenery", "others", "base"),
+    [
+        ("", "", "trunk"),
+        ('<geom type="plane" size="1 1 .1"/>', "", "trunk"),
+        ('<geom type="plane" size="1 1 .1"/>', '<body name="ball"><freejoint/><geom size=".1"/></body>', "world"),
+        ('<geom type="plane" size="1 1 .1"/>', '<body name="door"><joint/><geom size=".1"/></body>', "world"),
+    ],
+)
+def test_a_floor_does_not_hold_what_floats_above_it(scenery: str, others: str, base: str) -> None:
+    pytest.importorskip("mujoco")
+    trunk = '<body name="trunk"><freejoint/><geom size=".1"/></body>'
+    model = load(f"<mujoco><worldbody>{scenery}{trunk}{others}</worldbody></mujoco>").model
+    assert model.base.name == base and model.floating == (base == "trunk")

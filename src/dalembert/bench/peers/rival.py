@@ -32,12 +32,12 @@ class Rival:
         return self.layout.positions(q), np.einsum("nij,nj->ni", T, v), turned
 
     def call(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Job:
-        """One call on the first of the given states."""
+        """One call on the first state."""
         Q, V, U = self.inputs(function, q[:1], v[:1], u[:1])
         return Job(self.code[function], self.names | {"q": Q[0], "v": V[0], "u": U[0]})
 
     def loop(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> Job:
-        """The Python loop over all given states; results are stored in the job's name `out`."""
+        """The Python loop over all states; results are stored in the job's name `out`."""
         Q, V, U = self.inputs(function, q, v, u)
         body = indent(self.code[function], "    ") + "\n    out[i] = y"
         out = np.full((len(q), *self._shape(function)), np.nan)
@@ -45,7 +45,7 @@ class Rival:
         return Job(f"for i, (q, v, u) in enumerate(zip(Q, V, U)):\n{body}", self.names | states, len(q))
 
     def answer(self, function: str, q: np.ndarray, v: np.ndarray, u: np.ndarray) -> np.ndarray:
-        """The peer's results for all given states, in dalembert's conventions."""
+        """The peer's results for all states, in dalembert's conventions."""
         job = self.loop(function, q, v, u)
         exec(job.code, names := dict(job.names))
         y, T = names["out"], self.layout.transform(q)

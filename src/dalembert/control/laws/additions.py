@@ -108,11 +108,11 @@ def within_limits(robot: Robot, law: Callable[..., Any]) -> WithinLimits:
 def _limited(robot: Robot) -> list[tuple[int, int]]:
     """(freedom, place in q) of driven joints with one coordinate that have limits."""
     mask, limits = driven(robot.model), robot.limits
-    found = []
+    places = []
     for body in robot.model.independent:
         if body.joint.flat and body.joint.nq == body.joint.nv:
             for k in range(body.joint.nv):
                 place, freedom = body.q.start + k, body.v.start + k
                 if mask[freedom] and (np.isfinite(limits.lower[place]) or np.isfinite(limits.upper[place])):
-                    found.append((freedom, place))
-    return found
+                    places.append((freedom, place))
+    return places

@@ -54,8 +54,8 @@ class EnergyShaping(Law):
         return self.hold.cost(q, v) < self.region
 
     def __call__(self, t: Any, q: np.ndarray, v: np.ndarray, energy: Any = None) -> np.ndarray:
-        given = None if energy is None else np.asarray(energy).reshape(-1)[0]
-        swing = within_effort(self.robot, self.pumped(q, v, given))
+        level = None if energy is None else np.asarray(energy).reshape(-1)[0]
+        swing = within_effort(self.robot, self.pumped(q, v, level))
         return where(self.near(q, v), self.hold(t, q, v), swing)
 
 
@@ -122,5 +122,5 @@ def region_of_attraction(law: Law, goal: Any, q: Any, v: Any, duration: float = 
     off = np.array([wrapped_difference(model, np.asarray(goal, float), row) for row in rows])
     still = np.abs(np.asarray(end.v).reshape(-1, robot.nv)).max(axis=1) < 0.1
     with np.errstate(invalid="ignore"):
-        there = (np.abs(off).max(axis=1) < 0.05) & still
-    return there.reshape(np.shape(end.q)[:-1])
+        arrived = (np.abs(off).max(axis=1) < 0.05) & still
+    return arrived.reshape(np.shape(end.q)[:-1])

@@ -117,10 +117,10 @@ def riccati(A: np.ndarray, B: np.ndarray, Q: np.ndarray, R: np.ndarray) -> np.nd
     return P
 
 
-def _weight(name: str, given: Any, size: int, definite: bool) -> np.ndarray:
-    if given is None:
+def _weight(name: str, weight: Any, size: int, definite: bool) -> np.ndarray:
+    if weight is None:
         return np.eye(size)
-    W = real_array(f"lqr: {name}", given, f"expected ({size}, {size}), ({size},) or a number").astype(float)
+    W = real_array(f"lqr: {name}", weight, f"expected ({size}, {size}), ({size},) or a number").astype(float)
     W = W * np.eye(size) if W.ndim == 0 else np.diag(W) if W.shape == (size,) else W
     if W.shape != (size, size):
         raise DalembertError(f"lqr: {name} has shape {W.shape}, expected ({size}, {size}), ({size},) or a number")

@@ -60,8 +60,8 @@ class Task:
         self.chosen = list(ROWS[self.rows])
 
     def _parts(self, t: Any, where: str) -> list[Any]:
-        given = self.goal(t) if callable(self.goal) else self.goal
-        parts = list(given) if isinstance(given, tuple) else [given]
+        goal = self.goal(t) if callable(self.goal) else self.goal
+        parts = list(goal) if isinstance(goal, tuple) else [goal]
         expected = "expected a pose (4, 4), a point (3,), or a function t → (pose or point, velocity (6,), …)"
         parts[0] = np.asarray(parts[0])
         if np.shape(parts[0]) not in ((4, 4), (3,)) or len(parts) > 3:
@@ -129,11 +129,11 @@ class _TaskLaw(Law):
 
     def _null_torque(self, t: Any, q: np.ndarray, v: np.ndarray, J: np.ndarray, inertia: np.ndarray) -> np.ndarray:
         """Nᵀ M (kp e − kd v) of the posture, and −kd v of what is free without one: the null space is damped."""
-        own = self.posture_gains
-        a = -own.kd * v
+        gains = self.posture_gains
+        a = -gains.kd * v
         if self.posture is not None:
             off = deviation(self.robot.model, self.posture, t, q, v)
-            a = own.kp * off.e + own.kd * (off.v - v)
+            a = gains.kp * off.e + gains.kd * (off.v - v)
         tau = self.robot.mass_matrix(q) @ a
         return tau - J.T @ (inertia @ (J @ a))  # Nᵀ M a, as M⁻¹ M a = a
 
@@ -246,20 +246,20 @@ def impedance(
 
 
 def _stiffness(task: Task, stiffness: Any) -> np.ndarray:
-    given = real_array("impedance: stiffness", stiffness, "expected (N·m/rad, N/m), or one for each row").astype(float)
+    K = real_array("impedance: stiffness", stiffness, "expected (N·m/rad, N/m), or one for each row").astype(float)
     rows = len(task.chosen)
-    if given.shape == (2,) and rows != 2:
-        given = np.array([given[0 if unit == "rad" else 1] for unit in task.units])
-    if given.shape != (rows,):
-        raise DalembertError(f"impedance: stiffness has shape {given.shape}, expected (2,) or ({rows},)")
+    if K.shape == (2,) and rows != 2:
+        K = np.array([K[0 if unit == "rad" else 1] for unit in task.units])
+    if K.shape != (rows,):
+        raise DalembertError(f"impedance: stiffness has shape {K.shape}, expected (2,) or ({rows},)")
     for k, unit in enumerate(task.units):
-        if not 0.0 <= given[k] <= STIFFEST[unit]:
+        if not 0.0 <= K[k] <= STIFFEST[unit]:
             name = "N·m/rad" if unit == "rad" else "N/m"
             raise DalembertError(
-                f"impedance: stiffness of row {k} is {given[k]:g} {name}, expected 0 to {STIFFEST[unit]:g}: stiffer "
+                f"impedance: stiffness of row {k} is {K[k]:g} {name}, expected 0 to {STIFFEST[unit]:g}: stiffer "
                 "than arms with torque control can show: use operational_space"
             )
-    return given
+    return K
 
 
 def resolved_rate(

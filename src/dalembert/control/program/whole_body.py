@@ -160,11 +160,11 @@ class WholeBody(Law):
         return numbers.astype(float), carrying.astype(float)
 
     def _named(self, forces: np.ndarray) -> dict[str, np.ndarray]:
-        found, begin = {}, 0
+        by_frame, begin = {}, 0
         for support in self.settings.supports:
-            found[support.frame] = forces[begin : begin + support.count]
+            by_frame[support.frame] = forces[begin : begin + support.count]
             begin += support.count
-        return found
+        return by_frame
 
     def _numbers(self, t: float, q: Any, v: Any, command: np.ndarray, active: np.ndarray) -> dict[str, Any]:
         """The program at a state, as numbers by name."""

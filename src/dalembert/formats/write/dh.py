@@ -76,7 +76,7 @@ class _Table:
         lines = [f"name = {_text(self.model.name)}", 'convention = "modified"', 'angles = "rad"']
         lines += [f"gravity = {_list(self.model.gravity)}", "", "[base]", f"link = {_text(self.names[0])}"]
         base = self.model.bodies[0]
-        lines += ['kind = "free"'] if self.model.floating else []
+        lines += ['kind = "free"'] if self.model.bodies[0].joint.nv else []
         lines += _pose(self.frames[0]) + self._carried(base, "base")
         for body, values in zip(self.model.bodies[1:], self.rows, strict=True):
             lines += ["", "[[joint]]", *self._joint(body, values.a, values.alpha, values.d, values.theta)]
@@ -101,7 +101,7 @@ class _Table:
                 self.losses.refuse("robot", self.model.name, what, "make them parallel, or save as .urdf")
                 break
         base = self.model.bodies[0]
-        if self.model.floating:
+        if self.model.bodies[0].joint.nv:
             if np.any(self.frames[0].matrix() != self.zero[0].matrix()):
                 what = "the base's frame is not on the first axis as a DH table needs it, and it floats"
                 self.losses.change("link", base.name, what, "q of the base is the pose of the table's first frame")

@@ -98,7 +98,7 @@ class _Mjcf:
 
     def _moves(self, index: int) -> bool:
         """Whether a body can move: not the fixed base."""
-        return index > 0 or self.model.floating
+        return index > 0 or self.model.bodies[0].joint.nv > 0
 
     def _row(self, element: Element, name: str, row: Row) -> None:
         """The joints of links without mass that end in this one."""

@@ -61,7 +61,7 @@ class _Urdf:
     def _base(self, base: Body) -> None:
         """<dalembert base gravity xyz rpy …>, where any of them differs from URDF's default."""
         stated: dict[str, str] = {}
-        if self.model.floating:
+        if self.model.bodies[0].joint.nv:
             stated = {"base": "free"} | _differing(base.joint, MANY)
             if base.joint.name != base.name:
                 self.losses.note("joint", base.joint.name, "the base's joint has no name in URDF", "takes the link's")

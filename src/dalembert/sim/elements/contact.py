@@ -8,6 +8,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import mass_matrix, neutral
+from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
@@ -214,7 +215,7 @@ def _check_step(
 def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
     """What to tell of the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
     if contact is None:
-        falls = model.floating and bool(model.gravity.any())
+        falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
         return (
             ["contact: there is no ground: the base falls freely; contact=dalembert.Contact() has one"] if falls else []
         )

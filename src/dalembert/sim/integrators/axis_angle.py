@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 
 from ..elements.bushing import Bushing
 from ..system.free_bodies import FreeBodies
-from ..system.free_body import FreeBody, Moving, moved, twist_of
+from ..system.free_body import STILL, FreeBody, Moving, moved, twist_of
 from ..system.free_joints import Ask
 from ..system.system import Applied, System
 from .leapfrog import gyroscopic, kicked, packed, pushed
@@ -54,15 +54,16 @@ def _without_springs(system: System) -> System:
     return replace(system, elements=tuple(x for x in system.elements if not isinstance(x, Bushing)))
 
 
-def _explicit(system: System, bodies: FreeBodies, moving: Moving, acting: Applied, h: Any) -> tuple[Moving, np.ndarray]:
+def _explicit(
+    system: System, bodies: FreeBodies, moving: Moving, acting: Applied, h: Any, ground: Moving = STILL
+) -> tuple[Moving, np.ndarray]:
     """After an explicit step of h; and v (nv,) there."""
     held = [element for element in system.elements if isinstance(element, Bushing)]
     pushes = np.zeros((len(bodies.bodies), 1, 6))
     if held:
         stiffness, damping = (np.concatenate([getattr(x, key) for x in held]) for key in ("stiffness", "damping"))
-        pushes = bodies.joints.pushes(
-            moving, Ask(lambda phi, rate, k, d, _: -h * (k * phi + d * rate), (stiffness, damping))
-        )
+        springs = Ask(lambda phi, rate, k, d, _: -h * (k * phi + d * rate), (stiffness, damping))
+        pushes = bodies.joints.pushes(moving, springs, ground)
     wrenches = bodies.wrenches(acting.forces, acting.wrenches)
 
     def step(body: FreeBody, pose: Any, V: Any, W: Any, wrench: Any, kick: Any) -> dict[str, Any]:
@@ -78,17 +79,23 @@ def _explicit(system: System, bodies: FreeBodies, moving: Moving, acting: Applie
 def carried_explicit(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, memory: np.ndarray, alone: bool
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """`axis_angle`, with poses, V and W side by side in the memory."""
+    """`axis_angle`, with poses, V and W side by side in the memory, those of the ground before those of the bodies."""
     bodies, layout = sprung_bodies(system, alone), system.layout
     acting = _without_springs(system).acting(t, q, e, u)
-    following, v1 = _explicit(system, bodies, Moving(*_unpacked(bodies, memory)), acting, h)
+    pose, velocity, spin = _unpacked(bodies, memory)
+    ground, moving = Moving(pose[0], velocity[0], spin[0]), Moving(pose[1:], velocity[1:], spin[1:])
+    following, v1 = _explicit(system, bodies, moving, acting, h, ground if alone else STILL)
     e1 = layout.replaced(e, v1, layout.states(e) + h * system.state_rates(acting))
-    return following.pose.reshape(-1), e1, packed(*following)
+    return following.pose.reshape(-1), e1, _packed_with(ground, following)
+
+
+def _packed_with(ground: Moving, moving: Moving) -> np.ndarray:
+    return packed(*(np.concatenate([[first], others]) for first, others in zip(ground, moving, strict=True)))
 
 
 def explicit_size(system: System) -> int:
     """Numbers that `carried_explicit` carries."""
-    return 13 * len(sprung_bodies(system).bodies)
+    return 13 * (len(sprung_bodies(system).bodies) + 1)
 
 
 def explicit_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
@@ -97,13 +104,12 @@ def explicit_start(system: System, q: np.ndarray, v: np.ndarray) -> np.ndarray:
     q, v = (np.broadcast_to(x, (*np.broadcast_shapes(q.shape[:-1], v.shape[:-1]), x.shape[-1])) for x in (q, v))
     rows = []
     for one_q, one_v in zip(q.reshape(-1, q.shape[-1]), v.reshape(-1, v.shape[-1]), strict=True):
-        moving = bodies.moving(one_q, one_v)
-        rows.append(packed(bodies.by_body(one_q), moving.velocity, moving.spin))
+        rows.append(_packed_with(STILL, bodies.moving(one_q, one_v)))
     return np.array(rows).reshape(*q.shape[:-1], -1)
 
 
 def _unpacked(bodies: FreeBodies, memory: np.ndarray) -> list[np.ndarray]:
-    n = len(bodies.bodies)
+    n = len(bodies.bodies) + 1
     parts = np.split(memory, [7 * n, 10 * n], axis=-1)
     return [np.swapaxes(x.reshape(*x.shape[:-1], -1, n), -1, -2) for x in parts]
 

@@ -19,6 +19,7 @@ from .leapfrog import LEAPFROG, single_step
 from .record import Integrator, chosen
 from .tableaux import EULER, HEUN, MERSON, RK4, RK8, RK23, RK45
 from .variational import variational
+from .world_axes import rk4_in_world_axes
 
 ANY_STEP = float(np.inf)
 
@@ -81,12 +82,12 @@ TIME_STEPPING = Integrator(
 )
 
 
-# those of MuJoCo, by their names there
-MUJOCO = {
-    "Euler": "semi-implicit-damped",
-    "implicit": "implicit-velocity",
-    "implicitfast": "implicit-fast",
-    "RK4": "rk4",
+# those that take MuJoCo's steps, by their names there; its RK4 is "rk4" where no body is free
+MUJOCO: dict[str, Integrator] = {
+    "Euler": INTEGRATORS["semi-implicit-damped"],
+    "implicit": INTEGRATORS["implicit-velocity"],
+    "implicitfast": INTEGRATORS["implicit-fast"],
+    "RK4": Integrator("mujoco-rk4", 4, step=rk4_in_world_axes, stable=(2.83, 2.79)),
 }
 
 
@@ -109,13 +110,14 @@ def integrator_for(
 
 def _for_mujoco(where: str, integrator: str | Integrator | None, model: Model) -> Integrator:
     option = model.mujoco.option if model.mujoco else MujocoOption()
-    name = MUJOCO.get(option.integrator, "semi-implicit-damped")
-    if name == "semi-implicit-damped" and not option.implicit_damping:
-        name = "semi-implicit"
-    method = chosen(name if integrator is None else integrator, INTEGRATORS, where)
+    own = MUJOCO.get(option.integrator, MUJOCO["Euler"])
+    if own is MUJOCO["Euler"] and not option.implicit_damping:
+        own = INTEGRATORS["semi-implicit"]
+    method = own if integrator is None else chosen(integrator, INTEGRATORS, where)
     if method.residual is not None or method.free_bodies:
         raise DalembertError(
             f"{where}: integrator {method.name!r} does not take the constraints of Contact(model='mujoco'): leave "
-            f"`integrator` out for {name!r}, that of the file, or use one of {', '.join(map(repr, MUJOCO.values()))}"
+            f"`integrator` out for {own.name!r}, that of the file, or use 'semi-implicit-damped', 'implicit-velocity', "
+            "'implicit-fast' or 'rk4'"
         )
     return method

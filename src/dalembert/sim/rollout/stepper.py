@@ -53,7 +53,7 @@ class Stepper:
             if z is not None:
                 raise DalembertError("stepper: got z, but no element or actuator has states of its own")
             x = self._fast(q, v, tau, **keywords)
-            return x[..., :n], x[..., n:]
+            return (x[:n], x[n:]) if x.ndim == 1 else (x[..., :n], x[..., n:])
         if z is None:
             raise DalembertError(
                 f"stepper: elements or actuators have {self.nz} states of their own: write q, v, z = stepper(q, v, "

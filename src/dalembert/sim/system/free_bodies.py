@@ -35,16 +35,23 @@ class FreeBodies:
         springs that are taken implicitly. lanes: like bodies and joints are lanes of loops, as a single motion has it.
         """
         self.model, self.lanes = model, lanes
+        closures = _closures(model, where)
         free = [body for body in model.bodies if body.joint.nv]
         self.numbers = {body.index: k for k, body in enumerate(free)}
         self.bodies = [_free_body(model, body, where) for body in free]
         self._q, self._v = [body.q for body in free], [body.v for body in free]
-        held = [Held(closure, None) for closure in _closures(model, where)]
+        held = [Held(closure, None) for closure in closures]
         held += [
             Held(_placed_closure(element, model), 1.0 / np.array(element.stiffness))
             for element in elements
             if isinstance(element, Bushing) and (element.implicit or explicit)
         ]
+        for element in elements:
+            if element.constraints(model):
+                raise DalembertError(
+                    f"{where}: {element.label()!r} holds the motion by conditions of its own: take another integrator "
+                    "than 'leapfrog' and 'axis-angle'"
+                )
         promised = any(isinstance(element, IndependentJoints) for element in elements)
         self.joints = Joints(self.bodies, self.numbers, held, promised, lanes)
 
@@ -113,8 +120,8 @@ def _closures(model: Model, where: str) -> list[Closure]:
     for closure in model.closures:
         if isinstance(closure, JointEquation):
             raise DalembertError(
-                f"{where}: integrator 'leapfrog' holds free bodies, and {closure.kind} {closure.name!r} ties joint "
-                "coordinates: take another integrator"
+                f"{where}: integrators 'leapfrog' and 'axis-angle' move free bodies, and {closure.kind} "
+                f"{closure.name!r} ties coordinates of joints: take another integrator, such as 'rk4'"
             )
     return [closure for closure in model.closures if not isinstance(closure, JointEquation)]
 

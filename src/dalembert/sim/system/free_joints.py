@@ -24,6 +24,7 @@ from .free_body import STILL, FreeBody, Moving, alike, over, placed, snapped
 PARALLEL = ("weld", "prismatic")  # closures that keep the axes of their frames parallel
 AXIAL = (*PARALLEL, "revolute", "cylindrical", "planar")  # closures that keep one axis of each along the other's
 SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
+ENDS = ("name", "a", "b")  # fields of a closure that tell it from others of its kind
 LIKE = 4  # joints of a kind from which on they are the lanes of a loop
 CHAINED = 30  # joints in a row from which on a loop eliminates them: slower than unrolled code, but compiled at once
 RUNS = 2  # stretches of neighbours in which those of a loop may lie: farther apart, they would have to be collected
@@ -122,9 +123,8 @@ class Joints:
         """ends: of a closure, what must be the same of its ends."""
         kinds: dict[Any, list[int]] = {}
         for k, (closure, compliance) in enumerate(self.held):
-            shape = [
-                np.asarray(getattr(closure, f.name)).tobytes() for f in fields(closure) if f.name not in "name a b"
-            ]
+            constants = [getattr(closure, field.name) for field in fields(closure) if field.name not in ENDS]
+            shape = [np.asarray(x, float).tobytes() for x in constants]
             kinds.setdefault((type(closure), *shape, ends(closure), compliance is None), []).append(k)
         return [self._group(members) for members in kinds.values()]
 
@@ -152,26 +152,37 @@ class Joints:
                 found[k] = JointRows(results["phi"][i], results["wanted"][i], J, results["own"][i])
         return [found[k] for k in range(len(self.held))]
 
-    def pushes(self, moving: Moving, ask: Ask) -> np.ndarray:
-        """Body by body (n, …, 6), Jᵀ of the impulses that rows ask for: joints held by springs alone."""
+    def pushes(self, moving: Moving, ask: Ask, ground: Moving = STILL) -> np.ndarray:
+        """Body by body (n, …, 6), Jᵀ of the impulses that rows ask for: joints held by springs alone.
+
+        ground: its pose and speeds, where they lie beside those of the bodies: loops then read both in one go.
+        """
         pushes = []
         for group in self.wide_groups:
-            results = self._over_joints(group, moving, ask, _push_results)
+            results = self._over_joints(group, moving, ask, _push_results, ground)
             pushes += [(side.bodies, results[name]) for name, side in (("a", group.a), ("b", group.b)) if side.moves]
         return self._by_body(pushes)
 
     def _by_body(self, pushes: list[tuple[list[int | None], np.ndarray]]) -> np.ndarray:
-        """Pushes (m, 6) on bodies by number, body by body (n, most, 6): as many as one of them has, else 0."""
-        on_body: list[list[Any]] = [[] for _ in self.bodies]
+        """Pushes (m, 6) on bodies by number, body by body (n, most, 6): in places that they have free."""
+        places: list[dict[int, Any]] = []
         for bodies, each in pushes:
-            for body, push in zip(bodies, each, strict=True):
-                if body is not None:
-                    on_body[body].append(push)
-        most = max(len(each) for each in on_body)
-        return np.array([[*each, *[np.zeros(6)] * (most - len(each))] for each in on_body])
+            left = [(body, push) for body, push in zip(bodies, each, strict=True) if body is not None]
+            while left:
+                taken = dict(reversed(left))  # the first push on each body
+                places.append(taken)
+                left = [(body, push) for body, push in left if taken[body] is not push]
+        merged: list[dict[int, Any]] = []
+        for taken in places:
+            free = next((x for x in merged if not x.keys() & taken.keys()), None)
+            merged = merged if free is not None else [*merged, taken]
+            if free is not None:
+                free |= taken
+        nothing = np.zeros(6)
+        return np.array([[taken.get(k, nothing) for taken in merged] for k in range(len(self.bodies))])
 
     def _over_joints(
-        self, group: Group, moving: Moving, ask: Ask, results: Callable[..., Any]
+        self, group: Group, moving: Moving, ask: Ask, results: Callable[..., Any], ground: Moving = STILL
     ) -> dict[str, np.ndarray]:
         """`results` of the rows of every joint of a group."""
         known = {
@@ -187,7 +198,7 @@ class Joints:
                 bodies = [self.bodies[k or 0] for k in side.bodies]
                 items |= {f"{key} {name}": alike([getattr(body, key) for body in bodies]) for key in FreeBody._fields}
                 for key, of_bodies in moving._asdict().items():
-                    still = getattr(STILL, key)
+                    still = getattr(ground, key)
                     items[f"{key} {name}"] = np.array([still if k is None else of_bodies[k] for k in side.bodies])
 
         def step(*rows: Any) -> Mapping[str, Any]:

@@ -1,0 +1,75 @@
+"""Shapes that touch, and controllers at joints, in the words of a mechanism and of its file."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import dalembert
+from dalembert import DalembertError, Mechanism
+
+
+def puck() -> Mechanism:
+    """A ball of 2 kg on a floor that it slides over, pushed at 1 m/s; it cannot turn."""
+    m = Mechanism("puck").body("puck", 2.0, [0.01] * 3).shape("puck.origin", "sphere", radius=0.1, name="skin")
+    m.body("carriage", 0.5, [0.01] * 3, xyz=(0, 0, 0.1))
+    m.joint("prismatic", "ground.origin", "carriage.origin", name="rail", axis=(1, 0, 0), start=0.0, rate=1.0)
+    m.joint("prismatic", "carriage.origin", "puck.origin", name="lift", axis=(0, 0, 1), start=0.1)
+    return m.contact("puck", friction=0.3)
+
+
+def test_a_puck_slides_until_friction_has_stopped_it(tmp_path) -> None:
+    m = puck()
+    m.save(tmp_path / "puck.mech.toml")
+    for robot in (m.build(), dalembert.load(tmp_path / "puck.mech.toml")):
+        run = robot.simulate(*robot.start, 1.0, step=1e-3, record=0.1)
+        deceleration = 0.3 * 2.0 * 9.81 / 2.5  # the weight of the puck presses, both are stopped
+        assert run.q[-1, 0] == pytest.approx(0.5 / deceleration, rel=5e-3)
+        assert run.q[-1, 1] == pytest.approx(0.1, abs=1e-5) and abs(run.v[-1, 0]) < 1e-6
+    free = puck().build("free")
+    end = free.rollout(*free.start, step=1e-3, steps=200)
+    assert free.pose(end.q, "puck.origin")[2, 3] == pytest.approx(0.1, abs=1e-4)
+
+
+def test_contacts_that_mean_nothing_are_refused() -> None:
+    m = Mechanism("m").body("a", 1.0, 0.1).body("b", 1.0, 0.1)
+    with pytest.raises(DalembertError, match=r"contact of 'a' with 'ground': body 'a' has no shape: give it one"):
+        m.contact("a")
+    m.shape("a.origin", "sphere", radius=0.1)
+    with pytest.raises(DalembertError, match="unknown body or shape 'c'"):
+        m.contact("a", "c")
+    with pytest.raises(DalembertError, match="those of the others are"):
+        m.contact("a", friction=0.2).contact("shape1", friction=0.3)
+    with pytest.raises(DalembertError, match=r"a box is stated by size, got radius"):
+        m.shape("b.origin", "box", radius=1.0)
+    with pytest.raises(DalembertError, match="unknown shape 'ball'"):
+        m.shape("b.origin", "ball", radius=1.0)
+
+
+def arm(**gains: float) -> Mechanism:
+    m = Mechanism("arm", gravity=(0.0, -9.81, 0.0)).body("arm", 1.0, 0.02, com=(0.3, 0.0))
+    m.joint("revolute", "ground.origin", "arm.origin", name="pivot", start=0.0)
+    return m.controller("pivot", 0.5, **gains)
+
+
+def test_an_integral_takes_away_what_gravity_leaves(tmp_path) -> None:
+    weight = 0.3 * 9.81
+    sagging = arm(kp=60.0, kd=1.0).build()
+    q = sagging.equilibrium(sagging.start[0]).q[0]
+    assert 60.0 * (0.5 - q) == pytest.approx(weight * np.cos(q), rel=1e-9)
+    stiffness = 60.0 - weight * np.sin(q)
+    assert sagging.modes([q]).frequencies[0] == pytest.approx(np.sqrt(stiffness / 0.11), rel=1e-8)
+    exact = arm(kp=60.0, kd=8.0, ki=100.0)
+    exact.save(tmp_path / "arm.mech.toml")
+    for robot in (exact.build(), dalembert.load(tmp_path / "arm.mech.toml")):
+        run = robot.simulate(*robot.start, 6.0, record=0.5)
+        assert run.q[-1, 0] == pytest.approx(0.5, abs=1e-3)
+        assert run.states[-1, 0] * 100.0 == pytest.approx(weight * np.cos(0.5), rel=1e-2)
+
+
+def test_a_limit_is_kept_and_the_integral_waits() -> None:
+    robot = arm(kp=1e3, kd=20.0, ki=50.0, limit=2.0).build()  # too weak to lift it: it falls
+    run = robot.simulate(*robot.start, 0.3, record=0.05)
+    assert run.q[-1, 0] < -0.05 and np.max(np.abs(run.states)) < 1e-6
+    a = robot.forward_dynamics(run.q[0], run.v[0], [2.0])
+    assert run.q[1, 0] == pytest.approx(0.5 * a[0] * 0.05**2, rel=0.05)
