@@ -94,14 +94,15 @@ def test_bristles_in_rollouts_and_what_they_refuse() -> None:
         Contact(model="compliant", friction_model="bristl")
 
 
-def test_slopes_of_a_compliant_rollout_are_those_of_differences() -> None:
+@pytest.mark.parametrize("friction_model", ["regularised", "bristle"])
+def test_slopes_of_a_compliant_rollout_are_those_of_differences(friction_model: str) -> None:
     jax = pytest.importorskip("jax", reason="gradients are taken by jax")
     jax.config.update("jax_enable_x64", True)
     q, v = standing(0.15, 1.0, 0.0, -1.0)
-    contact = Contact(friction=0.3, model="compliant", stiffness=2e3, slip_speed=0.1)
+    contact = Contact(friction=0.3, model="compliant", stiffness=2e3, slip_speed=0.1, friction_model=friction_model)
 
     def distance(v):
-        return ball().rollout(q, v, step=1e-3, steps=150, contact=contact).q[0]
+        return ball().rollout(q, v, step=5e-4, steps=300, contact=contact).q[0]
 
     slope = np.asarray(jax.grad(lambda v: distance(v))(jax.numpy.asarray(v)))
     for k in (1, 3, 5):

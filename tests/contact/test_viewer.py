@@ -17,6 +17,9 @@ def test_arrows_are_the_forces_of_the_sample() -> None:
     run = robot.simulate(*standing(0.4), duration=0.3, step=2e-3, contact=Contact())
     with run.view(port=0) as viewer:
         marks = ContactMarks(viewer.server.scene, "/test", run.contacts, 1.0)
+        assert viewer.scenes[0].lowest() == pytest.approx(
+            0.4 - 0.32, abs=1e-3
+        )  # it hangs over the ground as in the run
         marks.show(0)
         assert np.ptp(marks._arrows.points, axis=1).max() == 0.0  # in the air
         marks.show(len(run.t) - 1)

@@ -153,6 +153,25 @@ def test_axes_that_cannot_meet_name_the_joint() -> None:
         m.build()
 
 
+@pytest.mark.parametrize("kind", ["revolute", "spherical"])
+def test_a_joint_that_turns_nothing_is_named(kind: str) -> None:
+    axis = {"axis": (1, 0, 0)} if kind == "revolute" else {}
+    m = Mechanism("rod").body("rod", 1.0, [0.0, 0.1, 0.1], points={"end": (0.5, 0, 0)})
+    robot = m.joint(kind, "ground.origin", "rod.end", name="J", **axis).build()
+    with pytest.raises(DalembertError, match=r"joint 'J' moves no mass.*: give the bodies behind it inertia"):
+        robot.simulate(*robot.start, 0.01)
+
+
+def test_a_loop_that_leaves_no_freedom_cannot_be_given_a_speed() -> None:
+    m = Mechanism("triangle", gravity=(0, -9.81, 0)).ground(A=(0, 0), B=(1, 0))
+    for name in "ab":
+        m.body(name, 1.0, 0.1, points={"tip": (0.8, 0)})
+    m.joint("revolute", "ground.A", "a.origin", name="A", rate=1.0).joint("revolute", "ground.B", "b.origin", name="B")
+    m.joint("revolute", "a.tip", "b.tip", name="C")
+    with pytest.raises(DalembertError, match=r"the speeds of 'A' open joint 'C'.*: leave one of them out"):
+        m.build()
+
+
 def test_speeds_that_contradict_each_other_are_named() -> None:
     m = four_bar(rate=2.0)
     m._joints["D"] = m._joints["D"].__class__(**(vars(m._joints["D"]) | {"rate": 30.0}))

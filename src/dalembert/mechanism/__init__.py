@@ -1,12 +1,15 @@
 """Mechanisms by bodies, named points and joints between points."""
 
 from .changes import Change, ChangedRun, Happened
+from .elements import Controller
+from .forces import Efforts
 from .hydraulics import AtJoint, Cylinder, at_joint
 from .library import BUNDLED, mechanism
 from .mechanism import Mechanism
 from .mobility import Mobility
 from .robot import MechanismRobot
 from .sweep import Balance, Sweep, sweep
+from .wheels import Wheel
 
 __all__ = [
     "BUNDLED",
@@ -14,12 +17,15 @@ __all__ = [
     "Balance",
     "Change",
     "ChangedRun",
+    "Controller",
     "Cylinder",
+    "Efforts",
     "Happened",
     "Mechanism",
     "MechanismRobot",
     "Mobility",
     "Sweep",
+    "Wheel",
     "at_joint",
     "mechanism",
     "sweep",

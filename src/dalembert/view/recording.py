@@ -26,6 +26,8 @@ def recording(robot: Robot, t: np.ndarray, q: np.ndarray, contacts: Any = None) 
         nearest = [int(np.argmin(np.abs(t - time))) for time in frames]
         scene = viewer.scenes[0]
         marks = None if contacts is None else ContactMarks(server.scene, scene.root, contacts, scene.size)
+        if marks is not None:
+            scene.stand_in_world()
         scene.show(q[nearest[0]])
         serializer = server.get_scene_serializer()
         for k in nearest:

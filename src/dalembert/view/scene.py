@@ -62,6 +62,11 @@ class RobotScene:
         self.placement[:] = x, y, -self.lowest()
         self._root.position = self.placement
 
+    def stand_in_world(self) -> None:
+        """Place the robot where its coordinates say: height 0 is that of the world."""
+        self.placement[:] = 0.0
+        self._root.position = self.placement
+
     def lowest(self) -> float:
         """Height in the scene of the lowest point of the shapes (of the frames, without shapes) as the robot is [m]."""
         return float((self._corners() if self._points else self.points())[:, 2].min())

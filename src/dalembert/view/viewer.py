@@ -174,6 +174,8 @@ class Viewer:
         scene, sliders = self.scenes[0], self.sliders[0]
         touched = getattr(run, "contacts", None)
         marks = None if touched is None else ContactMarks(self.server.scene, scene.root, touched, scene.size)
+        if marks is not None:
+            scene.stand_in_world()
 
         def show(q: np.ndarray, sample: int) -> None:
             scene.show(q)
