@@ -412,9 +412,106 @@ def theirs(path, spec, feet, rounds, steps=500):
         print(f"  MuJoCo, {name:37s} {cost[0]:6.2f} {cost[1]:7.2f}")
 
 
+def same_task(path, feet):
+    """MuJoCo's model with what our step has: feet alone, three rows for each, no joint friction; Newton, pyramids."""
+    import mujoco
+
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.timestep = STEP
+    model.opt.solver, model.opt.cone, model.opt.integrator, model.opt.impratio = 2, 0, 3, 1.0
+    kept = {pair[0] for pair in feet} | {"floor"}
+    others = [g for g in range(model.ngeom) if model.geom(g).name not in kept and model.geom_type[g] not in (0, 2)]
+    model.geom_contype[others], model.geom_conaffinity[others] = 0, 0
+    model.geom_condim[:], model.dof_frictionloss[:] = 3, 0.0
+    return model
+
+
+def one_step(path, rounds, calls=500):
+    """A single step of a quadruped that stands, called from Python."""
+    spec, robot = ROBOTS[path.stem], dalembert.load(path).without("friction")
+    feet = [(name, "ground") for name in feet_of(robot, spec.feet)]
+    step = robot.stepper(STEP, contact=Contact(friction=spec.friction, torsion=0.0, rolling=0.0, pairs=feet))
+    q, v = np.array([0, 0, spec.height, 1, 0, 0, 0, *spec.home]), np.zeros(robot.nv)
+    for _ in range(300):
+        tau = np.concatenate([np.zeros(6), np.clip(spec.gain * (spec.home - q[7:]), -spec.limit, spec.limit)])
+        q, v = (np.array(x) for x in step(q, v, tau))
+    ours = best(lambda: [step(q, v, tau) for _ in range(calls)], rounds) / calls * 1e6
+    try:
+        import mujoco
+    except ImportError:
+        print(f"  one step from Python: dalembert {ours:.2f} µs; MuJoCo is missing: pip install mujoco")
+        return
+    model = same_task(path, feet)
+    data = mujoco.MjData(model)
+    data.qpos[:] = [0, 0, spec.height, 1, 0, 0, 0, *spec.home]
+    data.ctrl[:] = spec.home
+    mujoco.mj_step(model, data, 300)
+    theirs = best(lambda: [mujoco.mj_step(model, data) for _ in range(calls)], rounds) / calls * 1e6
+    print(
+        f"  one step from Python: dalembert {ours:.2f} µs, mj_step (same task) {theirs:.2f}: {theirs / ours:.1f} times"
+    )
+
+
+def joint_friction(path, rounds, batch=64, steps=2000):
+    """Dry joint friction in rollouts without contact, beside the smooth law."""
+    robot, rng = dalembert.load(path), np.random.default_rng(0)
+    q, v = np.tile(robot.neutral(), (batch, 1)), 0.5 * rng.standard_normal((batch, robot.nv))
+
+    def run(friction):
+        return robot.rollout(q, v, step=1e-3, steps=steps, friction=friction, threads=1)
+
+    cost = {}
+    for kind in ("smooth", "dry"):
+        run(kind)
+        cost[kind] = best(partial(run, kind), rounds) / batch / steps * 1e6
+    ratio = cost["dry"] / cost["smooth"]
+    print(
+        f"  joints stick and slide in flight: dry {cost['dry']:.3f} µs, smooth {cost['smooth']:.3f}: {ratio:.1f} times"
+    )
+
+
+def humanoid(path, rounds, batch=64, steps=500):
+    """G1 stands on eight points under the servos of its file."""
+    robot, rng = dalembert.load(path), np.random.default_rng(0)
+    home = robot.model.keyframes[0].state(robot.model).q
+    q = np.tile(home, (batch, 1))
+    q[:, 7:] += 0.01 * rng.standard_normal((batch, robot.nv - 6))
+    pairs = [(name, "ground") for name in feet_of(robot, ())]
+    print(f"\n{path.stem}: µs per step on one core                stand")
+    for name, used in (("joint friction of the file", robot), ("no joint friction", robot.without("friction"))):
+        contact = Contact(friction=0.6, torsion=0.0, rolling=0.0, pairs=pairs)
+
+        def run(q, v, steps, used=used, contact=contact):
+            return used.rollout(q, v, controls=home[7:], step=STEP, steps=steps, contact=contact, threads=1)
+
+        start = run(q, np.zeros((batch, robot.nv)), 500)
+        cost = best(partial(run, start.q, start.v, steps), rounds) / batch / steps * 1e6
+        errors = [run(start.q, start.v, n).contacts.worst for n in (1, 2, 3, 5, 8, 13, 21, 34, 55, 89)]
+        law_error, end = np.percentile(errors, 99.9), run(start.q, start.v, steps).contacts
+        missed = np.sum(end.unsettled) / batch / steps
+        print(
+            f"  dalembert, {name:34s} {cost:6.2f}   (99.9 % of law errors {law_error:.0e} m/s, {missed:.1e} unsettled)"
+        )
+    try:
+        import mujoco
+        from mujoco import rollout
+    except ImportError:
+        print("  MuJoCo is missing: pip install mujoco")
+        return
+    model = mujoco.MjModel.from_xml_path(str(path))
+    model.opt.timestep = STEP
+    data = mujoco.MjData(model)
+    state = np.zeros(mujoco.mj_stateSize(model, mujoco.mjtState.mjSTATE_FULLPHYSICS))
+    state[1 : 1 + model.nq] = model.key_qpos[0]
+    controls = np.tile(model.key_ctrl[0], (4, steps, 1))
+    states = np.repeat(rollout.rollout(model, [data], state[None], controls[:1])[0][:, -1], 4, 0)
+    cost = best(partial(rollout.rollout, model, [data], states, controls), rounds) / 4 / steps * 1e6
+    print(f"  MuJoCo, file                                  {cost:6.2f}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("robots", nargs="*", type=Path, help="go1.xml, anymal_c.xml")
+    parser.add_argument("robots", nargs="*", type=Path, help="go1.xml, anymal_c.xml, g1.xml")
     parser.add_argument("--quick", action="store_true", help="fewer rounds")
     parser.add_argument("--speed", action="store_true", help="speed alone")
     arguments = parser.parse_args()
@@ -425,9 +522,14 @@ def main() -> None:
         pinch()
     for path in arguments.robots:
         if path.stem in ROBOTS:
-            speed(path, 3 if arguments.quick else 20)
+            rounds = 3 if arguments.quick else 20
+            speed(path, rounds)
+            one_step(path, rounds)
+            joint_friction(path, rounds)
+        if path.stem == "g1":
+            humanoid(path, 3 if arguments.quick else 20)
     if not arguments.robots:
-        print("\nspeed: name the files go1.xml and anymal_c.xml of MuJoCo Menagerie")
+        print("\nspeed: name the files go1.xml, anymal_c.xml and g1.xml of MuJoCo Menagerie")
 
 
 if __name__ == "__main__":

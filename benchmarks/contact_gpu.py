@@ -29,7 +29,8 @@ def quadruped(path: Path | None):
     names = feet_of(robot, spec.feet)
     phase = np.array([0.0, np.pi, np.pi, 0.0])
     _, trotting = trot(spec.home, phase, slice(1, None, 3), slice(2, None, 3), spec.gain, spec.limit, 0.25, 6)
-    contact = Contact(friction=spec.friction, pairs=[(name, "ground") for name in names])
+    feet = [(name, "ground") for name in names]
+    contact = Contact(friction=spec.friction, torsion=0.0, rolling=0.0, pairs=feet)
     q = np.concatenate([[0.0, 0.0, spec.height, 1.0, 0.0, 0.0, 0.0], spec.home])
     q[2] -= robot.contact_dynamics(q, np.zeros(robot.nv), np.zeros(robot.nv), contact=contact).gap.min()
     return robot, trotting, q, contact

@@ -24,6 +24,7 @@ import numpy as np
 
 from dalembert import control, load
 from dalembert.control import gait
+from dalembert.control.program.tasks import Situation
 
 FRICTION, TORQUE, FORCE, BATCH, TICKS = 0.4, 1e-4, 1e-5, 4096, 200
 
@@ -169,8 +170,85 @@ def plans(noise):
     print(f"largest difference of forces, relative: {worst:.1e}")
 
 
+def walking_form(law, robot, feet, t, q, v, command, active):
+    """The usual form of a walking tick, of [a, tau, forces of standing feet]: H, g, A, b, C, lower, upper."""
+    situation, n = Situation(robot, t, q, v, command), robot.nv
+    standing = [k for k in range(len(feet)) if active[k] > 0.5]
+    size = n + (n - 6) + 3 * len(standing)
+    H, g = np.zeros((size, size)), np.zeros(size)
+    H[n:, n:] = np.diag(np.r_[np.full(n - 6, TORQUE), np.full(3 * len(standing), FORCE)])
+    for task in law.settings.tasks:
+        if isinstance(task, control.Force):
+            k = feet.index(task.frame)
+            if k in standing:
+                place = slice(size - 3 * len(standing) + 3 * standing.index(k), None)
+                place = slice(place.start, place.start + 3)
+                H[place, place] += task.weight * np.eye(3)
+                g[place] -= task.weight * np.asarray(task.goal(t, command))
+            continue
+        rows = task.rows(situation)
+        weight = np.broadcast_to(np.asarray(task.weight, float), (len(rows.b),))
+        A = np.asarray(rows.A, float)
+        H[:n, :n] += A.T @ (weight[:, None] * A)
+        g[:n] -= A.T @ (weight * np.asarray(rows.b, float))
+    M, h = robot.mass_matrix(q), robot.bias(q, v)
+    J = np.concatenate([robot.jacobian(q, feet[k])[3:] for k in standing])
+    drift = np.concatenate([robot.acceleration(q, v, np.zeros(n), feet[k])[3:] for k in standing])
+    A = np.zeros((n + len(J), size))
+    A[:n, :n], A[6:n, n : 2 * n - 6], A[:n, 2 * n - 6 :], A[n:, :n] = M, -np.eye(n - 6), -J.T, J
+    m = FRICTION / np.sqrt(2.0)
+    C = np.zeros((4 * len(standing), size))
+    C[:, 2 * n - 6 :] = np.kron(np.eye(len(standing)), [[1, 0, -m], [-1, 0, -m], [0, 1, -m], [0, -1, -m]])
+    effort = robot.limits.effort[6:]
+    lower = np.r_[np.full(n, -1e30), -effort, np.tile([-1e30, -1e30, 0.0], len(standing))]
+    return H, g, A, np.r_[-h, -drift], C, lower, np.r_[np.full(n, 1e30), effort, np.full(len(J), 1e30)]
+
+
+def walking_ticks():
+    """The program of `control.legs` in a trot: body, swinging feet, planned forces of the two that stand."""
+    robot, q0, feet = robot_and_feet()
+    n, rng = robot.nv, np.random.default_rng(0)
+    walker = control.legs(robot, feet, q0, (0.5, 0.0, 0.0), friction=FRICTION).inputs["program"].law.__self__
+    law, states = walker.program, []
+    for k in range(TICKS):
+        t, d, v = 0.002 * k, 0.02 * rng.normal(size=n), 0.1 * rng.normal(size=n)
+        v[3] += 0.5
+        q, active = robot.integrate(q0, d), walker.gait.standing(t)
+        steps = walker.steps(t, q, v, walker.start(q, v))[0]
+        forces = np.array([0.0, 0.0, 0.5 * 9.81 * robot.total_mass]) * active[:, None]
+        states.append((t, q, v, np.r_[steps, forces.ravel()], active))
+    tick = law._tick
+    times = np.array([[state[0]] for state in states])
+
+    def ours(k):
+        return tick(times[k], *states[k][1:])
+
+    x = np.array([ours(k) for k in range(TICKS)])
+    solved = x[:, -3] > 0.5
+    print(f"\n{robot.name} walking: {solved.mean():.0%} solved, {x[:, -1].mean():.1f} iterations on average")
+    one = clock(ours, TICKS)
+    print(f"one tick from Python, quantities, assembly and solution: {one:6.1f} µs")
+    many = [np.tile(times, (20, 1)), *(np.tile([s[k] for s in states], (20, 1)) for k in range(1, 5))]
+    each = clock(lambda _: tick(*many, threads=1), 1) / len(many[0])
+    print(f"in batches of {len(many[0])} on SIMD lanes:                      {each:6.1f} µs each")
+    try:
+        import daqp
+    except ImportError:
+        return
+    programs = [walking_form(law, robot, feet, *state) for state in states]
+    alone = clock(lambda k: with_daqp(daqp, *programs[k]), TICKS)
+    worst = max(
+        np.abs(with_daqp(daqp, *programs[k])[n : 2 * n - 6] - x[k, 6:n]).max() / np.abs(x[k, 6:n]).max()
+        for k in range(0, TICKS, 10)
+        if solved[k]
+    )
+    print(f"daqp, solution alone: {alone:6.1f} µs; largest difference of torques, relative: {worst:.1e}")
+    print(f"programs per core: {alone / each:.1f} times daqp's solutions")
+
+
 def main():
     whole_body_ticks()
+    walking_ticks()
     plans(0.2)
     plans(1.0)
 

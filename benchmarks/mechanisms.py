@@ -197,9 +197,9 @@ def main() -> None:
     print("\nIFToMM's library, ms of CPU time; what the energy ledger leaves open, of the largest kinetic energy")
     for name, coordinates, integrator, h, duration in (
         ("pendulum", "tree", "rk4", 2.5e-3, 10.0),
-        ("double-four-bar", "free", "leapfrog", 1e-3, 10.0),
+        ("double-four-bar", "tree", "rk4", 5e-3, 10.0),
         ("andrews", "free", "leapfrog", 1e-5, 0.05),
-        ("bricard", "free", "leapfrog", 1e-3, 10.0),
+        ("bricard", "free", "leapfrog", 7e-4, 10.0),
         ("governor", "tree", "rk4", 5e-3, 10.0),
     ):
         each = ours(mechanism(name), coordinates, integrator, h, round(duration / h))

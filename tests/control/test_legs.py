@@ -95,6 +95,58 @@ def test_masses_may_be_wrong_by_a_fifth(share: float) -> None:
     assert tilt(run) < 0.2
 
 
+@pytest.mark.long
+def test_it_climbs_a_step() -> None:
+    robot = load("quadruped")
+
+    def ground(x, y):
+        return where(x < 1.0, 0.0, 0.05)
+
+    law = control.legs(robot, FEET, standing(robot), (0.4, 0.0, 0.0), ground=ground, clearance=0.1)
+    run = trot(6.0, law=law, contact=Contact(terrain=ground, friction=0.6))
+    assert speed(run, 1.0, 6.0) == pytest.approx(0.4, rel=0.05) and tilt(run) < 0.3
+    assert min(robot.pose(run.q[-1], foot)[2, 3] for foot in FEET) > 0.05
+
+
+@pytest.mark.long
+def test_it_turns_and_walks_sideways() -> None:
+    robot = load("quadruped")
+    turn = control.legs(robot, FEET, standing(robot), (0.3, 0.0, 0.5))
+    run = trot(6.0, law=turn)
+    yaw = np.unwrap([so3.to_rpy(so3.from_quaternion(q[3:7]))[2] for q in run.q])
+    assert yaw[-1] == pytest.approx(3.0, rel=0.05) and tilt(run) < 0.1
+    aside = trot(4.0, law=control.legs(robot, FEET, standing(robot), (0.0, 0.3, 0.0)))
+    assert aside.q[-1, 1] == pytest.approx(1.2, rel=0.1) and abs(aside.q[-1, 0]) < 0.1
+
+
+@pytest.mark.long
+def test_a_biped_that_is_pushed_stands_again() -> None:
+    robot = load("biped")
+    q = robot.neutral()
+    for side in ("left", "right"):
+        for joint, angle in (("hip_pitch", -0.25), ("knee", 0.5), ("ankle_pitch", -0.25)):
+            q[robot.joint(f"{side}_{joint}").q] = angle
+    q[2] -= robot.pose(q, "left_sole")[2, 3]
+    place = robot.center_of_mass(q)
+    place[0] = 0.05
+    tasks = [
+        control.CentreOfMass(goal=place, weight=10.0, frequency=4.0),
+        control.Frame(frame="trunk", goal=robot.pose(q, "trunk"), rows_of="orientation", weight=5.0, frequency=8.0),
+        control.Momentum(weight=0.01, frequency=5.0),
+        control.Posture(goal=q, weight=np.r_[np.zeros(6), np.full(12, 0.05)], frequency=6.0),
+    ]
+    soles = [
+        control.Support(frame=f"{side}_sole", size=(0.11, 0.045), center=(0.05, 0.0)) for side in ("left", "right")
+    ]
+    law = Sampled(control.whole_body(robot, tasks, soles), 2e-3)
+    pushed = np.zeros((3, robot.nv))
+    pushed[1, 3], pushed[2, 4] = 0.3, 0.3  # m/s, forwards and to the left
+    run = robot.rollout(q, pushed, law, 1e-3, 3000, contact=Contact(friction=0.8), record=100)
+    assert np.abs(run.v[:, -1]).max() < 1e-2
+    assert np.abs([robot.center_of_mass(x)[:2] - place[:2] for x in run.q[:, -1]]).max() < 0.02
+    assert np.abs(run.q[1:, :, :2] - q[:2]).max(axis=(1, 2)).min() > 0.02  # they were moved
+
+
 def test_an_intent_survives_being_flat() -> None:
     rng = np.random.default_rng(0)
     intent = Intent(*rng.normal(size=(4, 3)), rng.normal(size=(4, 3, 3)), *rng.normal(size=(2, 4, 3)))

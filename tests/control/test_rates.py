@@ -217,3 +217,33 @@ def test_encoders_see_counts_and_differences(arm) -> None:
     np.testing.assert_allclose(state["q"] / resolution, np.round(Q / resolution), atol=1e-9)
     with pytest.raises(DalembertError, match="quaternion"):
         control.encoders(load("quadruped"), law, 1e-3)
+
+
+def test_controllers_are_traced_once_and_again_when_they_change(monkeypatch) -> None:
+    """A second run with the same laws traces nothing; one with other numbers in the same code does."""
+    from dalembert.sim.system import sampling
+
+    traced = []
+    begin = sampling.Sampling.__init__
+
+    def counted(self, *arguments, **keywords):
+        traced.append(1)
+        begin(self, *arguments, **keywords)
+
+    monkeypatch.setattr(sampling.Sampling, "__init__", counted)
+    arm, gain = load("2r"), np.array([30.0])
+
+    def law(t, q, v):
+        return arm.gravity(q) - gain[0] * q - 4.0 * v
+
+    def end(stiffness: float) -> np.ndarray:
+        gain[0] = stiffness
+        return arm.rollout([0.3, 0.2], [0.0, 0.0], Sampled(law, 2e-3, state=()), 1e-3, 100).q
+
+    soft, again, stiff = end(30.0), end(30.0), end(60.0)
+    np.testing.assert_array_equal(soft, again)
+    assert np.abs(soft - stiff).max() > 1e-3 and len(traced) == 2
+    hold = control.gravity_pd(arm, [0.1, 0.1], 10.0)
+    first = arm.rollout([0.3, 0.2], [0.0, 0.0], hold, 1e-3, 100).q
+    other = arm.rollout([0.3, 0.2], [0.0, 0.0], control.gravity_pd(arm, [0.1, 0.1], 20.0), 1e-3, 100).q
+    assert np.abs(first - other).max() > 1e-3

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, control, load
+from dalembert.spatial import so3
 
 MU, WEIGHT = 0.7, 12.0 * 9.81
 
@@ -211,3 +212,19 @@ def test_bad_input_is_named(walker, standing) -> None:
         law.solve(0.0, standing, np.zeros(12), active=[1.0, 1.0])
     with pytest.raises(DalembertError, match="unknown solver 'osqp'"):
         law.solve(0.0, standing, np.zeros(12), solver="osqp")
+
+
+def test_a_sole_keeps_its_centre_of_pressure_about_its_middle() -> None:
+    """Forces at points of the rectangle keep all rows but those of friction; points outside miss one."""
+    sole = control.Support(frame="sole", friction=2.0, size=(0.11, 0.04), center=(0.05, -0.01))
+    R = so3.from_rpy(0.0, 0.0, 0.4)
+    cone = sole.cone(R)
+    for x, y, inside in ((0.15, 0.02, True), (-0.05, -0.04, True), (0.17, 0.0, False), (-0.07, 0.0, False),
+                         (0.0, 0.04, False), (0.0, -0.06, False)):  # fmt: skip
+        force = np.array([0.0, 0.0, 100.0])
+        wrench = np.concatenate([np.cross(R @ [x, y, 0.0], force), force])
+        assert bool((cone.A @ wrench).max() <= 1e-9) is inside
+    twist = np.concatenate([np.cross(R @ [0.05, -0.01, 0.0], [30.0, 20.0, 100.0]), [30.0, 20.0, 100.0]])
+    assert (cone.A @ twist).max() <= 1e-9  # a force through the middle does not twist it
+    with pytest.raises(DalembertError, match="center is"):
+        control.Support(frame="foot", center=(0.1, 0.0))

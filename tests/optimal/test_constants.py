@@ -99,5 +99,7 @@ def test_bad_constants():
         fastest().receding()
     with pytest.raises(DalembertError, match="functions"):
         fastest().functions([0.0], T=1.0)
+    with pytest.raises(DalembertError, match="one value for all nodes"):
+        fastest().solve([0.0], T=np.ones((41, 1)))
     with pytest.raises(DalembertError, match="step is -"):
         fastest().solve([0.0], T=-1.0)

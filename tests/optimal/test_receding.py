@@ -105,6 +105,36 @@ def test_bad_calls():
     assert np.isfinite(law(0.02, [0.3, -0.2], [0.0, 0.0])).all()
 
 
+def standing_leg():
+    builder = dalembert.ModelBuilder("leg", gravity=(0, 0, -9.81))
+    builder.add_body("slide", parent="world", joint="prismatic", joint_name="x", axis=(1, 0, 0), mass=1e-3)
+    builder.add_body("trunk", parent="slide", joint="prismatic", joint_name="z", axis=(0, 0, 1), mass=4.0)
+    rod = {"mass": 0.3, "com": (0, 0, -0.15), "inertia": np.diag([0.003, 0.003, 0.0005]), "axis": (0, 1, 0)}
+    builder.add_body("thigh", parent="trunk", joint="revolute", joint_name="hip", **rod)
+    builder.add_body("shank", parent="thigh", joint="revolute", joint_name="knee", xyz=(0, 0, -0.3), **rod)
+    builder.add_frame("foot", body="shank", xyz=(0, 0, -0.3))
+    robot, stands = builder.build(), np.array([0.0, 0.0, 0.6, -1.2])
+    stands[:2] = -robot.pose(stands, "foot")[[0, 2], 3]
+    return robot, stands
+
+
+def test_a_leg_stands_by_receding_plans_without_naming_impacts():
+    robot, stands = standing_leg()
+    problem = robot.optimal_control(
+        lambda q, v, u, force: {"posture": (10.0, q - stands), "speed": (1e-1, v), "effort": (1e-3, u)},
+        lambda q, v: {"posture": (10.0, q - stands), "rest": (1.0, v)},
+        step=0.02,
+        nodes=10,
+        motors=("hip", "knee"),
+        contacts=("foot",),
+    )
+    law = problem.receding(stance=[1.0])
+    tau = law(0.0, stands, np.zeros(4))
+    again = law(0.005, stands + np.array([0.0, 0.0, 0.01, 0.0]), np.zeros(4))
+    assert tau.shape == (4,) and np.all(tau[:2] == 0.0) and np.isfinite(again).all()
+    assert law.restarts == 0
+
+
 def test_a_panda_reaches_at_1_khz_with_an_unknown_load_and_noise():
     robot = dalembert.load("panda").without("friction")
     start = np.array([0, -0.5, 0, -2.0, 0, 1.6, 0.8])

@@ -80,24 +80,14 @@ def run(
     check_target(out, "--out", tuple(FORMATS))
     check_target(plot, "--plot", FIGURES)
     loaded = open_robot(robot, base, mimic=mimic, arg=arg)
-    if motion is not None and (torque or hold):
-        raise DalembertError("--motion gives the torques: leave out --torque and --hold")
-    if controls is not None and (motion is not None or torque or hold):
-        raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
+    _check_options(torque or hold, motion, controls, keyframe, q or v)
     move = None if motion is None else motions.load(motion, loaded)
-    if keyframe is not None and (q or v or motion):
-        raise DalembertError("--keyframe states where to start: leave out --q, --v and --motion")
     contact = None if ground is None else Contact(ground=ground, friction=friction)
     first = _first(loaded, keyframe) if move is None else (move.q(0.0), move.v(0.0))
     start = numbers_of("--q", q, loaded.nq) if q else first[0]
     speed = numbers_of("--v", v, loaded.nv) if v else first[1]
     if contact is not None and not q and keyframe is None and move is None:
         start = _on_the_ground(loaded, start, contact)
-    tau: Any = numbers_of("--torque", torque, loaded.nv) if torque else None
-    if hold:
-        tau = loaded.gravity(start) + (0.0 if tau is None else tau)
-    if move is not None:
-        tau = _computed_torque(loaded, move, frequency)
     if duration is None:
         duration = 1.0 if move is None else move.duration
     u = None if controls is None else numbers_of("--controls", controls, len(loaded.actuators))
@@ -107,23 +97,51 @@ def run(
         start,
         speed,
         duration,
-        torque=tau,
+        torque=_driving(loaded, start, torque, hold, move, frequency),
         controls=u,
         integrator=integrator,
         step=step,
         record=record,
         contact=contact,
     )
-    if out is not None:
-        result.save(out)
-    if plot is not None:
-        with replacing(plot) as temporary:
-            result.plot().savefig(temporary)
+    _save(result, out, plot)
     if as_json:
         print_json({"t": result.t, "q": result.q, "v": result.v, "tau": result.tau, "log": result.log})
         return 0
     _print(result, {"run": out, "figure": plot})
     return 0
+
+
+def _check_options(
+    torque: str | bool | None, motion: Path | None, controls: str | None, keyframe: str | None, start: str | None
+) -> None:
+    """Refuse options that say the same thing twice. torque: --torque or --hold; start: --q or --v."""
+    if motion is not None and torque:
+        raise DalembertError("--motion gives the torques: leave out --torque and --hold")
+    if controls is not None and (motion is not None or torque):
+        raise DalembertError("--controls drive the actuators: leave out --motion, --torque and --hold")
+    if keyframe is not None and (start or motion):
+        raise DalembertError("--keyframe states where to start: leave out --q, --v and --motion")
+
+
+def _driving(
+    robot: Robot, start: np.ndarray, torque: str | None, hold: bool, move: motions.Motion | None, frequency: float
+) -> Any:
+    """The torques (nv,), or the law that follows a motion; None: nothing drives the robot."""
+    if move is not None:
+        return _computed_torque(robot, move, frequency)
+    tau = numbers_of("--torque", torque, robot.nv) if torque else None
+    if hold:
+        return robot.gravity(start) + (0.0 if tau is None else tau)
+    return tau
+
+
+def _save(run: Run, out: Path | None, plot: Path | None) -> None:
+    if out is not None:
+        run.save(out)
+    if plot is not None:
+        with replacing(plot) as temporary:
+            run.plot().savefig(temporary)
 
 
 def _print(run: Run, written: dict[str, Path | None]) -> None:

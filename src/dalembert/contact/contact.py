@@ -41,7 +41,8 @@ class Contact:
     also bodies against each other, apart from those that a joint connects; or a list of pairs of names of bodies, links
     or shapes, or "ground".
 
-    model: "rigid", exact laws of contact in time steps; "compliant", forces of springs and smooth friction.
+    model: "rigid", exact laws of contact in time steps; "compliant", forces of springs and smooth friction; "mujoco",
+    MuJoCo's soft constraints with the parameters of an MJCF file, all its pairs by default (pairs="file").
     friction: Coulomb's coefficient of sliding, static_friction: at rest, by default the same; torsion: moment about the
     normal per normal force [m]; rolling: moment against rolling per normal force [m]. Each of these, restitution,
     stiffness and damping is a number for all, or a table by pair, name or material, {("foot", "ground"): 0.8, "rubber":

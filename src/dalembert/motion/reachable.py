@@ -15,7 +15,7 @@ Rows are computed for all intervals on SIMD lanes; both passes are compiled loop
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from math import comb
 from typing import Any, NamedTuple
 
@@ -31,6 +31,7 @@ from .polynomials import bernstein
 FREE = 1e30  # a limit that is none
 TINY = 1e-18  # relative size of a coefficient of b that counts as 0
 ROUNDING = 1e-13  # of b: an interval of allowed b that is negative by this share is a point
+KEPT = 2000  # intervals up to which memory is used again
 PASSES = 40  # most steps of Newton's method, which ends after three to five
 
 
@@ -82,22 +83,62 @@ def solve(
     x at the begin of each interval.
     """
     count, terms, n = grid.piece.shape
-    r = 0 if rows is None else rows.shape[2]
-    programs = _programs(terms - 1, n, r)
-    curves, lines = np.empty((count, terms * n)), np.empty((count, programs.size))
-    place = np.empty((count, 3 + 2 * n))
-    place[:, :3], place[:, 3 : 3 + n], place[:, 3 + n :] = grid.place, 1.0 / velocity**2, acceleration
-    inputs = [grid.piece.reshape(count, -1), place, *(() if rows is None else (rows.reshape(count, -1),))]
-    programs.rows.on().run(inputs, [curves, lines], (count,), 1, 1)
-    reachable = np.zeros((count + 1, 2))
-    lines, curves = lines.reshape(1, -1), curves.reshape(1, -1)
-    backward = programs.backward.on()
-    backward.run([lines, caps[None], reachable[None, -1]], [reachable[None, :-1]], (1,), count, 1)
-    x = np.zeros((1, count + 1))
-    durations, coefficients = np.empty((1, count, 1)), np.empty((1, count, 2 * terms - 1, n))
-    inputs = [lines, curves, np.ascontiguousarray(grid.lengths)[None], reachable[1:].reshape(1, -1), x[:, :1]]
-    programs.forward.on().run(inputs, [x[:, 1:].reshape(1, count, 1), durations, coefficients], (1,), count, 1)
-    return Profile(x[0], durations[0, :, 0], coefficients[0], reachable)
+    memory = _idle(count, terms, n, 0 if rows is None else rows.shape[2])
+    try:
+        work = memory.pop()
+    except IndexError:  # none yet, or all in use by other threads
+        work = _Workspace(count, terms, n, 0 if rows is None else rows.shape[2])
+    try:
+        return work.solve(grid, velocity, acceleration, rows, caps)
+    finally:
+        if count <= KEPT:
+            memory.append(work)
+
+
+@lru_cache(64)
+def _idle(count: int, terms: int, n: int, r: int) -> list[_Workspace]:
+    """Workspaces for this many intervals that nobody uses."""
+    return []
+
+
+class _Workspace:
+    """Memory for paths of one size, and the three programs bound to it."""
+
+    def __init__(self, count: int, terms: int, n: int, r: int) -> None:
+        programs = _programs(terms - 1, n, r)
+        self.n, self.shape = n, (count, 2 * terms - 1, n)
+        self.piece, self.place = np.empty((count, terms * n)), np.empty((count, 3 + 2 * n))
+        self.rows, self.caps = np.empty((count, 4 * r)), np.empty((1, count))
+        self.reachable, self.x, self.lengths = np.zeros((count + 1, 2)), np.zeros((1, count + 1)), np.empty((1, count))
+        self.durations, self.coefficients = np.empty((1, count, 1)), np.empty((1, *self.shape))
+        curves, lines = np.empty((count, terms * n)), np.empty((count, programs.size))
+        inputs = {"piece": self.piece, "place": self.place} | ({"rows": self.rows} if r else {})
+        backward = {"lines": lines.reshape(1, -1), "cap": self.caps, "ahead": self.reachable[None, -1]}
+        forward = {"lines": lines.reshape(1, -1), "curve": curves.reshape(1, -1), "length": self.lengths}
+        forward |= {"ahead": self.reachable[1:].reshape(1, -1), "x": self.x[:, :1]}
+        results: dict[str, np.ndarray] = {"following": self.x[:, 1:].reshape(1, count, 1), "duration": self.durations}
+        results["coefficients"] = self.coefficients
+        self.steps = (
+            programs.rows.bound(inputs, {"curve": curves, "lines": lines}),
+            programs.backward.bound(backward, {"reachable": self.reachable[None, :-1]}, count),
+            programs.forward.bound(forward, results, count),
+        )
+
+    def solve(
+        self, grid: Grid, velocity: np.ndarray, acceleration: np.ndarray, rows: np.ndarray | None, caps: np.ndarray
+    ) -> Profile:
+        """As `solve`."""
+        n, count = self.n, len(self.place)
+        self.piece[:] = grid.piece.reshape(count, -1)
+        self.place[:, :3], self.place[:, 3 : 3 + n], self.place[:, 3 + n :] = grid.place, velocity**-2.0, acceleration
+        if rows is not None:
+            self.rows[:] = rows.reshape(count, -1)
+        self.caps[0], self.lengths[0] = caps, grid.lengths
+        for step in self.steps:
+            step()
+        return Profile(
+            self.x[0].copy(), self.durations[0, :, 0].copy(), self.coefficients[0].copy(), self.reachable.copy()
+        )
 
 
 class Programs(NamedTuple):

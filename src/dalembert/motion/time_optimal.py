@@ -156,10 +156,10 @@ def divided(curves: Polynomials, grid: int) -> Division:
     """A path in at least `grid` intervals, at least two in each of its pieces; knots are ends of intervals."""
     if not isinstance(grid, (int, np.integer)) or grid < 1:
         raise DalembertError(f"time_optimal: grid is {grid!r}, expected a number of intervals above 0")
-    lengths = np.diff(curves.times)
+    lengths = curves.times[1:] - curves.times[:-1]
     counts = np.maximum(2, np.ceil(grid / (curves.times[-1] * (1.0 + 1e-9)) * lengths)).astype(int)
-    piece = np.repeat(np.arange(len(counts)), counts)
-    first = np.cumsum(counts)
+    piece = np.arange(len(counts)).repeat(counts)
+    first = counts.cumsum()
     place = np.empty((len(piece), 3))
     place[:, 1] = (1.0 / counts)[piece]
     place[:, 0] = (np.arange(len(piece)) - (first - counts)[piece]) * place[:, 1]

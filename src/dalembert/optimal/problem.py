@@ -25,6 +25,7 @@ from dalembert.sim.elements.contact import CompliantContact
 from . import terms
 from .constants import START, Constants
 from .contacts import Contacts
+from .limits import control_names, limit_constraint, ranges
 from .motion_models import Actuation, Motion
 from .plan import Plan
 from .receding import Receding
@@ -35,7 +36,6 @@ from .terms import Constraint, UserFunction, Weighed
 if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
-LIMITS = ("torque", "velocity", "position")
 LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
 CURVATURES = ("auto", "gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
@@ -107,8 +107,8 @@ class Problem:
         self._terminal = _optional("terminal", terminal, state, self.parameters)
         self._constraints = _optional("constraints", constraints, with_u, self.parameters)
         self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
-        self.ranges = _ranges(self.motion, limits)
-        self._limits = {name: _limit(self.motion, name, *both) for name, both in self.ranges.items()}
+        self.ranges = ranges(self.motion, limits)
+        self._limits = {name: limit_constraint(self.motion, name, *both) for name, both in self.ranges.items()}
         self.node, self.end = Node(self, is_end=False), Node(self, is_end=True)
         if not self.node.names and not self.end.names:
             raise DalembertError("optimal_control: running and terminal return no cost at all: expected at least one")
@@ -126,7 +126,7 @@ class Problem:
     @property
     def control_names(self) -> list[str]:
         """A name for each number of u."""
-        return _control_names(self.motion)
+        return control_names(self.motion)
 
     def step_at(self, values: Mapping[str, Any]) -> Any:
         """Of the node with these parameters [s]."""
@@ -276,6 +276,10 @@ class Problem:
             expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
             x = real_array(f"solve: {name}", parameters[name], expected).astype(float)
             x = x[None] if x.ndim == 0 and size == 1 else x
+            if name in self.constants.unknowns and x.shape != (size,):
+                raise DalembertError(
+                    f"solve: {name} has shape {x.shape}, expected ({size},): the plan chooses one value for all nodes"
+                )
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
             if not isfinite(x.sum()) and not np.all(np.isfinite(x)):
@@ -380,79 +384,3 @@ def _parameter(name: str, size: Any) -> int:
     if name in RESERVED:
         raise DalembertError(f"optimal_control: a parameter cannot be called {name!r}: choose another name")
     return _count(name, size)
-
-
-Range = tuple[np.ndarray, np.ndarray]
-
-
-def _ranges(motion: Motion, limits: Sequence[str] | Mapping[str, Any]) -> dict[str, Range]:
-    """Lower and upper limits by name: "torque", "velocity", "position" of the robot, or in numbers of one's own."""
-    names = [limits] if isinstance(limits, str) else list(limits)
-    for name in names:
-        if name not in LIMITS:
-            raise unknown("limit", name, LIMITS, "optimal_control")
-    numbers = limits if isinstance(limits, Mapping) else {}
-    return {name: _range(motion, name, numbers[name]) if name in numbers else _stated(motion, name) for name in names}
-
-
-def _stated(motion: Motion, name: str) -> Range:
-    """The limits that the robot's file states."""
-    limits = motion.robot.limits
-    if name == "position":
-        return limits.lower, limits.upper
-    if name == "velocity":
-        return -limits.velocity, limits.velocity
-    if motion.actuation is not None:
-        raise DalembertError(
-            "optimal_control: the robot's torque limits say nothing of controls that act by actuation=: give "
-            "numbers, as "
-            'in limits={"torque": (0.0, 0.5)}'
-        )
-    effort = limits.effort[list(motion.driven)]
-    return -effort, effort
-
-
-def _limit(motion: Motion, name: str, lower: np.ndarray, upper: np.ndarray) -> Callable[..., Constraint]:
-    """The limits as a constraint on a node's values."""
-    robot = motion.robot
-    key, labels = {
-        "torque": ("u", _control_names(motion)),
-        "velocity": ("v", robot.model.freedom_names),
-        "position": ("q", robot.model.coordinate_names),
-    }[name]
-    some = [k for k in range(len(lower)) if np.isfinite(lower[k]) or np.isfinite(upper[k])]
-    if not some:
-        raise DalembertError(
-            f"optimal_control: robot {robot.name!r} states no {name} limit: leave {name!r} out, or give numbers, as in "
-            f'limits={{"{name}": 2.0}}'
-        )
-    for k in some:
-        if not lower[k] < upper[k]:
-            raise DalembertError(
-                f"optimal_control: the {name} limits of {labels[k]!r}, {lower[k]:g} and {upper[k]:g}, leave no room"
-            )
-    named = tuple(f"{name} of {labels[k]}" for k in some)
-    return lambda values: Constraint(named, np.asarray(values[key])[some], lower[some], upper[some])
-
-
-def _control_names(motion: Motion) -> list[str]:
-    names = motion.robot.model.freedom_names
-    return [names[k] for k in motion.driven] or [f"u[{k}]" for k in range(motion.controls)]
-
-
-def _range(motion: Motion, name: str, limits: Any) -> Range:
-    """From a number, numbers (size,) for both sides, or a pair (lower, upper) of either."""
-    size = {"torque": motion.controls, "velocity": motion.robot.nv, "position": motion.robot.nq}[name]
-    pair = limits if isinstance(limits, tuple) and len(limits) == 2 else None
-    if pair is None and name == "position":
-        raise DalembertError('optimal_control: give position limits as a pair, limits={"position": (lower, upper)}')
-    try:
-        low, high = pair if pair is not None else (-np.asarray(limits, float), limits)
-        lower, upper = (np.broadcast_to(np.asarray(x, float), (size,)).copy() for x in (low, high))
-    except (TypeError, ValueError):
-        raise DalembertError(
-            f"optimal_control: {name} limits {limits!r}: expected a number, {size} numbers, or a pair (lower, upper)"
-        ) from None
-    if np.any(np.isnan(lower) | np.isnan(upper)):
-        raise DalembertError(f"optimal_control: {name} limits have NaN, expected numbers")
-    return lower, upper

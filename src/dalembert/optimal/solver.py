@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 import numpy as np
 
-from dalembert.algorithms import constraints
 from dalembert.errors import DalembertError
 from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
 
+from .beginning import begin
 from .plan import Plan
 from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter, Merit
 from .slacks import Slacks
@@ -122,86 +122,12 @@ class Solver:
     # ---- starting
 
     def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
-        """The first trajectory: a guess, or rest; or, where the robot moves, moving on."""
-        self.side = 0
+        """Take a start, parameters and a guess: see `beginning`."""
+        self.side, self.failures, self.merit = 0, 0, None
         self.curvature[0], self.evaluations = 0.0, self.plain
-        self.merit, self.failures = None, 0
         for name, x in parameters.items():
             self.parameters[name][:] = x
-        problem, robot = self.problem, self.problem.robot
-        self._begin_constants(q, v)
-        trajectory_q, trajectory_v, w = self.q[0], self.v[0], self.w[0]
-        if guess is not None:
-            self._take(guess)
-        elif problem.motion.is_linear:
-            w[:], trajectory_v[:] = 0.0, v
-            trajectory_q[:] = q + self.times * v
-        elif problem.motion.by_acceleration:
-            w[:], trajectory_v[:] = 0.0, v
-        else:
-            trajectory_q[:], trajectory_v[:] = q, v
-            w[:] = 0.0
-            if problem.motion.driven:
-                w[:] = self._holding(q)
-        trajectory_q[0], trajectory_v[0] = q, v
-        if problem.motion.is_linear:
-            if guess is not None:
-                self._roll()
-        elif problem.motion.by_acceleration and guess is None:
-            for k in range(problem.nodes):
-                trajectory_q[k + 1] = robot.integrate(trajectory_q[k], trajectory_v[k], self.steps[k])
-        self.direction.first[:] = 0.0
-
-    def _begin_constants(self, q: np.ndarray, v: np.ndarray) -> None:
-        """Constants as they are given, and the steps that follow from them."""
-        problem, values = self.problem, self.constants[0]
-        for name in problem.constants.unknowns:
-            values[f"unknown {name}"][:] = self.parameters[name][0]
-        if problem.constants.with_start:
-            values["start q"][:], values["start v"][:] = q, v
-        if problem.motion.has_free_steps:
-            rows = [{name: x[k] for name, x in self.parameters.items()} for k in range(problem.nodes)]
-            self.steps = np.array([float(problem.step_at(row)) for row in rows])
-            if not np.all((self.steps >= 0.0) & (self.steps < np.inf)):
-                k = int(np.argmin((self.steps >= 0.0) & (self.steps < np.inf)))
-                raise DalembertError(f"solve: step is {self.steps[k]} at node {k}, expected a time ≥ 0 [s]")
-
-    def _holding(self, q: np.ndarray) -> np.ndarray:
-        """Controls (nodes, m) of least size that hold the robot still at q, with the contacts of each node."""
-        robot, motion = self.problem.robot, self.problem.motion
-        gravity, driven = np.asarray(robot.gravity(q)), list(motion.driven)
-        if robot.model.closures:
-            J = np.asarray(constraints(robot.model, q, np.zeros(robot.nv)).J, float)
-            held = np.linalg.lstsq(np.hstack([np.eye(robot.nv)[:, driven], J.T]), gravity, rcond=None)[0]
-            return np.broadcast_to(held[: len(driven)], self.w[0].shape)
-        if motion.contacts is None:
-            return np.broadcast_to(gravity[driven], self.w[0].shape)
-        rows = [np.asarray(robot.jacobian(q, name))[-size:] for name, size in motion.contacts.rows.items()]
-        selected, held = np.eye(robot.nv)[:, driven], {}
-        stances = [tuple(stance) for stance in self.parameters["stance"][:-1].tolist()]
-        for stance in set(stances):
-            matrix = np.hstack([selected, *(s * row.T for s, row in zip(stance, rows, strict=True) if s)])
-            held[stance] = np.linalg.lstsq(matrix, gravity, rcond=None)[0][: len(driven)]
-        return np.array([held[stance] for stance in stances])
-
-    def _roll(self) -> None:
-        """States that the accelerations give: the step is linear, so that all nodes are two sums."""
-        h, q, v, w = self.problem.step, self.q[self.side], self.v[self.side], self.w[self.side]
-        v[1:] = v[0] + h * np.cumsum(w, axis=0)
-        q[1:] = q[0] + h * np.cumsum(v[1:], axis=0)
-
-    def _take(self, guess: Any) -> None:
-        problem, N = self.problem, self.problem.nodes
-        q, v, u = (guess.q, guess.v, guess.u) if isinstance(guess, Plan) else guess
-        wanted = ((N + 1, problem.robot.nq), (N + 1, problem.robot.nv), (N, problem.motion.controls))
-        for name, x, shape in zip("qvu", (q, v, u), wanted, strict=True):
-            if np.shape(x) != shape:
-                raise DalembertError(f"solve: {name} of the guess has shape {np.shape(x)}, expected {shape}")
-        self.q[0][:], self.v[0][:] = q, v
-        if problem.motion.by_acceleration:
-            self.w[0][:] = np.diff(self.v[0], axis=0) / self.steps[:, None]
-        else:
-            self.w[0][:] = u
+        begin(self, q, v, guess)
 
     # ---- iterations
 
@@ -330,8 +256,9 @@ class Solver:
 
     def unsettled(self, iterations: int) -> str:
         """Words for a solve that ran out of iterations."""
-        linear, exact = self.problem.motion.is_linear, self.problem.exact
-        advice = ': where residuals stay large, curvature="exact" converges better' if linear and not exact else ""
+        linear, exact, bends = self.is_linear, self.problem.exact, self.problem.bends
+        better = ': where residuals stay large, curvature="auto" or "exact" converges better'
+        advice = better if linear and not exact and not bends else ""
         return f"it had not settled after {iterations} iterations{advice}"
 
     def _search(self, filtered: Filter, cost: float, gaps: float, slope: float) -> float | None:

@@ -103,6 +103,11 @@ class UserFunction:
             raise DalembertError(
                 f"optimal_control: {self.role} does something with its arguments that cannot be compiled: {error}"
             ) from error
+        except DalembertError:
+            raise
+        except (ValueError, IndexError) as error:  # of NumPy, where dimensions disagree
+            sizes = ", ".join(f"{name} {np.shape(x)}" for name, x in taken.items() if not isinstance(x, Mapping))
+            raise DalembertError(f"optimal_control: {self.role} fails on {sizes}: {error}") from error
 
 
 def _vector(where: str, x: Any) -> np.ndarray:

@@ -23,13 +23,15 @@ class Support:
     """A frame that may rest on a surface: a point, or a rectangle of half lengths `size` (x, y) [m] along its axes.
 
     friction: coefficient μ; the cone is taken from inside, by a pyramid of `facets` sides. normal (3,): of the surface,
-    in the world. most [N]: largest normal force. A rectangle also keeps its centre of pressure within itself.
+    in the world. most [N]: largest normal force. A rectangle, with its middle at `center` (x, y) [m] in the frame, also
+    keeps its centre of pressure within itself.
     """
 
     frame: str
     friction: float = 0.6
     normal: tuple[float, float, float] = (0.0, 0.0, 1.0)
     size: tuple[float, float] | None = None
+    center: tuple[float, float] = (0.0, 0.0)
     facets: int = 4
     most: float = np.inf
 
@@ -44,6 +46,10 @@ class Support:
             raise DalembertError(f"Support({self.frame}): most is {self.most!r}, expected a force above 0 [N]")
         if self.size is not None and not (len(self.size) == 2 and min(self.size) > 0.0):
             raise DalembertError(f"Support({self.frame}): size is {self.size!r}, expected two half lengths above 0 [m]")
+        if len(self.center) != 2 or (self.size is None and any(self.center)):
+            raise DalembertError(
+                f"Support({self.frame}): center is {self.center!r}, expected (x, y) [m] of a rectangle"
+            )
 
     @property
     def count(self) -> int:
@@ -75,13 +81,14 @@ class Support:
         if self.size is None:
             return Cone(A, tuple(names))
         A = np.concatenate([np.zeros((len(A), 3)), A], axis=1)
-        a, b = self.size
+        (a, b), (cx, cy) = self.size, self.center
         assert R is not None
+        aside = cy * R[:, 0] - cx * R[:, 1]  # of a force, about the normal through the middle
         rows = []
-        for sign in (1.0, -1.0):  # centre of pressure: |τ_x| ≤ b f_z, |τ_y| ≤ a f_z, in the frame's axes
-            rows.append(np.concatenate([sign * R[:, 0], -b * z]))
-            rows.append(np.concatenate([sign * R[:, 1], -a * z]))
-            rows.append(np.concatenate([sign * z, -0.5 * self.friction * (a + b) * z]))
+        for sign in (1.0, -1.0):  # centre of pressure: |τ_x| ≤ b f_z, |τ_y| ≤ a f_z, in the frame's axes, at the middle
+            rows.append(np.concatenate([sign * R[:, 0], -(b + sign * cy) * z]))
+            rows.append(np.concatenate([sign * R[:, 1], -(a - sign * cx) * z]))
+            rows.append(np.concatenate([sign * z, sign * aside - 0.5 * self.friction * (a + b) * z]))
             edge = "front" if sign > 0 else "back"
             names += [f"{self.frame} tips (side {edge})", f"{self.frame} tips ({edge})", f"{self.frame} twists"]
         return Cone(np.concatenate([A, np.array(rows, np.result_type(R, float))]), tuple(names))
