@@ -12,7 +12,7 @@ import pytest
 
 DOCS = Path(__file__).parent.parent.parent / "docs"
 SCRIPTS = sorted((DOCS / "gallery").glob("*/*.py"))
-LARGEST = 300_000  # bytes of a picture: a page of six stays well below 2 MB, most below 1 MB
+LARGEST = 300_000  # bytes: a page has up to eight pictures, few of them that large, and stays below 1 MB
 
 
 @pytest.fixture(scope="module")

@@ -27,7 +27,10 @@ def state(r, *batch):
 
 
 def quantities(r):
-    """name → (shape of its result for one state, call of it with q, v, a); several results come in one array."""
+    """name → (shape of its result for one state, call of it with q, v, a); several results come in one array.
+
+    Those of pairs of shapes, whose number the caller chooses, are in tests/collision.
+    """
 
     def caller(name, quantity):
         def call(q, v, a, **keywords):
@@ -50,7 +53,7 @@ def quantities(r):
     return {
         name: (shape(quantity), caller(name, quantity))
         for name, quantity in CATALOGUE.items()
-        if name not in OTHER and not quantity.refuses(r.model)
+        if name not in OTHER and "pairs" not in quantity.parameters and not quantity.refuses(r.model)
     }
 
 

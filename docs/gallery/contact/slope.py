@@ -25,7 +25,7 @@ tilt[:3, :3] = [[np.cos(SLOPE), 0, np.sin(SLOPE)], [0, 1, 0], [-np.sin(SLOPE), 0
 
 
 def frame(k):
-    scene = Scene((0, 0, 0.1), 4.6, azimuth=-75, elevation=14, size=(460, 300), ground=-0.75)
+    scene = Scene((0, 0, 0.1), 4.6, azimuth=-45, elevation=30, size=(460, 300), ground=-0.75)
     scene.shape(Box([3.2, 1.6, 0.05]), tilt @ _at((0, 0, -0.025)), (0.85, 0.86, 0.88))
     for (friction, run), y, colour in zip(runs.items(), (-0.5, 0, 0.5), ("#c63c4f", "#e07b28", "#3a9160"), strict=True):
         pose = tilt @ _at((0, y, 0)) @ robot.pose(run.q[k], "box")
