@@ -9,7 +9,8 @@ import numpy as np
 
 from dalembert.algorithms import gravity, mass_matrix, rnea
 from dalembert.formats import read, write
-from dalembert.model import Model
+from dalembert.model import Model, Part
+from dalembert.model.geometry import Capsule
 from trees import random_state
 
 ROUND_TRIP = 1e-12  # what a file and its reader may change in M, g and torques, of the largest entry
@@ -19,6 +20,11 @@ def again(model: Model, path: Path, **options: Any) -> Model:
     """The model after a journey through a file."""
     write(model, path, **options)
     return read(path)[0]
+
+
+def urdf_shapes(part: Part) -> int:
+    """How many shapes of a link are in a URDF file, where a capsule is a cylinder and two balls."""
+    return sum(3 if isinstance(geometry.shape, Capsule) else 1 for geometry in part.geometry)
 
 
 def joint_names(model: Model) -> list[str]:

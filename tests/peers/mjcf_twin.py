@@ -37,7 +37,7 @@ class FileTwin:
         elif what.startswith("tendon"):
             m.tendon_stiffness[:] = m.tendon_damping[:] = m.tendon_armature[:] = 0.0
         else:  # constraints, which are off
-            assert what.startswith("an equality of kind"), what
+            assert what.startswith(("an equality of kind", "option noslip_iterations")), what
 
     def bodies(self) -> dict[str, np.ndarray]:
         """Positions (3,) of the bodies that have names, at the last state."""

@@ -29,7 +29,7 @@ FILES = {path: (outcome, reason) for path, outcome, reason in (line.split("\t") 
 def test_the_list_is_complete():
     assert sorted(FILES) == sorted(wheel_files())
     assert sum(outcome == "agrees" for outcome, _ in FILES.values()) >= 90
-    assert sum(outcome == "agrees" and not reason for outcome, reason in FILES.values()) >= 80
+    assert sum(outcome == "agrees" and not reason for outcome, reason in FILES.values()) >= 75
 
 
 @pytest.mark.parametrize("path", [path for path, (outcome, _) in FILES.items() if outcome == "refused"])

@@ -19,7 +19,8 @@ from robust import processes
 pytestmark = pytest.mark.skipif(os.name == "nt", reason="sends POSIX signals")
 
 HEAD = """
-import sys, time, numpy as np, dalembert
+import signal, sys, time, numpy as np, dalembert
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells start jobs in the background with it ignored
 from dalembert import Interrupted, load
 robot = load("ur5")
 q, v = np.zeros(6), np.zeros(6)

@@ -13,6 +13,7 @@ from dalembert import DalembertError, ModelBuilder, Robot, load, robots
 from dalembert.formats import read, write
 from dalembert.model.geometry import Box, Capsule, Cone, Cylinder, Ellipsoid, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose, so3
+from dalembert.version import __version__
 from saving import assert_same_dynamics
 from tolerances import ROUNDING
 
@@ -35,7 +36,7 @@ def test_a_file_names_its_robot_and_is_the_same_each_time(tmp_path, ending):
     robot.save(str(two))
     text = one.read_text()
     assert text == two.read_text() and text.endswith("\n")
-    assert "Robot 'arm', written by dalembert 0." in "\n".join(text.splitlines()[:4])
+    assert f"Robot 'arm', written by dalembert {__version__}" in "\n".join(text.splitlines()[:4])
     assert max(map(len, text.splitlines())) < 200
 
 

@@ -1,6 +1,6 @@
 """A quadruped trots up a step of 5 cm: planner at 40 Hz, whole-body program at 500 Hz, torques at 1 kHz.
 
-`python quadruped_step.py view` shows it in the browser.
+`python step.py view` shows it in the browser.
 """
 
 import sys

@@ -1,6 +1,6 @@
 """A biped stands, is pushed, and stands again: the whole-body program with soles that keep their centre of pressure.
 
-`python biped_balance.py view` shows it in the browser.
+`python biped.py view` shows it in the browser.
 """
 
 import sys
