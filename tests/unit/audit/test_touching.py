@@ -72,28 +72,9 @@ def folding(gap: float) -> Robot:
     builder.add_body(
         "first", parent="world", joint="revolute", axis=(0, 0, 1), lower=-1.0, upper=1.0, mass=1.0, inertia=np.eye(3)
     )
-    builder.add_body(
-        "second",
-        parent="first",
-        joint="revolute",
-        axis=(0, 1, 0),
-        lower=-3.0,
-        upper=3.0,
-        mass=1.0,
-        inertia=np.eye(3),
-        xyz=(0.2, 0, 0),
-    )
-    builder.add_body(
-        "third",
-        parent="second",
-        joint="revolute",
-        axis=(0, 1, 0),
-        lower=-3.0,
-        upper=3.0,
-        mass=1.0,
-        inertia=np.eye(3),
-        xyz=(0.2, 0, 0),
-    )
+    turning = {"joint": "revolute", "axis": (0, 1, 0), "lower": -3.0, "upper": 3.0}
+    for name, parent in (("second", "first"), ("third", "second")):
+        builder.add_body(name, parent=parent, mass=1.0, inertia=np.eye(3), xyz=(0.2, 0, 0), **turning)
     builder.add_geometry(Box([0.1, 0.1, 0.1]), body="first", role="collision")
     builder.add_geometry(Sphere(0.02), body="second", role="collision")
     builder.add_geometry(Sphere(0.35 - gap), body="third", role="collision")
