@@ -34,8 +34,9 @@ from dalembert.linear import (
     nonzeros,
     sparse_product,
 )
+from dalembert.linear.cones import TINY
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, maximum, repeat, sqrt, where
+from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
 
 from ..elements.contact import Memory, RigidContact
 from .accounts import Entry
@@ -61,19 +62,19 @@ def contact_step(
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     touching = contact_rows(model, q_half, element.patches)
-    step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, M, mass, kick, touching)
-    solution = step.solved(memory)
+    step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, M, mass, kick, touching, memory)
+    solution = step.solved()
     v1 = v + mass.backward(mass.r * (step.kick + sparse_product(step.carrier.Y, solution.p)))
     q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement(mass))
 
-    missed = 1.0 - solution.settled
-    worst = maximum(memory.worst, solution.change)
-    after = Memory(solution.p, solution.slip, solution.change, worst, memory.unsettled + missed, solution.passes)
+    p, slip, change, passes, settled = solution
+    rolling, worst, unsettled = step.rolling.reshape(-1), maximum(memory.worst, change), memory.unsettled + 1.0 - settled
+    after = Memory(p, slip, rolling, change, worst, unsettled, passes)
     states = layout.by_element(z + h * system.state_rates(applied))
     states[system.contact_number] = after.flat()
     e1 = layout.replaced(e, v_end, np.concatenate(states))
     if layout.nw:
-        e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.work(applied, v1, solution.p))
+        e1 = layout.replaced(e1, accounts=layout.accounts(e) + step.work(applied, v1, p))
     return q1, e1
 
 
@@ -107,7 +108,9 @@ class _Impulses:
         mass: Factor,
         kick: np.ndarray,
         touching: ContactRows,
+        memory: Memory,
     ) -> None:
+        self.start = memory.impulses, memory.slip
         self.system, self.element, self.h, self.v, self.touching = system, element, h, v, touching
         always = system.permanent_count
         rows = system.constraint_rows(t, q, v, z)
@@ -127,6 +130,8 @@ class _Impulses:
             self.kick, self.closing = loops.kicked(kick, v, 0.5 * loops.rows.bias), loops.closing(0.125)
             self.carrier = Carrier.reduced(loops.freed(self.carrier.Y), mass.r)
         self.free = self.before + sparse_product(self.carrier.X.T, self.kick)
+        self.stuck = [_stuck(memory, i) for i in range(k)]
+        self.rolling = np.array([self._rolling(memory, i) for i in range(k)]).reshape(k, 2)
         self.mu = self._friction()
         levers = [(law.torsion, law.rolling, law.rolling) for law in element.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
@@ -134,9 +139,9 @@ class _Impulses:
         self.laws += row_laws(system, rows, h, self.before[first:], self.free[first:])
         self.give = np.concatenate([np.zeros(len(moments)), compliance[always:] / (h * h)])
 
-    def solved(self, memory: Memory) -> ConstraintImpulses:
+    def solved(self) -> ConstraintImpulses:
         """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
-        carrier, contact, start = self.carrier, self.element.contact, (memory.impulses, memory.slip)
+        carrier, contact, start = self.carrier, self.element.contact, self.start
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
             c = self._shifted(bouncing)
@@ -181,18 +186,33 @@ class _Impulses:
                 meets = logical_and(before < -contact.rest_speed, free + shift < 0.0)
                 shift = where(logical_and(meets, bounce > 0.0), -bounce, shift)
             velocities[3 * i] = free + shift
+            velocities[3 * i + 1 : 3 * i + 3] -= self.rolling[i]
         return velocities
+
+    def _rolling(self, memory: Memory, i: int) -> np.ndarray:
+        """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls.
+
+        The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
+        the step before to `before`. Held at minus half of the change, it is at rest in the mean, and friction does no
+        work, to second order. Where it still would put in some, against the force of the step before, it does none.
+        """
+        tangents = slice(3 * i + 1, 3 * i + 3)
+        before, p = self.before[tangents], memory.impulses[tangents]
+        mean = 0.5 * (memory.rolling[2 * i : 2 * i + 2] + before)
+        mean = mean - p * (maximum(p @ mean, 0.0) / (p @ p + TINY))
+        return where(self.stuck[i], mean - before, 0.0)
 
     def _friction(self) -> list[Any]:
         """The coefficient of each contact: that of rest for one that did not slide before."""
 
-        def coefficient(law: ContactLaw, slides: np.ndarray) -> Any:
+        def coefficient(law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
             if law.static_friction == law.friction:
                 return law.friction
-            return where(slides @ slides < STILL * STILL, law.static_friction, law.friction)
+            rests = logical_or(stuck, slides @ slides < STILL * STILL)
+            return where(rests, law.static_friction, law.friction)
 
         tangents = (self.before[3 * i + 1 : 3 * i + 3] for i in range(len(self.element.names)))
-        return [coefficient(*each) for each in zip(self.element.laws, tangents, strict=True)]
+        return [coefficient(*each) for each in zip(self.element.laws, tangents, self.stuck, strict=True)]
 
     def displacement(self, mass: Factor) -> np.ndarray | None:
         """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
@@ -232,6 +252,11 @@ class _Impulses:
         """Speeds of surfaces that move by themselves, of all rows."""
         still_rows = np.zeros(len(self.J) - len(self.rows.surface[self.switching]))
         return np.concatenate([still_rows, self.rows.surface[self.switching]])
+
+
+def _stuck(memory: Memory, i: int) -> Any:
+    """Whether a contact stuck in the step before."""
+    return logical_and(memory.impulses[3 * i] > 0.0, memory.slip[i] == 0.0)
 
 
 def _bounce(e: float, h: Any, gap: Any, speed: Any, acceleration: Any) -> Any:
