@@ -192,6 +192,8 @@ def test_stops_and_joint_friction_beside_contact() -> None:
     assert run.energy.heat["friction hinge"][-1] > 0.01
     assert np.abs(run.energy.residual).max() < 0.02 * run.energy.scale
     assert run.contacts.normal_force[-1].sum() == pytest.approx(2.2 * G, rel=1e-9)
+    motion = cart.rollout(q, v, step=1e-3, steps=2000, contact=CONTACT, elements=cart.stops())
+    np.testing.assert_allclose(motion.q, run.q[-1], atol=1e-12)
 
 
 def test_a_slide_and_a_plot_of_its_contacts() -> None:
