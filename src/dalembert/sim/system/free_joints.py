@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.linear import is_zero
+from dalembert.linear import SHARED, is_zero
 from dalembert.model import Closure, Frame
 from dalembert.spatial import Pose, cross
 
@@ -23,7 +23,6 @@ from .free_body import STILL, FreeBody, Moving, alike, over, placed, snapped
 
 PARALLEL = ("weld", "prismatic")  # closures that keep the axes of their frames parallel
 AXIAL = (*PARALLEL, "revolute", "cylindrical", "planar")  # closures that keep one axis of each along the other's
-SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
 ENDS = ("name", "a", "b")  # fields of a closure that tell it from others of its kind
 LIKE = 4  # joints of a kind from which on they are the lanes of a loop
 CHAINED = 30  # joints in a row from which on a loop eliminates them: slower than unrolled code, but compiled at once
