@@ -104,7 +104,8 @@ def _rank(J: np.ndarray) -> tuple[int, int]:
 
 def _has_loops(model: Model) -> bool:
     """Whether closures close loops; without them, as between free bodies in a row, no equation follows from others."""
-    if any(not isinstance(closure, Closure) for closure in model.closures):
+    closures = [closure for closure in model.closures if isinstance(closure, Closure)]
+    if len(closures) < len(model.closures):
         return True  # equations between coordinates
     parents: dict[int, int] = {}
 
@@ -116,7 +117,7 @@ def _has_loops(model: Model) -> bool:
     for body in model.bodies:
         if body.joint.nv < 6:
             parents[body.index] = body.parent
-    for closure in model.closures:
+    for closure in closures:
         a, b = root(closure.a.body), root(closure.b.body)
         if a == b:
             return True

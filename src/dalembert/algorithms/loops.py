@@ -41,9 +41,8 @@ def loop_dynamics(
 ) -> tuple[np.ndarray, np.ndarray]:
     """a (nv,) and λ (nc,) with M a + h = tau + Jᵀ λ and J a + γ = 0, at q (nq,), v (nv,), tau (nv,)."""
     _, J, drift = constraints(model, q, v)
-    return ConstrainedMass(model, q, J, repeated=rows_repeat(model)).accelerated(
-        tau - bias(model, q, v, external), -drift
-    )
+    mass = ConstrainedMass(model, q, J, repeated=rows_repeat(model))
+    return mass.accelerated(tau - bias(model, q, v, external), -drift)
 
 
 def loop_inverse_dynamics(

@@ -23,12 +23,12 @@ from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
     "ANY",
+    "SHARED",
     "Carrier",
     "ConstraintImpulses",
     "Factor",
     "Law",
     "Moment",
-    "SHARED",
     "QuadraticSolution",
     "SharingFactor",
     "constraint_impulses",

@@ -146,10 +146,10 @@ class SharingFactor:
     """Solves A x = b for a symmetric A (n, n) ≥ 0 in which rows repeat others, without deciding on its rank.
 
     Of all x the least one, in the metric of D = diag A. With U = ε D (A + ε D)⁻¹ and S = 1 − U, it is
-    x = (A + ε D)⁻¹ S² (1 + 3 U + 6 U²) b: where A acts as λ D, that is b / λ times the smooth step s³ (10 − 15 s + 6 s²)
-    of s = λ / (λ + ε). What lies far above ε is solved to the third power of ε / λ; what lies far below, equations that
-    others imply at a state where they are not quite met, adds nothing, to the second power of λ / ε. In between x
-    changes smoothly with A and b.
+    x = (A + ε D)⁻¹ S² (1 + 3 U + 6 U²) b. Where A acts as λ D, that is b / λ times the smooth step
+    s³ (10 − 15 s + 6 s²) of s = λ / (λ + ε): what lies far above ε is solved to the third power of ε / λ; what lies far
+    below, equations that others imply at a state where they are not quite met, adds nothing, to the second power of
+    λ / ε. In between x changes smoothly with A and b.
     """
 
     def __init__(self, A: np.ndarray, order: Sequence[int] | None = None) -> None:
