@@ -10,6 +10,7 @@ import pytest
 
 from dalembert import ModelBuilder, load, motion
 from dalembert.mechanism import Cylinder, at_joint
+from refs.printed import assert_decimals
 from tolerances import RECURSION, assert_close
 
 ROOT = Path(__file__).parent.parent.parent
@@ -38,6 +39,50 @@ def test_torques_of_the_hydraulic_arm_are_those_of_pinocchio(tmp_path):
     rigid = arm.without("friction", "damping", "armature", "springs")
     expected = [pinocchio.rnea(model, data, *state) for state in zip(samples.q, samples.v, samples.a, strict=True)]
     assert_close(rigid.inverse_dynamics(samples.q, samples.v, samples.a), expected, RECURSION)
+
+
+def test_torques_of_the_ur5_are_those_of_pinocchio(tmp_path):
+    """The quintic of example B with 5 kg at the tool."""
+    pinocchio = pytest.importorskip("pinocchio")
+    arm = load("ur5").edit().payload(5.0, frame="tool0").done()
+    arm.save(tmp_path / "arm.urdf")
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    q0 = np.array([0, -np.pi / 2, np.pi / 2, 0, np.pi / 2, 0])
+    samples = motion.quintic(q0, q0 + 0.5, duration=1.0).sample(0.05)
+    data = model.createData()
+    expected = [pinocchio.rnea(model, data, *state) for state in zip(samples.q, samples.v, samples.a, strict=True)]
+    assert_close(arm.inverse_dynamics(samples.q, samples.v, samples.a), expected, RECURSION)
+
+
+def test_no_pose_of_the_panda_asks_for_more():
+    """The worst gravity torque of joint 2 with 3 kg at the flange, 75.7 N·m, beside that of random poses."""
+    arm = load("panda").edit().remove("panda_hand").payload(3.0, frame="panda_link8").done()
+    shoulder = {row.joint: row for row in arm.sizing().rows}["panda_joint2"]
+    assert_decimals(shoulder.gravity, 75.7, 1)
+    q = arm.random(np.random.default_rng(0), 200_000)
+    found = np.abs(arm.gravity(q)[:, 1])
+    assert 0.95 * shoulder.gravity < found.max() <= shoulder.gravity
+    room = (87.0 - found) / arm.mass_matrix(q)[:, 1, 1]
+    assert shoulder.acceleration <= room.min() < 1.5 * shoulder.acceleration
+
+
+def test_frames_of_jacobians_and_continuous_joints_in_pinocchio(tmp_path):
+    pinocchio = pytest.importorskip("pinocchio")
+    arm, q = load("ur5"), np.array([0.3, -1.0, 1.2, -0.6, 1.0, 0.2])
+    arm.save(tmp_path / "arm.urdf")
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    frames = (pinocchio.LOCAL_WORLD_ALIGNED, pinocchio.WORLD)
+    at = [
+        pinocchio.computeFrameJacobian(model, model.createData(), q, model.getFrameId("tool0"), frame)
+        for frame in frames
+    ]
+    J, p = arm.jacobian(q, "tool0"), arm.pose(q, "tool0")[:3, 3]
+    assert_close(at[0], np.vstack([J[3:], J[:3]]), RECURSION)  # linear part first there
+    assert_close(at[1][:3], J[3:] - np.cross(J[:3].T, p).T, RECURSION)
+    builder = ModelBuilder("wheel")
+    builder.add_body("wheel", parent="world", joint="continuous", mass=1.0, inertia=np.eye(3))
+    builder.build().save(tmp_path / "wheel.urdf")
+    assert pinocchio.buildModelFromUrdf(str(tmp_path / "wheel.urdf")).nq == 2 and builder.build().nq == 1
 
 
 def test_the_arm_swings_on_its_oil_as_in_scipy():
