@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, cli, load
+from dalembert.audit.headroom import headroom_table
 from dalembert.logs import Trajectory
 from dalembert.sizing import Catalogue, Gear, Motor, drive, efforts, read_catalogue, standard_motion
 from linkages import four_bar
@@ -96,6 +97,19 @@ def test_gravity_is_that_of_the_worst_pose_not_of_the_motion() -> None:
     assert hanging.headroom == pytest.approx(12.0) and level.headroom == pytest.approx(12.0 - 9.81)
     assert level.acceleration == pytest.approx((12.0 - 9.81) / J)
     assert rod((0, 1, 0), effort_limit=5.0).sizing(swing(0.1)).rows[0].enough is False
+    assert row.acceleration == pytest.approx(level.acceleration)
+
+
+@pytest.mark.parametrize("name", ["panda", "four_bar"])
+def test_no_pose_leaves_less_acceleration_than_stated(name: str) -> None:
+    """The pose of the largest holding torque included, which random poses come near but do not meet."""
+    robot = load(name)
+    sizing = robot.sizing()
+    for row, worst in zip(sizing.rows, headroom_table(robot).rows, strict=True):
+        assert row.joint == worst.joint and row.gravity == pytest.approx(worst.gravity)
+        assert row.acceleration <= (row.limit - row.gravity) / row.inertia[0] * (1 + ITERATED)
+        if name == "panda":
+            assert row.acceleration <= sizing.at(worst.q)[row.joint].acceleration * (1 + ITERATED)
 
 
 def test_uneven_samples_do_not_change_the_rms() -> None:
