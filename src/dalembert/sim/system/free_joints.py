@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import SHARED
 from dalembert.model import Closure, Frame
 
 from .elimination import Elimination, elimination_order, neighbours, solved
 from .free_body import STILL, FreeBody, Moving, alike, over
 from .free_joint_rows import JointState, push_results, response_block, row_results
 
-SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
 ENDS = ("name", "a", "b")  # fields of a closure that tell it from others of its kind
 LIKE = 4  # joints of a kind from which on they are the lanes of a loop
 CHAINED = 30  # joints in a row from which on a loop eliminates them: slower than unrolled code, but compiled at once

@@ -166,6 +166,11 @@ class System:
         """Rows that always hold: they come first."""
         return sum(not each.constraint.admissible.switches for each in self.row_owners)
 
+    @cached_property
+    def rows_repeat(self) -> bool:
+        """Whether equations of loops follow from others wherever these are closed."""
+        return algorithms.rows_repeat(self.model)
+
     @property
     def solved_count(self) -> int:
         """Rows with forces that follow from a state; impulses of others are those of a step."""
@@ -260,7 +265,7 @@ class System:
         if rows is None:
             return algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches), sliding
         force = applied.forces - algorithms.bias(self.model, q, v, applied.wrenches)
-        a, forces = rows.solver(self.model, q).accelerated(force, rows.goal)
+        a, forces = rows.solver(self.model, q, self.rows_repeat).accelerated(force, rows.goal)
         return a, sliding + np.concatenate([forces, np.zeros(len(sliding) - len(forces))])
 
     def kicked(self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -278,7 +283,7 @@ class System:
         if rows is None:
             v1 = v + h * algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches)
             return h * v1, layout.replaced(e, v1, z1)
-        solver = rows.solver(self.model, q)
+        solver = rows.solver(self.model, q, self.rows_repeat)
         impulse = h * (applied.forces - algorithms.bias(self.model, q, v, applied.wrenches))
         change, _ = solver.accelerated(impulse, -h * rows.bias - rows.rate)
         back = solver.response(solver.forces(0.5 * h * h * rows.bias - rows.deviation))
@@ -295,7 +300,7 @@ class System:
         layout = self.layout
         rows = self.solved_rows(self.held_rows(0.0, q, e))
         assert rows is not None
-        solver = rows.solver(self.model, q)
+        solver = rows.solver(self.model, q, self.rows_repeat)
         back = solver.response(solver.forces(-rows.deviation))
         change = solver.response(solver.forces(-rows.rate))
         return algorithms.integrate(self.model, q, back), layout.replaced(e, layout.velocity(e) + change)
