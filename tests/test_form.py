@@ -62,7 +62,9 @@ def numbers(node: ast.AST, largest: float) -> list[ast.Constant]:
         return numbers(node.operand, largest)
     if not isinstance(node, ast.BinOp):
         return []
-    sides = [node.left] if isinstance(node.op, (ast.Div, ast.Pow)) else [node.left, node.right]
+    if isinstance(node.op, ast.Pow):
+        return []
+    sides = [node.left] if isinstance(node.op, ast.Div) else [node.left, node.right]
     if any(isinstance(side, ast.Name) and side.id.isupper() for side in sides) and isinstance(node.op, ast.Mult):
         return []
     return [number for side in sides for number in numbers(side, largest)]
