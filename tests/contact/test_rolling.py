@@ -31,7 +31,7 @@ def coin() -> Robot:
 
 
 class OnItsRim(NamedTuple):
-    """A coin whose axis leans by `lean` [rad] towards −y, and turns with w (3,), in its axes, about its lowest point."""
+    """A coin whose axis leans by `lean` [rad] towards −y, turning with w (3,), in its axes, on its lowest point."""
 
     lean: float
     w: tuple[float, float, float]

@@ -28,8 +28,9 @@ class Memory(NamedTuple):
     """What a step of rigid contact leaves for the next one and for reports, of k contacts.
 
     impulses (n,): normal and tangents of each contact, moments, rows of other elements [N·s, N·m·s]; slip (k,);
-    rolling (2 k,): velocities along the tangents at which a contact held that sticks and rolls [m/s]; residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not
-    reach the tolerance; passes: of the last step.
+    rolling (2 k,): velocities along the tangents at which contacts were held, not 0 where they roll [m/s]; residual:
+    the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not reach the
+    tolerance; passes: of the last step.
     """
 
     impulses: np.ndarray

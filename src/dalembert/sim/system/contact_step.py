@@ -2,9 +2,10 @@
 
     q½ = q ⊕ h/2 v,   (M + h D + h²/4 K) (v1 − v) = h f + Jᵀ p at q½,   q1 = q½ ⊕ h/2 v1
 
-(Moreau 1988). Smooth motion is followed to second order, and v belongs to the same time as q. Impulses p put all
-contacts, stops and dry friction on their laws together. A gap may close within the step and no more: u_n + gap/h ≥ 0
-with the gap at q½, which then is never below zero, nor is its mean with the next one, that at q1.
+(Moreau 1988), with forces of inertia at the velocity in the middle of the kick. Smooth motion is followed to second
+order, and v belongs to the same time as q. Impulses p put all contacts, stops and dry friction on their laws together.
+A gap may close within the step and no more: u_n + gap/h ≥ 0 with the gap at q½, which then is never below zero, nor is
+its mean with the next one, that at q1.
 
 Free bodies drift straight ahead in the world, with their velocities turned into the new axes, so that no force has to
 bend their way; loose ones keep their angular momentum as well.
@@ -25,7 +26,6 @@ from dalembert.linear import (
     ANY,
     Carrier,
     ConstraintImpulses,
-    Factor,
     Law,
     Moment,
     constraint_impulses,
@@ -58,17 +58,21 @@ def contact_step(
     assert element is not None
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
     applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
-    M, mass, kick = _kick(system, h, q_half, v, applied)
     z = layout.states(e)
+    bodies = _Bodies(system, t + 0.5 * h, h, q_half, v, z)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     touching = contact_rows(model, q_half, element.patches)
-    step = _Impulses(system, element, t + 0.5 * h, h, q_half, v, z, M, mass, kick, touching, memory)
+    step = _Impulses(system, element, h, v, bodies, bodies.kick(q_half, v, applied), touching, memory)
     solution = step.solved()
-    v1 = v + mass.backward(mass.r * (step.kick + sparse_product(step.carrier.Y, solution.p)))
-    q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement(mass))
+    v1 = v + bodies.change(step.kick + sparse_product(step.carrier.Y, solution.p))
+    q1, v_end = drifted(model, q_half, v1, 0.5 * h, step.displacement())
 
     p, slip, change, passes, settled = solution
-    rolling, worst, unsettled = step.rolling.reshape(-1), maximum(memory.worst, change), memory.unsettled + 1.0 - settled
+    rolling, worst, unsettled = (
+        step.rolling.reshape(-1),
+        maximum(memory.worst, change),
+        memory.unsettled + 1.0 - settled,
+    )
     after = Memory(p, slip, rolling, change, worst, unsettled, passes)
     states = layout.by_element(z + h * system.state_rates(applied))
     states[system.contact_number] = after.flat()
@@ -78,18 +82,43 @@ def contact_step(
     return q1, e1
 
 
-def _kick(
-    system: System, h: Any, q: np.ndarray, v: np.ndarray, applied: Applied
-) -> tuple[np.ndarray, Factor, np.ndarray]:
-    """The inertia, with damping and springs at the end of the step, its factor, and L⁻¹ h f of all other forces."""
-    model = system.model
-    damping = gathered(model, [b.joint.damping for b in model.bodies])
-    stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
-    undamped = model.without("damping")
-    bias = algorithms.bias(undamped, q, still(model, v), applied.wrenches)
-    M = algorithms.mass_matrix(model, q) + np.diag(h * damping + (0.25 * h * h) * stiffness)
-    mass = factor(M, range(model.nv)[::-1])
-    return M, mass, mass.forward(h * (applied.forces - bias - damping * v))
+class _Bodies:
+    """What impulses move, at the middle of a step: inertia with damping and springs at its end, and loops.
+
+    rows: of all constraints; loops: those that always hold; None: none.
+    """
+
+    def __init__(self, system: System, t: Any, h: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> None:
+        self.model, self.h, model = system.model, h, system.model
+        self.damping = gathered(model, [b.joint.damping for b in model.bodies])
+        stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
+        self.M = algorithms.mass_matrix(model, q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
+        self.mass = factor(self.M, range(model.nv)[::-1])
+        self.rows, always = system.constraint_rows(t, q, v, z), system.permanent_count
+        self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
+        self.loops: Loops | None = None
+        if always:
+            self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
+
+    def kick(self, q: np.ndarray, v: np.ndarray, applied: Applied) -> np.ndarray:
+        """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle."""
+        undamped = self.model.without("damping")
+
+        def kicked(velocity: np.ndarray) -> np.ndarray:
+            bias = algorithms.bias(undamped, q, still(self.model, velocity), applied.wrenches)
+            kick = self.mass.forward(self.h * (applied.forces - bias - self.damping * v))
+            return kick if self.loops is None else self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
+
+        return kicked(v + 0.5 * self.change(kicked(v)))
+
+    def change(self, kick: np.ndarray) -> np.ndarray:
+        """The change of velocities (nv,) that a kick makes."""
+        return self.mass.backward(self.mass.r * kick)
+
+    def carrier(self, J: np.ndarray) -> Carrier:
+        """How impulses along rows J (n, nv) move them."""
+        carrier = Carrier.bodies(self.M, self.mass, J)
+        return carrier if self.loops is None else Carrier.reduced(self.loops.freed(carrier.Y), self.mass.r)
 
 
 class _Impulses:
@@ -99,21 +128,16 @@ class _Impulses:
         self,
         system: System,
         element: RigidContact,
-        t: Any,
         h: Any,
-        q: np.ndarray,
         v: np.ndarray,
-        z: np.ndarray,
-        M: np.ndarray,
-        mass: Factor,
+        bodies: _Bodies,
         kick: np.ndarray,
         touching: ContactRows,
         memory: Memory,
     ) -> None:
         self.start = memory.impulses, memory.slip
         self.system, self.element, self.h, self.v, self.touching = system, element, h, v, touching
-        always = system.permanent_count
-        rows = system.constraint_rows(t, q, v, z)
+        self.bodies, self.kick, rows, always = bodies, kick, bodies.rows, system.permanent_count
         self.rows, self.switching = rows, slice(always, None)
         k = len(element.names)
         spins = touching.spin.reshape(k, 3, -1)
@@ -123,12 +147,7 @@ class _Impulses:
         self.before = np.concatenate(
             [sparse_product(np.concatenate([touching.J, self.moment_rows]), v), rows.rate(v)[always:]]
         )
-        self.carrier, self.kick, self.closing = Carrier.bodies(M, mass, self.J), kick, np.zeros(system.model.nv)
-        compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
-        if always:
-            loops = Loops(mass, rows.first(always), compliance[:always], h, system.rows_repeat)
-            self.kick, self.closing = loops.kicked(kick, v, 0.5 * loops.rows.bias), loops.closing(0.125)
-            self.carrier = Carrier.reduced(loops.freed(self.carrier.Y), mass.r)
+        self.carrier = bodies.carrier(self.J)
         self.free = self.before + sparse_product(self.carrier.X.T, self.kick)
         self.stuck = [_stuck(memory, i) for i in range(k)]
         self.rolling = np.array([self._rolling(memory, i) for i in range(k)]).reshape(k, 2)
@@ -137,7 +156,7 @@ class _Impulses:
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         first = 3 * k + len(moments)
         self.laws += row_laws(system, rows, h, self.before[first:], self.free[first:])
-        self.give = np.concatenate([np.zeros(len(moments)), compliance[always:] / (h * h)])
+        self.give = np.concatenate([np.zeros(len(moments)), bodies.compliance[always:] / (h * h)])
 
     def solved(self) -> ConstraintImpulses:
         """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
@@ -214,16 +233,17 @@ class _Impulses:
         tangents = (self.before[3 * i + 1 : 3 * i + 3] for i in range(len(self.element.names)))
         return [coefficient(*each) for each in zip(self.element.laws, tangents, self.stuck, strict=True)]
 
-    def displacement(self, mass: Factor) -> np.ndarray | None:
+    def displacement(self) -> np.ndarray | None:
         """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
         owners = self.system.row_owners[self.switching]
-        out = self.closing
+        mass, loops = self.bodies.mass, self.bodies.loops
+        out = np.zeros(len(self.v)) if loops is None else loops.closing(0.125)
         for k, (owner, x) in enumerate(zip(owners, self.rows.coordinate[self.switching], strict=True), -len(owners)):
             column, back = self.carrier.Y[:, k], opened(owner.constraint.admissible, x)
             if not is_zero(back):
                 size = maximum(sparse_product((column * mass.r)[None], column)[0], 1.0 / ANY)
                 out = out + column * (RECOVERED * back / size)
-        return mass.backward(mass.r * out) if nonzeros(out).any() else None
+        return self.bodies.change(out) if nonzeros(out).any() else None
 
     def work(self, applied: Applied, v1: np.ndarray, p: np.ndarray) -> np.ndarray:
         """What each account of the ledger takes in the step [J]: forces over it times the mean velocity."""
