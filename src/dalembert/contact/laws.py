@@ -176,7 +176,7 @@ def _of_surface(option: str, surface: Surface | None) -> float | None:
 
 
 def _of_geoms(option: str, a: Surface, b: Surface) -> float | None:
-    """Of two geoms: the one with the higher priority, else the larger number; None where neither states any."""
+    """The value for two geoms: that of the higher priority, else the larger one; None where neither states any."""
     first, second = a.mujoco, b.mujoco
     assert first is not None and second is not None
     if option not in FRICTION or (getattr(a, option) is None and getattr(b, option) is None):
@@ -193,7 +193,7 @@ def _names(table: Mapping[Any, float]) -> Iterable[str]:
 
 
 def _both(option: str, a: float | None, b: float | None) -> float | None:
-    """Of entries for both sides of a pair: that of materials; of one, that one."""
+    """The value for a pair: mixed as materials are where both sides have one, else the one there is."""
     if a is None or b is None:
         return b if a is None else a
     if option == "stiffness":

@@ -47,7 +47,7 @@ class Material:
 
     @property
     def damping(self) -> float:
-        """Of a compliant contact [s/m]: loses at 1 m/s what restitution leaves out, 1 − e ≈ ⅔ c v (Hunt, Crossley)."""
+        """Damping of compliant contact [s/m] that loses at 1 m/s what restitution says: 1 − e ≈ ⅔ c v (Hunt, Crossley)."""
         return 1.5 * (1.0 - self.restitution)
 
 

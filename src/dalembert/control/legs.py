@@ -40,7 +40,7 @@ class Rates(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Of squared errors in the whole-body program, with the frequencies [rad/s] at which they decay.
+    """Weights of squared errors in the whole-body program, with the frequencies [rad/s] at which they decay.
 
     body: accelerations of centre of mass and trunk; swing: of feet in the air; force: differences to the planned
     forces [N]; posture: accelerations of joints.

@@ -40,7 +40,7 @@ class LogError(DalembertError):
 
 
 def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple[Doubt, ...]:
-    """All that is doubtful about a log."""
+    """Everything that is doubtful about a log."""
     listed = [*_shapes(robot, samples)]
     if listed:
         return tuple(listed)

@@ -62,7 +62,7 @@ class Motion(Protocol):
         """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
 
     def drawn_in(self, factor: float) -> Motion:
-        """The same motion, smaller."""
+        """The same motion, scaled down."""
 
 
 class Scaled(NamedTuple):

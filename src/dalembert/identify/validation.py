@@ -85,7 +85,7 @@ class Validation:
 
     @property
     def warming(self) -> tuple[Warming, ...]:
-        """Of every joint, how what is left over changes with its temperature; empty where that was not measured."""
+        """How the residual of each joint changes with its temperature; empty where that was not measured."""
         if "temperature" not in self.along:
             return ()
         left = self.measured - self.predicted

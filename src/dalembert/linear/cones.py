@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 def contact_block(W: np.ndarray) -> Block:
-    """Of W (3, 3), the velocities per impulse of a contact alone."""
+    """The block for W (3, 3), the velocities per impulse of a contact alone."""
     least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)

@@ -171,7 +171,7 @@ def channel(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.nda
 
 
 def required(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.ndarray, list[str]]:
-    """As `channel`, of what a table must have."""
+    """Like `channel`, for a column that the table must have."""
     values, notes = channel(source, robot, kind, rows)
     if values is None:
         raise _missing(source, kind, list(names_of(robot, kind)))

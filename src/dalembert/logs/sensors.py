@@ -38,7 +38,7 @@ class JointSensors:
 
 
 def by_joint(robot: Robot, sensors: JointSensors | Mapping[str, JointSensors] | None) -> tuple[JointSensors, ...]:
-    """Those of each freedom: one for all, or by the name of the joint."""
+    """The sensors of each freedom: one for all, or by the name of the joint."""
     names = robot.model.freedom_names
     if sensors is None or isinstance(sensors, JointSensors):
         return (sensors or JointSensors(),) * len(names)

@@ -62,12 +62,12 @@ class Cylinder(LineForce):
 
     @property
     def areas(self) -> tuple[float, float]:
-        """Of the piston on the bore's and on the rod's side [m²]."""
+        """Areas of the piston on the bore's and on the rod's side [m²]."""
         return 0.25 * np.pi * self.bore**2, 0.25 * np.pi * (self.bore**2 - self.rod**2)
 
     @property
     def stiffness(self) -> float:
-        """Of the oil along the cylinder [N/m]: β (A₁² / V₁ + A₂² / V₂)."""
+        """Stiffness of the oil along the cylinder [N/m]: β (A₁² / V₁ + A₂² / V₂)."""
         out = 0.5 * self.stroke if self.extended is None else self.extended
         (first, second), back = self.areas, self.stroke - out
         return float(self.bulk * (first**2 / (self.hose + first * out) + second**2 / (self.hose + second * back)))

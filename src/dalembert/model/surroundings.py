@@ -63,7 +63,7 @@ class Surroundings:
         return self.medium is not None or bool(self.compensations)
 
     def kept(self, links: Collection[str]) -> Surroundings:
-        """Those of these links."""
+        """The surroundings of these links alone."""
         medium = self.medium
         if medium is not None:
             medium = replace(medium, shapes=tuple(shape for shape in medium.shapes if shape.link in links))

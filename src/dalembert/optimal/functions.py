@@ -231,7 +231,7 @@ class NonlinearProgram:
         return np.concatenate([nodes["values"][:, 1:][self._rows_kept], end["values"][0, 1:]])
 
     def gradient(self, z: Any) -> np.ndarray:
-        """Of the cost (n,)."""
+        """The gradient of the cost (n,)."""
         total = np.zeros(len(self.start))
         for slopes, filled, columns in self._parts(z):
             places = np.flatnonzero(filled[0])

@@ -132,7 +132,7 @@ class Problem:
         return control_names(self.motion)
 
     def step_at(self, values: Mapping[str, Any]) -> Any:
-        """Of the node with these parameters [s]."""
+        """The step of the node with these parameters [s]."""
         return self.step if self._step is None else self._step.number(values)
 
     # ---- what the nodes trace

@@ -28,7 +28,7 @@ PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>;
 
 
 def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], names: Names, ledger: Ledger) -> None:
-    """All that `Contact(model="mujoco")` takes from the file."""
+    """Read everything that `Contact(model="mujoco")` takes from the file."""
     m = mjcf.m
     builder.soften(
         Mujoco(

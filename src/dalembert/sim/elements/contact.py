@@ -56,16 +56,16 @@ class RigidContact(Element):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the points that may touch."""
+        """Names of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
     def label(self) -> str:
-        """As its accounts are called."""
+        """The name of its accounts."""
         return "contact"
 
     @property
     def laws(self) -> tuple[ContactLaw, ...]:
-        """Of the points that may touch."""
+        """Laws of the points that may touch."""
         return laws_of(self.patches)
 
     @property
@@ -116,12 +116,12 @@ class CompliantContact(Element):
     patches: tuple[Patch, ...]
 
     def label(self) -> str:
-        """As its account is called."""
+        """The name of its account."""
         return "contact"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the points that may touch."""
+        """Names of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
     @property

@@ -96,7 +96,7 @@ class FlexibleJoint(Element):
         return Action({body.index: np.array([force - tau])}, rate=rate, lost=lost, given=tau * (speed - v))
 
     def energy(self, s: Situation) -> Any:
-        """Of the spring and of the motor's inertia."""
+        """Energy of the spring and of the motor's inertia."""
         (x,) = s.q[s.model.joint(self.joint).q]
         angle, speed = s.z
         return 0.5 * self.stiffness * depth(angle - x, self.backlash) ** 2 + 0.5 * self.inertia * speed * speed

@@ -47,7 +47,7 @@ class Rollout(NamedTuple):
 
 
 class RolloutContacts(NamedTuple):
-    """Of rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
+    """Rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
 
     names: of the points that may touch.
     """

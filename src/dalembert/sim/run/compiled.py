@@ -36,7 +36,7 @@ class Programs:
 
     @cached_property
     def open(self) -> Programs:
-        """Those of the system while none of the constraints that come and go holds: smaller and faster steps."""
+        """The programs for the time when no constraint that comes and goes holds: smaller and faster steps."""
         return Programs(replace(self.system, holding=False), self.integrator, self._plain_identity)
 
     def renew(self, elements: tuple[Element, ...], law: Law | None) -> None:

@@ -33,7 +33,7 @@ ROUNDS = 200  # of impacts at one instant, after which they are taken as inelast
 
 
 class Assembly(NamedTuple):
-    """Of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
+    """The equations of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
 
     force_scale: the largest force at work; response M⁻¹ Jᵀ (nv, nr); A = J M⁻¹ Jᵀ (nr, nr).
     """

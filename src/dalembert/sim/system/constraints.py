@@ -37,7 +37,7 @@ IDLE = 2.0  # mode of a row of friction whose rows are kept at rest by others: n
 
 
 class Rows(NamedTuple):
-    """Of k rows at one state: φ (k,), J (k, nv), bias (k,) and surface (k,), with φ̇ = J v − surface, φ̈ = J a + bias.
+    """Constraint rows at one state: φ (k,), J (k, nv), bias (k,), surface (k,); φ̇ = J v − surface, φ̈ = J a + bias.
 
     surface: the speed of a surface that moves by itself, such as a belt.
     """

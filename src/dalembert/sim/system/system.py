@@ -375,6 +375,6 @@ class System:
 
 
 def _closure_rows(s: Situation) -> Rows:
-    """Those of the model's closed loops."""
+    """The rows of the model's closed loops."""
     residual, J, bias = algorithms.constraints(s.model, s.q, s.v)
     return Rows(residual, J, bias, np.zeros(len(residual)))
