@@ -39,7 +39,7 @@ class Segment(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """What two shapes are separated by: a face of A, a face of B, or an edge of each; vectors in their shape's frame.
+    """The feature that separates two shapes: a face of A or of B, or an edge of each; vectors in their shape's frame.
 
     Of a face: its outward normal, a point of it, and the point of the other shape that comes first.
     Of edges: their directions, whose vector product points out of A, and a point of each.

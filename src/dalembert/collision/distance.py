@@ -54,7 +54,7 @@ def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
 
 
 def core(shape: Any) -> tuple[Any, Any]:
-    """What a shape is made of when a radius all around it is taken off, and that radius [m]."""
+    """The core of a shape, that is, the shape without a radius all around, and that radius [m]."""
     match shape:
         case Sphere():
             return Segment(0.0), shape.radius

@@ -1,4 +1,4 @@
-"""What is known about two shapes near each other: the record that distances and contacts share."""
+"""The nearest points of two shapes: the record that distances and contacts share."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a law follows: a motion, or a configuration that is held; and how far the robot is from it."""
+"""The reference of a law: a motion, or a configuration that is held; and how far the robot is from it."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ def _nearest(model: Model, q: np.ndarray, pairs: Sequence[LinkPair]) -> list[Wit
 
 
 def _shaped(pairs: Any) -> tuple[LinkPair, ...]:
-    """What the kind of the parameter makes of the caller's pairs."""
+    """The caller's pairs as the parameter's kind converts them."""
     return pairs
 
 

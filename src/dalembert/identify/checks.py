@@ -1,4 +1,4 @@
-"""What must be true of a log before it is worth fitting: each check names the joint and the likely cause."""
+"""Checks of a log before it is worth fitting: each check names the joint and the likely cause."""
 
 from __future__ import annotations
 

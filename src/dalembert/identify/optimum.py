@@ -65,7 +65,7 @@ class Information:
         return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
     def measure(self, motion: Motion) -> float:
-        """What is to be small: the condition number, −Σ log λ or Σ 1/λ."""
+        """The measure to minimise: the condition number, −Σ log λ or Σ 1/λ."""
         values = self._singular_values(motion)
         if not values[-1] > 0.0:
             return np.inf

@@ -18,7 +18,7 @@ PHASES = 96  # of the periodic part at which it may begin
 
 @dataclass(frozen=True)
 class Limits:
-    """What each joint may do: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
+    """Limits of each joint: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
 
     lower: np.ndarray
     upper: np.ndarray

@@ -27,7 +27,7 @@ SLOPE = 0.25  # of the slope at infinity: the least with which the root of the s
 
 
 class Block(NamedTuple):
-    """What the solve of one contact needs of its block W = [[a, wᵀ], [w, T]] of G.
+    """The data for solving one contact, from its block W = [[a, wᵀ], [w, T]] of G.
 
     r = 1/a; S = T − w wᵀ/a and its determinant. size (3,): the diagonal, a velocity per impulse.
     """

@@ -106,7 +106,7 @@ class Sources:
         return np.asarray(values, float)
 
     def scale(self, heading: Heading, kind: str, coordinate: str) -> float:
-        """What turns a column's numbers into SI units."""
+        """The factor that turns a column's numbers into SI units."""
         wanted = expected(kind, coordinate)
         if heading.problem:
             raise DalembertError(

@@ -13,7 +13,7 @@ from dalembert.robot import Robot
 
 @dataclass(frozen=True)
 class JointSensors:
-    """What the numbers of one joint in a log stand for.
+    """The meaning of one joint's numbers in a log.
 
     gear: radians of the motor per radian (slides: per metre) of the joint; negative where they turn oppositely.
     counts: encoder counts per turn of the motor; positions are then counts, rates counts per second; None: they are

@@ -115,7 +115,7 @@ class AtJoint(NamedTuple):
 
 
 def at_joint(robot: Robot, q: Any, cylinder: Cylinder, joint: str) -> AtJoint:
-    """What a cylinder is to a joint of one coordinate at q (nq,), other joints at rest where no loop moves them."""
+    """The effect of a cylinder on a joint of one coordinate at q (nq,), other joints still unless a loop moves them."""
     model, q = robot.model, np.asarray(q, float)
     moving = unit_motion(model, q, joint)
     still = Situation(model, 0.0, q, moving, np.zeros(1), np.zeros(model.nv))

@@ -1,4 +1,4 @@
-"""What an MJCF file says about MuJoCo's soft constraints, as data: `Contact(model="mujoco")` makes it act."""
+"""MuJoCo's soft constraints in an MJCF file, as data: `Contact(model="mujoco")` makes it act."""
 
 from __future__ import annotations
 

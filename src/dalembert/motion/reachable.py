@@ -180,7 +180,7 @@ def _programs(degree: int, n: int, r: int) -> Programs:
 
 
 class Lines(NamedTuple):
-    """What one interval allows: bounds of b from above and below, the greatest a, the greatest b."""
+    """The constraints of one interval: bounds of b from above and below, the greatest a, the greatest b."""
 
     upper: list[Line]
     lower: list[Line]

@@ -190,7 +190,7 @@ class NonlinearProgram:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each constraint is, and at which node."""
+        """The name of each constraint, with its node."""
         freedoms = self.problem.robot.model.freedom_names
         steps = [f"step of {what} of {name}" for what in ("position", "velocity") for name in freedoms]
         of_nodes = np.array([*steps, *_labels(self._nodes)], object)

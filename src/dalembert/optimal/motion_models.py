@@ -133,7 +133,7 @@ class Motion:
         return tau
 
     def effort(self, q: Any, v: Any, w: Any) -> np.ndarray:
-        """What people call u, of the control w that is solved for."""
+        """The user's u for the control w that is solved for."""
         return algorithms.rnea(self.robot.model, q, v, w) if self.by_acceleration else w
 
     def moved(self, x: Mapping[str, Any], a: Any, step: Any) -> tuple[np.ndarray, np.ndarray]:

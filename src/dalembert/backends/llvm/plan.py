@@ -296,7 +296,7 @@ class SlotPlan:
         return Calling(subroutine, slots, self._take(len(subroutine.results)))
 
     def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
-        """What the step takes from outside stays in its place."""
+        """The plan of a repetition: captured values stay in their place."""
         base = self._take(0, align=self.group)
         outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))

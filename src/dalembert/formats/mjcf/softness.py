@@ -99,7 +99,7 @@ def _option(mjcf: Compiled, ledger: Ledger) -> MujocoOption:
 
 
 def _unused(mjcf: Compiled, ledger: Ledger) -> None:
-    """What of the solver is not there."""
+    """Settings of the solver that are not used."""
     m, mj = mjcf.m, mjcf.mj
     where, flags = mjcf.source.first("option"), int(m.opt.enableflags)
     names = {

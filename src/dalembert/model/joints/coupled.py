@@ -63,7 +63,7 @@ class Coupled(Derived):
 
     @property
     def mimic(self) -> Mimic:
-        """What the joint follows."""
+        """The joint that it follows, with ratio and offset."""
         return Mimic(self.leader, self.ratio, self.offset)
 
     @property

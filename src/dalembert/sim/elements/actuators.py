@@ -18,7 +18,7 @@ from .base import Action, Element, Situation
 
 @dataclass(frozen=True)
 class Actuators(Element):
-    """What turns the controls (nu,), one for each actuator, into the commanded forces (nv,) of the robot.
+    """Turns the controls (nu,), one for each actuator, into the commanded forces (nv,) of the robot.
 
     States: the activation of each actuator whose command has dynamics.
     """

@@ -25,7 +25,7 @@ FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillati
 
 
 class Memory(NamedTuple):
-    """What a step of rigid contact leaves for the next one and for reports, of k contacts.
+    """Results of a step of rigid contact for the next one and for reports, of k contacts.
 
     impulses (n,): normal and tangents of each contact, moments, rows of other elements [N·s, N·m·s]; slip (k,);
     residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not
@@ -213,7 +213,7 @@ def _check_step(
 
 
 def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
-    """What to tell of the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
+    """Remarks on the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
     if contact is None:
         falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
         return (

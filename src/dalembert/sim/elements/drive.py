@@ -41,7 +41,7 @@ class Motor(Element):
         return replace(model, bodies=bodies)
 
     def act(self, s: Situation) -> Action:
-        """What is missing from, or too much in, the command."""
+        """The difference between the force that the motor can give and the command."""
         body = s.model.joint(self.joint)
         (v,), (tau,) = s.v[body.v], s.tau[body.v]
         stall, share = self.stall_torque * abs(self.gear), v * abs(self.gear) / self.no_load_speed

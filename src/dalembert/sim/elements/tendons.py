@@ -42,7 +42,7 @@ class Tendon(Element):
         return transmission(s.model, Actuator(name=self.name, tendon=self.joints, path=self.path), s.q)
 
     def _stretch(self, length: Any) -> Any:
-        """How much longer than its rest it is, below 0: shorter."""
+        """The stretch beyond its rest length; below 0 it is shorter."""
         short, long = self.rest
         return maximum(length - long, 0.0) + minimum(length - short, 0.0)
 

@@ -1,4 +1,4 @@
-"""What touched in a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
+"""Contacts of a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Contacts:
 
     @property
     def log(self) -> list[str]:
-        """What a user should know: steps that did not settle, forces outside of the friction cone."""
+        """Remarks for the user: steps that did not settle, forces outside of the friction cone."""
         lines = []
         if self.unsettled:
             lines.append(

@@ -62,7 +62,7 @@ class Group:
 
 
 class Ask(NamedTuple):
-    """What rows ask for: wanted(φ, rate, *known, and compliance if they give way) (k,) of the k rows of a joint.
+    """The demand of rows: wanted(φ, rate, *known, and compliance if they give way) (k,) of the k rows of a joint.
 
     known: numbers of all rows (count,) each, such as what was learned, or the stiffness of springs.
     """

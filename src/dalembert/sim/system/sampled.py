@@ -65,7 +65,7 @@ class Sampled:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return getattr(self.law, "__name__", type(self.law).__name__)
 
     @property
