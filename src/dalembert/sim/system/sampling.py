@@ -121,12 +121,16 @@ class Sampling:
         model, layouts = self.model, []
         sources = {id(block.controller): block.shape for block in self.blocks}
 
-        def answer_at(t: Any, q: Any, v: Any, *values: Any) -> list[Any]:
+        def answer_at(t: Any, q: Any, v: Any, *vectors: Any) -> list[Any]:
+            values, answers = vectors[: len(self.settings)], vectors[len(self.settings) :]
             settings = settings_of(controller.law, dict(zip(self.settings, values, strict=True)))
             state = initial(model, controller, q, v) if controller.keeps else None
             kept = Kept.of(f"Sampled {controller.name}", state) if controller.keeps else NOTHING
             taken = kept.structured(np.array([*kept.flat("", state), t[0]], object)[:-1]) if controller.keeps else None
-            inputs = {name: np.zeros(sources[id(each)]) + 0.0 * t[0] for name, each in controller.inputs.items()}
+            inputs = {
+                name: x.reshape(sources[id(each)]) if sources[id(each)] else x[0]
+                for x, (name, each) in zip(answers, controller.inputs.items(), strict=True)
+            }
             answer, after = sample(controller, t[0], q, v, taken, inputs | settings)
             if controller.keeps:
                 kept.flat(f"Sampled {controller.name}", after)
@@ -134,6 +138,7 @@ class Sampling:
             return list(np.asarray(answer, object).ravel())
 
         sizes = {"t": 1, "q": model.nq, "v": model.nv, **self.settings}
+        sizes |= {f"input {name}": int(np.prod(sources[id(each)])) for name, each in controller.inputs.items()}
         first = trace(answer_at, sizes, "sampled").fingerprint()
         try:
             same = trace(answer_at, sizes, "sampled").fingerprint() == first
