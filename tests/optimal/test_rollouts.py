@@ -9,9 +9,11 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, Sampled
+from tolerances import COMPUTED, ITERATED, REACHED, SETTLED
 
 STEP, EVERY, GOAL = 2e-3, 10, np.array([0.8, 0.5])
 START, REST = np.array([0.3, -0.2]), np.zeros(2)
+FOLLOWED = 0.02  # behind a goal that moves [rad]
 
 
 @cache
@@ -88,18 +90,18 @@ def test_batches_are_motions_of_their_own_on_any_threads():
     assert np.array_equal(shaped.q.reshape(9, 2), one.q)
     for k in (0, 5):
         alone = arm().rollout(Q[k], REST, law(), STEP, 150)
-        assert np.allclose(alone.q, one.q[k], rtol=0.0, atol=1e-12)
+        assert np.allclose(alone.q, one.q[k], rtol=0.0, atol=COMPUTED)
     step = arm().stepper(STEP, torque=law())
     q, v, memory = Q, np.zeros((9, 2)), step.start(Q, np.zeros((9, 2)))
     for _ in range(150):
         q, v, memory = step(q, v, memory)
-    assert np.allclose(q, one.q, rtol=0.0, atol=1e-12)
+    assert np.allclose(q, one.q, rtol=0.0, atol=COMPUTED)
 
 
 def test_each_motion_has_its_own_goal():
     goals = np.random.default_rng(1).uniform(-0.5, 0.5, (6, 2))
     rollout = arm().rollout(START, REST, problem().receding(), STEP, 600, parameters={"goal": goals})
-    assert np.allclose(rollout.q, goals, atol=1e-6)
+    assert np.allclose(rollout.q, goals, atol=SETTLED)
     with pytest.raises(DalembertError, match=r"goal.*3 numbers"):
         arm().rollout(START, REST, law(), STEP, 10, parameters={"goal": np.zeros((6, 3))})
 
@@ -132,9 +134,9 @@ def test_other_controllers_take_what_is_planned():
 
     follower = Sampled(follow, STEP, state=(), inputs={"plan": plan})
     rollout = robot.rollout(START, REST, follower, STEP, 400, record=1)
-    assert np.allclose(rollout.q[-1], GOAL, atol=1e-3)
+    assert np.allclose(rollout.q[-1], GOAL, atol=REACHED)
     run = robot.simulate(START, REST, 0.8, follower, step=STEP, integrator="semi-implicit", record=STEP)
-    assert np.allclose(run.q[1:], rollout.q, rtol=0.0, atol=1e-9)
+    assert np.allclose(run.q[1:], rollout.q, rtol=0.0, atol=ITERATED)
     assert any("rollout" in line for line in run.log)
 
 
@@ -143,7 +145,7 @@ def test_parameters_may_be_functions_of_time():
         return np.array([0.3 + 0.2 * t, -0.2 + 0.1 * t])
 
     rollout = arm().rollout(START, REST, problem().receding(2, goal=goal), STEP, 1000)
-    assert np.allclose(rollout.q, goal(2.0), atol=0.02)
+    assert np.allclose(rollout.q, goal(2.0), atol=FOLLOWED)
     with pytest.raises(DalembertError, match="goal"):
         problem().receding(goal=lambda t: np.zeros(3))
 
@@ -151,7 +153,7 @@ def test_parameters_may_be_functions_of_time():
 def test_single_precision_and_events():
     q = START.astype(np.float32)
     rollout = arm().rollout(q, np.zeros(2, np.float32), law(), STEP, 400)
-    assert rollout.q.dtype == np.float32 and np.allclose(rollout.q, GOAL, atol=1e-3)
+    assert rollout.q.dtype == np.float32 and np.allclose(rollout.q, GOAL, atol=REACHED)
     passing = dalembert.Event("half way", lambda t, q, v: q[0] - 0.55, direction=1)
     watched = arm().rollout(starts(3), REST, law(), STEP, 400, events=(passing,))
     assert np.all((watched.events > 0.0) & (watched.events < 0.5))

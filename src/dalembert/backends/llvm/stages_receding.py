@@ -12,72 +12,106 @@ SLOTS = (
 KERNELS = ("measure", "rates of nodes", "rates of end", "control")  # each for both trajectories, behind the slots
 
 
+AT = {name: k for k, name in enumerate(SLOTS)}
+KERNEL_AT = {name: len(SLOTS) + 2 * KERNEL * k for k, name in enumerate(KERNELS)}
+
+
 def recede() -> str:
     """`recede` and what it is made of. See `execute.receding.RecedingSteps` for the tables."""
-    at = {name: k for k, name in enumerate(SLOTS)}
-    kernels = {name: len(SLOTS) + 2 * KERNEL * k for k, name in enumerate(KERNELS)}
-    loads = "\n".join(
-        f"  %a{k} = getelementptr ptr, ptr %table, i64 {k}\n  %t{k} = load ptr, ptr %a{k}" for k in range(len(SLOTS))
-    )
-    slot = {name: f"%t{k}" for name, k in at.items()}
+    return _copies() + _kernel() + _reached() + _lengths() + _recede()
+
+
+def _loads(*names: str) -> str:
+    """Slots of the table as values: "memory in" is %memory_in."""
+    lines = []
+    for name in names:
+        word = name.replace(" ", "_")
+        lines.append(
+            f"  %{word}_at = getelementptr ptr, ptr %table, i64 {AT[name]}\n  %{word} = load ptr, ptr %{word}_at"
+        )
+    return "\n".join(lines)
+
+
+def _recede() -> str:
+    slots = ("stages", "there", "back", "is_first", "widths", "memory in", "memory out", "requests", "replies")
     return f"""
-{_copies()}
-{_kernel()}
-{_reached()}
-define void @recede(ptr %table, ptr %memory, ptr %requests, ptr %replies, i64 %begin, i64 %end, i64 %count,
+define void @recede(ptr %table, ptr %memory_rows, ptr %request_rows, ptr %reply_rows, i64 %begin, i64 %end, i64 %count,
                     i64 %iterations, double %weight, double %boundary) nounwind {{
 entry:
-{loads}
-  %kept_width = load i64, ptr {slot["widths"]}
-  %request_width_at = getelementptr i64, ptr {slot["widths"]}, i64 1
+{_loads(*slots)}
+  %kept_width = load i64, ptr %widths
+  %request_width_at = getelementptr i64, ptr %widths, i64 1
   %request_width = load i64, ptr %request_width_at
-  %reply_width_at = getelementptr i64, ptr {slot["widths"]}, i64 2
+  %reply_width_at = getelementptr i64, ptr %widths, i64 2
   %reply_width = load i64, ptr %reply_width_at
-  %constrained = icmp ne ptr {slot["largest"]}, null
-  %second = getelementptr double, ptr {slot["largest"]}, i64 1
-  %dual = getelementptr double, ptr {slot["length"]}, i64 1
   %any = icmp slt i64 %begin, %end
   br i1 %any, label %motion, label %done
 motion:
   %k = phi i64 [ %begin, %entry ], [ %next_motion, %stored ]
   %kept_place = mul i64 %k, %kept_width
-  %kept = getelementptr double, ptr %memory, i64 %kept_place
+  %kept = getelementptr double, ptr %memory_rows, i64 %kept_place
   %request_place = mul i64 %k, %request_width
-  %request = getelementptr double, ptr %requests, i64 %request_place
+  %request = getelementptr double, ptr %request_rows, i64 %request_place
   %reply_place = mul i64 %k, %reply_width
-  %reply = getelementptr double, ptr %replies, i64 %reply_place
-  call void @scatter(ptr %kept, ptr {slot["memory in"]})
-  call void @scatter(ptr %request, ptr {slot["requests"]})
+  %reply = getelementptr double, ptr %reply_rows, i64 %reply_place
+  call void @scatter(ptr %kept, ptr %memory_in)
+  call void @scatter(ptr %request, ptr %requests)
   br label %iterate
 iterate:
-  %i = phi i64 [ 0, %motion ], [ %next, %iterated ]
-  %from = phi i64 [ 0, %motion ], [ %side, %iterated ]
+  %i = phi i64 [ 0, %motion ], [ %next, %iterate ]
+  %from = phi i64 [ 0, %motion ], [ %side, %iterate ]
   %is_back = icmp ne i64 %from, 0
-  %evaluation = select i1 %is_back, ptr {slot["back"]}, ptr {slot["there"]}
+  %evaluation = select i1 %is_back, ptr %back, ptr %there
   %sums_at = getelementptr ptr, ptr %evaluation, i64 10
   %sums = load ptr, ptr %sums_at
   %status = call i64 @evaluate(ptr %evaluation, i64 %count, ptr %sums)
   %side = xor i64 %from, 1
   %fresh = icmp eq i64 %i, 0
   %flag = select i1 %fresh, double 1.0, double 0.0
-  store double %flag, ptr {slot["is_first"]}
-  call void @kernel(ptr %table, i64 {kernels["measure"]}, i64 %side, i64 1)
-  call void @direction(ptr {slot["stages"]}, double 0.0, i64 %count)
-  br i1 %constrained, label %constrain, label %iterated
-constrain:
+  store double %flag, ptr %is_first
+  call void @kernel(ptr %table, i64 {KERNEL_AT["measure"]}, i64 %side, i64 1)
+  call void @direction(ptr %stages, double 0.0, i64 %count)
+  call void @lengths(ptr %table, ptr %sums, i64 %side, i64 %count, double %weight, double %boundary)
+  %next = add i64 %i, 1
+  %again = icmp slt i64 %next, %iterations
+  br i1 %again, label %iterate, label %stored
+stored:
+  call void @kernel(ptr %table, i64 {KERNEL_AT["control"]}, i64 %side, i64 1)
+  call void @gather(ptr %kept, ptr %memory_out)
+  call void @gather(ptr %reply, ptr %replies)
+  %next_motion = add i64 %k, 1
+  %more = icmp slt i64 %next_motion, %end
+  br i1 %more, label %motion, label %done
+done:
+  ret void
+}}
+"""
+
+
+def _lengths() -> str:
+    """Directions of slacks and multipliers at a barrier, and how far both may go; nothing without constraints."""
+    return f"""
+define private void @lengths(ptr %table, ptr %sums, i64 %side, i64 %count, double %weight, double %boundary) nounwind {{
+entry:
+{_loads("length", "barrier", "largest", "reach of nodes", "reach of end")}
+  %second = getelementptr double, ptr %largest, i64 1
+  %dual = getelementptr double, ptr %length, i64 1
+  %free = icmp eq ptr %largest, null
+  br i1 %free, label %done, label %constrained
+constrained:
   %cost = load double, ptr %sums
   %negative = fneg double %cost
   %sign = fcmp olt double %cost, 0.0
   %size = select i1 %sign, double %negative, double %cost
-  %barrier = fmul double %size, %weight
-  store double %barrier, ptr {slot["barrier"]}
-  call void @kernel(ptr %table, i64 {kernels["rates of nodes"]}, i64 %side, i64 %count)
-  call void @kernel(ptr %table, i64 {kernels["rates of end"]}, i64 %side, i64 1)
-  store double 1.000000e-300, ptr {slot["largest"]}
+  %height = fmul double %size, %weight
+  store double %height, ptr %barrier
+  call void @kernel(ptr %table, i64 {KERNEL_AT["rates of nodes"]}, i64 %side, i64 %count)
+  call void @kernel(ptr %table, i64 {KERNEL_AT["rates of end"]}, i64 %side, i64 1)
+  store double 1.000000e-300, ptr %largest
   store double 1.000000e-300, ptr %second
-  call void @reached(ptr {slot["reach of nodes"]}, i64 %count, ptr {slot["largest"]})
-  call void @reached(ptr {slot["reach of end"]}, i64 1, ptr {slot["largest"]})
-  %far0 = load double, ptr {slot["largest"]}
+  call void @reached(ptr %reach_of_nodes, i64 %count, ptr %largest)
+  call void @reached(ptr %reach_of_end, i64 1, ptr %largest)
+  %far0 = load double, ptr %largest
   %far1 = load double, ptr %second
   %way0 = fdiv double %boundary, %far0
   %way1 = fdiv double %boundary, %far1
@@ -85,20 +119,9 @@ constrain:
   %short1 = fcmp olt double %way1, 1.0
   %length0 = select i1 %short0, double %way0, double 1.0
   %length1 = select i1 %short1, double %way1, double 1.0
-  store double %length0, ptr {slot["length"]}
+  store double %length0, ptr %length
   store double %length1, ptr %dual
-  br label %iterated
-iterated:
-  %next = add i64 %i, 1
-  %again = icmp slt i64 %next, %iterations
-  br i1 %again, label %iterate, label %stored
-stored:
-  call void @kernel(ptr %table, i64 {kernels["control"]}, i64 %side, i64 1)
-  call void @gather(ptr %kept, ptr {slot["memory out"]})
-  call void @gather(ptr %reply, ptr {slot["replies"]})
-  %next_motion = add i64 %k, 1
-  %more = icmp slt i64 %next_motion, %end
-  br i1 %more, label %motion, label %done
+  br label %done
 done:
   ret void
 }}
