@@ -86,6 +86,13 @@ class UserFunction:
         """The one number that a function returns."""
         return _vector(self.role, self._called(values))[0]
 
+    def array(self, values: Mapping[str, Any]) -> np.ndarray:
+        """What a function that returns an array does."""
+        answer = np.asarray(self._called(values), object)
+        if not answer.size:
+            raise DalembertError(f"optimal_control: {self.role} returned nothing, expected an array of numbers")
+        return answer
+
     def __call__(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """Its result for traced values."""
         answer = self._called(values)

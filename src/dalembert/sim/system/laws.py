@@ -18,6 +18,7 @@ from ..elements.actuators import Actuators
 from ..elements.base import Element
 from ..failure import SimulationError
 from .drive import Command
+from .planner import sampled
 from .sampled import Sampled, sample
 from .system import Law
 
@@ -75,12 +76,12 @@ def chosen_inputs(
         )
     if controls is not None:
         actuators = Actuators.of(model, where)
-        return Inputs("controls", actuators.names, model), controls, (actuators,), []
+        return Inputs("controls", actuators.names, model), sampled(controls), (actuators,), []
     said = []
     if model.actuators:
         verb = "are not used: torque acts in their place" if torque is not None else "are off: nothing drives the robot"
         said = [f"actuators: the {len(model.actuators)} of the model {verb}; controls=… drives them"]
-    return Inputs.torques(model), torque, (), said
+    return Inputs.torques(model), sampled(torque), (), said
 
 
 def drive(inputs: Inputs, value: Any, duration: float, settings: Mapping[str, int] | None = None) -> Drive:
