@@ -150,6 +150,10 @@ def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:
     assert run.q[:, 2].max() < 0.101
     assert abs(run.q[-1, 2] - 0.1) < SETTLED
     assert any("25 mm deep" in line for line in run.log)
+    impacts, lifted = run.energy.heat["contact impacts"], run.energy.work["contact recovery"]
+    assert np.diff(impacts).min() > -ITERATED and np.diff(lifted).min() >= 0.0
+    assert lifted[-1] - impacts[-1] == pytest.approx(G * (run.q[-1, 2] - run.q[0, 2]), rel=ITERATED)
+    assert impacts[-1] < 0.05 * lifted[-1]
 
 
 def test_results_do_not_depend_on_threads_or_on_the_batch() -> None:

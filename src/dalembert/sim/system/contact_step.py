@@ -39,7 +39,7 @@ from dalembert.math import abs as absolute
 from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
 
 from ..elements.contact import Memory, RigidContact
-from .accounts import Entry
+from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
 from .drift import drifted, still
 from .impulses import RECOVERED, Loops, opened, row_laws
 
@@ -57,9 +57,10 @@ def contact_step(
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
-    applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
+    e_half = layout.replaced(e, v)
+    applied = system.applied(t + 0.5 * h, q_half, e_half, u)
+    bodies = _Bodies(system, t + 0.5 * h, h, q_half, e_half, u)
     z = layout.states(e)
-    bodies = _Bodies(system, t + 0.5 * h, h, q_half, v, z)
     memory = element.memory(layout.by_element(z)[system.contact_number])
     touching = contact_rows(model, q_half, element.patches)
     step = _Impulses(system, element, h, v, bodies, bodies.kick(q_half, v, applied), touching, memory)
@@ -83,33 +84,45 @@ def contact_step(
 
 
 class _Bodies:
-    """What impulses move, at the middle of a step: inertia with damping and springs at its end, and loops.
+    """What impulses move, at the middle of a step: inertia with damping, springs and servos at its end, and loops.
 
-    rows: of all constraints; loops: those that always hold; None: none.
+    servos: what servos add to forces and inertia, or None; rows: of all constraints; loops: those that always hold.
     """
 
-    def __init__(self, system: System, t: Any, h: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray) -> None:
+    def __init__(self, system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
         self.model, self.h, model = system.model, h, system.model
         self.damping = gathered(model, [b.joint.damping for b in model.bodies])
         stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
         self.M = algorithms.mass_matrix(model, q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
+        self.servos = system.servo_step(t, h, q, e, u, self.M)
+        if self.servos is not None:
+            self.M = self.M + self.servos.inertia
         self.mass = factor(self.M, range(model.nv)[::-1])
-        self.rows, always = system.constraint_rows(t, q, v, z), system.permanent_count
+        v, z, always = system.layout.velocity(e), system.layout.states(e), system.permanent_count
+        self.rows = system.constraint_rows(t, q, v, z)
         self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
         self.loops: Loops | None = None
         if always:
             self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
 
     def kick(self, q: np.ndarray, v: np.ndarray, applied: Applied) -> np.ndarray:
-        """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle."""
-        undamped = self.model.without("damping")
+        """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle.
 
-        def kicked(velocity: np.ndarray) -> np.ndarray:
-            bias = algorithms.bias(undamped, q, still(self.model, velocity), applied.wrenches)
-            kick = self.mass.forward(self.h * (applied.forces - bias - self.damping * v))
+        They are c(v + δ) − c(δ), to second order, with half the change δ that the kick alone makes: at rest there are
+        none, whatever the impulses take back of that change.
+        """
+        model, forces = self.model, applied.forces
+        if self.servos is not None:
+            forces = forces + self.servos.force
+
+        def kicked(velocity: np.ndarray, less: Any) -> np.ndarray:
+            bias = algorithms.bias(model.without("damping"), q, still(model, velocity), applied.wrenches) - less
+            kick = self.mass.forward(self.h * (forces - bias - self.damping * v))
             return kick if self.loops is None else self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
 
-        return kicked(v + 0.5 * self.change(kicked(v)))
+        half, bare = 0.5 * self.change(kicked(v, 0.0)), model.without("damping", "friction", "springs")
+        alone = algorithms.rnea(bare, q, still(model, half), np.zeros(model.nv), gravity=np.zeros(3))
+        return kicked(v + half, alone)
 
     def change(self, kick: np.ndarray) -> np.ndarray:
         """The change of velocities (nv,) that a kick makes."""
@@ -160,11 +173,12 @@ class _Impulses:
 
     def solved(self) -> ConstraintImpulses:
         """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
-        carrier, contact, start = self.carrier, self.element.contact, self.start
+        carrier, start = self.carrier, self.start
+        tolerance = self.element.contact.tolerance
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
             c = self._shifted(bouncing)
-            return constraint_impulses(carrier, c, self.mu, self.laws, start, contact.tolerance, self.give)
+            return constraint_impulses(carrier, c, self.mu, self.laws, start, tolerance, self.give)
 
         solution = impulses(bouncing=True)
         if not any(law.restitution for law in self.element.laws):
@@ -194,12 +208,13 @@ class _Impulses:
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses; normals: what is open may close, what penetrates comes out slowly, what meets
-        fast enough bounces."""
+        fast enough bounces. Gaps that the tolerance cannot tell from none are none: closing them would shake bodies at
+        rest by as much as the last step's error."""
         contact, h, velocities = self.element.contact, self.h, self.free.copy()
         for i, (gap, law) in enumerate(zip(self.touching.gap, self.element.laws, strict=True)):
             before, free = self.before[3 * i], self.free[3 * i]
             out = maximum(RECOVERED * gap / h, -contact.recovery_speed)
-            shift = where(gap > 0.0, gap / h, out)
+            shift = where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, gap / h, out))
             if bouncing and law.restitution:
                 bounce = _bounce(law.restitution, h, gap, before, (free - before) / h)
                 meets = logical_and(before < -contact.rest_speed, free + shift < 0.0)
@@ -257,15 +272,24 @@ class _Impulses:
             entry = Entry("heat", f"damping {body.joint.name}")
             if entry in names:
                 work[names[entry]] = h * ((body.joint.damping * v1[body.v]) @ mean[body.v])
+        if self.bodies.servos is not None:  # their forces changed within the step
+            entries = [Entry("work", f"actuator {name}") for name in model.freedom_names]
+            servos = self.bodies.servos
+            impulses = h * servos.force - sparse_product(servos.inertia, v1 - self.v)
+            for entry, more in zip(entries, impulses * mean, strict=True):
+                work[names[entry]] = work[names[entry]] + more
         first = len(p) - len(system.row_owners[self.switching])
         for k, owner in enumerate(system.row_owners[self.switching], first):
             entry = Entry("heat", "" if owner.element is None else system.labels[owner.element])
             if entry in names:
                 work[names[entry]] = work[names[entry]] + lost[k]
-        normals = np.arange(0, 3 * len(self.element.names), 3)
-        work[names[Entry("heat", "contact impacts")]] = sum(lost[normals])
-        others = [k for k in range(first) if k not in set(normals.tolist())]
-        work[names[Entry("heat", "contact friction")]] = sum(lost[k] for k in others) if others else 0.0
+        normals = range(0, 3 * len(self.element.names), 3)
+        lifts = [
+            where(gap < 0.0, maximum(-lost[k], 0.0), 0.0) for k, gap in zip(normals, self.touching.gap, strict=True)
+        ]
+        work[names[CONTACT_RECOVERY]] = sum(lifts)
+        work[names[CONTACT_IMPACTS]] = sum(lost[k] for k in normals) + sum(lifts)
+        work[names[CONTACT_FRICTION]] = sum((lost[k] for k in range(first) if k not in normals), 0.0)
         return np.array(work)
 
     def _surface(self) -> np.ndarray:
