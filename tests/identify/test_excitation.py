@@ -48,7 +48,7 @@ def test_better_than_random_series():
     information = Information(base, limits, Fourier(5, 16.0))
     rng = np.random.default_rng(0)
     random = [information.condition_of(scaled(rng.normal(size=(6, 10)), limits, 16.0)[0]) for _ in range(200)]
-    assert motion.condition < 0.65 * min(random)
+    assert motion.condition < 0.6 * min(random)
 
 
 @pytest.mark.parametrize("criterion", ["condition", "D", "A"])
@@ -58,10 +58,10 @@ def test_slopes_against_differences(family, criterion):
     limits = joint_limits(robot, 0.05, 2.0, None, None, None)
     information = Information(base_of(columns(robot, ("viscous",), True)), limits, family, criterion)
     rng = np.random.default_rng(2)
-    theta, step = rng.normal(size=(2, robot.nv, family.size + 1))
-    _, slope = information.value(theta, 4)
-    ahead, behind = (information.value(theta + sign * 1e-6 * step, 4)[0] for sign in (1.0, -1.0))
-    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-4, abs=INTEGRATED)
+    theta, step = rng.normal(size=(2, robot.nv, family.size + 2))
+    slope = information.value(theta, 4).slope
+    ahead, behind = (information.value(theta + sign * 1e-6 * step, 4).smooth for sign in (1.0, -1.0))
+    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-6, abs=INTEGRATED)
 
 
 def test_torque_limits_draw_the_motion_in():
