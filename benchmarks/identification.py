@@ -18,10 +18,13 @@ import numpy as np
 
 from dalembert import identify, load
 from dalembert.identify import physical
+from dalembert.identify.base import base_of
 from dalembert.identify.columns import columns
 from dalembert.identify.compression import Samples, compress
 from dalembert.identify.fit import _bounds
 from dalembert.identify.least_squares import weighted
+from dalembert.identify.optimum import Information
+from dalembert.identify.series import Fourier, joint_limits
 
 FRICTION = ("viscous", "coulomb", "offset")
 

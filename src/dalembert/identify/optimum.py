@@ -34,7 +34,9 @@ def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> 
     shape = (problem.columns.robot.nv, problem.family.size)
 
     def start() -> np.ndarray:
-        return np.column_stack([rng.normal(size=shape), 1.0 + 0.3 * rng.normal(size=shape[0]), 0.3 * rng.normal(size=shape[0])])
+        return np.column_stack(
+            [rng.normal(size=shape), 1.0 + 0.3 * rng.normal(size=shape[0]), 0.3 * rng.normal(size=shape[0])]
+        )
 
     climbed = sorted((problem.climb(start(), explore) for _ in range(starts)), key=lambda each: each[1])[:FINISHED]
     for sharpness in finish:
