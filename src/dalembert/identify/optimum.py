@@ -180,8 +180,8 @@ class Information:
 
 def _amplitude(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Share of the amplitude that the limits allow, SMALLEST … 1, and its slope in z."""
-    rise = 0.5 * (1.0 - SMALLEST) * (1.0 + np.tanh(z))
-    return SMALLEST + rise, 0.5 * (1.0 - SMALLEST) / np.cosh(z) ** 2
+    half, bend = 0.5 * (1.0 - SMALLEST), np.tanh(z)
+    return SMALLEST + half * (1.0 + bend), half * (1.0 - bend**2)
 
 
 def _normalized(theta: np.ndarray) -> np.ndarray:
