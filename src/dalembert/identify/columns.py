@@ -162,8 +162,8 @@ class Columns:
     def _placed(self, x: np.ndarray, groups: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
         """The groups, copied, with the parameters x (…, size) in their places."""
         groups = {name: values.copy() for name, values in groups.items()}
-        for k, body in enumerate(self.bodies):
-            groups["inertia"][..., 10 * body : 10 * body + 10] = x[..., 10 * k : 10 * k + 10]
+        for k, number in enumerate(self.bodies):
+            groups["inertia"][..., 10 * number : 10 * number + 10] = x[..., 10 * k : 10 * k + 10]
         starts = np.cumsum([0, *(body.joint.nv for body in self.robot.model.bodies)])
         for name in self.terms:
             if name in FIELDS:
