@@ -167,7 +167,8 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
         raise DalembertError(f"excitation: duration is {duration!r} s, expected more than 1 s")
     if kind == "fourier" and not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
         raise DalembertError(
-            f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
+            f"excitation: duration is {duration!r} s, expected more than {2.0 * ramp + 1.0:g} s: two ramps of {ramp:g} "
+            "s and 1 s of motion"
         )
 
 

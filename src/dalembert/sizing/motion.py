@@ -34,7 +34,9 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
         middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
         step[body.v], start[body.q] = move, middle - move / 2
     motion = quintic(start, robot.integrate(start, step), DURATION, robot)
-    title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
+    title = (
+        f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, in the middle of its range"
+    )
     return replace(motion.sample(DURATION / (samples - 1)), title=title)
 
 
