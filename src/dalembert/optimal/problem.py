@@ -99,14 +99,7 @@ class Problem:
         self.exact = _exact(curvature, self.motion)
         small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
         self.bends = curvature == "auto" and small
-        state = ("q", "v", *(START if self.constants.with_start else ()))
-        with_u = (*state, "u", "force") if touching else (*state, "u")
-        at_impact = (*state, "force")
-        self._impact = _optional("impact", impact, at_impact, self.parameters)
-        self._running = UserFunction("running", running, with_u, self.parameters)
-        self._terminal = _optional("terminal", terminal, state, self.parameters)
-        self._constraints = _optional("constraints", constraints, with_u, self.parameters)
-        self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
+        self._take(running, terminal, constraints, terminal_constraints, impact)
         self.ranges = ranges(self.motion, limits)
         self._limits = {name: limit_constraint(self.motion, name, *both) for name, both in self.ranges.items()}
         self.node, self.end = Node(self, is_end=False), Node(self, is_end=True)
@@ -114,6 +107,16 @@ class Problem:
             raise DalembertError("optimal_control: running and terminal return no cost at all: expected at least one")
         self._idle: list[Solver] = []
         self._lock = threading.Lock()
+
+    def _take(self, running: Any, terminal: Any, constraints: Any, terminal_constraints: Any, impact: Any) -> None:
+        """Keep the user's functions, each with the arguments that it may ask for."""
+        state = ("q", "v", *(START if self.constants.with_start else ()))
+        with_u = (*state, "u") if self.motion.contacts is None else (*state, "u", "force")
+        self._running = UserFunction("running", running, with_u, self.parameters)
+        self._terminal = _optional("terminal", terminal, state, self.parameters)
+        self._constraints = _optional("constraints", constraints, with_u, self.parameters)
+        self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
+        self._impact = _optional("impact", impact, (*state, "force"), self.parameters)
 
     def __repr__(self) -> str:
         return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}>"
@@ -129,7 +132,7 @@ class Problem:
         return control_names(self.motion)
 
     def step_at(self, values: Mapping[str, Any]) -> Any:
-        """Of the node with these parameters [s]."""
+        """The step of the node with these parameters [s]."""
         return self.step if self._step is None else self._step.number(values)
 
     # ---- what the nodes trace
@@ -198,18 +201,29 @@ class Problem:
             solver.begin(*self.state(start, v), values, guess)
             return solver.solve(most, accuracy, progress)
 
-    def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
+    def receding(
+        self,
+        iterations: int = 1,
+        *,
+        rate: float | None = None,
+        answer: Callable[..., Any] | None = None,
+        **parameters: Any,
+    ) -> Receding:
         """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
 
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
-        will be called, for `budget`; else once each step. parameters: values until others are given in a call.
+        is called as the torque of a simulation, and for `budget`; else once each step. parameters: values until others
+        are given in a call, or functions of time t [s], such as the stance of a gait, asked at every call.
+        answer: what it gives in the place of torques, an array, for controllers that take it as an input: a traced
+        function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
+        frame) and parameters (of the first node).
         """
         if self.constants.count or self._step is not None:
             raise DalembertError(
                 "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
                 "free_start=False"
             )
-        return Receding(self, _count("iterations", iterations), rate, parameters)
+        return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""

@@ -21,7 +21,7 @@ from dalembert.algorithms import integrate
 
 from ..system.constraints import IDLE
 from ..system.multipliers import STABILIZED
-from ..system.system import NO_FORCE, labels
+from ..system.system import NO_FORCE
 from .compiled import Programs
 from .complementarity import bounded_forces, independent
 from .engines import State
@@ -33,7 +33,7 @@ ROUNDS = 200  # of impacts at one instant, after which they are taken as inelast
 
 
 class Assembly(NamedTuple):
-    """Of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
+    """The equations of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
 
     force_scale: the largest force at work; response M⁻¹ Jᵀ (nv, nr); A = J M⁻¹ Jᵀ (nr, nr).
     """
@@ -80,13 +80,13 @@ class Hybrid:
 
     def _heat_accounts(self) -> list[int | None]:
         """The number of the account that takes the heat of each row's impacts."""
-        system, names = self.programs.system, labels(self.programs.system.elements)
+        system, names = self.programs.system, self.programs.system.labels
         accounts = {(entry.kind, entry.name): k for k, entry in enumerate(system.entries)}
         owners = [owner.element for owner in system.row_owners]
         return [None if k is None else accounts.get(("heat", names[k])) for k in owners]
 
     def instant(self, state: State, u: np.ndarray, fired: np.ndarray, soft: np.ndarray) -> Outcome:
-        """What follows from a state in which the guards of some rows that come and go (nm,) have fired.
+        """The state after the guards of some rows that come and go (nm,) have fired.
 
         soft (nm,): those that meet their end without restitution.
         """

@@ -123,7 +123,7 @@ class _Impulses:
         self.carrier, self.kick, self.closing = Carrier.bodies(M, mass, self.J), kick, np.zeros(system.model.nv)
         compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
         if always:
-            loops = Loops(mass, rows.first(always), compliance[:always], h)
+            loops = Loops(mass, rows.first(always), compliance[:always], h, system.rows_repeat)
             self.kick, self.closing = loops.kicked(kick, v, 0.5 * loops.rows.bias), loops.closing(0.125)
             self.carrier = Carrier.reduced(loops.freed(self.carrier.Y), mass.r)
         self.free = self.before + sparse_product(self.carrier.X.T, self.kick)
@@ -206,7 +206,7 @@ class _Impulses:
         return mass.backward(mass.r * out) if nonzeros(out).any() else None
 
     def work(self, applied: Applied, v1: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """What each account of the ledger takes in the step [J]: forces over it times the mean velocity."""
+        """The change of each account of the ledger in the step [J]: forces over it times the mean velocity."""
         system, h, model = self.system, self.h, self.system.model
         mean = 0.5 * (self.v + v1)
         rates = 0.5 * (self.before + (sparse_product(self.J, v1) - self._surface()))
