@@ -231,7 +231,7 @@ def test_functions_of_one_s_own(arm):
         f(Q, Q, out=(room[:6], room[3:]))
     outs = np.full(6, np.nan), np.full(6, np.nan)
     assert f(Q, Q, out=outs)[0] is outs[0] and np.array_equal(outs[1], np.ones(6))
-    with raises("how many elements has 'k'? pass k=…"):
+    with raises("what is the size of 'k'? pass k=…"):
         function(lambda q, k: q, arm)
 
 

@@ -164,7 +164,7 @@ def _after(robot: Robot, A: np.ndarray, B: np.ndarray, step: float, check: bool)
     if check and not np.isfinite(after).all():
         rate = np.max(np.linalg.eigvals(A).real, initial=0.0)
         raise DalembertError(
-            f"linearize: over step={step:g} s deviations of robot {robot.name!r} grow beyond all numbers, with up to "
+            f"linearize: over step={step:g} s deviations of robot {robot.name!r} overflow, growing at up to "
             f"{rate:.3g} 1/s: take a shorter step"
         )
     return Linearization(after[..., : 2 * n], after[..., 2 * n :])

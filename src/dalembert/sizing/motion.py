@@ -131,5 +131,5 @@ def _carried(
     notes = [f"the base is carried at {', '.join(contacts)} by the smallest forces that do"]
     missing = float(np.max(np.abs(left[:, base]), initial=0.0)) / size
     if missing > UNCARRIED:
-        notes.append(f"these contacts leave {100 * missing:.3g} % of what carries the base to nobody")
+        notes.append(f"these contacts leave {100 * missing:.3g} % of the support of the base unexplained")
     return left, tuple(notes)

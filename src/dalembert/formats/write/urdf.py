@@ -167,7 +167,9 @@ class _Urdf:
         for shape in without_capsules(part.geometry) if self.geometry else []:
             self._shape(link, part.name, shape)
         if self.geometry and any(geometry.surface is not None for geometry in part.geometry):
-            self.losses.note("link", part.name, "friction and stiffness of its shapes", "left out: URDF has no words")
+            self.losses.note(
+                "link", part.name, "friction and stiffness of its shapes", "left out: URDF cannot express them"
+            )
         if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
             self.losses.note(
                 "link", part.name, "URDF has no capsule", "a cylinder with a ball at each end, the same space"
