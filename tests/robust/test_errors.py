@@ -243,7 +243,7 @@ def test_axes_of_other_libraries_are_known(arm):
 
 
 def test_fixed_links_are_no_bodies(arm):
-    with raises("'tool0' is no body of its own", "body 'wrist_3_link'", "robot.frame('tool0')"):
+    with raises("'tool0' is not a separate body", "body 'wrist_3_link'", "robot.frame('tool0')"):
         arm.body("tool0")
     with raises("unknown frame 'tcp': did you mean 'panda_hand_tcp'?"):
         load("panda").frame("tcp")
