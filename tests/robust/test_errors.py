@@ -209,7 +209,7 @@ def test_wrong_arguments(arm):
 
 def test_functions_that_change_are_refused(arm):
     rng = np.random.default_rng(0)
-    with raises("gives another expression each time it is asked"):
+    with raises("gives another expression each time it is called"):
         function(lambda q: q + rng.normal(), arm)
 
 
