@@ -8,6 +8,7 @@ import numpy as np
 
 from dalembert import elements
 from pucks import EVERY, FIRST_ORDER, folded, row, slides
+from tolerances import COMPUTED, CONVERGED, TIGHT_RUN
 
 REST_SPEED = 1e-3
 
@@ -89,7 +90,7 @@ def pucks_under_forces(seed: int) -> None:
     exact = np.array([p.moved(q[k], v[k], forces[:, k], 0.25) for k, p in enumerate(pucks)])
     near = 2e-2 if integrator in FIRST_ORDER else 3e-6 if restitution == 0.5 else 1e-8  # rests below REST_SPEED
     np.testing.assert_allclose(run.q[-1], exact[:, 0], atol=near)
-    assert run.q.min() >= lower - 1e-10 and run.q.max() <= upper + 1e-10
+    assert run.q.min() >= lower - CONVERGED and run.q.max() <= upper + CONVERGED
     assert np.abs(run.energy.residual).max() < (2e-2 if integrator in FIRST_ORDER else 1e-7) * (run.energy.scale + 1.0)
     for heat in run.energy.heat.values():
         assert np.all(np.diff(heat) > -1e-10)
@@ -112,8 +113,8 @@ def balls_in_a_row(seed: int) -> None:
     q0, v0 = np.append(0.0, size + gaps), np.diff(v, prepend=0.0)
     run = row(masses).simulate(q0, v0, duration, None, integrator, EVERY[integrator] and 1e-2, elements=stops)
     exact_x, exact_v = _collided(x, v, np.array(masses), size, restitution, duration)
-    np.testing.assert_allclose(np.cumsum(run.q[-1]), exact_x, atol=1e-8)
-    np.testing.assert_allclose(np.cumsum(run.v[-1]), exact_v, atol=1e-8)
+    np.testing.assert_allclose(np.cumsum(run.q[-1]), exact_x, atol=TIGHT_RUN)
+    np.testing.assert_allclose(np.cumsum(run.v[-1]), exact_v, atol=TIGHT_RUN)
 
 
 def _collided(
@@ -160,12 +161,12 @@ def random_pucks(seed: int) -> None:
     run = robot.simulate(
         q, v, duration, rows, integrator, EVERY[integrator] and 1e-2, elements=stops(count, 1.0, lower, upper)
     )
-    np.testing.assert_allclose(run.q[-1], folded(q + v * duration, lower, upper), atol=1e-10)
-    assert run.q.min() >= lower - 1e-12 and run.q.max() <= upper + 1e-12
+    np.testing.assert_allclose(run.q[-1], folded(q + v * duration, lower, upper), atol=CONVERGED)
+    assert run.q.min() >= lower - COMPUTED and run.q.max() <= upper + COMPUTED
     impacts = [event for event in run.events if event.kind == "impact"]
     per_puck = [np.floor(_walls(q[k], v[k], duration, lower, upper) + 1e-9) if v[k] else 0 for k in range(count)]
     assert len(impacts) == sum(per_puck)
-    assert abs(sum(x[-1] for x in run.energy.heat.values())) < 1e-10 * max(run.energy.kinetic.max(), 1.0)
+    assert abs(sum(x[-1] for x in run.energy.heat.values())) < CONVERGED * max(run.energy.kinetic.max(), 1.0)
 
 
 def _walls(x: float, v: float, duration: float, lower: float, upper: float) -> float:

@@ -14,7 +14,7 @@ import pytest
 
 from dalembert import cli, demo, load, load_run
 from dalembert.robots import path
-from tolerances import COMPUTED, ITERATED
+from tolerances import COMPUTED, INTEGRATED, ITERATED, REACHED, ROUGH_SLOPE, TIGHT_RUN
 
 
 def run(*arguments: str) -> tuple[int, str, str]:
@@ -38,7 +38,7 @@ def test_demo_shows_torques_and_writes_a_plot(tmp_path, capsys):
 def test_demo_and_view_as_json(tmp_path, capsys, monkeypatch):
     assert cli.main(["demo", "--out", str(tmp_path), "--states", "100", "--json"]) == 0
     facts = json.loads(capsys.readouterr().out)
-    assert len(facts["peak"]) == 6 and facts["residual"] < 1e-8 and facts["call"] > 0
+    assert len(facts["peak"]) == 6 and facts["residual"] < TIGHT_RUN and facts["call"] > 0
     viewer = pytest.importorskip("dalembert.view.viewer")
     monkeypatch.setattr(viewer.Viewer, "wait", lambda self: self.close())
     assert cli.main(["view", "2r", "--no-browser", "--json"]) == 0
@@ -48,8 +48,8 @@ def test_demo_and_view_as_json(tmp_path, capsys, monkeypatch):
 def test_quintic_rates_are_derivatives():
     t = np.linspace(0, 1, 2001)
     q, v, a = demo.quintic(t)
-    np.testing.assert_allclose(np.gradient(q, t, axis=0)[1:-1], v[1:-1], atol=2e-6)
-    np.testing.assert_allclose(np.gradient(v, t, axis=0)[1:-1], a[1:-1], atol=1e-5)
+    np.testing.assert_allclose(np.gradient(q, t, axis=0)[1:-1], v[1:-1], atol=2 * INTEGRATED)
+    np.testing.assert_allclose(np.gradient(v, t, axis=0)[1:-1], a[1:-1], atol=ROUGH_SLOPE)
     np.testing.assert_allclose(q[-1] - q[0], demo.MOVE)
     assert not v[[0, -1]].any() and np.abs(a[[0, -1]]).max() < COMPUTED
 
@@ -487,7 +487,7 @@ def test_a_motion_in_a_file_is_followed(tmp_path, capsys):
     assert cli.main(["simulate", "2r", "--motion", str(tmp_path / "move.csv"), "--json"]) == 0
     run = json.loads(capsys.readouterr().out)
     assert run["t"][-1] == pytest.approx(0.4)
-    assert np.abs(np.array(run["q"]) - move.q(np.array(run["t"]))).max() < 1e-3
+    assert np.abs(np.array(run["q"]) - move.q(np.array(run["t"]))).max() < REACHED
     assert cli.main(["simulate", "2r", "--motion", str(tmp_path / "move.csv"), "--hold"]) != 0
     assert "--motion gives the torques" in capsys.readouterr().err
 

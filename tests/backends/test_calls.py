@@ -10,7 +10,7 @@ from dalembert.backends import c, cuda, interpreter, sympy
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import call, gradient, jacobian, trace
 from dalembert.sim.system import shared
-from tolerances import PRODUCT, assert_close
+from tolerances import PRODUCT, TIGHT_RUN, assert_close
 
 
 @pytest.fixture(autouse=True)
@@ -108,5 +108,5 @@ def test_runs_whose_stages_share_their_code(integrator, step, monkeypatch):
         monkeypatch.setattr(shared, "WRITTEN_OUT", limit)
         fresh = robot.edit().gravity((0.0, 0.0, -9.8 - 1e-9 * (limit > 1.0))).done()  # another robot: compiled anew
         runs.append(fresh.simulate(q, v, 0.5, tau, integrator, step))
-    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=1e-8)
+    np.testing.assert_allclose(runs[0].q, runs[1].q, atol=TIGHT_RUN)
     assert runs[0].steps == runs[1].steps

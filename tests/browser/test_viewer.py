@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
+from tolerances import INTEGRATED, ITERATED
 
 pytest.importorskip("viser")
 
@@ -46,7 +47,7 @@ def test_a_slider_moves_the_robot(page) -> None:
         field.press("Enter")
         wait_until(lambda: abs(scene.q[0] - np.radians(60)) < 1e-3)
         link = robot.poses(scene.q)[2]
-        wait_until(lambda: np.allclose(scene._bodies[2].position, link[:3, 3], atol=1e-9))
+        wait_until(lambda: np.allclose(scene._bodies[2].position, link[:3, 3], atol=ITERATED))
         wait_until(lambda: np.mean(np.abs(shown_pixels(page) - before) > 0.05) > 0.002)
         assert leaving(page, viewer) == [] and page.errors == []
 
@@ -57,12 +58,12 @@ def test_a_slider_keeps_loops_closed(page) -> None:
         page.goto(viewer.url)
         page.get_by_text(f"{robot.joints[0].name} [°]").wait_for()
         scene = viewer.scenes[0]
-        np.testing.assert_allclose(robot.close_loops(scene.q).q, scene.q, atol=1e-9)
+        np.testing.assert_allclose(robot.close_loops(scene.q).q, scene.q, atol=ITERATED)
         field = page.locator("input[type=text], input[inputmode]").first
         field.fill("65")
         field.press("Enter")
         wait_until(lambda: abs(scene.q[0] - np.radians(65)) < 1e-3)
-        np.testing.assert_allclose(robot.close_loops(scene.q).q, scene.q, atol=1e-9)
+        np.testing.assert_allclose(robot.close_loops(scene.q).q, scene.q, atol=ITERATED)
         assert page.errors == []
 
 
@@ -89,7 +90,7 @@ def test_a_run_plays(page) -> None:
         page.get_by_label("play", exact=True).check()
         scene = viewer.scenes[0]
         wait_until(lambda: np.linalg.norm(scene.q - run.q[0]) > 0.05)
-        assert np.min(np.linalg.norm(run.q - scene.q, axis=1)) < 1e-9  # it shows states of the run
+        assert np.min(np.linalg.norm(run.q - scene.q, axis=1)) < ITERATED  # it shows states of the run
         assert page.locator(".uplot, canvas").count() >= 2
         assert leaving(page, viewer) == [] and page.errors == []
 
@@ -102,7 +103,7 @@ def test_a_target_is_followed() -> None:
         target[:3, 3] += [0.0, 0.1, 0.05]
         reached = viewer.reach(target, "tool0")
         assert reached.success
-        np.testing.assert_allclose(robot.pose(viewer.scenes[0].q, "tool0"), target, atol=1e-6)
+        np.testing.assert_allclose(robot.pose(viewer.scenes[0].q, "tool0"), target, atol=INTEGRATED)
 
 
 def test_a_target_out_of_reach_shows_the_nearest() -> None:
@@ -122,7 +123,7 @@ def test_every_robot_stands_on_the_ground() -> None:
     small = load("panda").edit().scale(1e-3).done()
     with Viewer([load("quadruped"), load("panda"), load("delta"), small]) as viewer:
         for scene in viewer.scenes:
-            assert abs(scene.lowest()) < 1e-9
+            assert abs(scene.lowest()) < ITERATED
             np.testing.assert_allclose(scene._root.position, scene.placement)
         ends = [(scene.points()[:, 1].min(), scene.points()[:, 1].max()) for scene in viewer.scenes]
         assert all(high < low for (_, high), (low, _) in itertools.pairwise(ends))
@@ -158,7 +159,7 @@ def test_a_small_robot_fills_the_picture(page) -> None:
     with small.view() as viewer:
         camera = viewer.server.initial_camera
         scaled = np.array([*camera.position, *camera.look_at, camera.near, camera.far])
-        np.testing.assert_allclose(scaled, 1e-3 * usual, rtol=1e-6, atol=1e-9)
+        np.testing.assert_allclose(scaled, 1e-3 * usual, rtol=INTEGRATED, atol=ITERATED)
         page.goto(viewer.url)
         page.get_by_text("panda_joint1 [°]").wait_for()
         wait_until(lambda: np.mean(shown_pixels(page)[50:350, 450:700] < 0.6) > 0.03, seconds=60.0)

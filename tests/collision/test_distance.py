@@ -8,7 +8,7 @@ from collision.shapes import SHAPES, directions, reach
 from dalembert.collision import distance
 from dalembert.model.geometry import Box, Capsule, Mesh, Plane, Polyhedron, Sphere
 from dalembert.spatial import Pose, so3
-from tolerances import PRODUCT, RECURSION, assert_close
+from tolerances import COMPUTED, ITERATED, PRODUCT, RECURSION, ROUNDING, SINGLE, assert_close
 
 POLYHEDRAL = [
     ("sphere", "capsule"),
@@ -44,7 +44,7 @@ def test_distance_is_the_largest_separation_along_any_direction(a, b):
         certificate = separation(SHAPES[a], X, SHAPES[b], Y, normal)
         assert certificate == pytest.approx(row[0], abs=tolerance)
         for n in GRID[::40]:
-            assert separation(SHAPES[a], X, SHAPES[b], Y, n) <= row[0] + 1e-9
+            assert separation(SHAPES[a], X, SHAPES[b], Y, n) <= row[0] + ITERATED
         for point, shape, placed in ((row[1:4], a, X), (row[4:7], b, Y)):  # they are points of the shapes
             excess = max(n @ point - reach(SHAPES[shape], placed, n) for n in GRID[::80])
             assert excess < (1e-9 if (a, b) in POLYHEDRAL else 1e-5)
@@ -112,7 +112,7 @@ def test_single_precision(a, b):
     x, y = placements(rng, 200, 0.12), placements(rng, 200, 0.12)
     single = compiled_distance(a, b)(x.astype(np.float32), y.astype(np.float32))
     assert single.dtype == np.float32
-    assert_close(single[:, 0], compiled_distance(a, b)(x, y)[:, 0], 3e-5)
+    assert_close(single[:, 0], compiled_distance(a, b)(x, y)[:, 0], 3 * SINGLE)
 
 
 @pytest.mark.parametrize("backend", ["interpreter", "jax"])
@@ -122,7 +122,7 @@ def test_other_backends(backend, request):
     rng = np.random.default_rng(8)
     x, y = placements(rng, 20, 0.12), placements(rng, 20, 0.12)
     call = compiled_distance("capsule", "box")
-    assert_close(call(x, y, backend=backend), call(x, y), 1e-9)
+    assert_close(call(x, y, backend=backend), call(x, y), ITERATED)
 
 
 # ---- where something vanishes
@@ -137,7 +137,7 @@ def at(x, y, z, R=I):
 
 def test_concentric_spheres_overlap_by_their_radii():
     w = distance(Sphere(0.2), at(1, 2, 3), Sphere(0.1), at(1, 2, 3))
-    assert w.distance == pytest.approx(-0.3, abs=1e-15)
+    assert w.distance == pytest.approx(-0.3, abs=ROUNDING)
     assert np.linalg.norm(w.normal) == 1.0
 
 
@@ -166,7 +166,7 @@ def test_faces_edges_and_corners_of_boxes():
     face = distance(cube, at(0, 0, 2.5), cube, at(0.3, 0.2, 0))
     assert face.distance == pytest.approx(0.5)
     assert_close(face.normal, [0, 0, 1], PRODUCT)
-    assert distance(cube, at(0, 0, 2), cube, at(0, 0, 0)).distance == pytest.approx(0.0, abs=1e-12)
+    assert distance(cube, at(0, 0, 2), cube, at(0, 0, 0)).distance == pytest.approx(0.0, abs=COMPUTED)
     assert distance(cube, at(3, 3, 0), cube, at(0, 0, 0)).distance == pytest.approx(np.sqrt(2))
     assert distance(cube, at(3, 3, 3), cube, at(0, 0, 0)).distance == pytest.approx(np.sqrt(3))
     edges = distance(
@@ -176,7 +176,7 @@ def test_faces_edges_and_corners_of_boxes():
         at(0, 0, 0, so3.from_rpy(0, np.pi / 4, 0)),
     )
     assert edges.distance == pytest.approx(0.1)
-    assert_close(edges.a - edges.b, [0, 0, 0.1], 1e-9)
+    assert_close(edges.a - edges.b, [0, 0, 0.1], ITERATED)
     assert distance(cube, at(0, 0, 0), cube, at(0, 0, 0)).distance == pytest.approx(-2.0)
 
 

@@ -12,7 +12,9 @@ from dalembert.graph import jacobian, trace
 from dalembert.math import cos, sin
 from dalembert.model.geometry import Box, Capsule, Cylinder, Plane, Sphere
 from dalembert.spatial import Pose, so3
-from tolerances import DIFFERENCE, PRODUCT, RECURSION, STEP, assert_close
+from tolerances import DIFFERENCE, ITERATED, PRODUCT, RECURSION, STEP, assert_close
+
+GRID = 5e-4  # half the spacing of the grid that finds the nearest point by trial [m]
 
 COUNTS = {"sphere": 1, "capsule": 2, "box": 8, "cylinder": 4, "ellipsoid": 1, "cone": 4, "wedge": 6, "rock": 4}
 
@@ -71,10 +73,10 @@ def test_distance_from_a_terrain_is_that_of_its_nearest_point():
         gx, gy = np.meshgrid(x + grid, y + grid)
         nearest = np.sqrt(np.min((gx - x) ** 2 + (gy - y) ** 2 + (hills(gx, gy) - p[2]) ** 2))
         distance, normal = Terrain(hills).tangent(p)
-        assert nearest - 5e-4 < abs(distance) < nearest + 1e-9  # points of a grid are a little farther away
+        assert nearest - GRID < abs(distance) < nearest + ITERATED  # points of a grid are a little farther away
         assert np.sign(distance) == np.sign(p[2] - hills(x, y))
         foot = p - distance * normal
-        assert foot[2] == pytest.approx(hills(foot[0], foot[1]), abs=1e-9)
+        assert foot[2] == pytest.approx(hills(foot[0], foot[1]), abs=ITERATED)
 
 
 def test_a_plane_as_a_terrain_and_as_a_height_field_is_that_plane():

@@ -13,6 +13,7 @@ from dalembert import Contact, DalembertError, ModelBuilder, Robot, load
 from dalembert.contact import MATERIALS, ContactLaw, Material, candidates, materials
 from dalembert.model.geometry import Box, MujocoContact, Sphere, Surface
 from loose_bodies import SIDE, G
+from tolerances import MILLISECOND_STEPS
 
 
 @cache
@@ -110,12 +111,12 @@ def test_each_puck_stops_by_its_own_friction_and_bounces_by_its_own_restitution(
     q = np.concatenate([[0.0, 0.0, 0.1, 1, 0, 0, 0], [0.0, 1.0, 0.1, 1, 0, 0, 0]])
     run = robot.simulate(q, np.array([0.0, 0, 0, 2.0, 0, 0] * 2), 1.0, step=2e-3, contact=contact)
     for start, mu in ((0, 0.5), (7, 0.25)):
-        assert run.q[-1, start] == pytest.approx(2.0**2 / (2 * mu * G), rel=2e-3)
+        assert run.q[-1, start] == pytest.approx(2.0**2 / (2 * mu * G), rel=2 * MILLISECOND_STEPS)
     assert (run.contacts.friction == [0.5, 0.25]).all()
     q[[2, 9]] = 0.6
     run = robot.simulate(q, np.zeros(12), 0.53, step=2e-3, contact=contact)
     top = run.q[run.t > 0.4][:, [2, 9]].max(axis=0) - 0.1
-    assert top == pytest.approx([0.0, 0.5 * 0.25], abs=1e-3)
+    assert top == pytest.approx([0.0, 0.5 * 0.25], abs=MILLISECOND_STEPS)
 
 
 URDF = """<robot name="puck"><link name="puck"><inertial><mass value="2"/>

@@ -9,6 +9,7 @@ import pytest
 
 from dalembert import Contact, load_run
 from loose_bodies import box, standing, table
+from tolerances import COMPUTED, CONTACT_SOLVER
 
 
 @pytest.mark.parametrize("ending", ["npz", "csv", "parquet", "h5", "mcap"])
@@ -22,7 +23,7 @@ def test_contacts_come_back_with_the_run(tmp_path: Path, ending: str) -> None:
     assert (again.names, again.bodies, again.model) == (run.contacts.names, run.contacts.bodies, "rigid")
     assert (again.unsettled, again.worst) == (run.contacts.unsettled, run.contacts.worst)
     for name in ("t", "gap", "position", "force", "normal", "velocity", "friction", "passes", "residual", "ratio"):
-        np.testing.assert_allclose(getattr(again, name), getattr(run.contacts, name), rtol=1e-12, err_msg=name)
+        np.testing.assert_allclose(getattr(again, name), getattr(run.contacts, name), rtol=COMPUTED, err_msg=name)
     assert again.plot() is not None
 
 
@@ -38,7 +39,7 @@ def test_a_report_shows_the_contacts_of_a_run(tmp_path: Path) -> None:
 
     run = table().simulate(*standing(0.32), duration=0.1, step=2e-3, contact=Contact())
     rows = page._contact_rows(run.contacts)
-    assert [row["last"] for row in rows] == pytest.approx([29.43] * 4, rel=1e-6)
+    assert [row["last"] for row in rows] == pytest.approx([29.43] * 4, rel=CONTACT_SOLVER)
     picture = figures.support(run)
     assert picture is not None and "margin at the end 200 mm" in picture
     assert figures.contact_curves(run) is not None

@@ -13,6 +13,7 @@ from dalembert.collision import HeightField
 from dalembert.model.geometry import Box, Sphere
 from dalembert.spatial import Pose
 from loose_bodies import G, ball, standing
+from tolerances import COARSE_RUN, CONTACT_SOLVER, ITERATED, MILLISECOND_STEPS, SETTLED, TIGHT_RUN
 
 TRUNK, CRANK, FOOT = 8.0, 0.5, 0.4  # masses [kg]
 LENGTH, RADIUS = 0.4, 0.05  # of the cranks, and of the foot [m]
@@ -51,12 +52,12 @@ def test_a_four_bar_leg_stands_as_its_spring_says(model: str) -> None:
     end = run.q[-1]
     moment = (TRUNK + CRANK) * G * LENGTH
     expected = brentq(lambda x: STIFFNESS * (x - REST) - moment * np.sin(x), 0.4, 1.5)
-    assert end[1] == pytest.approx(expected, abs=2e-5)
-    assert end[1:] == pytest.approx([end[1], -end[1], end[1]], abs=1e-9)  # the loop is closed
+    assert end[1] == pytest.approx(expected, abs=2 * COARSE_RUN)
+    assert end[1:] == pytest.approx([end[1], -end[1], end[1]], abs=ITERATED)  # the loop is closed
     weight = (TRUNK + 2 * CRANK + FOOT) * G
-    assert run.contacts.force[-1].sum(axis=0) == pytest.approx([0.0, 0.0, weight], rel=1e-4, abs=1e-3)
+    assert run.contacts.force[-1].sum(axis=0) == pytest.approx([0.0, 0.0, weight], rel=SETTLED, abs=MILLISECOND_STEPS)
     sunk = 0.0 if model == "rigid" else weight / 1e5
-    assert end[0] == pytest.approx(RADIUS - sunk + LENGTH * np.cos(end[1]), abs=1e-8)
+    assert end[0] == pytest.approx(RADIUS - sunk + LENGTH * np.cos(end[1]), abs=TIGHT_RUN)
     assert np.abs(run.energy.residual).max() < 0.02 * run.energy.scale
 
 
@@ -68,9 +69,9 @@ def test_two_robots_and_an_obstacle_in_one_scene() -> None:
     q[room.joint("blue_ball").q] = [1.0, 0.0, 0.3, 1.0, 0.0, 0.0, 0.0]
     run = room.simulate(q, np.zeros(room.nv), 0.6, step=2e-3, contact=Contact(pairs="all"))
     heights = [run.q[-1, room.joint(name).q][2] for name in ("red_ball", "blue_ball")]
-    assert heights == pytest.approx([0.3, 0.1], abs=1e-6)
+    assert heights == pytest.approx([0.3, 0.1], abs=CONTACT_SOLVER)
     loads = dict(zip(run.contacts.names, run.contacts.normal_force[-1], strict=True))
-    assert sum(loads.values()) == pytest.approx(2.0 * G, rel=1e-9)
+    assert sum(loads.values()) == pytest.approx(2.0 * G, rel=ITERATED)
 
 
 def test_a_height_field_carries_like_the_plane_that_it_is_a_grid_of() -> None:
@@ -79,10 +80,10 @@ def test_a_height_field_carries_like_the_plane_that_it_is_a_grid_of() -> None:
     contacts = Contact(terrain=field, friction=0.8), Contact(terrain=lambda x, y: slope * x, friction=0.8)
     start = standing(0.1 * np.sqrt(1.0 + slope**2) + 1e-9)
     grids, plane = (ball().rollout(*start, step=2e-3, steps=200, contact=contact) for contact in contacts)
-    assert grids.q == pytest.approx(plane.q, abs=1e-9)
+    assert grids.q == pytest.approx(plane.q, abs=ITERATED)
     acceleration = G * slope / np.sqrt(1.0 + slope**2) / 1.4  # a solid ball that rolls
     along = -grids.q[0] * np.sqrt(1.0 + slope**2)
-    assert along == pytest.approx(0.5 * acceleration * 0.4**2, rel=1e-3)
+    assert along == pytest.approx(0.5 * acceleration * 0.4**2, rel=MILLISECOND_STEPS)
 
 
 def test_a_robot_that_cannot_move_across_a_plane() -> None:
@@ -93,5 +94,5 @@ def test_a_robot_that_cannot_move_across_a_plane() -> None:
     builder.add_geometry(Sphere(0.1), body="block", role="collision")
     robot, mu, speed = builder.build(), 0.5, 2.0
     run = robot.simulate(np.array([0.0, 0.1]), np.array([speed, 0.0]), 1.0, step=2e-3, contact=Contact(friction=mu))
-    assert run.q[-1] == pytest.approx([speed**2 / (2 * mu * 0.9 * G), 0.1], rel=2e-3)
-    assert run.contacts.force[-1, 0] == pytest.approx([0.0, 0.0, 0.9 * G], abs=1e-9)
+    assert run.q[-1] == pytest.approx([speed**2 / (2 * mu * 0.9 * G), 0.1], rel=2 * MILLISECOND_STEPS)
+    assert run.contacts.force[-1, 0] == pytest.approx([0.0, 0.0, 0.9 * G], abs=ITERATED)

@@ -9,6 +9,13 @@ import dalembert
 from dalembert import DalembertError, control, elements, motion
 from dalembert.control import observer
 from dalembert.spatial import so3
+from tolerances import INTEGRATED, ITERATED, PRODUCT, REACHED, SOLVER_DEFAULT
+
+OBSERVED = 0.01  # an observer with a time constant of 10 ms, sampled every 1 ms
+SAMPLED = 0.05  # one sample of 1 ms on a rise of 10 ms
+SAMPLES = 0.1  # of a standard deviation over thousands of correlated samples
+LINEARISED = 0.35  # of the filter's own covariance: it is that of the linear system
+BIAS_FOUND = 5e-3  # of the gyroscope's bias after some seconds [rad/s]
 
 HOME = np.array([0.0, -1.2, 1.5, -1.0, -1.5, 0.0])
 
@@ -38,9 +45,9 @@ def pushed(arm):
 def test_the_observer_finds_the_external_force(pushed):
     residuals, truth = pushed
     assert np.abs(residuals[:500]).max() < 0.02
-    np.testing.assert_allclose(residuals[-1], truth[-1], atol=0.01)
+    np.testing.assert_allclose(residuals[-1], truth[-1], atol=OBSERVED)
     rise = residuals[500 + 10, 1] / truth[510, 1]  # one time constant after the push
-    assert rise == pytest.approx(1.0 - np.exp(-1.0), abs=0.05)
+    assert rise == pytest.approx(1.0 - np.exp(-1.0), abs=SAMPLED)
 
 
 def test_the_threshold_is_that_of_the_noise(arm, pushed):
@@ -50,7 +57,7 @@ def test_the_threshold_is_that_of_the_noise(arm, pushed):
         watcher.update(HOME, 1e-3 * rng.normal(size=6), weight + 0.1 * rng.normal(size=6)) for _ in range(4000)
     ])  # fmt: skip
     bound = watcher.threshold(HOME, velocity=1e-3, torque=0.1, sigmas=1.0)
-    np.testing.assert_allclose(noisy[500:].std(axis=0), bound, rtol=0.1)
+    np.testing.assert_allclose(noisy[500:].std(axis=0), bound, rtol=SAMPLES)
     five = watcher.threshold(HOME, velocity=1e-3, torque=0.1)
     assert watcher.contact(pushed[0][100], five) is None
     felt = watcher.contact(pushed[0][-1], five)
@@ -63,7 +70,7 @@ def test_a_reflex_gives_way(arm):
     watcher = observer.momentum(arm, gain=100.0, period=1e-3)
     guarded = watcher.reflex(law, lambda t, q, v: arm.gravity(q) - 10.0 * arm.generalized_momentum(q, v), threshold=3.0)
     free = arm.simulate(HOME, np.zeros(6), guarded, duration=1.0, integrator="semi-implicit", step=1e-3)
-    np.testing.assert_allclose(free.q[-1], move.q(1.0), atol=1e-2)
+    np.testing.assert_allclose(free.q[-1], move.q(1.0), atol=10 * REACHED)
     wall = elements.Thruster("tool0", lambda t: 40.0 * dalembert.math.where(t > 0.5, 1.0, 0.0), axis=(1.0, 0.0, 0.0))
     hit = arm.simulate(HOME, np.zeros(6), guarded, duration=1.0, integrator="semi-implicit", step=1e-3, elements=[wall])
     assert np.abs(hit.q[-1] - move.q(1.0)).max() > 0.1  # it did not go on
@@ -86,12 +93,12 @@ def test_collisions_by_the_norm(arm):
     hit = control.collision(arm, *state, "tool0", part="hand")
     inertia = arm.operational_inertia(state[0], "tool0", rows="position")
     velocity = arm.velocity(*state, "tool0")[3:]
-    assert hit.energy == pytest.approx(0.5 * velocity @ inertia @ velocity, rel=1e-6)
-    assert hit.energy <= arm.kinetic_energy(*state) * (1 + 1e-9)
+    assert hit.energy == pytest.approx(0.5 * velocity @ inertia @ velocity, rel=INTEGRATED)
+    assert hit.energy <= arm.kinetic_energy(*state) * (1 + ITERATED)
     assert hit.mass == pytest.approx(1.0 / ((velocity @ np.linalg.solve(inertia, velocity)) / hit.speed**2))
     assert hit.transferred < 0.5 * hit.mass * hit.speed**2
     slower = control.collision(arm, state[0], state[1] * hit.safe_speed / hit.speed, "tool0", part="hand")
-    assert slower.force == pytest.approx(280.0, rel=1e-9)
+    assert slower.force == pytest.approx(280.0, rel=ITERATED)
     assert not control.collision(arm, *state, "tool0", part="face").allowed
     with pytest.raises(DalembertError, match="unknown body part"):
         control.collision(arm, *state, "tool0", part="tail")
@@ -105,7 +112,7 @@ def test_a_kalman_filter_is_optimal_and_beats_differences():
     Phi, C = filter_.Phi, filter_.C
     P = filter_.covariance
     again = Phi @ (P - filter_.gain @ C @ P) @ Phi.T + filter_.Q
-    np.testing.assert_allclose(again, P, rtol=1e-8, atol=1e-14)
+    np.testing.assert_allclose(again, P, rtol=SOLVER_DEFAULT, atol=PRODUCT)
     assert np.abs(filter_.poles).max() < 1.0
     q, v = np.array([0.05, 0.02]), np.zeros(2)
     filter_.reset(q, v)
@@ -120,7 +127,7 @@ def test_a_kalman_filter_is_optimal_and_beats_differences():
         before = measured
         tau = np.asarray(law(0.0, estimate.q, estimate.v), float)
     spread, theory = np.std(errors[200:], axis=0), np.sqrt(np.diag(estimate.covariance)[2:])
-    np.testing.assert_allclose(spread, theory, rtol=0.35)
+    np.testing.assert_allclose(spread, theory, rtol=LINEARISED)
     assert np.all(spread < 0.2 * np.std(differences[200:], axis=0))
 
 
@@ -172,7 +179,7 @@ def test_base_of_a_legged_robot():
     assert late[:, :3].mean() < 0.03  # m/s
     assert late[:, 3:5].max() < 0.03  # rad of roll and pitch
     assert late[:, 8].max() < 0.03  # m of height
-    np.testing.assert_allclose(filter_.gyro_bias, gyro_bias, atol=5e-3)
+    np.testing.assert_allclose(filter_.gyro_bias, gyro_bias, atol=BIAS_FOUND)
     np.testing.assert_allclose(estimate.q[:3], estimate.position)
 
 

@@ -7,6 +7,7 @@ import pytest
 
 from control.moves import Spin, Wave
 from dalembert import DalembertError, ModelBuilder, control, load
+from tolerances import COMPUTED, DEFAULT_RUN, INTEGRATED, ITERATED
 
 TIGHT = {"rtol": 1e-12, "atol": 1e-13}
 
@@ -28,7 +29,7 @@ def test_computed_torque_has_the_error_of_two_equal_poles(name) -> None:
     e0 = np.linspace(0.1, -0.05, robot.nv)
     run = robot.simulate(move.q(0.0) - e0, np.zeros(robot.nv), 0.5, control.computed_torque(robot, move, w), **TIGHT)
     t = run.t[:, None]
-    np.testing.assert_allclose(error(run, move), e0 * (1.0 + w * t) * np.exp(-w * t), atol=1e-9)
+    np.testing.assert_allclose(error(run, move), e0 * (1.0 + w * t) * np.exp(-w * t), atol=ITERATED)
 
 
 def test_damping_below_one_rings_as_it_should(arm) -> None:
@@ -36,7 +37,7 @@ def test_damping_below_one_rings_as_it_should(arm) -> None:
     run = arm.simulate(-e0, np.zeros(2), 1.0, control.computed_torque(arm, [0.0, 0.0], w, zeta), **TIGHT)
     t, d = run.t[:, None], w * np.sqrt(1.0 - zeta**2)
     closed = e0 * np.exp(-zeta * w * t) * (np.cos(d * t) + zeta * w / d * np.sin(d * t))
-    np.testing.assert_allclose(-run.q, closed, atol=1e-9)
+    np.testing.assert_allclose(-run.q, closed, atol=ITERATED)
 
 
 def test_a_ball_joint_is_followed_on_its_group() -> None:
@@ -48,24 +49,24 @@ def test_a_ball_joint_is_followed_on_its_group() -> None:
     law = control.computed_torque(robot, move, 15.0)
     on_it = robot.simulate(move.q(0.0), np.zeros(3), 2.0, law, **TIGHT)
     off = [np.abs(robot.difference(q, move.q(t))).max() for q, t in zip(on_it.q, on_it.t, strict=True)]
-    assert max(off) < 1e-9  # the reference is a solution, although body and reference turn
+    assert max(off) < ITERATED  # the reference is a solution, although body and reference turn
     start = robot.integrate(move.q(0.0), np.array([0.9, -0.6, 0.7]))
     back = robot.simulate(start, np.zeros(3), 2.0, law)
-    assert np.abs(robot.difference(back.q[-1], move.q(2.0))).max() < 1e-6
+    assert np.abs(robot.difference(back.q[-1], move.q(2.0))).max() < INTEGRATED
 
 
 @pytest.mark.parametrize("make", [control.gravity_pd, control.feedforward, control.passivity])
 def test_a_configuration_is_held_without_an_error(arm, make) -> None:
     goal = np.array([0.7, -0.4])
     run = arm.simulate(goal + 0.2, np.zeros(2), 3.0, make(arm, goal))
-    assert np.abs(run.q[-1] - goal).max() < 1e-7
+    assert np.abs(run.q[-1] - goal).max() < DEFAULT_RUN
     assert not any("called back" in line for line in run.log)
 
 
 def test_passivity_follows_a_fast_motion_to_nothing(arm) -> None:
     move = Wave([0.3, -0.2], [0.4, 0.5], 4.0)
     run = arm.simulate(move.q(0.0) + 0.1, np.zeros(2), 3.0, control.passivity(arm, move), record=0.02)
-    assert np.abs(error(run, move)[-10:]).max() < 1e-6
+    assert np.abs(error(run, move)[-10:]).max() < INTEGRATED
 
 
 def tracking(arm, law, move, duration=3.0):
@@ -91,7 +92,7 @@ def test_each_term_of_the_model_pays(arm) -> None:
     assert fast["no C"] < 0.7 * fast["gravity"]
     assert slow["no C"] < 0.05 * 0.6  # below 5 % of the motion at 0.5 rad/s or less
     assert fast["no C"] > 20.0 * slow["no C"]  # C v grows with the square of the speed
-    assert fast["all"] < 1e-6 and fast["computed"] < 1e-6
+    assert fast["all"] < INTEGRATED and fast["computed"] < INTEGRATED
 
 
 def test_gains_come_from_a_class_and_end_at_the_ceiling(arm) -> None:
@@ -136,7 +137,7 @@ def test_additions(arm) -> None:
     quiet = control.gravity_pd(arm, [0.3, 0.2])
     shaken = control.dither(arm, quiet, [0.5, 0.0], 40.0)
     t, q, v = 0.00625, np.array([0.1, 0.2]), np.array([0.3, -0.1])
-    np.testing.assert_allclose(shaken(t, q, v) - quiet(t, q, v), [0.5, 0.0], atol=1e-12)
+    np.testing.assert_allclose(shaken(t, q, v) - quiet(t, q, v), [0.5, 0.0], atol=COMPUTED)
     most = load("2r").limits.effort
     cut = control.within_limits(arm, control.gravity_pd(arm, [0.3, 0.2], 1e4))
     assert np.all(np.abs(cut(0.0, q, v)) <= most)

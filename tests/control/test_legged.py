@@ -11,6 +11,11 @@ from dalembert.control import gait
 from dalembert.control.centroidal import FORCE
 from dalembert.linear import solve_quadratic
 from dalembert.spatial import so3
+from tolerances import ACCUMULATED, COMPUTED, CONVERGED, ITERATED, OPTIMAL, REACHED
+
+SAMPLED = 0.01  # of a share of time that is counted in 1001 samples
+EVEN = 0.02  # the plan weighs forces: it carries the weight to 2 %
+SPEED = 0.05  # of the mean speed of a gait
 
 MASS, INERTIA = 12.0, np.diag([0.07, 0.30, 0.32])
 HIPS = np.array([[0.2, 0.13, 0.0], [0.2, -0.13, 0.0], [-0.2, 0.13, 0.0], [-0.2, -0.13, 0.0]])
@@ -21,7 +26,7 @@ def test_the_clock_of_a_trot():
     trot = gait.trot(0.5)
     np.testing.assert_array_equal(trot.stands(0.1), [True, False, False, True])
     np.testing.assert_array_equal(trot.stands(0.3), [False, True, True, False])
-    assert trot.stands(np.linspace(0.0, 5.0, 1001)).mean() == pytest.approx(0.5, abs=0.01)
+    assert trot.stands(np.linspace(0.0, 5.0, 1001)).mean() == pytest.approx(0.5, abs=SAMPLED)
     assert trot.swung(0.25 + 0.125)[0] == pytest.approx(0.5)
     np.testing.assert_array_equal(trot.schedule(0.0, 10, 0.05).sum(axis=1), 2)
     assert gait.walk().stands(np.linspace(0.0, 0.8, 200)).sum(axis=1).min() >= 3
@@ -34,8 +39,10 @@ def test_steps_and_swings():
     pushed = gait.footstep([1.0, 0.2, 0.3], [1.0, 0.5, 0.0], [1.0, 0.0, 0.0], 0.25, 0.3)
     assert pushed[1] > 0.2 + 0.125 * 0.5
     way = gait.swing([0.0, 0.0, 0.0], [0.2, 0.0, 0.05], 0.06, 0.25)
-    np.testing.assert_allclose(way.q([0.0, 0.125, 0.25]), [[0, 0, 0], [0.1, 0.0, 0.11], [0.2, 0.0, 0.05]], atol=1e-12)
-    np.testing.assert_allclose(way.v([0.0, 0.25]), 0.0, atol=1e-12)
+    np.testing.assert_allclose(
+        way.q([0.0, 0.125, 0.25]), [[0, 0, 0], [0.1, 0.0, 0.11], [0.2, 0.0, 0.05]], atol=COMPUTED
+    )
+    np.testing.assert_allclose(way.v([0.0, 0.25]), 0.0, atol=COMPUTED)
     assert way.extremes(0).least[2] > -1e-9  # never below the ground
 
 
@@ -45,9 +52,9 @@ def test_two_feet_carry_the_weight():
     still[5] = HEIGHT
     contacts = np.tile([True, False, False, True], (10, 1))
     plan = program.plan(still, np.tile(still, (10, 1)), HIPS, contacts)
-    np.testing.assert_allclose(plan.forces[0, [0, 3], 2], 58.86, rtol=0.02)
+    np.testing.assert_allclose(plan.forces[0, [0, 3], 2], 58.86, rtol=EVEN)
     assert not plan.forces[:, [1, 2]].any()
-    np.testing.assert_allclose(plan.states, still[None].repeat(10, axis=0), atol=1e-3)
+    np.testing.assert_allclose(plan.states, still[None].repeat(10, axis=0), atol=REACHED)
 
 
 def test_forces_stay_within_the_cone_and_the_optimum_is_one():
@@ -59,8 +66,8 @@ def test_forces_stay_within_the_cone_and_the_optimum_is_one():
     contacts = gait.trot(0.5).schedule(0.0, 10, 0.05)
     forces = program.plan(state, goal, HIPS, contacts).forces
     sideways, normal = np.linalg.norm(forces[..., :2], axis=-1), forces[..., 2]
-    assert np.all(sideways <= 0.6 * normal + 1e-6)
-    assert normal.max() <= 100.0 + 1e-6
+    assert np.all(sideways <= 0.6 * normal + OPTIMAL)
+    assert normal.max() <= 100.0 + OPTIMAL
     assert sideways.max() > 1.0
 
 
@@ -118,21 +125,21 @@ def test_plans_are_the_optimum(case):
     m = program.friction / np.sqrt(2.0)
     rows = np.array([[1, 0, -m], [-1, 0, -m], [0, 1, -m], [0, -1, -m], [0, 0, 1.0]])
     C, upper = np.kron(np.eye(len(standing)), rows), np.tile([0.0, 0.0, 0.0, 0.0, program.most], len(standing))
-    assert (C @ f - upper).max() < 1e-10
+    assert (C @ f - upper).max() < CONVERGED
     on = np.concatenate([plan.active[node, foot] for node, foot in standing]) > 0.5
-    assert np.abs((C @ f - upper)[on]).max(initial=0.0) < 1e-10 and (case == "trot" or on.sum() > 3)
+    assert np.abs((C @ f - upper)[on]).max(initial=0.0) < CONVERGED and (case == "trot" or on.sum() > 3)
     if on.any():  # forces that the rows push with balance the slope
-        assert nnls(C[on].T, -(H @ f + g))[1] < 1e-11 * np.abs(H).max() * np.abs(f).max()
+        assert nnls(C[on].T, -(H @ f + g))[1] < ACCUMULATED * np.abs(H).max() * np.abs(f).max()
     exact = f + np.linalg.lstsq(  # Newton's step on the face: how far the forces are from the optimum there
         np.block([[H, C[on].T], [C[on], np.zeros((on.sum(),) * 2)]]),
         np.concatenate([-(H @ f + g), np.zeros(on.sum())]), rcond=None,
     )[0][: len(f)]  # fmt: skip
-    np.testing.assert_allclose(f, exact, atol=1e-10 * np.abs(f).max())
+    np.testing.assert_allclose(f, exact, atol=CONVERGED * np.abs(f).max())
     other = solve_quadratic(H, g, C, np.full(len(upper), -np.inf), upper)
-    np.testing.assert_allclose(f, other.x, atol=1e-6 * np.abs(f).max())
+    np.testing.assert_allclose(f, other.x, atol=OPTIMAL * np.abs(f).max())
     again = program.plan(state, goal, feet, contacts, plan.active)
     assert again.iterations == 1.0
-    np.testing.assert_allclose(again.forces, plan.forces, atol=1e-9)
+    np.testing.assert_allclose(again.forces, plan.forces, atol=ITERATED)
 
 
 @pytest.mark.long
@@ -145,7 +152,7 @@ def test_plans_of_a_batch_are_the_plans_one_by_one():
     plans = program.plan(states, goal, HIPS, contacts)
     assert plans.forces.shape == (5, 3, 4, 3) and plans.solved.min() == 1.0
     for k in range(5):
-        np.testing.assert_allclose(plans.forces[k], program.plan(states[k], goal, HIPS, contacts).forces, atol=1e-9)
+        np.testing.assert_allclose(plans.forces[k], program.plan(states[k], goal, HIPS, contacts).forces, atol=ITERATED)
 
 
 @pytest.mark.parametrize("heavier", [1.0, 1.2])
@@ -171,7 +178,7 @@ def test_a_body_trots_at_one_metre_per_second(heavier):
             forces = program.plan(state, goal, places, clock.schedule(t, 10, program.step)).forces[0]
         acting = forces * stands[:, None]
         sideways = np.linalg.norm(acting[:, :2], axis=1)
-        assert np.all(sideways <= 0.6 * acting[:, 2] + 1e-6)
+        assert np.all(sideways <= 0.6 * acting[:, 2] + OPTIMAL)
         torque = np.cross(feet - p, acting).sum(axis=0)
         inertia = R @ INERTIA @ R.T * heavier
         w = w + h * np.linalg.solve(inertia, torque - np.cross(w, inertia @ w))
@@ -179,7 +186,7 @@ def test_a_body_trots_at_one_metre_per_second(heavier):
         v = v + h * ((acting.sum(axis=0) + push) / (MASS * heavier) + [0.0, 0.0, -9.81])
         R, p = so3.exp(h * w) @ R, p + h * v
         speeds.append(v[0])
-    assert np.mean(speeds[500:]) == pytest.approx(1.0, rel=0.05)
+    assert np.mean(speeds[500:]) == pytest.approx(1.0, rel=SPEED)
     assert abs(p[2] - HEIGHT) < 0.05
     assert np.abs(so3.to_rpy(R)[:2]).max() < 0.15
 

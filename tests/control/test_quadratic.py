@@ -7,6 +7,7 @@ import pytest
 
 from dalembert import function, load
 from dalembert.linear import solve_elastic, solve_quadratic
+from tolerances import COMPUTED, ITERATED, OPTIMAL, PRODUCT, SOLVER_DEFAULT
 
 N, M = 6, 10
 
@@ -38,13 +39,13 @@ def test_random_programs_meet_the_conditions_of_the_optimum(scale) -> None:
         given = program(rng, scale)
         solution = solve_quadratic(*given)
         assert solution.solved == 1.0 and solution.iterations <= 25
-        assert optimality(*given, solution.x, solution.multipliers) < 1e-9
+        assert optimality(*given, solution.x, solution.multipliers) < ITERATED
 
 
 def test_without_rows_at_bounds_it_is_the_free_minimum() -> None:
     H, g = np.diag([1.0, 2.0]), np.array([1.0, -1.0])
     free = solve_quadratic(H, g, np.eye(2), np.full(2, -10.0), np.full(2, 10.0))
-    np.testing.assert_allclose(free.x, [-1.0, 0.5], rtol=1e-14)
+    np.testing.assert_allclose(free.x, [-1.0, 0.5], rtol=PRODUCT)
     assert free.iterations == 0 and not free.multipliers.any()
     none = solve_quadratic(H, g, np.zeros((0, 2)), np.zeros(0), np.zeros(0))
     np.testing.assert_allclose(none.x, free.x)
@@ -56,7 +57,7 @@ def test_degenerate_rows() -> None:
     C = np.array([[1.0, 0.0], [1.0, 0.0], [2.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
     low, high = np.array([-np.inf] * 3 + [-1.0, 0.5]), np.array([1.0, 1.0, 2.0, 1.0, 0.5])
     solution = solve_quadratic(H, g, C, low, high)
-    np.testing.assert_allclose(solution.x, [1.0, 0.5], atol=1e-8)
+    np.testing.assert_allclose(solution.x, [1.0, 0.5], atol=SOLVER_DEFAULT)
 
 
 def test_an_impossible_program_is_noticed_and_missed_by_little() -> None:
@@ -65,7 +66,7 @@ def test_an_impossible_program_is_noticed_and_missed_by_little() -> None:
     low, high = np.array([-0.2, -np.inf, 1.0]), np.array([0.2, -1.0, np.inf])
     assert solve_quadratic(H, g, C, low, high).solved == 0.0
     rough = solve_elastic(H, g, C, low, high, 1)
-    assert abs(rough.x[0]) < 1e-6 and abs(rough.violation - 1.0) < 1e-6
+    assert abs(rough.x[0]) < OPTIMAL and abs(rough.violation - 1.0) < OPTIMAL
 
 
 def test_compiled_batches_are_what_numbers_give() -> None:
@@ -81,5 +82,5 @@ def test_compiled_batches_are_what_numbers_give() -> None:
     together = compiled(gradients)
     assert together[:, -1].all()
     for g, x in zip(gradients, together, strict=True):
-        np.testing.assert_allclose(x[:-1], solve_quadratic(H, g, C, low, high).x, atol=1e-9)
-        np.testing.assert_allclose(compiled(g), x, atol=1e-12)
+        np.testing.assert_allclose(x[:-1], solve_quadratic(H, g, C, low, high).x, atol=ITERATED)
+        np.testing.assert_allclose(compiled(g), x, atol=COMPUTED)

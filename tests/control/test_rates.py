@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Sampled, SimulationError, control, load, math
+from tolerances import ACCUMULATED, COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, REACHED, SETTLED
 
 Q, V, GOAL = np.array([0.4, -0.3]), np.array([0.1, 0.2]), np.array([0.6, 0.2])
 PERIOD, STEP = 4e-3, 1e-3
@@ -45,23 +46,23 @@ def test_all_ways_give_the_same_motion(arm, delay) -> None:
     path = loop(arm, integral, 0.2, delay)
     run = arm.simulate(Q, V, 0.2, controller, "rk4", STEP, record=STEP)
     assert any("inside the compiled step" in line for line in run.log)
-    np.testing.assert_allclose(run.q, path, atol=1e-12)
+    np.testing.assert_allclose(run.q, path, atol=COMPUTED)
     rolled = arm.rollout(Q, V, controller, STEP, 200, "rk4", record=1)
-    np.testing.assert_allclose(rolled.q, path[1:], atol=1e-12)
+    np.testing.assert_allclose(rolled.q, path[1:], atol=COMPUTED)
     stepper = arm.stepper(STEP, "rk4", torque=controller)
     q, v, memory = Q, V, stepper.start(Q, V)
     for _ in range(200):
         q, v, memory = stepper(q, v, memory)
-    np.testing.assert_allclose(q, path[-1], atol=1e-12)
+    np.testing.assert_allclose(q, path[-1], atol=COMPUTED)
 
     def python(t, q, v, state):
         return integral(float(t), q, v, state)  # cannot be traced
 
     called = arm.simulate(Q, V, 0.2, Sampled(python, PERIOD, delay, state=START), "rk4", STEP, record=STEP)
     assert any("called from Python" in line for line in called.log)
-    np.testing.assert_allclose(called.q, path, atol=1e-12)
-    np.testing.assert_allclose(called.tau, run.tau, atol=1e-10)
-    assert run.audit().relative < 1e-6
+    np.testing.assert_allclose(called.q, path, atol=COMPUTED)
+    np.testing.assert_allclose(called.tau, run.tau, atol=CONVERGED)
+    assert run.audit().relative < INTEGRATED
 
 
 def test_records_far_apart_and_uneven_runs(arm) -> None:
@@ -69,12 +70,12 @@ def test_records_far_apart_and_uneven_runs(arm) -> None:
     path = loop(arm, integral, 0.2, 2e-3)
     for record in (0.1, 0.02, None):
         run = arm.simulate(Q, V, 0.2, controller, "rk4", STEP, record=record)
-        np.testing.assert_allclose(run.q[-1], path[-1], atol=1e-12)
+        np.testing.assert_allclose(run.q[-1], path[-1], atol=COMPUTED)
         np.testing.assert_array_equal(run.tau[0], np.zeros(2))
     odd = arm.simulate(Q, V, 0.2003, controller, "rk4", STEP)
     assert any("called from Python" in line and "multiple" in line for line in odd.log)
     adaptive = arm.simulate(Q, V, 0.2, controller)
-    np.testing.assert_allclose(adaptive.q[-1], path[-1], atol=1e-7)
+    np.testing.assert_allclose(adaptive.q[-1], path[-1], atol=DEFAULT_RUN)
 
 
 def test_three_rates(arm) -> None:
@@ -95,9 +96,9 @@ def test_three_rates(arm) -> None:
 
     slow = arm.simulate(Q, V, 0.5, Sampled(numbers, 1e-3, inputs={"a": accelerate}), "rk4", 5e-4)
     assert any("called from Python" in line for line in slow.log)
-    np.testing.assert_allclose(slow.q, fast.q, atol=1e-11)
+    np.testing.assert_allclose(slow.q, fast.q, atol=ACCUMULATED)
     batch = arm.rollout(np.stack([Q, Q + 0.1, Q]), V, torque, 5e-4, 1000, "rk4")
-    np.testing.assert_allclose(batch.q[0], fast.q[-1], atol=1e-11)
+    np.testing.assert_allclose(batch.q[0], fast.q[-1], atol=ACCUMULATED)
     np.testing.assert_array_equal(batch.q[0], batch.q[2])
     assert np.abs(batch.q[1] - batch.q[0]).max() > 1e-4
 
@@ -106,7 +107,7 @@ def test_a_slow_controller_is_unstable_where_a_fast_one_is_not(arm) -> None:
     law = control.computed_torque(arm, GOAL, 40.0)
     fast = arm.rollout(Q, V, Sampled(law, 1e-3), 1e-3, 1000)
     slow = arm.rollout(Q, V, Sampled(law, 60e-3), 1e-3, 1000, check=False)
-    assert np.abs(fast.q - GOAL).max() < 1e-4
+    assert np.abs(fast.q - GOAL).max() < SETTLED
     assert not np.abs(slow.q - GOAL).max() < 1e-1
 
 
@@ -134,7 +135,7 @@ def test_gradients_in_the_gains(arm) -> None:
         for k in range(len(value)):
             h = 1e-5 * value[k] * np.eye(len(value))[k]
             difference = float(cost(value + h) - cost(value - h)) / (2.0 * h[k])
-            assert abs(slope[k] - difference) < 1e-6 * max(abs(difference), 1e-3)
+            assert abs(slope[k] - difference) < INTEGRATED * max(abs(difference), 1e-3)
 
 
 def test_parameters_of_a_law_per_motion(arm) -> None:
@@ -142,7 +143,7 @@ def test_parameters_of_a_law_per_motion(arm) -> None:
     both = arm.rollout(Q, V, law, STEP, 300, parameters={"frequency": rates})
     for k, rate in enumerate((5.0, 20.0)):
         one = arm.rollout(Q, V, control.gravity_pd(arm, GOAL, rate), STEP, 300)
-        np.testing.assert_allclose(both.q[k], one.q, atol=1e-12)
+        np.testing.assert_allclose(both.q[k], one.q, atol=COMPUTED)
     with pytest.raises(DalembertError, match="'frequenzy'"):
         arm.rollout(Q, V, law, STEP, 300, parameters={"frequenzy": rates})
 
@@ -181,7 +182,7 @@ def test_an_integral_learns_a_payload_and_does_not_wind_up() -> None:
     for integral, settled in ((0.0, False), (3.0, True)):
         run = loaded.simulate([0.0, 0.0], [0.0, 0.0], 4.0, control.pid(arm, goal, 10.0, 1.0, integral), "rk4", 1e-3)
         assert any("inside the compiled step" in line for line in run.log)
-        assert (np.abs(run.q[-1] - goal).max() < 1e-3) == settled
+        assert (np.abs(run.q[-1] - goal).max() < REACHED) == settled
     with pytest.raises(DalembertError, match=r"integral of joint '\w+' is -1, expected 0 or more"):
         control.pid(arm, goal, integral=-1.0)
     far = np.array([3.0, 0.5])  # motors at their limits for a while
@@ -214,7 +215,7 @@ def test_encoders_see_counts_and_differences(arm) -> None:
     assert any("inside the compiled step" in line for line in run.log)
     assert 1e-7 < np.abs(run.q[-1] - exact.q).max() < 20.0 * resolution
     _, state = counted.law(0.0, Q, V, counted.state(Q, V))
-    np.testing.assert_allclose(state["q"] / resolution, np.round(Q / resolution), atol=1e-9)
+    np.testing.assert_allclose(state["q"] / resolution, np.round(Q / resolution), atol=ITERATED)
     with pytest.raises(DalembertError, match="quaternion"):
         control.encoders(load("quadruped"), law, 1e-3)
 

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert import elements
-from tolerances import ITERATED
+from tolerances import CONVERGED, INTEGRATED, ITERATED, MILLISECOND_STEPS
 
 ARM = da.load("2r").without("friction", "damping")
 TIP = ARM.frames[-1].name
@@ -48,7 +48,7 @@ def test_the_tip_lands_on_the_floor_in_runs_and_in_steps() -> None:
     exact = ARM.simulate(START, np.zeros(2), 1.0, elements=[Floor(level)], record=0.01)
     assert [event.name for event in exact.events][:1] == ["floor"]
     heights = np.array([height(q) for q in exact.q])
-    assert heights.min() > level - 1e-9 and heights[-1] < level + 1e-6
+    assert heights.min() > level - ITERATED and heights[-1] < level + INTEGRATED
     assert min(height(q) for q in ARM.simulate(START, np.zeros(2), 1.0).q) < level - 0.1  # without a floor
     errors = []
     for steps in (1000, 4000):
@@ -58,12 +58,12 @@ def test_the_tip_lands_on_the_floor_in_runs_and_in_steps() -> None:
         below = level - np.array([height(q) for q in run.q]).min()
         assert below < 3.0 / steps**2  # one step of bending of the path
         errors.append(np.abs(run.q[-1] - exact.q[-1]).max())
-    assert errors[1] < 0.5 * errors[0] and errors[1] < 5e-3
+    assert errors[1] < 0.5 * errors[0] and errors[1] < 5 * MILLISECOND_STEPS
     stepper, state = ARM.stepper(1e-3, elements=[Floor(level)]), (START, np.zeros(2))
     for _ in range(1000):
         state = stepper(*state)
     ends = ARM.rollout(START, np.zeros(2), step=1e-3, steps=1000, elements=[Floor(level)])
-    np.testing.assert_allclose(state[0], ends.q, atol=1e-10)
+    np.testing.assert_allclose(state[0], ends.q, atol=CONVERGED)
 
 
 def pushed_to(wall: float, way: float = 1.0):

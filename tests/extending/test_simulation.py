@@ -9,7 +9,7 @@ import pytest
 
 import dalembert
 from dalembert import Event, algorithms, constraints, elements, integrators, load
-from tolerances import COMPUTED, ITERATED
+from tolerances import COMPUTED, ITERATED, ORDER
 
 
 def slide(mass: float = 2.0, gravity: float = 0.0) -> dalembert.Robot:
@@ -42,9 +42,9 @@ def test_an_integrator_of_ones_own_and_its_edit() -> None:
         np.testing.assert_allclose(once[0], robot.rollout(*start, step=0.5 / steps, steps=1, integrator=method).q)
         return float(np.abs(run.q[-1] - exact).max())
 
-    assert np.log2(error(64) / error(128)) == pytest.approx(2.0, abs=0.1)
+    assert np.log2(error(64) / error(128)) == pytest.approx(2.0, abs=ORDER)
     weight = 0.4
-    assert np.log2(error(64) / error(128)) == pytest.approx(1.0, abs=0.2)
+    assert np.log2(error(64) / error(128)) == pytest.approx(1.0, abs=2 * ORDER)
 
 
 def test_a_tableau_and_a_residual_of_ones_own() -> None:
@@ -73,7 +73,7 @@ def test_a_tableau_and_a_residual_of_ones_own() -> None:
         for steps in (512, 1024):
             run = robot.simulate(*start, 0.5, integrator=method, step=0.5 / steps, record=0.5)
             errors.append(np.abs(run.q[-1] - exact).max())
-        assert np.log2(errors[0] / errors[1]) == pytest.approx(method.order, abs=0.15)
+        assert np.log2(errors[0] / errors[1]) == pytest.approx(method.order, abs=1.5 * ORDER)
         assert f"with {method.name}" in run.audit().text
     with pytest.raises(dalembert.DalembertError, match="it has no step, expected one of"):
         integrators.Integrator("nothing", 1)

@@ -6,6 +6,9 @@ import pytest
 from dalembert import identify, load
 from simulated import SimulatedLog, log_of, with_friction
 
+DELAY = 1e-3  # of the delay of one joint, from samples 1 to 2 ms apart [s]
+COMMON_DELAY = 2e-4  # of the delay of all joints together [s]
+
 
 @pytest.fixture(scope="module")
 def robot():
@@ -30,7 +33,7 @@ def test_delay_of_each_joint(robot, log, seconds):
     truth = seconds * (1.0 + np.arange(6) / 10.0)
     delays = identify.delays(robot, late(log, truth))
     np.testing.assert_array_less(np.abs(delays.each - truth), 5.0 * delays.each_deviation + 1e-4)
-    assert delays.each_deviation.max() < 1e-3
+    assert delays.each_deviation.max() < DELAY
     assert delays.notable == (seconds != 0.0)
 
 
@@ -49,6 +52,6 @@ def test_missing_torques_are_left_out(robot, log):
     shifted = late(log, np.full(6, 0.01))
     shifted.tau[100:140, 2] = np.nan
     delays = identify.delays(robot, shifted)
-    np.testing.assert_allclose(delays.each, 0.01, atol=1e-3)
-    assert delays.common == pytest.approx(0.01, abs=2e-4)
+    np.testing.assert_allclose(delays.each, 0.01, atol=DELAY)
+    assert delays.common == pytest.approx(0.01, abs=COMMON_DELAY)
     assert abs(delays.common - 0.01) < 4.0 * delays.deviation

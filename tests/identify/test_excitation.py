@@ -11,7 +11,9 @@ from dalembert.identify.optimum import Information
 from dalembert.identify.series import Fourier, joint_limits, scaled
 from dalembert.logs import read_trajectory
 from dalembert.model.geometry import Sphere
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import COMPUTED, INTEGRATED, ITERATED, ROUGH_SLOPE
+
+SAMPLED_ACCELERATION = 0.02  # differences of samples of fast harmonics [rad/s²]
 
 
 @pytest.fixture(scope="module")
@@ -35,8 +37,8 @@ def test_limits_hold_at_ten_kilohertz(panda, kind):
 @pytest.mark.parametrize("kind", ["fourier", "points"])
 def test_velocities_and_accelerations_are_the_rates(panda, kind):
     motion = identify.excitation(panda, duration=12.0, starts=1, kind=kind).resampled(5000.0)
-    np.testing.assert_allclose(np.gradient(motion.q, motion.t, axis=0)[2:-2], motion.v[2:-2], atol=1e-5)
-    np.testing.assert_allclose(np.gradient(motion.v, motion.t, axis=0)[2:-2], motion.a[2:-2], atol=2e-2)
+    np.testing.assert_allclose(np.gradient(motion.q, motion.t, axis=0)[2:-2], motion.v[2:-2], atol=ROUGH_SLOPE)
+    np.testing.assert_allclose(np.gradient(motion.v, motion.t, axis=0)[2:-2], motion.a[2:-2], atol=SAMPLED_ACCELERATION)
     for x in (motion.v, motion.a):
         np.testing.assert_allclose(x[[0, -1]], 0.0, atol=ITERATED)
 
@@ -61,7 +63,7 @@ def test_slopes_against_differences(family, criterion):
     theta, step = rng.normal(size=(2, robot.nv, family.size + 1))
     _, slope = information.value(theta, 4)
     ahead, behind = (information.value(theta + sign * 1e-6 * step, 4)[0] for sign in (1.0, -1.0))
-    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=1e-4, abs=INTEGRATED)
+    assert (ahead - behind) / 2e-6 == pytest.approx(float(np.sum(slope * step)), rel=10 * ROUGH_SLOPE, abs=INTEGRATED)
 
 
 def test_torque_limits_draw_the_motion_in():

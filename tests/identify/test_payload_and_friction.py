@@ -6,6 +6,12 @@ import pytest
 from dalembert import DalembertError, identify, load
 from simulated import SimulatedLog, log_of, with_friction
 
+MASS = 0.02  # of a payload found from torques with noise
+COM = 5e-3  # of its centre of mass [m]
+COULOMB = 0.02  # of friction found from a sweep of speeds with noise
+NEAR_REST = 0.03  # of what only the slowest, or the fastest, speeds show
+STRIBECK = 0.15  # of the speed at which static friction has gone
+
 
 @pytest.fixture(scope="module")
 def robot():
@@ -26,8 +32,8 @@ def test_payload(robot, motion, mass):
     empty = log_of(truth, motion, noise=0.3)
     load_log = log_of(loaded, motion, noise=0.3, seed=7)
     payload = identify.payload(robot, empty, load_log, frame="tool0")
-    assert payload.mass == pytest.approx(mass, rel=0.02)
-    np.testing.assert_allclose(payload.com, com, atol=5e-3)
+    assert payload.mass == pytest.approx(mass, rel=MASS)
+    np.testing.assert_allclose(payload.com, com, atol=COM)
     assert abs(payload.mass - mass) < 4.0 * payload.deviation[0]
     tau = payload.robot.inverse_dynamics(motion.q, motion.v, motion.a)
     assert np.abs(tau - loaded.inverse_dynamics(motion.q, motion.v, motion.a)).max() < 2.0
@@ -38,7 +44,7 @@ def test_payload_frame_is_the_tool_unless_given(robot, motion):
         robot, log_of(robot, motion), log_of(robot.edit().payload(2.0, frame="tool0").done(), motion)
     )
     assert payload.frame == "tool0"
-    assert payload.mass == pytest.approx(2.0, rel=0.02)
+    assert payload.mass == pytest.approx(2.0, rel=MASS)
 
 
 def test_payload_moments_that_do_not_show_are_infinitely_uncertain(robot, motion):
@@ -75,12 +81,12 @@ def test_friction_sweep_finds_the_curve():
     sweep = identify.friction_sweep(robot, sweeps(robot, 1, law))
     (joint,) = sweep.joints
     assert joint.joint == "shoulder_lift_joint"
-    assert joint.coulomb == pytest.approx(1.5, rel=0.02)
-    assert joint.static == pytest.approx(2.3, rel=0.03)
-    assert joint.viscous == pytest.approx(0.6, rel=0.03)
-    assert joint.offset == pytest.approx(0.3, abs=0.02)
-    assert joint.stribeck_speed == pytest.approx(0.05, rel=0.15)
-    assert sweep.robot.joint("shoulder_lift_joint").friction[0] == pytest.approx(1.5, rel=0.02)
+    assert joint.coulomb == pytest.approx(1.5, rel=COULOMB)
+    assert joint.static == pytest.approx(2.3, rel=NEAR_REST)
+    assert joint.viscous == pytest.approx(0.6, rel=NEAR_REST)
+    assert joint.offset == pytest.approx(0.3, abs=COULOMB)
+    assert joint.stribeck_speed == pytest.approx(0.05, rel=STRIBECK)
+    assert sweep.robot.joint("shoulder_lift_joint").friction[0] == pytest.approx(1.5, rel=COULOMB)
     assert len(sweep.skipped) == 5
     assert "left out" in sweep.table()
 

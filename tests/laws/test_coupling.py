@@ -10,7 +10,7 @@ import pytest
 from dalembert import algorithms as alg
 from dalembert.model import Coupled
 from laws.numeric import RATE, moved, rate
-from tolerances import RECURSION, SOLVE, assert_close
+from tolerances import COMPUTED, RECURSION, SOLVE, assert_close
 from trees import random_model, random_state
 
 POINT = np.array([0.1, -0.2, 0.3])
@@ -127,4 +127,4 @@ def test_configurations_have_one_coordinate_per_leader(tied):
         joint, x = body.joint, samples[:, body.q]
         if isinstance(joint, Coupled):
             joint, x = joint.joint, joint.ratio * x + joint.offset
-        assert np.all((x >= joint.lower - 1e-12) & (x <= joint.upper + 1e-12))
+        assert np.all((x >= joint.lower - COMPUTED) & (x <= joint.upper + COMPUTED))

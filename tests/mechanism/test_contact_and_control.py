@@ -7,6 +7,11 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, Mechanism
+from tolerances import COARSE_RUN, INTEGRATED, ITERATED, MILLISECOND_STEPS, SETTLED, TIGHT_RUN
+
+SLID = 5e-3  # of a way that ends within a step
+INTEGRATING = 0.01  # an integrator that has nearly settled
+FIRST_RECORD = 0.05  # of a free fall whose acceleration changes on the way
 
 
 def puck() -> Mechanism:
@@ -24,11 +29,11 @@ def test_a_puck_slides_until_friction_has_stopped_it(tmp_path) -> None:
     for robot in (m.build(), dalembert.load(tmp_path / "puck.mech.toml")):
         run = robot.simulate(*robot.start, 1.0, step=1e-3, record=0.1)
         deceleration = 0.3 * 2.0 * 9.81 / 2.5  # the weight of the puck presses, both are stopped
-        assert run.q[-1, 0] == pytest.approx(0.5 / deceleration, rel=5e-3)
-        assert run.q[-1, 1] == pytest.approx(0.1, abs=1e-5) and abs(run.v[-1, 0]) < 1e-6
+        assert run.q[-1, 0] == pytest.approx(0.5 / deceleration, rel=SLID)
+        assert run.q[-1, 1] == pytest.approx(0.1, abs=COARSE_RUN) and abs(run.v[-1, 0]) < INTEGRATED
     free = puck().build("free")
     end = free.rollout(*free.start, step=1e-3, steps=200)
-    assert free.pose(end.q, "puck.origin")[2, 3] == pytest.approx(0.1, abs=1e-4)
+    assert free.pose(end.q, "puck.origin")[2, 3] == pytest.approx(0.1, abs=SETTLED)
 
 
 def test_contacts_that_mean_nothing_are_refused() -> None:
@@ -56,20 +61,20 @@ def test_an_integral_takes_away_what_gravity_leaves(tmp_path) -> None:
     weight = 0.3 * 9.81
     sagging = arm(kp=60.0, kd=1.0).build()
     q = sagging.equilibrium(sagging.start[0]).q[0]
-    assert 60.0 * (0.5 - q) == pytest.approx(weight * np.cos(q), rel=1e-9)
+    assert 60.0 * (0.5 - q) == pytest.approx(weight * np.cos(q), rel=ITERATED)
     stiffness = 60.0 - weight * np.sin(q)
-    assert sagging.modes([q]).frequencies[0] == pytest.approx(np.sqrt(stiffness / 0.11), rel=1e-8)
+    assert sagging.modes([q]).frequencies[0] == pytest.approx(np.sqrt(stiffness / 0.11), rel=TIGHT_RUN)
     exact = arm(kp=60.0, kd=8.0, ki=100.0)
     exact.save(tmp_path / "arm.mech.toml")
     for robot in (exact.build(), dalembert.load(tmp_path / "arm.mech.toml")):
         run = robot.simulate(*robot.start, 6.0, record=0.5)
-        assert run.q[-1, 0] == pytest.approx(0.5, abs=1e-3)
-        assert run.states[-1, 0] * 100.0 == pytest.approx(weight * np.cos(0.5), rel=1e-2)
+        assert run.q[-1, 0] == pytest.approx(0.5, abs=MILLISECOND_STEPS)
+        assert run.states[-1, 0] * 100.0 == pytest.approx(weight * np.cos(0.5), rel=INTEGRATING)
 
 
 def test_a_limit_is_kept_and_the_integral_waits() -> None:
     robot = arm(kp=1e3, kd=20.0, ki=50.0, limit=2.0).build()  # too weak to lift it: it falls
     run = robot.simulate(*robot.start, 0.3, record=0.05)
-    assert run.q[-1, 0] < -0.05 and np.max(np.abs(run.states)) < 1e-6
+    assert run.q[-1, 0] < -0.05 and np.max(np.abs(run.states)) < INTEGRATED
     a = robot.forward_dynamics(run.q[0], run.v[0], [2.0])
-    assert run.q[1, 0] == pytest.approx(0.5 * a[0] * 0.05**2, rel=0.05)
+    assert run.q[1, 0] == pytest.approx(0.5 * a[0] * 0.05**2, rel=FIRST_RECORD)

@@ -7,6 +7,23 @@ import pytest
 
 from dalembert import DalembertError, Mechanism, algorithms
 from mechanism_linkages import add_bar, chain, four_bar, slider_crank, two_bodies
+from tolerances import (
+    COARSE_RUN,
+    COMPUTED,
+    DEFAULT_RUN,
+    INTEGRATED,
+    ITERATED,
+    MILLISECOND_STEPS,
+    ORDER,
+    REORDERED,
+    ROUGH_SLOPE,
+    ROUNDING,
+    TIGHT_RUN,
+)
+
+HINGE = 2e-4  # the misalignment of 0.1 mm, and as much again [m]
+SWINGING = 0.05  # of a mean sag, taken over a few swings
+DAMPED = 2e-3  # of a load while the beam still settles
 
 KINDS = (
     "revolute", "prismatic", "screw", "cylindrical", "universal", "spherical", "planar", "point-on-line",
@@ -34,8 +51,8 @@ def test_every_kind_of_joint_converges_to_the_tree(kind: str) -> None:
         reached = np.array([free.pose(end.q, f"{name}.com") for name in ("arm", "hand")])
         errors.append(np.max(np.abs(reached - wanted)))
         gaps.append(gap(free, end.q, end.v))
-    assert errors[-1] < 2e-5 and gaps[-1] < 1e-8
-    np.testing.assert_allclose(orders(errors), 2.0, atol=0.35)
+    assert errors[-1] < 2 * COARSE_RUN and gaps[-1] < TIGHT_RUN
+    np.testing.assert_allclose(orders(errors), 2.0, atol=3.5 * ORDER)
 
 
 def test_joints_stay_closed_to_third_order() -> None:
@@ -44,7 +61,7 @@ def test_joints_stay_closed_to_third_order() -> None:
     for steps in (200, 400, 800):
         end = robot.rollout(*robot.start, step=0.1 / steps, steps=steps, integrator="leapfrog")
         gaps.append(gap(robot, end.q, end.v))
-    np.testing.assert_allclose(orders(gaps), 3.0, atol=0.3)
+    np.testing.assert_allclose(orders(gaps), 3.0, atol=3 * ORDER)
 
 
 def test_a_run_and_a_rollout_agree_to_the_order_of_the_method() -> None:
@@ -58,8 +75,8 @@ def test_a_run_and_a_rollout_agree_to_the_order_of_the_method() -> None:
         end = robot.rollout(*robot.start, step=h, steps=steps, integrator="leapfrog")
         differences.append(np.max(np.abs(run.q[-1] - end.q)))
         residuals.append(abs(run.energy.residual[-1]))
-    assert residuals[1] < 1e-3 and residuals[1] < 0.4 * residuals[0]
-    assert differences[1] < 2e-5 and differences[1] < 0.4 * differences[0]
+    assert residuals[1] < MILLISECOND_STEPS and residuals[1] < 0.4 * residuals[0]
+    assert differences[1] < 2 * COARSE_RUN and differences[1] < 0.4 * differences[0]
 
 
 def test_records_are_states_of_whole_steps() -> None:
@@ -68,10 +85,10 @@ def test_records_are_states_of_whole_steps() -> None:
     end = robot.rollout(*robot.start, step=1e-4, steps=5000, integrator="leapfrog", record=50)
     energy = robot.energy(end.q, end.v)
     moving = robot.kinetic_energy(end.q, end.v)
-    assert np.max(np.abs(energy - robot.energy(*robot.start))) < 1e-6 * np.max(moving)
+    assert np.max(np.abs(energy - robot.energy(*robot.start))) < INTEGRATED * np.max(moving)
     assert end.q.shape == (100, robot.nq)
     last = robot.rollout(*robot.start, step=1e-4, steps=5000, integrator="leapfrog")
-    np.testing.assert_allclose(last.q, end.q[-1], atol=1e-13)
+    np.testing.assert_allclose(last.q, end.q[-1], atol=REORDERED)
 
 
 def test_batches_move_as_one_does() -> None:
@@ -80,7 +97,7 @@ def test_batches_move_as_one_does() -> None:
     many = robot.rollout(np.stack([q] * 3), np.stack([v, v, v]), step=1e-3, steps=50, integrator="leapfrog")
     one = robot.rollout(q, v, step=1e-3, steps=50, integrator="leapfrog")
     for k in range(3):
-        np.testing.assert_allclose(many.q[k], one.q, atol=1e-12)
+        np.testing.assert_allclose(many.q[k], one.q, atol=COMPUTED)
 
 
 def test_a_tumbling_body_keeps_its_energy_and_its_length() -> None:
@@ -90,8 +107,8 @@ def test_a_tumbling_body_keeps_its_energy_and_its_length() -> None:
     for h in (1e-2, 5e-3):
         end = robot.rollout(*robot.start, step=h, steps=round(20.0 / h), integrator="leapfrog", record=50)
         errors.append(np.max(np.abs(robot.energy(end.q, end.v) - robot.energy(*robot.start))))
-        np.testing.assert_allclose(np.linalg.norm(end.q[:, 3:], axis=1), 1.0, atol=1e-15)
-    assert errors[1] < 1e-4 and errors[0] / errors[1] > 3.0
+        np.testing.assert_allclose(np.linalg.norm(end.q[:, 3:], axis=1), 1.0, atol=ROUNDING)
+    assert errors[1] < 10 * COARSE_RUN and errors[0] / errors[1] > 3.0
 
 
 # ---- redundant and misaligned bearings
@@ -114,7 +131,7 @@ def test_redundant_bearings_do_not_disturb_the_motion() -> None:
     tree = four_bar(rate=3.0).build("tree")
     end = robot.rollout(*robot.start, step=1e-4, steps=3000, integrator="leapfrog")
     exact = tree.rollout(*tree.start, step=1e-3, steps=300, integrator="rk4")
-    np.testing.assert_allclose(robot.pose(end.q, "rocker.com"), tree.pose(exact.q, "rocker.com"), atol=2e-6)
+    np.testing.assert_allclose(robot.pose(end.q, "rocker.com"), tree.pose(exact.q, "rocker.com"), atol=2 * INTEGRATED)
 
 
 def test_a_misaligned_bearing_is_named() -> None:
@@ -132,9 +149,9 @@ def test_a_misaligned_bearing_with_stated_compliance_moves_and_shares_the_load()
     end = robot.rollout(*robot.start, step=1e-4, steps=4000, integrator="leapfrog", record=100)
     assert np.all(np.isfinite(end.q))
     low, high = (robot.pose(end.q, f"leaf.{p}")[:, :3, 3] - (0, 0, z) for p, z in (("low", 0.0), ("high", 2.0)))
-    assert np.max(np.abs(low)) < 2e-4 and np.max(np.abs(high)) < 2e-4
+    assert np.max(np.abs(low)) < HINGE and np.max(np.abs(high)) < HINGE
     sag = np.mean(low[20:, 2] + high[20:, 2])
-    assert sag == pytest.approx(-20.0 * 9.81 * compliance[0], rel=0.05)  # both springs, half the weight each
+    assert sag == pytest.approx(-20.0 * 9.81 * compliance[0], rel=SWINGING)  # both springs, half the weight each
 
 
 def test_forces_of_redundant_bearings_are_unique_with_compliance() -> None:
@@ -158,8 +175,8 @@ def test_forces_of_redundant_bearings_are_unique_with_compliance() -> None:
     x = np.array([-1.0, 0.2, 1.0])
     stiff = np.array([[3.0, x.sum()], [x.sum(), x @ x]])
     a, b = np.linalg.solve(stiff, [30.0 * 9.81, 0.0])
-    np.testing.assert_allclose(loads[0], a + b * x, rtol=2e-3)
-    np.testing.assert_allclose(loads[1], loads[0], rtol=1e-9)
+    np.testing.assert_allclose(loads[0], a + b * x, rtol=DAMPED)
+    np.testing.assert_allclose(loads[1], loads[0], rtol=ITERATED)
 
 
 def test_the_document_scheme_converges_with_first_order() -> None:
@@ -175,7 +192,7 @@ def test_the_document_scheme_converges_with_first_order() -> None:
     for steps in (10000, 20000, 40000):
         end = robot.rollout(*robot.start, step=0.1 / steps, steps=steps, integrator="axis-angle")
         errors.append(np.max(np.abs(end.q - exact.q)))
-    np.testing.assert_allclose(orders(errors), 1.0, atol=0.15)
+    np.testing.assert_allclose(orders(errors), 1.0, atol=1.5 * ORDER)
 
 
 def test_advised_springs_hold_for_their_step() -> None:
@@ -190,7 +207,7 @@ def test_advised_springs_hold_for_their_step() -> None:
     end = robot.rollout(*robot.start, step=h, steps=5000, integrator="axis-angle")
     for k in range(3):
         a = np.zeros(3) if not k else robot.pose(end.q, f"b{k - 1}.b")[:3, 3]
-        assert np.max(np.abs(robot.pose(end.q, f"b{k}.a")[:3, 3] - a)) < 1e-4
+        assert np.max(np.abs(robot.pose(end.q, f"b{k}.a")[:3, 3] - a)) < 10 * COARSE_RUN
 
 
 # ---- what it refuses
@@ -239,15 +256,15 @@ def test_loops_over_bodies_and_joints_move_as_unrolled_code_does() -> None:
     options = {"step": 1e-4, "steps": 20, "integrator": "leapfrog"}
     alone = robot.rollout(*robot.start, **options)
     batch = robot.rollout(np.stack([robot.start[0]] * 2), robot.start[1], **options)
-    np.testing.assert_allclose(batch.q[1], alone.q, atol=1e-12)
-    np.testing.assert_allclose(batch.v[0], alone.v, atol=1e-9)
+    np.testing.assert_allclose(batch.q[1], alone.q, atol=COMPUTED)
+    np.testing.assert_allclose(batch.v[0], alone.v, atol=ITERATED)
 
 
 def test_a_long_chain_is_eliminated_joint_by_joint() -> None:
     robot = chain(40).build("free")
     end = robot.rollout(*robot.start, step=1e-4, steps=500, integrator="leapfrog")
-    assert gap(robot, end.q, end.v) < 1e-9
-    assert robot.energy(end.q, end.v) == pytest.approx(robot.energy(*robot.start), abs=1e-5)
+    assert gap(robot, end.q, end.v) < ITERATED
+    assert robot.energy(end.q, end.v) == pytest.approx(robot.energy(*robot.start), abs=COARSE_RUN)
     assert robot.kinetic_energy(end.q, end.v) > 0.01
 
 
@@ -261,9 +278,9 @@ def test_springs_in_loops_push_as_unrolled_ones_do() -> None:
     options = {"step": 1e-5, "steps": 300, "integrator": "axis-angle"}
     alone = robot.rollout(*robot.start, **options)
     batch = robot.rollout(np.stack([robot.start[0]] * 2), robot.start[1], **options)
-    np.testing.assert_allclose(batch.q[1], alone.q, atol=1e-12)
+    np.testing.assert_allclose(batch.q[1], alone.q, atol=COMPUTED)
     plain = robot.simulate(*robot.start, 3e-3, integrator="axis-angle", step=1e-5, record=3e-3)
-    np.testing.assert_allclose(plain.q[-1], alone.q, atol=1e-12)
+    np.testing.assert_allclose(plain.q[-1], alone.q, atol=COMPUTED)
 
 
 @pytest.mark.parametrize("integrator", ["leapfrog", "axis-angle"])
@@ -280,7 +297,7 @@ def test_gradients_of_rollouts_are_slopes_of_the_motion(integrator: str) -> None
     h = 1e-5
     ends = [robot.rollout(q, v + s * h * spin, **options) for s in (1, -1)]
     numbers = [end.q[1] + 0.1 * end.v[2] for end in ends]
-    assert slopes.v @ spin == pytest.approx((numbers[0] - numbers[1]) / (2 * h), rel=2e-4)
+    assert slopes.v @ spin == pytest.approx((numbers[0] - numbers[1]) / (2 * h), rel=20 * ROUGH_SLOPE)
 
 
 def test_arrays_of_torch_move_alike() -> None:
@@ -289,7 +306,7 @@ def test_arrays_of_torch_move_alike() -> None:
     q, v = robot.start
     options = {"step": 1e-4, "steps": 20, "integrator": "leapfrog"}
     there = robot.rollout(torch.tensor(q), torch.tensor(v), **options)
-    np.testing.assert_allclose(there.q.numpy(), robot.rollout(q, v, **options).q, atol=1e-9)
+    np.testing.assert_allclose(there.q.numpy(), robot.rollout(q, v, **options).q, atol=ITERATED)
 
 
 @pytest.mark.long
@@ -298,5 +315,5 @@ def test_a_quaternion_stays_of_unit_length_over_a_hundred_million_steps() -> Non
     robot = m.build("free")
     q, v = robot.start
     end = robot.rollout(q, v, step=1e-7, steps=100_000_000, integrator="leapfrog")
-    assert abs(np.linalg.norm(end.q[3:]) - 1.0) < 1e-15 * 4
-    assert robot.kinetic_energy(end.q, end.v) == pytest.approx(robot.kinetic_energy(q, v), rel=1e-7)
+    assert abs(np.linalg.norm(end.q[3:]) - 1.0) < ROUNDING * 4
+    assert robot.kinetic_energy(end.q, end.v) == pytest.approx(robot.kinetic_energy(q, v), rel=DEFAULT_RUN)

@@ -9,6 +9,11 @@ import dalembert
 from dalembert import Mechanism
 from dalembert.mechanism import mechanism
 from dalembert.mechanism.library import delta
+from tolerances import COARSE_RUN, DEFAULT_RUN, INTEGRATED, ITERATED, TIGHT_RUN
+
+RATIO = 0.15  # of errors: four with half the step, for small steps
+READ = 3e-3  # forces read off printed curves
+STRAIGHT = 0.01  # Watt's line is only nearly straight
 
 # IVP test set, Andrews' squeezer at t = 0.03: angles and speeds (PSIDE, tolerance 1e-14)
 ANDREWS_ANGLES = {
@@ -25,8 +30,8 @@ def test_andrews_squeezer_in_joint_coordinates() -> None:
     robot = dalembert.load("andrews")
     run = robot.simulate(*robot.start, 0.03, record=0.03, integrator="rk4", step=2e-6)
     for joint, angle in ANDREWS_ANGLES.items():
-        assert run.q[-1, robot.joint(joint).q][0] == pytest.approx(angle, rel=2e-7), joint
-        assert run.v[-1, robot.joint(joint).v][0] == pytest.approx(ANDREWS_SPEEDS[joint], rel=1e-4), joint
+        assert run.q[-1, robot.joint(joint).q][0] == pytest.approx(angle, rel=2 * DEFAULT_RUN), joint
+        assert run.v[-1, robot.joint(joint).v][0] == pytest.approx(ANDREWS_SPEEDS[joint], rel=10 * COARSE_RUN), joint
 
 
 def test_andrews_squeezer_as_free_bodies() -> None:
@@ -37,7 +42,7 @@ def test_andrews_squeezer_as_free_bodies() -> None:
         R = robot.pose(end.q, "K3.origin")
         gamma = np.arctan2(R[1, 0], R[0, 0])
         errors.append(abs(gamma / ANDREWS_ANGLES["gamma"] - 1.0))
-    assert errors[1] < 1e-6 and errors[0] / errors[1] == pytest.approx(4.0, rel=0.15)
+    assert errors[1] < INTEGRATED and errors[0] / errors[1] == pytest.approx(4.0, rel=RATIO)
 
 
 def test_double_four_bar_passes_singular_positions() -> None:
@@ -46,17 +51,32 @@ def test_double_four_bar_passes_singular_positions() -> None:
     end = robot.rollout(*robot.start, step=1e-4, steps=100_000, integrator="leapfrog", record=1000)
     tip = robot.pose(end.q[-1], "rocker0.b")[:2, 3]
     velocity = robot.velocity(end.q[-1], end.v[-1], "rocker0.b")[3:5]
-    np.testing.assert_allclose(tip, [0.3284581115408154, 0.944518538178601], atol=5e-5)
-    np.testing.assert_allclose(velocity, [1.4230514702069441, -0.49486884548704296], atol=2e-4)
+    np.testing.assert_allclose(tip, [0.3284581115408154, 0.944518538178601], atol=5 * COARSE_RUN)
+    np.testing.assert_allclose(velocity, [1.4230514702069441, -0.49486884548704296], atol=20 * COARSE_RUN)
     energy = robot.energy(end.q, end.v)
-    assert np.max(np.abs(energy - energy[0])) < 3e-6 * np.max(robot.kinetic_energy(end.q, end.v))
+    assert np.max(np.abs(energy - energy[0])) < 3 * INTEGRATED * np.max(robot.kinetic_energy(end.q, end.v))
+
+
+@pytest.mark.parametrize(("integrator", "order"), [("heun", 2.0), ("rk4", 4.0)])
+def test_a_redundant_loop_in_joint_coordinates_keeps_its_energy_to_the_order_of_the_method(
+    integrator: str, order: float
+) -> None:
+    """Bricard's, at steps in which the stages leave the loop open by 1e-4: no equation is kept that others imply."""
+    robot = mechanism("bricard").build("tree")
+    errors = []
+    for h in (0.01, 0.005):
+        way = robot.rollout(*robot.start, step=h, steps=round(5.0 / h), integrator=integrator, record=1)
+        energy = robot.energy(way.q, way.v)
+        errors.append(np.max(np.abs(energy - energy[0])) / np.max(robot.kinetic_energy(way.q, way.v)))
+    assert errors[1] < 0.01 ** (order - 0.5)
+    assert np.log2(errors[0] / errors[1]) == pytest.approx(order, abs=0.5)
 
 
 def test_bricard_moves_with_one_redundant_equation() -> None:
     robot = mechanism("bricard").build("free")
     end = robot.rollout(*robot.start, step=1e-4, steps=30_000, integrator="leapfrog", record=100)
     energy, moving = robot.energy(end.q, end.v), robot.kinetic_energy(end.q, end.v)
-    assert np.max(moving) > 1.0 and np.max(np.abs(energy - energy[0])) < 1e-5 * np.max(moving)
+    assert np.max(moving) > 1.0 and np.max(np.abs(energy - energy[0])) < COARSE_RUN * np.max(moving)
     assert mechanism("bricard").mobility().redundant == {"hinge3": 1}
 
 
@@ -70,7 +90,7 @@ def test_simple_pendulum_against_elliptic_functions() -> None:
     at = robot.pose(end.q, "bob.com")[:, :2, 3]
     wanted = {1: (0.98629175, -0.16501085), 5: (-0.94230544, -0.33475434), 10: (-0.27508746, -0.96141921)}
     for second, place in wanted.items():
-        np.testing.assert_allclose(at[second - 1], place, atol=1e-6)
+        np.testing.assert_allclose(at[second - 1], place, atol=INTEGRATED)
 
 
 # histories of ADAMS for a body of 1 kg, 0.1 kg·m² about each axis, its centre 2 m from the joint; g = 9.80665
@@ -100,12 +120,12 @@ def test_joints_against_adams(case: str, coordinates: str) -> None:
     for t, place in places.items():
         k = int(np.searchsorted(run.t, t - 1e-9))
         np.testing.assert_allclose(run.readings["place"][k], place, atol=2e-3 if t > 1.0 else 2e-4)
-        assert np.linalg.norm(run.readings["force"][k]) == pytest.approx(forces[t], rel=3e-3)
+        assert np.linalg.norm(run.readings["force"][k]) == pytest.approx(forces[t], rel=READ)
 
 
 def test_watt_leads_its_middle_along_a_line() -> None:
     middle = dalembert.load("watt").sweep("drive", np.linspace(-0.3, 0.3, 13)).path("coupler.com")
-    assert np.ptp(middle[:, 1]) > 0.25 and np.ptp(middle[:, 0]) < 0.01 * np.ptp(middle[:, 1])
+    assert np.ptp(middle[:, 1]) > 0.25 and np.ptp(middle[:, 0]) < STRAIGHT * np.ptp(middle[:, 1])
 
 
 def test_gears_turn_as_their_teeth_say() -> None:
@@ -113,10 +133,10 @@ def test_gears_turn_as_their_teeth_say() -> None:
     end = planetary.rollout(*planetary.start, step=1e-3, steps=1000, integrator="rk4")
     turned = {joint.name: end.q[joint.q][0] for joint in planetary.joints}
     ratio = turned["carrier"] - (24 * turned["sun"] + 60 * turned["ring"]) / 84
-    assert abs(ratio) < 1e-9
+    assert abs(ratio) < ITERATED
     end = differential.rollout(*differential.start, step=1e-3, steps=1000, integrator="rk4")
     turned = {joint.name: end.q[joint.q][0] for joint in differential.joints}
-    assert turned["case"] == pytest.approx(0.5 * (turned["left"] + turned["right"]), abs=1e-9)
+    assert turned["case"] == pytest.approx(0.5 * (turned["left"] + turned["right"]), abs=ITERATED)
 
 
 def test_a_cam_lifts_its_follower_and_keeps_its_energy() -> None:
@@ -124,8 +144,8 @@ def test_a_cam_lifts_its_follower_and_keeps_its_energy() -> None:
     run = robot.simulate(*robot.start, 0.5, record=0.01, rtol=1e-9)
     cam, follower = (run.q[:, robot.joint(name).q][:, 0] for name in ("cam", "follower"))
     assert cam[-1] > 4 * np.pi
-    np.testing.assert_allclose(follower, 0.01 * (1.0 - np.cos(cam)), atol=2e-9)
-    assert np.max(np.abs(run.energy.residual)) < 1e-6 * np.max(run.energy.kinetic)
+    np.testing.assert_allclose(follower, 0.01 * (1.0 - np.cos(cam)), atol=2 * ITERATED)
+    assert np.max(np.abs(run.energy.residual)) < INTEGRATED * np.max(run.energy.kinetic)
 
 
 def test_the_governor_lifts_its_sleeve_when_it_turns_faster() -> None:
@@ -154,12 +174,12 @@ def test_the_delta_has_its_plate_where_three_spheres_meet(angles: tuple[float, f
     assert (m.mobility().freedoms, m.mobility().count) == (3, 3)
     robot = m.build()
     X = robot.pose(robot.start[0], "plate.origin")
-    np.testing.assert_allclose(X[:3, :3], np.eye(3), atol=1e-9)
+    np.testing.assert_allclose(X[:3, :3], np.eye(3), atol=ITERATED)
     for k, angle in enumerate(angles):
         turn = 2.0 * np.pi * k / 3.0
         out = np.array([np.cos(turn), np.sin(turn), 0.0])
         centre = (0.2 + 0.3 * np.cos(angle) - 0.05) * out - np.array([0, 0, 0.3 * np.sin(angle)])
-        assert np.linalg.norm(X[:3, 3] - centre) == pytest.approx(0.8, abs=1e-9)
+        assert np.linalg.norm(X[:3, 3] - centre) == pytest.approx(0.8, abs=ITERATED)
     assert X[2, 3] < -0.6
     still = np.zeros(robot.nv)
     efforts = robot.efforts(robot.start[0], still, still, ["shoulder0", "shoulder1", "shoulder2"]).tau
@@ -168,4 +188,4 @@ def test_the_delta_has_its_plate_where_three_spheres_meet(angles: tuple[float, f
     moved = robot.close_loops(robot.start[0], speed).v  # virtual work: the arms lift all that rises
     lifted = robot.gravity(robot.start[0]) @ moved
     arms = [robot.joint(f"shoulder{k}").v.start for k in range(3)]
-    assert efforts @ moved[arms] == pytest.approx(lifted, rel=1e-8)
+    assert efforts @ moved[arms] == pytest.approx(lifted, rel=TIGHT_RUN)

@@ -7,6 +7,7 @@ import pytest
 
 from dalembert import DalembertError, Mechanism, elements
 from dalembert.mechanism import at_joint, mechanism
+from tolerances import COMPUTED, INTEGRATED, ITERATED, SOLVER_DEFAULT
 
 G = 9.81
 
@@ -28,8 +29,8 @@ def carts(damping: float = 0.0) -> Mechanism:
 def test_two_carts_vibrate_as_the_textbook_says(coordinates: str) -> None:
     robot = carts(damping=0.4).build(coordinates)
     modes = robot.modes(robot.start[0])
-    np.testing.assert_allclose(modes.frequencies, np.sqrt([50.0 / 2.0, 3 * 50.0 / 2.0]), rtol=1e-9)
-    np.testing.assert_allclose(modes.damping, 0.4 / 50.0 * modes.frequencies / 2.0, rtol=1e-7)
+    np.testing.assert_allclose(modes.frequencies, np.sqrt([50.0 / 2.0, 3 * 50.0 / 2.0]), rtol=ITERATED)
+    np.testing.assert_allclose(modes.damping, 0.4 / 50.0 * modes.frequencies / 2.0, rtol=10 * SOLVER_DEFAULT)
 
 
 def swing(length: float = 0.5, stiffness: float = 30.0) -> Mechanism:
@@ -51,9 +52,9 @@ def test_a_linkage_vibrates_on_its_spring_and_weight() -> None:
     L, inertia = 0.5, 2 * (0.02 + 1.0 * 0.25**2) + 3.0 * 0.5**2
     stiffness = 30.0 + G * (2 * 1.0 * L / 2 + 3.0 * L)
     modes = robot.modes(robot.start[0])
-    np.testing.assert_allclose(modes.frequencies, [np.sqrt(stiffness / inertia)], rtol=1e-8)
+    np.testing.assert_allclose(modes.frequencies, [np.sqrt(stiffness / inertia)], rtol=SOLVER_DEFAULT)
     linear = robot.linearize(robot.start[0], np.zeros(robot.nv), np.zeros(robot.nv))
-    np.testing.assert_allclose(np.sort(np.linalg.eigvals(linear.A).imag)[-1], modes.frequencies[0], rtol=1e-8)
+    np.testing.assert_allclose(np.sort(np.linalg.eigvals(linear.A).imag)[-1], modes.frequencies[0], rtol=SOLVER_DEFAULT)
 
 
 def test_an_arm_at_speed_is_linearised_with_its_springs() -> None:
@@ -79,12 +80,12 @@ def test_an_arm_at_speed_is_linearised_with_its_springs() -> None:
         for u in unit
     ]
     dv = [(acceleration(q, v + h * u) - acceleration(q, v - h * u)) / (2 * h) for u in unit]
-    np.testing.assert_allclose(A[4:, :4], np.transpose(dq), atol=2e-6)
-    np.testing.assert_allclose(A[4:, 4:], np.transpose(dv), atol=2e-6)
+    np.testing.assert_allclose(A[4:, :4], np.transpose(dq), atol=2 * INTEGRATED)
+    np.testing.assert_allclose(A[4:, 4:], np.transpose(dv), atol=2 * INTEGRATED)
     run = robot.simulate(q, v, 1e-6, tau, integrator="euler", step=1e-6, record=None)
-    np.testing.assert_allclose((run.v[1] - run.v[0]) / 1e-6, acceleration(q, v), rtol=1e-6)
+    np.testing.assert_allclose((run.v[1] - run.v[0]) / 1e-6, acceleration(q, v), rtol=INTEGRATED)
     batch = robot.linearize(np.stack([q, q]), np.stack([v, 0 * v]), tau)
-    np.testing.assert_allclose(batch.A[0], A, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(batch.A[0], A, rtol=COMPUTED, atol=COMPUTED)
 
 
 @pytest.mark.parametrize("coordinates", ["tree", "free"])
@@ -94,8 +95,8 @@ def test_a_weight_sags_on_its_spring(coordinates: str) -> None:
     m.spring("guide", stiffness=800.0, name="spring").force("pan.com", (0.0, 0.0, -10.0))
     robot = m.build(coordinates)
     found = robot.equilibrium(robot.start[0])
-    assert robot.pose(found.q, "pan.origin")[2, 3] == pytest.approx(-(4.0 * G + 10.0) / 800.0, rel=1e-9)
-    np.testing.assert_allclose(robot.modes(found.q).frequencies, [np.sqrt(800.0 / 4.0)], rtol=1e-9)
+    assert robot.pose(found.q, "pan.origin")[2, 3] == pytest.approx(-(4.0 * G + 10.0) / 800.0, rel=ITERATED)
+    np.testing.assert_allclose(robot.modes(found.q).frequencies, [np.sqrt(800.0 / 4.0)], rtol=ITERATED)
 
 
 def test_equilibrium_of_a_linkage_balances_spring_and_weight() -> None:
@@ -104,7 +105,7 @@ def test_equilibrium_of_a_linkage_balances_spring_and_weight() -> None:
     robot = m.build()
     angle = robot.equilibrium(robot.start[0]).q[robot.joint("A").q][0]
     assert angle > 0.05
-    assert 30.0 * angle + G * 2.0 * np.sin(angle) == pytest.approx(4.0, rel=1e-9)
+    assert 30.0 * angle + G * 2.0 * np.sin(angle) == pytest.approx(4.0, rel=ITERATED)
 
 
 def test_efforts_of_cylinders_are_weight_by_lever() -> None:
@@ -115,7 +116,7 @@ def test_efforts_of_cylinders_are_weight_by_lever() -> None:
     by_joint = robot.efforts(q, still, still, ["boom", "stick", "bucket"]).tau
     for k in range(2):  # the bucket's goes through a four-bar: its lever is that of the joint that it turns
         lever = at_joint(robot, q, robot.mechanism.elements[names[k]], ("boom", "stick")[k]).lever
-        assert efforts.tau[k] * lever == pytest.approx(by_joint[k], rel=1e-8)
+        assert efforts.tau[k] * lever == pytest.approx(by_joint[k], rel=SOLVER_DEFAULT)
     assert len(efforts.multipliers) == sum(closure.count for closure in robot.model.closures)
     with pytest.raises(DalembertError, match="'boom cylinder' cannot cause this motion"):
         robot.efforts(q, still, still, "boom cylinder")
@@ -131,9 +132,9 @@ def test_efforts_reproduce_what_a_motor_did() -> None:
     v = robot.close_loops(q, np.eye(robot.nv)[0]).v
     a = robot.loop_dynamics(q, v, robot.element_forces(q, v)).a
     speed = v[robot.joint("B").v][0]
-    np.testing.assert_allclose(robot.efforts(q, v, a, "motor").tau, [3.0 - speed], rtol=1e-9)
+    np.testing.assert_allclose(robot.efforts(q, v, a, "motor").tau, [3.0 - speed], rtol=ITERATED)
     both = robot.efforts(np.stack([q, q]), np.stack([v, v]), np.stack([a, a]), "motor")
-    np.testing.assert_allclose(both.tau[:, 0], 3.0 - speed, rtol=1e-9)
+    np.testing.assert_allclose(both.tau[:, 0], 3.0 - speed, rtol=ITERATED)
 
 
 def test_what_is_more_than_a_force_is_refused_by_name() -> None:

@@ -8,14 +8,15 @@ import pytest
 import dalembert
 from dalembert import DalembertError, Mechanism
 from mechanism_linkages import KINDS, add_bar, four_bar, slider_crank, two_bodies
+from tolerances import COARSE_RUN, COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, PRODUCT, TIGHT_RUN
 
 
 @pytest.mark.parametrize("coordinates", ["tree", "free"])
 def test_slider_crank_reaches_published_positions(coordinates: str) -> None:
     robot = slider_crank().sensor("position", "slider.origin", name="x").build(coordinates)
     run = robot.simulate(*robot.start, 1.0, record=0.2, rtol=1e-9)
-    np.testing.assert_allclose(run.readings["x"][[1, 5], 0], [0.395679, 0.319729], atol=1e-6)
-    assert np.max(np.abs(run.energy.residual)) < 1e-7
+    np.testing.assert_allclose(run.readings["x"][[1, 5], 0], [0.395679, 0.319729], atol=INTEGRATED)
+    assert np.max(np.abs(run.energy.residual)) < DEFAULT_RUN
 
 
 def test_reactions_are_the_same_in_both_coordinates() -> None:
@@ -28,7 +29,9 @@ def test_reactions_are_the_same_in_both_coordinates() -> None:
         robot = m.build(coordinates)
         runs.append(robot.simulate(*robot.start, 0.3, record=0.1, rtol=1e-10, atol=1e-12).readings)
     for name, readings in runs[0].items():
-        np.testing.assert_allclose(runs[1][name], readings, atol=2e-6 * (1.0 + np.max(np.abs(readings))), err_msg=name)
+        np.testing.assert_allclose(
+            runs[1][name], readings, atol=2 * INTEGRATED * (1.0 + np.max(np.abs(readings))), err_msg=name
+        )
 
 
 def crank_slider_position(angle: float) -> float:
@@ -49,7 +52,7 @@ def test_a_crank_angle_is_held_when_it_is_put_together(angle: float) -> None:
     robot = m.build()
     q, _ = robot.start
     assert q[robot.joint("pivot").q] == angle
-    assert robot.pose(q, "slider.origin")[0, 3] == pytest.approx(crank_slider_position(angle), abs=1e-10)
+    assert robot.pose(q, "slider.origin")[0, 3] == pytest.approx(crank_slider_position(angle), abs=CONVERGED)
 
 
 def test_mobility_of_planar_and_spatial_linkages() -> None:
@@ -92,7 +95,7 @@ def test_every_kind_moves_alike_as_tree_and_as_free_bodies(kind: str) -> None:
         runs.append(robot.simulate(*robot.start, 1e-3, integrator="semi-implicit", step=1e-3, record=1e-3).readings)
     for name, readings in runs[0].items():  # at the start both have the same forces, in space and with speed
         scale = 1.0 + np.max(np.abs(readings))
-        np.testing.assert_allclose(runs[1][name][0], readings[0], atol=1e-8 * scale, err_msg=name)
+        np.testing.assert_allclose(runs[1][name][0], readings[0], atol=TIGHT_RUN * scale, err_msg=name)
 
 
 def test_a_nut_turns_many_times_on_its_free_screw() -> None:
@@ -104,14 +107,14 @@ def test_a_nut_turns_many_times_on_its_free_screw() -> None:
     inertia, pitch = 1e-3, 0.01
     turned = 0.5 * (0.5 * 9.81 * pitch / (inertia + 0.5 * pitch**2)) * 2.0**2
     assert turned > 15 * np.pi
-    assert free.pose(run.q[-1], "nut.origin")[2, 3] == pytest.approx(-pitch * turned, rel=1e-5)
+    assert free.pose(run.q[-1], "nut.origin")[2, 3] == pytest.approx(-pitch * turned, rel=COARSE_RUN)
 
 
 def test_points_may_be_poses_planes_and_frames() -> None:
     m = Mechanism("points").body("b", 1.0, 0.1, points={"p": (1, 2), "f": ((0, 0, 1), (0, 0, np.pi / 2))})
     m.joint("fixed", "ground.origin", "b.f")
     robot = m.build()
-    np.testing.assert_allclose(robot.pose(robot.start[0], "b.p")[:3, 3], [2.0, -1.0, -1.0], atol=1e-12)
+    np.testing.assert_allclose(robot.pose(robot.start[0], "b.p")[:3, 3], [2.0, -1.0, -1.0], atol=COMPUTED)
 
 
 BAD = {
@@ -187,8 +190,8 @@ def test_a_file_reads_back_as_the_same_mechanism(tmp_path) -> None:
     robot, again = m.build(), dalembert.load(tmp_path / "crank.mech.toml")
     assert again.model == robot.model
     a, b = (r.simulate(*r.start, 0.05, record=0.05) for r in (robot, again))
-    np.testing.assert_allclose(a.q[-1], b.q[-1], atol=1e-14)
-    np.testing.assert_allclose(a.readings["P"], b.readings["P"], atol=1e-12)
+    np.testing.assert_allclose(a.q[-1], b.q[-1], atol=PRODUCT)
+    np.testing.assert_allclose(a.readings["P"], b.readings["P"], atol=COMPUTED)
 
 
 FILE = """name = "swing"

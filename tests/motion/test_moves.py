@@ -9,7 +9,11 @@ import pytest
 
 import dalembert
 from dalembert import DalembertError, motion
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, ROUGH_SLOPE
+
+PERIOD = 1e-3  # of the samples asked for [s]
+JUMP = 1e-3  # of the size of a derivative: a larger difference is a jump
+BESIDE_A_JUMP = 5e-3  # samples miss the side of a jump
 
 RNG = np.random.default_rng(3)
 POINTS, TIMES = RNG.normal(size=(6, 3)), np.array([0.0, 1.0, 1.5, 3.0, 3.2, 5.0])
@@ -37,7 +41,7 @@ def test_rates_are_those_of_the_positions(name):
     t = t[np.min(np.abs(t[:, None] - move.curves.times), axis=1) > 1e-3]  # where a derivative may jump
     e = 1e-5
     np.testing.assert_allclose(move.v(t), (move.q(t + e) - move.q(t - e)) / (2 * e), atol=INTEGRATED)
-    np.testing.assert_allclose(move.a(t), (move.v(t + e) - move.v(t - e)) / (2 * e), atol=2e-5)
+    np.testing.assert_allclose(move.a(t), (move.v(t + e) - move.v(t - e)) / (2 * e), atol=2 * ROUGH_SLOPE)
 
 
 @pytest.mark.parametrize("name", EVERY)
@@ -49,7 +53,7 @@ def test_starts_and_ends_at_rest_and_holds_there(name):
         last = END
     if last is not None:
         np.testing.assert_allclose(move.q(move.duration), last, atol=COMPUTED)
-    np.testing.assert_allclose(move.v([0.0, move.duration]), 0.0, atol=1e-10)
+    np.testing.assert_allclose(move.v([0.0, move.duration]), 0.0, atol=CONVERGED)
     np.testing.assert_array_equal(move.q([-1.0, move.duration + 1.0]), move.q([0.0, move.duration]))
     for outside in (-1.0, move.duration + 1.0):
         assert not move.v(outside).any()
@@ -64,9 +68,9 @@ def test_splines_pass_their_points_with_continuous_derivatives(name, continuous)
     sizes = [np.abs(move.derivative(np.linspace(0, 5, 500), order)).max() for order in range(continuous + 2)]
     for order in range(continuous + 1):
         jump = np.abs(move.derivative(knots - e, order) - move.derivative(knots + e, order)).max()
-        assert jump < 1e-6 * sizes[order], order
+        assert jump < INTEGRATED * sizes[order], order
     jump = np.abs(move.derivative(knots - e, continuous + 1) - move.derivative(knots + e, continuous + 1)).max()
-    assert jump > 1e-3 * sizes[continuous + 1]  # no smoother than that: the test sees a jump
+    assert jump > JUMP * sizes[continuous + 1]  # no smoother than that: the test sees a jump
 
 
 def test_splines_are_the_smoothest_of_all_that_pass_the_points():
@@ -109,7 +113,7 @@ def test_profiles_reach_their_limits_and_no_more(distance):
     ):
         peaks = [max(-move.extremes(order).least[0], move.extremes(order).greatest[0]) for order in (1, 2, 3)][:last]
         bounds = [1.0, 2.0, 10.0][:last]
-        assert np.all(np.array(peaks) <= np.array(bounds) * (1 + 1e-9))
+        assert np.all(np.array(peaks) <= np.array(bounds) * (1 + ITERATED))
         assert peaks[-1] == pytest.approx(bounds[-1])
         assert move.q(move.duration)[0] == pytest.approx(distance)
 
@@ -121,10 +125,10 @@ def test_extremes_are_exact(name):
     for order in range(3):
         values, extremes = move.derivative(t, order), move.extremes(order)
         scale = np.abs(values).max() + 1e-9
-        assert np.all(extremes.least <= values.min(axis=0) + 1e-9 * scale)
-        assert np.all(extremes.greatest >= values.max(axis=0) - 1e-9 * scale)
-        assert np.all(extremes.greatest - values.max(axis=0) < 5e-3 * scale)  # samples miss the side of a jump
-        assert np.all(values.min(axis=0) - extremes.least < 5e-3 * scale)  # samples miss the side of a jump
+        assert np.all(extremes.least <= values.min(axis=0) + ITERATED * scale)
+        assert np.all(extremes.greatest >= values.max(axis=0) - ITERATED * scale)
+        assert np.all(extremes.greatest - values.max(axis=0) < BESIDE_A_JUMP * scale)  # samples miss the side of a jump
+        assert np.all(values.min(axis=0) - extremes.least < BESIDE_A_JUMP * scale)  # samples miss the side of a jump
 
 
 def test_check_names_joint_and_time(arm):
@@ -155,10 +159,10 @@ def test_free_base_moves_on_the_manifold(quadruped, build):
     state = move.at(t)
     v = quadruped.difference(move.q(t - e), move.q(t + e)) / (2 * e)
     np.testing.assert_allclose(state.v, v, atol=INTEGRATED)
-    np.testing.assert_allclose(state.a, (move.v(t + e) - move.v(t - e)) / (2 * e), atol=1e-5)
+    np.testing.assert_allclose(state.a, (move.v(t + e) - move.v(t - e)) / (2 * e), atol=ROUGH_SLOPE)
     np.testing.assert_allclose(np.linalg.norm(state.q[:, 3:7], axis=1), 1.0, atol=COMPUTED)
     for which in (move.v, move.a):
-        np.testing.assert_allclose(which(1.0 - 1e-9), which(1.0 + 1e-9), atol=1e-5)
+        np.testing.assert_allclose(which(1.0 - 1e-9), which(1.0 + 1e-9), atol=ROUGH_SLOPE)
     np.testing.assert_allclose(quadruped.difference(Q, move.q([0.0, 1.0, 1.5, 3.0])), 0.0, atol=ITERATED)
 
 
@@ -197,7 +201,7 @@ def test_law_with_a_motion_compiles_into_a_run(arm):
 
     run = bare.simulate(move.q(0.0), move.v(0.0), law, duration=1.0)
     assert not any("called back" in line for line in run.log)
-    np.testing.assert_allclose(run.q, move.q(run.t), atol=1e-7)
+    np.testing.assert_allclose(run.q, move.q(run.t), atol=DEFAULT_RUN)
 
 
 def test_samples_end_at_the_end():
@@ -205,7 +209,7 @@ def test_samples_end_at_the_end():
     samples = move.sample(1e-3)
     assert samples.t[-1] == move.duration
     assert samples.q[-1, 0] == pytest.approx(1.0)
-    assert np.all(np.diff(samples.t) <= 1e-3)
+    assert np.all(np.diff(samples.t) <= PERIOD)
     assert move.slower(2.0).v(1.0005)[0] == pytest.approx(0.5 * move.v(0.50025)[0])
 
 

@@ -8,7 +8,18 @@ import pytest
 import dalembert
 from dalembert import DalembertError, control, elements, math, motion
 from dalembert.spatial import so3
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import (
+    COMPUTED,
+    EPS,
+    INTEGRATED,
+    ITERATED,
+    MILLISECOND_STEPS,
+    PRODUCT,
+    REACHED,
+    ROUNDING,
+    SETTLED,
+    SLOPE,
+)
 
 GATES = np.array([[0.0, 0.0, 1.0], [1.0, 0.5, 1.5], [2.0, -0.5, 1.0], [1.0, -1.0, 0.8], [0.0, 0.0, 1.0]])
 
@@ -26,7 +37,7 @@ def flight(drone):
 def test_rates_are_those_of_the_flight(drone, flight):
     t, e = np.linspace(0.05, 3.95, 27), 1e-5
     state = flight.at(t)
-    np.testing.assert_allclose(drone.difference(flight.q(t - e), flight.q(t + e)) / (2 * e), state.v, atol=1e-7)
+    np.testing.assert_allclose(drone.difference(flight.q(t - e), flight.q(t + e)) / (2 * e), state.v, atol=SLOPE)
     np.testing.assert_allclose((flight.v(t + e) - flight.v(t - e)) / (2 * e), state.a, atol=INTEGRATED)
     np.testing.assert_allclose(flight.q([0.0, 4.0])[:, :3], GATES[[0, -1]], atol=ITERATED)
 
@@ -35,12 +46,12 @@ def test_thrust_and_torque_are_those_of_inverse_dynamics(drone, flight):
     """The rest of the wrench is zero: what a quadrotor cannot give is not asked for."""
     t = np.linspace(0.0, 4.0, 41)
     tau, state = drone.inverse_dynamics(*flight.at(t)), flight.flight(t)
-    np.testing.assert_allclose(tau[:, 3:5], 0.0, atol=1e-14)
+    np.testing.assert_allclose(tau[:, 3:5], 0.0, atol=PRODUCT)
     np.testing.assert_allclose(tau[:, 5], state.thrust, rtol=COMPUTED)
-    np.testing.assert_allclose(tau[:, :3], state.torque, atol=1e-16)
+    np.testing.assert_allclose(tau[:, :3], state.torque, atol=EPS)
     total = flight.thrusts(t) @ flight.rotors.map.T
     np.testing.assert_allclose(total[:, 0], state.thrust, rtol=COMPUTED)
-    np.testing.assert_allclose(total[:, 1:], state.torque, atol=1e-15)
+    np.testing.assert_allclose(total[:, 1:], state.torque, atol=ROUNDING)
 
 
 def test_a_body_whose_centre_of_mass_is_elsewhere(drone):
@@ -48,8 +59,8 @@ def test_a_body_whose_centre_of_mass_is_elsewhere(drone):
     flight = motion.fly(heavy, GATES, duration=4.0)
     t, e = np.linspace(0.1, 3.9, 11), 1e-5
     state = flight.at(t)
-    np.testing.assert_allclose(heavy.difference(flight.q(t - e), flight.q(t + e)) / (2 * e), state.v, atol=1e-7)
-    np.testing.assert_allclose(heavy.inverse_dynamics(*state)[:, 3:5], 0.0, atol=1e-14)
+    np.testing.assert_allclose(heavy.difference(flight.q(t - e), flight.q(t + e)) / (2 * e), state.v, atol=SLOPE)
+    np.testing.assert_allclose(heavy.inverse_dynamics(*state)[:, 3:5], 0.0, atol=PRODUCT)
     np.testing.assert_allclose(heavy.center_of_mass(flight.q(t)), flight.path.q(t)[:, :3], atol=COMPUTED)
 
 
@@ -67,7 +78,7 @@ def test_gates_at_the_limit_of_thrust(drone):
     )
     assert fastest.slower(0.99).excess() > 0.0
     run = drone.simulate(fastest.q(0.0), fastest.v(0.0), control.quadrotor(drone, fastest), duration=fastest.duration)
-    assert np.abs(run.q[:, :3] - fastest.q(run.t)[:, :3]).max() < 1e-4
+    assert np.abs(run.q[:, :3] - fastest.q(run.t)[:, :3]).max() < SETTLED
 
 
 def test_hovers_in_gusts_with_motors_that_lag(drone):
@@ -82,15 +93,15 @@ def test_hovers_in_gusts_with_motors_that_lag(drone):
     run = drone.simulate(start, np.zeros(6), law, duration=6.0, elements=[air, lag])
     away = np.linalg.norm(run.q[:, :3] - [0.0, 0.0, 1.0], axis=1)
     assert 0.01 < away.max() < 0.15
-    assert run.audit().relative < 1e-3
+    assert run.audit().relative < MILLISECOND_STEPS
 
 
 def test_recovers_from_an_upset(drone):
     start = drone.neutral()
     start[3:] = so3.to_quaternion(so3.exp(np.array([2.0, 0.0, 0.0])))
     run = drone.simulate(start, np.zeros(6), control.quadrotor(drone, [0.0, 0.0, 0.0, 0.7]), duration=5.0)
-    np.testing.assert_allclose(run.q[-1, :3], 0.0, atol=1e-4)
-    np.testing.assert_allclose(so3.to_rpy(so3.from_quaternion(run.q[-1, 3:])), [0.0, 0.0, 0.7], atol=1e-3)
+    np.testing.assert_allclose(run.q[-1, :3], 0.0, atol=SETTLED)
+    np.testing.assert_allclose(so3.to_rpy(so3.from_quaternion(run.q[-1, 3:])), [0.0, 0.0, 0.7], atol=REACHED)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import pytest
 
 from dalembert.execute.stages import Direction
 from dalembert.linear.stages import StageLayout, dense_solution
-from tolerances import assert_close
+from tolerances import OPTIMAL, assert_close
 
 RICCATI = 1e-9  # of random stages with condition numbers of some 1e4
 
@@ -122,4 +122,4 @@ def test_large_weights_do_not_lose_symmetry():
     x, _, _, _, least = solved(StageLayout((n,), m), *problem, np.ones(n))
     assert least > 0.0
     expected, _ = dense_solution(*problem, np.ones(n))
-    assert_close(x, expected, 1e-6)
+    assert_close(x, expected, OPTIMAL)

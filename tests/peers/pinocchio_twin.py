@@ -13,6 +13,7 @@ import numpy as np
 from dalembert import Robot
 from dalembert.spatial import so3
 from peers.example_robots import peer
+from tolerances import CONVERGED
 
 pin = peer("pinocchio")
 
@@ -161,7 +162,7 @@ class Twin:
         # of the map: the same number another way
         other = pin.dccrba(self.model, self.data, *state[:2]) @ state[1]
         other = other + pin.computeCentroidalMap(self.model, self.data, state[0]) @ state[2]
-        assert np.max(np.abs(rate - other)) <= 1e-10 * max(1.0, np.max(np.abs(rate)))
+        assert np.max(np.abs(rate - other)) <= CONVERGED * max(1.0, np.max(np.abs(rate)))
         return B @ rate
 
     def reaction_wrenches(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:

@@ -6,6 +6,7 @@ import pytest
 from collision.compiled import compiled_distance, placements, pose
 from collision.shapes import SHAPES
 from dalembert.spatial import so3
+from tolerances import INTEGRATED, SOLVER_DEFAULT
 
 EXACT = [
     ("sphere", "sphere"),
@@ -52,7 +53,7 @@ def test_distance_is_that_of_mujoco(a, b):
         if row[0] > 0.0:
             errors.append(abs(row[0] - theirs))
     assert len(errors) > COUNT / 3
-    assert max(errors) < 2e-6  # MuJoCo's iteration stops at 1e-6
+    assert max(errors) < 2 * INTEGRATED  # MuJoCo's iteration stops at 1e-6
 
 
 @pytest.mark.parametrize(("a", "b"), [*EXACT, *HULLS])
@@ -69,7 +70,7 @@ def test_signed_distance_is_that_of_coal(a, b):
     for i, j, row in zip(x, y, rows, strict=True):
         X, Y = (coal.Transform3s(so3.from_quaternion(p[3:]), p[:3]) for p in (i, j))
         theirs = coal.distance(one, X, two, Y, request, coal.DistanceResult())
-        assert row[0] == pytest.approx(theirs, abs=1e-7), (pose(i), pose(j))
+        assert row[0] == pytest.approx(theirs, abs=10 * SOLVER_DEFAULT), (pose(i), pose(j))
 
 
 def coal_shape(coal, shape):

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
+
 import numpy as np
 import pytest
 
@@ -9,6 +12,7 @@ from dalembert import DalembertError, robots
 from dalembert.algorithms import bias, mass_matrix, rnea
 from dalembert.formats import read, write
 from dalembert.model import Model
+from dalembert.robots import path as bundled
 from peers.example_robots import files, folder, peer
 from peers.mujoco_twin import Twin
 from saving import ROUND_TRIP, again, assert_same_dynamics, joint_names, urdf_shapes
@@ -127,8 +131,8 @@ def test_pinocchio_reads_the_same_robot(tmp_path, name):
     M = pin.crba(theirs, theirs.createData(), there)
     M = (np.triu(M) + np.triu(M, 1).T)[np.ix_(order, order)]
     assert np.max(np.abs(M - mass_matrix(model, q))) <= ROUND_TRIP * np.max(np.abs(M))
-    shapes = sum(urdf_shapes(part) for body in model.bodies for part in body.parts)
     if name in robots():
+        shapes = sum(urdf_shapes(part) for body in model.bodies for part in body.parts)
         kinds = pin.GeometryType.VISUAL, pin.GeometryType.COLLISION
         found = [pin.buildGeomFromUrdf(theirs, str(tmp_path / "robot.urdf"), kind).ngeoms for kind in kinds]
         assert sum(found) == shapes
@@ -138,3 +142,18 @@ def test_a_body_that_mujoco_would_refuse_is_named(tmp_path):
     """Without the refusal MuJoCo's compiler would be the one to say it."""
     with pytest.raises(DalembertError, match="links 'link1', 'link2': it moves and has no mass or no inertia"):
         write(read("2r")[0], tmp_path / "2r.xml")
+
+
+def test_bundled_files_are_read_by_pinocchio_without_a_word():
+    """Standard URDF only: a tag that its reader does not know is an error on standard error."""
+    peer("pinocchio")
+    script = """
+import sys, pinocchio
+for file in sys.argv[1:]:
+    model = pinocchio.buildModelFromUrdf(file)
+    for kind in (pinocchio.GeometryType.VISUAL, pinocchio.GeometryType.COLLISION):
+        pinocchio.buildGeomFromUrdf(model, file, kind)
+"""
+    files = [str(bundled(name)) for name in robots()]
+    done = subprocess.run([sys.executable, "-c", script, *files], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")

@@ -10,7 +10,8 @@ import pytest
 
 from dalembert import ModelBuilder, load, motion
 from dalembert.mechanism import Cylinder, at_joint
-from tolerances import RECURSION, assert_close
+from refs.printed import assert_decimals
+from tolerances import COARSE_RUN, PRINTED, RECURSION, SETTLED, assert_close
 
 ROOT = Path(__file__).parent.parent.parent
 POSE = np.array([0.0, 0.5, -0.9, 0.4, 0.0])
@@ -40,6 +41,50 @@ def test_torques_of_the_hydraulic_arm_are_those_of_pinocchio(tmp_path):
     assert_close(rigid.inverse_dynamics(samples.q, samples.v, samples.a), expected, RECURSION)
 
 
+def test_torques_of_the_ur5_are_those_of_pinocchio(tmp_path):
+    """The quintic of example B with 5 kg at the tool."""
+    pinocchio = pytest.importorskip("pinocchio")
+    arm = load("ur5").edit().payload(5.0, frame="tool0").done()
+    arm.save(tmp_path / "arm.urdf")
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    q0 = np.array([0, -np.pi / 2, np.pi / 2, 0, np.pi / 2, 0])
+    samples = motion.quintic(q0, q0 + 0.5, duration=1.0).sample(0.05)
+    data = model.createData()
+    expected = [pinocchio.rnea(model, data, *state) for state in zip(samples.q, samples.v, samples.a, strict=True)]
+    assert_close(arm.inverse_dynamics(samples.q, samples.v, samples.a), expected, RECURSION)
+
+
+def test_no_pose_of_the_panda_asks_for_more():
+    """The worst gravity torque of joint 2 with 3 kg at the flange, 75.7 N·m, beside that of random poses."""
+    arm = load("panda").edit().remove("panda_hand").payload(3.0, frame="panda_link8").done()
+    shoulder = {row.joint: row for row in arm.sizing().rows}["panda_joint2"]
+    assert_decimals(shoulder.gravity, 75.7, 1)
+    q = arm.random(np.random.default_rng(0), 200_000)
+    found = np.abs(arm.gravity(q)[:, 1])
+    assert 0.95 * shoulder.gravity < found.max() <= shoulder.gravity
+    room = (87.0 - found) / arm.mass_matrix(q)[:, 1, 1]
+    assert shoulder.acceleration <= room.min() < 1.5 * shoulder.acceleration
+
+
+def test_frames_of_jacobians_and_continuous_joints_in_pinocchio(tmp_path):
+    pinocchio = pytest.importorskip("pinocchio")
+    arm, q = load("ur5"), np.array([0.3, -1.0, 1.2, -0.6, 1.0, 0.2])
+    arm.save(tmp_path / "arm.urdf")
+    model = pinocchio.buildModelFromUrdf(str(tmp_path / "arm.urdf"))
+    frames = (pinocchio.LOCAL_WORLD_ALIGNED, pinocchio.WORLD)
+    at = [
+        pinocchio.computeFrameJacobian(model, model.createData(), q, model.getFrameId("tool0"), frame)
+        for frame in frames
+    ]
+    J, p = arm.jacobian(q, "tool0"), arm.pose(q, "tool0")[:3, 3]
+    assert_close(at[0], np.vstack([J[3:], J[:3]]), RECURSION)  # linear part first there
+    assert_close(at[1][:3], J[3:] - np.cross(J[:3].T, p).T, RECURSION)
+    builder = ModelBuilder("wheel")
+    builder.add_body("wheel", parent="world", joint="continuous", mass=1.0, inertia=np.eye(3))
+    builder.build().save(tmp_path / "wheel.urdf")
+    assert pinocchio.buildModelFromUrdf(str(tmp_path / "wheel.urdf")).nq == 2 and builder.build().nq == 1
+
+
 def test_the_arm_swings_on_its_oil_as_in_scipy():
     """Constant piston speed, then a closed valve (figure 5), by the same pair of Runge-Kutta formulas."""
     integrate = pytest.importorskip("scipy.integrate")
@@ -65,8 +110,8 @@ def test_the_arm_swings_on_its_oil_as_in_scipy():
     for span in ((0.0, 0.2), (0.2, 0.6)):  # a new integration at the jump
         y = integrate.solve_ivp(slope, span, y, "RK23", rtol=1e-6, atol=1e-9).y[:, -1]
     run = held.simulate(POSE[1:2], [start.rate], 0.6, elements=[lift], integrator="rk23", record=0.1)
-    assert abs(run.q[-1, 0] - y[0]) < 1e-5
-    assert abs(run.v[-1, 0] - y[1]) < 1e-3 * np.abs(run.v).max()
+    assert abs(run.q[-1, 0] - y[0]) < COARSE_RUN
+    assert abs(run.v[-1, 0] - y[1]) < 10 * SETTLED * np.abs(run.v).max()
 
 
 @pytest.mark.parametrize(("factor", "survives"), [(0.98, True), (1.02, False)])
@@ -76,6 +121,8 @@ def test_the_longest_stable_step_of_a_spring(factor, survives):
     builder.add_body("link", parent="world", joint="revolute", mass=0.1, inertia=np.diag([1e-3] * 3), stiffness=1e4)
     robot = builder.build()
     advice = robot.step_advice([0.0])
-    assert advice.frequency == pytest.approx(3162.3, rel=1e-4) and advice.stable == pytest.approx(0.632e-3, rel=1e-3)
+    assert advice.frequency == pytest.approx(3162.3, rel=PRINTED) and advice.stable == pytest.approx(
+        0.632e-3, rel=10 * PRINTED
+    )
     end = robot.rollout([1e-3], [0.0], step=factor * advice.stable, steps=2000, check=False)
     assert bool((np.abs(end.q) < 1).all()) == survives

@@ -11,6 +11,10 @@ from tolerances import ROUNDING
 sympy = pytest.importorskip("sympy")
 from sympy import Matrix, cos, sin, symbols  # noqa: E402
 
+THREE_DECIMALS = 6e-4  # half of the last digit printed
+TWO_TERMS = 2e-3  # sums of printed terms
+SMALL_TERMS = 3e-4  # of a term of 0.1
+
 
 def same(found, expected) -> bool:
     """Whether the difference is 0 after expanding products and sums of angles, exactly."""
@@ -47,10 +51,10 @@ def test_planar_2r_arm_numbers():
     robot, q, v = load("2r"), (0, np.pi / 2), (1, -0.5)
     M, g = robot.equations("mass_matrix"), robot.equations("gravity")
     np.testing.assert_allclose(M.evaluate(q), [[0.450, 0.135], [0.135, 0.135]], atol=ROUNDING)
-    np.testing.assert_allclose(g.evaluate(q), [10.30, 0], atol=6e-4)
+    np.testing.assert_allclose(g.evaluate(q), [10.30, 0], atol=THREE_DECIMALS)
     tau = robot.equations().evaluate(q, v, (0, 0))
-    np.testing.assert_allclose(tau, [10.40, 0.135], atol=2e-3)
-    np.testing.assert_allclose(robot.equations("coriolis_matrix").evaluate(q, v) @ v, [0.101, 0.135], atol=3e-4)
+    np.testing.assert_allclose(tau, [10.40, 0.135], atol=TWO_TERMS)
+    np.testing.assert_allclose(robot.equations("coriolis_matrix").evaluate(q, v) @ v, [0.101, 0.135], atol=SMALL_TERMS)
 
 
 def test_acrobot():

@@ -11,6 +11,8 @@ import pytest
 
 from dalembert import identify, load
 
+DELAY = 0.01  # the log has none [s]
+
 DATA = Path(__file__).with_name("data")
 
 
@@ -38,7 +40,7 @@ def test_friction_is_not_taken_for_a_delay(robot):
     """Slow motions, friction of another law than the model's: it looks like delays of tens of milliseconds."""
     delays = identify.delays(robot, recorded(1))
     assert np.abs(delays.each).max() > 0.02
-    assert abs(delays.common) < 0.01
+    assert abs(delays.common) < DELAY
 
 
 def test_base_parameters(robot):

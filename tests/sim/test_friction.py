@@ -6,7 +6,11 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, Event, ModelBuilder, Robot, elements, load, math
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import COARSE_RUN, COMPUTED, CONVERGED, DEFAULT_RUN, INTEGRATED, ITERATED, TIGHT_RUN
+
+GIVING_WAY = 3e-4  # bristles need about 1 ms to give way, 0.5 % of the way [m, m/s]
+STICKING = 2e-4  # creep of bristles under a load that rises [m/s]
+BRISTLES = 0.01  # of a slide: bristles stretch first
 
 MASS, G = 2.0, 9.81
 
@@ -38,15 +42,17 @@ def test_stick_slip_on_a_belt() -> None:
     )  # fmt: skip
     x, v = run.q[:, 0], run.v[:, 0]
     sticking = run.t < 0.98 * stick
-    np.testing.assert_allclose(v[sticking & (run.t > 0.02)], V, atol=2e-4)
+    np.testing.assert_allclose(v[sticking & (run.t > 0.02)], V, atol=STICKING)
     tau = run.t - stick
     sliding = (tau > 0.0) & (tau < slip)
     lead = (static - kinetic) / k
     expected = kinetic / k + lead * np.cos(w * tau) + V / w * np.sin(w * tau)
-    np.testing.assert_allclose(x[sliding], expected[sliding], atol=3e-4)  # 0.5 % of the way: giving way takes 1 ms
+    np.testing.assert_allclose(
+        x[sliding], expected[sliding], atol=GIVING_WAY
+    )  # 0.5 % of the way: giving way takes 1 ms
     again = run.t > stick + slip + 0.05
-    np.testing.assert_allclose(v[again], V, atol=3e-4)
-    assert np.abs(run.energy.residual).max() < 1e-6 * run.energy.scale
+    np.testing.assert_allclose(v[again], V, atol=GIVING_WAY)
+    assert np.abs(run.energy.residual).max() < INTEGRATED * run.energy.scale
 
 
 def test_a_block_at_rest_stays_on_a_slope() -> None:
@@ -58,7 +64,7 @@ def test_a_block_at_rest_stays_on_a_slope() -> None:
         run = robot.simulate([0.0], [0.0], 2.0, elements=[friction])
         moved = run.q[-1, 0] - run.q[100, 0]
         expected = 0.5 * (pull - coulomb) / MASS * (4.0 - 1.0) if slides else 0.0
-        assert moved == pytest.approx(expected, rel=1e-2, abs=ITERATED)
+        assert moved == pytest.approx(expected, rel=BRISTLES, abs=ITERATED)
 
 
 def test_a_bouncing_joint_meets_its_stop_on_time() -> None:
@@ -68,10 +74,10 @@ def test_a_bouncing_joint_meets_its_stop_on_time() -> None:
     fall = np.sqrt(2.0 / G)
     impacts = [event.t for event in run.events]
     expected = fall * (1.0 + 2.0 * np.cumsum(np.concatenate([[0.0], e ** np.arange(1, 12)])))
-    np.testing.assert_allclose(impacts[:12], expected, atol=1e-10)
+    np.testing.assert_allclose(impacts[:12], expected, atol=CONVERGED)
     assert run.q[-1, 0] == 0.0 and run.v[-1, 0] == 0.0  # after the last bounce it rests
     np.testing.assert_allclose(run.multipliers[-1], MASS * G, rtol=COMPUTED)
-    assert np.abs(run.energy.residual).max() < 1e-10
+    assert np.abs(run.energy.residual).max() < CONVERGED
     assert run.energy.heat["HardStop(slide)"][-1] == pytest.approx(MASS * G)
 
 
@@ -85,7 +91,7 @@ def test_a_resting_joint_leaves_its_stop_when_pulled() -> None:
     assert [event.name for event in run.events] == ["HardStop(slide)"] * 2
     assert run.events[1].t == pytest.approx(0.5, abs=ITERATED)
     np.testing.assert_allclose(run.q[run.t <= 0.5], 0.0, atol=COMPUTED)
-    assert run.q[-1, 0] == pytest.approx(G * 0.5**3 / 3.0, rel=1e-8)
+    assert run.q[-1, 0] == pytest.approx(G * 0.5**3 / 3.0, rel=TIGHT_RUN)
 
 
 @pytest.mark.parametrize(
@@ -130,8 +136,8 @@ def test_a_flexible_joint_vibrates_at_its_frequency() -> None:
     w = np.sqrt(k * (1.0 / J + 1.0 / MASS))
     rigid = 0.5 * push / (J + MASS) * run.t**2
     wave = push / (k * (1.0 + J / MASS)) * (1.0 - np.cos(w * run.t)) * J / (J + MASS)
-    np.testing.assert_allclose(run.q[:, 0], rigid - wave, atol=1e-8)
-    np.testing.assert_allclose((J * run.states[:, 0] + MASS * run.q[:, 0]) / (J + MASS), rigid, atol=1e-8)
+    np.testing.assert_allclose(run.q[:, 0], rigid - wave, atol=TIGHT_RUN)
+    np.testing.assert_allclose((J * run.states[:, 0] + MASS * run.q[:, 0]) / (J + MASS), rigid, atol=TIGHT_RUN)
 
 
 def test_a_motor_gives_no_more_than_it_can() -> None:
@@ -140,7 +146,7 @@ def test_a_motor_gives_no_more_than_it_can() -> None:
     motor = elements.Motor("slide", 2.0, 30.0, gear=10.0, rotor_inertia=0.01)
     run = robot.simulate([0.0], [0.0], 2.0, np.array([100.0]), elements=[motor])
     stall, top, mass = 20.0, 3.0, MASS + 100.0 * 0.01
-    np.testing.assert_allclose(run.v[:, 0], top * (1.0 - np.exp(-run.t * stall / (mass * top))), atol=1e-7)
+    np.testing.assert_allclose(run.v[:, 0], top * (1.0 - np.exp(-run.t * stall / (mass * top))), atol=DEFAULT_RUN)
 
 
 def test_a_body_falls_through_air_at_its_limit_speed() -> None:
@@ -199,5 +205,5 @@ def test_long_steps_do_not_pass_over_what_happens(integrator: str) -> None:
 
     for law in (pulse, called):
         run = ball.simulate([0.0], [speed], 2.0, law, integrator)
-        assert run.v[-1, 0] == pytest.approx(speed - 2.0 * g + 10.0, abs=1e-4)
+        assert run.v[-1, 0] == pytest.approx(speed - 2.0 * g + 10.0, abs=10 * COARSE_RUN)
     assert ball.simulate([0.0], [speed], 2.0, integrator=integrator).steps < 20  # nothing to look for

@@ -8,7 +8,9 @@ import pytest
 from dalembert import ModelBuilder, Robot, SimulationError, algorithms, elements
 from dalembert.sim.integrators import INTEGRATORS
 from linkages import at, crossed, four_bar
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import COARSE_RUN, COMPUTED, INTEGRATED, ITERATED, MILLISECOND_STEPS, PRODUCT, TIGHT_RUN
+
+BETWEEN_RECORDS = 0.05  # the next record is up to 10 ms after the impact [rad/s]
 
 NEWTON = ("implicit-midpoint", "variational")
 IMPLICIT = (*NEWTON, "implicit-velocity")
@@ -54,7 +56,7 @@ def test_measured_order_in_a_loop_with_ball_and_free_joints(tied, integrator: st
     there = algorithms.constraints(robot.model, run.q[-1], run.v[-1])
     assert np.abs(there.residual).max() < (1e-14 if integrator in NEWTON else 1e-9)
     if integrator in NEWTON:
-        assert np.abs(there.J @ run.v[-1]).max() < 1e-14
+        assert np.abs(there.J @ run.v[-1]).max() < PRODUCT
     np.testing.assert_allclose(run.multipliers[-1], exact.multipliers[-1], atol=NEAR[integrator] * 1e3)
 
 
@@ -64,7 +66,7 @@ def test_energy_of_a_loop_stays_bounded(integrator: str) -> None:
     run = four_bar().simulate(crossed(1.0), np.zeros(3), 1e3, integrator=integrator, step=1e-2, record=1.0)
     drift = np.abs(run.energy.residual)
     assert run.steps == 100_000 and np.ptp(run.q[:, 0]) > 0.5
-    assert drift.max() < 1e-4 * run.energy.scale
+    assert drift.max() < 10 * COARSE_RUN * run.energy.scale
     assert drift[-200:].max() < 1.1 * drift[:200].max()
 
 
@@ -108,10 +110,10 @@ def test_stops_within_a_loop_are_met_alike(restitution: float) -> None:
     exact = robot.simulate(q, v, 1.5, elements=stops, rtol=1e-10, atol=1e-12)
     assert [event.name for event in exact.events] == ["HardStop(joint_A)"]
     before, after = exact.events[0].v, exact.v[np.searchsorted(exact.t, exact.events[0].t)]
-    np.testing.assert_allclose(after, -restitution * before, atol=0.05)
+    np.testing.assert_allclose(after, -restitution * before, atol=BETWEEN_RECORDS)
     lost = (1.0 - restitution**2) * 0.5 * before @ robot.without("loops").mass_matrix(exact.events[0].q) @ before
     assert exact.energy.heat["HardStop(joint_A)"][-1] == pytest.approx(lost, rel=INTEGRATED, abs=ITERATED)
-    assert np.abs(exact.energy.residual).max() < 1e-8 * exact.energy.scale
+    assert np.abs(exact.energy.residual).max() < TIGHT_RUN * exact.energy.scale
     for integrator in IMPLICIT:
         run = robot.simulate(q, v, 1.5, None, integrator, STEP[integrator], elements=stops)
         assert run.events[0].t == pytest.approx(exact.events[0].t, abs=NEAR[integrator])
@@ -127,8 +129,8 @@ def test_stiff_damping_in_a_loop_stays_stable() -> None:
     exact = robot.simulate(q, v, 1.0, integrator="rk4", step=1e-5, record=1.0, **stiff)
     for integrator in IMPLICIT:
         run = robot.simulate(q, v, 1.0, integrator=integrator, step=1e-2, **stiff)
-        np.testing.assert_allclose(run.q[-1], exact.q[-1], atol=1e-5)
-        np.testing.assert_allclose(run.v[-1], exact.v[-1], atol=1e-5)
+        np.testing.assert_allclose(run.q[-1], exact.q[-1], atol=COARSE_RUN)
+        np.testing.assert_allclose(run.v[-1], exact.v[-1], atol=COARSE_RUN)
     with pytest.raises(SimulationError, match="the motion grew beyond all numbers"):
         robot.simulate(q, v, 1.0, integrator="semi-implicit", step=1e-2, **stiff)
 
@@ -152,7 +154,7 @@ def test_a_bar_too_many_changes_nothing(integrator: str) -> None:
         q = np.array([0.6, -0.6, *[0.6] * (cranks - 1)])
         ends.append(builder.build().simulate(q, np.zeros(len(q)), 1.0, integrator=integrator, step=1e-3))
     assert ends[1].multipliers.shape[1] == 10 and np.abs(ends[0].q[-1] - ends[0].q[0]).max() > 0.5
-    np.testing.assert_allclose(ends[1].q[:, :3], ends[0].q, atol=2e-3)
+    np.testing.assert_allclose(ends[1].q[:, :3], ends[0].q, atol=2 * MILLISECOND_STEPS)
     np.testing.assert_allclose(ends[1].q[:, 3], ends[1].q[:, 2], atol=COMPUTED)
     assert np.abs(ends[1].energy.residual).max() < (1e-4 if integrator in NEWTON else 1e-2) * ends[1].energy.scale
 

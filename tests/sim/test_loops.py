@@ -8,7 +8,7 @@ from scipy.integrate import solve_ivp
 
 from dalembert import DalembertError, ModelBuilder, SimulationError, algorithms, elements, load
 from linkages import LINK, at, crossed, four_bar
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import COMPUTED, CONVERGED, INTEGRATED, ITERATED, MILLISECOND_STEPS, TIGHT_RUN
 
 TIGHT = {"integrator": "rk8", "rtol": 1e-11, "atol": 1e-13}
 START, DURATION = 1.6, 1.5  # of the four-bar's crank [rad], from rest [s]
@@ -17,7 +17,7 @@ START, DURATION = 1.6, 1.5  # of the four-bar's crank [rad], from rest [s]
 def test_the_equilibrium_of_drakes_four_bar() -> None:
     q = np.deg2rad([75.52248781407008, 104.47751218592992, 104.47751218592992])
     run = four_bar().simulate(q, np.zeros(3), 5.0, **TIGHT)
-    np.testing.assert_allclose(run.q, np.tile(q, (len(run.t), 1)), atol=1e-8)
+    np.testing.assert_allclose(run.q, np.tile(q, (len(run.t), 1)), atol=TIGHT_RUN)
     assert not run.log
 
 
@@ -72,7 +72,7 @@ def test_the_motion_of_a_four_bar_is_that_of_one_coordinate(
     assert max(np.abs(x.residual).max() for x in there) < ITERATED
     assert np.abs(run.energy.residual).max() < adds_up * run.energy.scale
     forces = robot.loop_dynamics(run.q[-1], run.v[-1], np.zeros(3)).multipliers
-    np.testing.assert_allclose(run.multipliers[-1], forces, atol=1e-3)
+    np.testing.assert_allclose(run.multipliers[-1], forces, atol=MILLISECOND_STEPS)
 
 
 def test_redundant_closures_are_tolerated() -> None:
@@ -102,7 +102,7 @@ def test_a_rod_makes_a_pendulum_of_a_free_body() -> None:
     run = robot.simulate(q, np.zeros(6), 3.0, **TIGHT)
     exact = solve_ivp(lambda t, y: [y[1], -9.81 / 1.5 * np.sin(y[0])], (0, 3), [0.5, 0], rtol=1e-12, atol=1e-12)
     angle = np.arctan2(run.q[-1, 0], -run.q[-1, 2])
-    assert angle == pytest.approx(exact.y[0, -1], abs=1e-8)
+    assert angle == pytest.approx(exact.y[0, -1], abs=TIGHT_RUN)
     tension = -2.0 * (9.81 * np.cos(angle) + 1.5 * exact.y[1, -1] ** 2)
     assert run.multipliers[-1, 0] == pytest.approx(tension, abs=INTEGRATED)
 
@@ -125,8 +125,8 @@ def test_an_expression_may_hold_the_motion() -> None:
     reach = float(np.sum(arm.pose([0.3, 0.8], tip)[:3, 3] ** 2))
     circle = elements.Holonomic("circle", lambda q: [arm.pose(q, tip)[:3, 3] @ arm.pose(q, tip)[:3, 3] - reach])
     run = arm.simulate([0.3, 0.8], [1.0, 0.0], 1.0, elements=[circle], **TIGHT)
-    np.testing.assert_allclose(run.q[:, 1], 0.8, atol=1e-8)
-    assert np.ptp(run.q[:, 0]) > 0.3 and np.abs(run.energy.residual).max() < 1e-8 * run.energy.scale
+    np.testing.assert_allclose(run.q[:, 1], 0.8, atol=TIGHT_RUN)
+    assert np.ptp(run.q[:, 0]) > 0.3 and np.abs(run.energy.residual).max() < TIGHT_RUN * run.energy.scale
     assert run.multipliers.shape[1] == 1 and np.abs(run.multipliers).max() > 0.1
     apart = elements.Holonomic("too far", lambda q: [arm.pose(q, tip)[:3, 3] @ arm.pose(q, tip)[:3, 3] - 1e3])
     with pytest.raises(SimulationError, match="closes the loop 'too far'"):
@@ -141,10 +141,10 @@ def test_forces_through_a_loop_cause_what_they_should() -> None:
     there = algorithms.constraints(robot.model, q, v)
     np.testing.assert_allclose(there.residual, 0.0, atol=ITERATED)
     np.testing.assert_allclose(there.J @ v, 0.0, atol=COMPUTED)
-    np.testing.assert_allclose(there.J @ a + there.bias, 0.0, atol=1e-10)
-    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau + there.J.T @ forces, atol=1e-8)
+    np.testing.assert_allclose(there.J @ a + there.bias, 0.0, atol=CONVERGED)
+    np.testing.assert_allclose(robot.inverse_dynamics(q, v, a), tau + there.J.T @ forces, atol=TIGHT_RUN)
     back = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A"])
-    np.testing.assert_allclose(back.tau, tau, atol=1e-8)
+    np.testing.assert_allclose(back.tau, tau, atol=TIGHT_RUN)
     other = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_C"])  # another drive, the same power
     assert other.tau @ v == pytest.approx(tau @ v) and not other.tau[:2].any()
     both = robot.loop_inverse_dynamics(q, v, a, actuated=["joint_A", "joint_C"])
@@ -179,9 +179,9 @@ def test_the_nearest_closed_configuration():
     closed = np.array([robot.close_loops(q).q for q in asked])
     for q, found in zip(asked, closed, strict=True):
         way = np.linalg.norm(robot.difference(q, found))
-        assert way <= min(np.linalg.norm(robot.difference(q, other)) for other in closed) + 1e-9
+        assert way <= min(np.linalg.norm(robot.difference(q, other)) for other in closed) + ITERATED
         beside = [robot.close_loops(found + 1e-3 * rng.normal(size=robot.nq)).q for _ in range(4)]
-        assert way <= min(np.linalg.norm(robot.difference(q, other)) for other in beside) + 1e-9
+        assert way <= min(np.linalg.norm(robot.difference(q, other)) for other in beside) + ITERATED
 
 
 def test_a_closed_configuration_stays_where_it_is():

@@ -17,7 +17,7 @@ from dalembert import (
     load_run,
     math,
 )
-from tolerances import INTEGRATED
+from tolerances import INTEGRATED, MILLISECOND_STEPS, ROUNDING
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -35,10 +35,10 @@ def test_recording_grid(arm, integrator, step, record) -> None:
     if record is None:
         assert len(run.t) == run.steps + 1
     else:
-        np.testing.assert_allclose(run.t[:-1], record * np.arange(len(run.t) - 1), atol=1e-15)
+        np.testing.assert_allclose(run.t[:-1], record * np.arange(len(run.t) - 1), atol=ROUNDING)
     np.testing.assert_array_equal(run.q[0], Q)
     fine = arm.simulate(Q, V, 0.2)
-    np.testing.assert_allclose(run.q[-1], fine.q[-1], atol=1e-3)
+    np.testing.assert_allclose(run.q[-1], fine.q[-1], atol=MILLISECOND_STEPS)
 
 
 def test_an_unstable_run_says_when_where_and_what_to_try(arm) -> None:
@@ -56,7 +56,7 @@ def test_an_unstable_run_says_when_where_and_what_to_try(arm) -> None:
 def test_stiff_damping_needs_no_small_step(arm) -> None:
     brakes = [elements.Damper(joint.name, 1e5) for joint in arm.joints]
     run = arm.simulate(Q, V, 0.1, integrator="implicit-velocity", step=1e-2, elements=brakes)
-    assert np.abs(run.v[-1]).max() < 1e-3
+    assert np.abs(run.v[-1]).max() < MILLISECOND_STEPS
     with pytest.raises(SimulationError, match="semi-implicit is stable up to"):
         arm.simulate(Q, V, 1.0, integrator="semi-implicit", step=1e-2, elements=brakes)
 

@@ -9,7 +9,7 @@ import pytest
 
 from dalembert import DalembertError, ModelBuilder, Robot, elements, load
 from dalembert.sim.integrators import INTEGRATORS
-from tolerances import COMPUTED, ITERATED
+from tolerances import COMPUTED, CONVERGED, ITERATED, PRODUCT, ROUNDING, TIGHT_RUN
 
 
 @pytest.mark.parametrize("integrator", [name for name, known in INTEGRATORS.items() if not known.free_bodies])
@@ -19,8 +19,8 @@ def test_a_step_is_that_of_a_rollout(integrator) -> None:
     stepper = robot.stepper(1e-3, integrator)
     q1, v1 = stepper(q, v, tau)
     wanted = robot.rollout(q, v, tau, 1e-3, 1, integrator)
-    np.testing.assert_allclose(q1, wanted.q, rtol=0, atol=1e-15)
-    np.testing.assert_allclose(v1, wanted.v, rtol=0, atol=1e-14)
+    np.testing.assert_allclose(q1, wanted.q, rtol=0, atol=ROUNDING)
+    np.testing.assert_allclose(v1, wanted.v, rtol=0, atol=PRODUCT)
     one = stepper(q[0], v[0], tau[0])
     np.testing.assert_array_equal(np.concatenate(one), np.concatenate([q1[0], v1[0]]))
 
@@ -35,7 +35,7 @@ def test_many_steps_with_quaternions_friction_and_no_torque() -> None:
     for _ in range(50):
         q, v = stepper(q, v)
     np.testing.assert_allclose(q, wanted.q, atol=COMPUTED)
-    np.testing.assert_allclose(v, wanted.v, atol=1e-10)
+    np.testing.assert_allclose(v, wanted.v, atol=CONVERGED)
     same = pickle.loads(pickle.dumps(stepper))
     np.testing.assert_array_equal(same(q, v)[1], stepper(q, v)[1])
     assert "rk4, 0.002 s" in repr(stepper)
@@ -49,7 +49,7 @@ def test_loops_stay_closed() -> None:
         q, v = stepper(q, v)
     closed = robot.close_loops(q, v)
     np.testing.assert_allclose(q, closed[0], atol=ITERATED)
-    np.testing.assert_allclose(v, closed[1], atol=1e-8)
+    np.testing.assert_allclose(v, closed[1], atol=TIGHT_RUN)
 
 
 def test_what_a_step_cannot_do_is_told() -> None:

@@ -16,7 +16,7 @@ from dalembert import (
     load,
     math,
 )
-from tolerances import COMPUTED, ITERATED
+from tolerances import ACCUMULATED, COARSE_RUN, COMPUTED, DEFAULT_RUN, ITERATED, MILLISECOND_STEPS, TIGHT_RUN
 
 Q, V = np.array([0.4, -0.3]), np.array([0.1, 0.2])
 
@@ -36,10 +36,10 @@ def test_laws_that_say_the_same_give_the_same(arm) -> None:
         lambda t, q, v: tau if float(t) >= 0.0 else None,
     ):
         run = arm.simulate(Q, V, 0.5, law)
-        np.testing.assert_allclose(run.q, constant.q, atol=1e-8)
+        np.testing.assert_allclose(run.q, constant.q, atol=TIGHT_RUN)
         np.testing.assert_allclose(run.tau, np.tile(tau, (51, 1)))
         np.testing.assert_allclose(run.energy.work["actuator " + run.freedoms[0]],
-                                   constant.energy.work["actuator " + run.freedoms[0]], atol=1e-7)  # fmt: skip
+                                   constant.energy.work["actuator " + run.freedoms[0]], atol=DEFAULT_RUN)  # fmt: skip
 
 
 def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> None:
@@ -55,11 +55,11 @@ def test_a_function_is_traced_where_it_can_be_and_called_back_where_not(arm) -> 
         assert not any("called back" in line for line in fast.log)
         assert any("called cannot be traced" in line and "called back" in line for line in slow.log)
         np.testing.assert_allclose(slow.q, fast.q, atol=COMPUTED)
-        np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=1e-11)
+        np.testing.assert_allclose(slow.energy.total, fast.energy.total, atol=ACCUMULATED)
     held = arm.simulate(Q, V, 0.2, called, "implicit-midpoint", 1e-3)
     np.testing.assert_array_equal(held.tau[0], called(0.0, Q, V))
     assert any("evaluated once per step" in line for line in held.log)
-    np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=1e-3)
+    np.testing.assert_allclose(held.q, arm.simulate(Q, V, 0.2, traced).q, atol=MILLISECOND_STEPS)
 
 
 @pytest.mark.parametrize("integrator", ["rk45", "rk8", "rk23"])
@@ -73,9 +73,9 @@ def test_legs_of_a_table_run_in_one_loop_as_they_do_one_by_one(arm, integrator) 
     for torque in (rng.normal(size=(30, 2)), (np.linspace(0.0, 1.0, 31), rng.normal(size=(31, 2)))):
         whole = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037)
         legs = arm.simulate(Q, V, 1.0, torque, integrator, record=0.037, events=[never])
-        np.testing.assert_allclose(whole.q, legs.q, atol=1e-7)
+        np.testing.assert_allclose(whole.q, legs.q, atol=DEFAULT_RUN)
         np.testing.assert_allclose(whole.tau, legs.tau, atol=COMPUTED)
-        np.testing.assert_allclose(whole.energy.total, legs.energy.total, atol=1e-7)
+        np.testing.assert_allclose(whole.energy.total, legs.energy.total, atol=DEFAULT_RUN)
         assert abs(whole.steps - legs.steps) <= 0.2 * legs.steps
 
 
@@ -86,7 +86,7 @@ def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:
     np.testing.assert_allclose(run.tau[6:], np.tile(rows[1], (5, 1)))
     first = arm.simulate(Q, V, 0.5, rows[0], record=0.5)
     second = arm.simulate(first.q[-1], first.v[-1], 0.5, rows[1], record=0.5)
-    np.testing.assert_allclose(run.q[-1], second.q[-1], atol=1e-8)
+    np.testing.assert_allclose(run.q[-1], second.q[-1], atol=TIGHT_RUN)
     line = arm.simulate(Q, V, 1.0, ([0.2, 0.8], rows), record=0.1)
     expected = [[np.interp(t, [0.2, 0.8], rows[:, k]) for k in range(2)] for t in line.t]
     np.testing.assert_allclose(line.tau, expected, atol=COMPUTED)
@@ -95,7 +95,7 @@ def test_rows_are_held_and_points_are_joined_by_lines(arm) -> None:
         share = (math.minimum(math.maximum(t, 0.2), 0.8) - 0.2) / 0.6
         return rows[0] + share * (rows[1] - rows[0])
 
-    np.testing.assert_allclose(line.q, arm.simulate(Q, V, 1.0, joined, record=0.1).q, atol=1e-5)
+    np.testing.assert_allclose(line.q, arm.simulate(Q, V, 1.0, joined, record=0.1).q, atol=COARSE_RUN)
 
 
 def test_what_a_function_refers_to_may_change(arm) -> None:
@@ -135,7 +135,7 @@ def test_rows_of_torque_drive_fixed_steps(arm, record) -> None:
     np.testing.assert_allclose(run.q[-1], q, atol=1e-13 if record != 0.015 else 1e-6)
     held = np.maximum(np.ceil(run.t / 0.01 - 1e-9).astype(int) - 1, 0)
     np.testing.assert_array_equal(run.tau, rows[held])
-    assert np.abs(run.energy.residual).max() < 1e-3
+    assert np.abs(run.energy.residual).max() < MILLISECOND_STEPS
 
 
 def test_a_law_that_returns_nan_is_named(arm) -> None:
@@ -173,7 +173,7 @@ def test_a_sampled_controller_is_asked_once_per_period_and_in_order(arm, integra
     np.testing.assert_array_equal(run.tau[0], np.zeros(2) if delay else law.answers[0])
     rare = arm.simulate(Q, V, 0.1, Sampled(Integral(0.01), period, delay), integrator, step, record=0.05)
     np.testing.assert_array_equal(rare.tau[0], run.tau[0])
-    assert run.t[-1] == 0.205 and run.audit().relative < 1e-4
+    assert run.t[-1] == 0.205 and run.audit().relative < 10 * COARSE_RUN
     if delay == 0.0:
         rows = arm.simulate(Q, V, 0.2, np.array(law.answers[:20]), integrator, step, record=1e-3)
         np.testing.assert_allclose(run.q[:201], rows.q, atol=ITERATED)

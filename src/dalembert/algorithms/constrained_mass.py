@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from dalembert.linear import Factor, factor_semidefinite, gram, sparse_product
+from dalembert.linear import Factor, SharingFactor, factor_semidefinite, gram, sparse_product
 from dalembert.model import Model
 
 from .coupled import MassSolver
@@ -14,17 +14,22 @@ class ConstrainedMass:
     """Forces λ along rows J (nr, nv), and the accelerations M⁻¹ Jᵀ λ that they cause.
 
     With M = L D Lᵀ, tips first, and half a solve Y = L⁻¹ Jᵀ, J M⁻¹ Jᵀ = Yᵀ D⁻¹ Y: rows on different limbs or bodies
-    share no entry of Y, and stay apart. `on` (nr,): 1 where a row is active, 0 where it exerts no force.
+    share no entry of Y, and stay apart. `on` (nr,): 1 where a row is active, 0 where it exerts no force. repeated:
+    whether rows follow from others wherever the loops are closed (`rows_repeat`); they then share the force, the least
+    that does it. Otherwise a row that others imply exerts none.
     """
 
-    def __init__(self, model: Model, q: np.ndarray, J: np.ndarray, on: np.ndarray | None = None) -> None:
+    def __init__(
+        self, model: Model, q: np.ndarray, J: np.ndarray, on: np.ndarray | None = None, repeated: bool = False
+    ) -> None:
         self.mass: Factor = MassSolver(model, q).factor
         self.on, self._Y = on, self.mass.forward(J.T)
         G = gram(self._Y, self.mass.r)
-        self._rows = factor_semidefinite(G if on is None else G * np.outer(on, on) + np.diag(1.0 - on))
+        A = G if on is None else G * np.outer(on, on) + np.diag(1.0 - on)
+        self._rows = SharingFactor(A) if repeated else factor_semidefinite(A)
 
     def forces(self, goal: np.ndarray) -> np.ndarray:
-        """λ (nr,) with J M⁻¹ Jᵀ λ = goal on the active rows, goal (nr,) or (nr, m); 0 on rows that others imply."""
+        """λ (nr,) with J M⁻¹ Jᵀ λ = goal on the active rows, goal (nr,) or (nr, m)."""
         if self.on is None:
             return self._rows.solve(goal)
         return (self.on * self._rows.solve((self.on * goal.T).T).T).T

@@ -83,26 +83,17 @@ def run(
     _check_options(torque or hold, motion, controls, keyframe, q or v)
     move = None if motion is None else motions.load(motion, loaded)
     contact = None if ground is None else Contact(ground=ground, friction=friction)
-    first = _first(loaded, keyframe) if move is None else (move.q(0.0), move.v(0.0))
-    start = numbers_of("--q", q, loaded.nq) if q else first[0]
-    speed = numbers_of("--v", v, loaded.nv) if v else first[1]
-    if contact is not None and not q and keyframe is None and move is None:
-        start = _on_the_ground(loaded, start, contact)
+    start, speed = _start(loaded, q, v, keyframe, move, contact)
     if duration is None:
         duration = 1.0 if move is None else move.duration
-    u = None if controls is None else numbers_of("--controls", controls, len(loaded.actuators))
     if contact is not None and step is None:
         step = STEP_WITH_CONTACT
+    drive = {
+        "torque": _driving(loaded, start, torque, hold, move, frequency),
+        "controls": None if controls is None else numbers_of("--controls", controls, len(loaded.actuators)),
+    }
     result = loaded.simulate(
-        start,
-        speed,
-        duration,
-        torque=_driving(loaded, start, torque, hold, move, frequency),
-        controls=u,
-        integrator=integrator,
-        step=step,
-        record=record,
-        contact=contact,
+        start, speed, duration, integrator=integrator, step=step, record=record, contact=contact, **drive
     )
     _save(result, out, plot)
     if as_json:
@@ -168,7 +159,23 @@ def _computed_torque(robot: Robot, move: motions.Motion, frequency: float) -> Ca
     return computed_torque
 
 
-def _first(robot: Robot, keyframe: str | None) -> tuple[np.ndarray, np.ndarray]:
+def _start(
+    robot: Robot,
+    q: str | None,
+    v: str | None,
+    keyframe: str | None,
+    move: motions.Motion | None,
+    contact: Contact | None,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Where to start: as --q and --v say; else where the motion starts, or at a named state; else on the ground."""
+    first = _named_state(robot, keyframe) if move is None else (move.q(0.0), move.v(0.0))
+    start = numbers_of("--q", q, robot.nq) if q else first[0]
+    if contact is not None and not q and keyframe is None and move is None:
+        start = _on_the_ground(robot, start, contact)
+    return start, numbers_of("--v", v, robot.nv) if v else first[1]
+
+
+def _named_state(robot: Robot, keyframe: str | None) -> tuple[np.ndarray, np.ndarray]:
     """A named state; else that in which a mechanism was put together; of other robots neutral, at rest."""
     if keyframe is not None:
         if keyframe not in robot.keyframes:

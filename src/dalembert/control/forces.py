@@ -1,7 +1,7 @@
 """The forces of feet with the least cost: which rows are at their bounds.
 
 Those of a guess are made equations, rows that would pull are dropped and those that are passed are added, until all
-conditions of the optimum hold. Where that does not settle, an interior-point method (Mehrotra 1992) names them.
+conditions of the optimum hold. Where that does not settle, an interior-point method names them.
 """
 
 from __future__ import annotations
@@ -12,18 +12,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, map, maximum, minimum, repeat, where
+from dalembert.math import map, maximum, minimum, repeat, where
 
-from .horizon import ROWS, Horizon, each, largest
+from .horizon import Horizon, each, largest
+from .interior_point import InteriorPoint
 
 TRIES, AFTER = 6, 4  # sets of rows that are tried, one from another, before and after the interior-point method
 ROUNDS = 3  # of that method, each nearer to the optimum
 NEAR, NEARER = 1e-7, 1e-3  # relative gap of its first round, and factor of each further one
-MOST = 30  # its iterations in a round
 REFINED = 3  # steps with one set of rows
 KEPT = 1e-10  # of forces and slopes, relative to their sizes: what counts as 0
 CLEARLY = 1e-5  # the same, for rows that must change before forces are exact
-TO_THE_BOUNDARY = 0.995  # share of the longest step
 
 
 class Optimum(NamedTuple):
@@ -72,7 +71,7 @@ class _Search:
         """From a guess of the rows on."""
         horizon, slope = self.horizon, self.horizon.steepest * self.force
         inner = share[..., None] * np.array([0.0, 0.0, minimum(self.force, 0.5 * horizon.most)])  # within all cones
-        z = 0.1 * slope * self.force * horizon.on[..., None] / self._room(inner, horizon.on)
+        z = 0.1 * slope * self.force * horizon.on[..., None] / horizon.room(inner, horizon.on)
         begin = {"f": self.even, "on": active * horizon.on[..., None], "inner": inner, "z": z}
         begin |= {"gap": NEAR, "left": float(TRIES), "tries": 0.0, "iterations": 0.0, "done": 0.0}
 
@@ -81,11 +80,12 @@ class _Search:
         ) -> dict[str, Any]:
             tried = self._with_equations(on, slope)
             skip = where(left > 1.5, 1.0, tried.done)
-            end = self._interior_point(inner, z, gap * slope * self.force, slope, skip)
-            following = _chosen(skip, tried.following, end["on"])
-            after = {"f": tried.f, "on": _chosen(tried.done, on, following), "inner": end["f"], "z": end["z"]}
+            method = InteriorPoint(horizon, self.force, gap * slope * self.force, KEPT * slope)
+            interior = method.run(inner, z, self._slopes(inner), skip)
+            following = _chosen(skip, tried.following, interior.active)
+            after = {"f": tried.f, "on": _chosen(tried.done, on, following), "inner": interior.f, "z": interior.z}
             after |= {"gap": where(skip > 0.5, gap, NEARER * gap), "left": where(skip > 0.5, left - 1.0, AFTER)}
-            return after | {"tries": tries + 1.0, "iterations": iterations + end["passes"], "done": tried.done}
+            return after | {"tries": tries + 1.0, "iterations": iterations + interior.iterations, "done": tried.done}
 
         end = repeat(attempt, TRIES + ROUNDS * AFTER, begin, "done")
         f = _chosen(end["done"], end["f"], end["inner"])
@@ -96,10 +96,6 @@ class _Search:
         horizon = self.horizon
         reached = horizon.states(self.start, horizon.accelerations(f) + self.gravity)
         return horizon.slopes(reached - self.goal, f, self.even)
-
-    def _room(self, f: np.ndarray, on: np.ndarray) -> np.ndarray:
-        """What is left of each row (…, ROWS); 1 for feet in the air."""
-        return (self.horizon.bounds - self.horizon.along(f)) * on[..., None] + (1.0 - on)[..., None]
 
     def _with_equations(self, on: np.ndarray, slope: Any) -> _Try:
         """Forces on the faces that the rows `on` make, with least cost; a second step takes away round-off."""
@@ -138,91 +134,7 @@ class _Search:
         end = repeat(refine, REFINED, start | {"following": on, "optimal": 0.0, "ended": 0.0}, "ended")
         return _Try(end["f"], end["following"], end["optimal"])
 
-    def _interior_point(self, f: np.ndarray, z: np.ndarray, gap: Any, slope: Any, skip: Any) -> dict[str, Any]:
-        """Until the products of room and multipliers are small; on: the rows that seem to be at their bounds."""
-        horizon, feet = self.horizon, self.horizon.on
-        dual = self._slopes(f) + horizon.pushed(z)
-        rows = maximum(ROWS * feet.sum(), 1.0)
-
-        def begun(f: np.ndarray, z: np.ndarray, feet: np.ndarray, dual: np.ndarray) -> dict[str, Any]:
-            room = self._room(f, feet)
-            soft = [horizon.softened(w) * o for w, o in zip(z / room, feet, strict=True)]
-            return {"soft": np.array(soft), "r": horizon.pushed(z) - dual, "product": (room * z).sum()}
-
-        def ahead(f: np.ndarray, z: np.ndarray, feet: np.ndarray, df: np.ndarray) -> dict[str, Any]:
-            room, change = self._room(f, feet), horizon.along(df)
-            dz = z / room * change - z
-            return {"most": _steepest(room, z, feet, change, dz), "dz": dz}
-
-        def step(f: np.ndarray, z: np.ndarray, dual: np.ndarray, done: Any) -> dict[str, Any]:
-            begin = map(begun, {"f": f, "z": z, "feet": feet, "dual": dual})
-            recursion = horizon.factored(begin["soft"])
-            df = recursion.solve(begin["r"])
-            near = map(ahead, {"f": f, "z": z, "feet": feet, "df": df})
-            length = 1.0 / maximum(largest(list(near["most"])), 1.0)
-            mu = _sum(begin["product"]) / rows
-
-            def product(
-                f: np.ndarray, z: np.ndarray, feet: np.ndarray, df: np.ndarray, dz: np.ndarray
-            ) -> dict[str, Any]:
-                return {"product": ((self._room(f, feet) - length * horizon.along(df)) * (z + length * dz)).sum()}
-
-            reached = map(product, {"f": f, "z": z, "feet": feet, "df": df, "dz": near["dz"]})["product"]
-            share = _sum(reached) / rows / mu
-            centre = share * share * share * mu
-
-            def correct(f: Any, z: Any, feet: Any, dual: Any, df: Any, dz: Any) -> dict[str, Any]:
-                room = self._room(f, feet)
-                target = (centre * feet[:, None] + horizon.along(df) * dz) / room - z
-                return {"target": target, "r": -dual - horizon.pushed(target)}
-
-            items = {"f": f, "z": z, "feet": feet, "dual": dual, "df": df, "dz": near["dz"]}
-            target = map(correct, items)
-            df = recursion.solve(target["r"])
-
-            def far(f: Any, z: Any, feet: Any, df: Any, target: Any) -> dict[str, Any]:
-                room, change = self._room(f, feet), horizon.along(df)
-                dz = target + z / room * change
-                return {"most": _steepest(room, z, feet, change, dz), "dz": dz}
-
-            last = map(far, {"f": f, "z": z, "feet": feet, "df": df, "target": target["target"]})
-            whole = TO_THE_BOUNDARY / maximum(largest(list(last["most"])), TO_THE_BOUNDARY)
-
-            def move(f: Any, z: Any, feet: Any, dual: Any, df: Any, dz: Any) -> dict[str, Any]:
-                f, z, dual = f + whole * df, z + whole * dz, (1.0 - whole) * dual
-                worst = largest([absolute(x) for x in dual.ravel()])
-                return {"f": f, "z": z, "dual": dual, "product": (self._room(f, feet) * z).sum(), "worst": worst}
-
-            after = map(move, {"f": f, "z": z, "feet": feet, "dual": dual, "df": df, "dz": last["dz"]})
-            still = largest(list(after["worst"])) <= KEPT * slope
-            small = _sum(after["product"]) <= gap
-            done = where(logical_and(still, small), 1.0, 0.0)
-            return {"f": after["f"], "z": after["z"], "dual": after["dual"], "done": done}
-
-        end = repeat(step, MOST, {"f": f, "z": z, "dual": dual, "done": skip}, "done")
-        strongest, widest = largest(list(end["z"].ravel())), self.force
-
-        def bound(f: np.ndarray, z: np.ndarray, feet: np.ndarray) -> dict[str, Any]:
-            return {"on": each(lambda a, b: where(a * widest > b * strongest, 1.0, 0.0), z, self._room(f, feet))}
-
-        return {
-            "f": end["f"],
-            "z": end["z"],
-            "passes": end["passes"],
-            **map(bound, {"f": end["f"], "z": end["z"], "feet": feet}),
-        }
-
 
 def _chosen(condition: Any, a: np.ndarray, b: np.ndarray) -> np.ndarray:
     """a where the condition is 1, else b."""
     return each(lambda x, y: where(condition > 0.5, x, y), a, b)
-
-
-def _sum(values: np.ndarray) -> Any:
-    return sum(list(values))
-
-
-def _steepest(room: np.ndarray, z: np.ndarray, feet: np.ndarray, change: np.ndarray, dz: np.ndarray) -> Any:
-    """The largest share of room or multiplier that a whole step takes away."""
-    here = z + (1.0 - feet)[:, None]  # multipliers of feet in the air are 0 and stay so
-    return largest([*(change / room).ravel(), *(-dz / here).ravel()])

@@ -60,6 +60,10 @@ class Horizon:
         """(ROWS,)."""
         return np.array([*[0.0] * 4, self.most])
 
+    def room(self, f: np.ndarray, on: np.ndarray) -> np.ndarray:
+        """What is left of each row (…, ROWS) at forces (…, 3); 1 for feet in the air."""
+        return (self.bounds - self.along(f)) * on[..., None] + (1.0 - on)[..., None]
+
     @property
     def steepest(self) -> Any:
         """A size of the Hessian's entries."""
@@ -73,7 +77,7 @@ class Horizon:
 
     # ---- the recursion
 
-    def factored(self, inverse: np.ndarray) -> _Recursion:
+    def factored(self, inverse: np.ndarray) -> Recursion:
         """The recursion; inverse (N, k, 3, 3): of the weights of each force, 0 for feet in the air."""
 
         def node(turns: np.ndarray, inverse: np.ndarray) -> dict[str, Any]:
@@ -97,7 +101,7 @@ class Horizon:
 
         start = {"qq": _packed(W), "qv": np.zeros(36), "vv": _packed(V)}
         stages = scan(stage, {"root": nodes["root"]}, start, reverse=True)
-        return _Recursion(self, inverse, *(stages[name] for name in ("U", "Z", "S", "M")))
+        return Recursion(self, inverse, *(stages[name] for name in ("U", "Z", "S", "M")))
 
     def softened(self, weights: np.ndarray) -> np.ndarray:
         """(ρ 1 + Cᵀ diag(weights) C)⁻¹ of one force (3, 3)."""
@@ -193,7 +197,7 @@ class _Face(NamedTuple):
         return y
 
 
-class _Recursion(NamedTuple):
+class Recursion(NamedTuple):
     """A factored system (H + Cᵀ D C) df = r."""
 
     horizon: Horizon

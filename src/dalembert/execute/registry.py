@@ -205,8 +205,7 @@ def _array_library(name: str) -> Callable[[Program], Executable]:
     def prepare(program: Program) -> Executable:
         from importlib import import_module
 
-        evaluate = import_module(f"dalembert.backends.{name}").run
-        return Evaluated(program, lambda function: lambda inputs, passes: evaluate(function, inputs, passes))
+        return Evaluated(program, import_module(f"dalembert.backends.{name}").prepared)
 
     return prepare
 

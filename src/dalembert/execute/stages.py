@@ -145,7 +145,7 @@ class FullSteps:
         self, direction: Direction, evaluations: Sequence[Evaluation], length: np.ndarray, armijo: float, noise: float
     ) -> None:
         self._kept = direction, evaluations, length
-        self._numbers = np.zeros(4)  # see backends/llvm/stages_calls.newton
+        self._numbers = np.zeros(4)  # see backends/llvm/stages_calls.NEWTON
         self._tables = direction._table, *(e._table for e in evaluations)
         self._addresses = fastcall.address(length), fastcall.address(self._numbers)
         self._stages, self._limits = direction._stages, (armijo, noise)

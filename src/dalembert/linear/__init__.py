@@ -9,17 +9,28 @@ from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
-from .symmetric import Factor, factor, factor_entries, factor_semidefinite, gram, solve_semidefinite
+from .symmetric import (
+    SHARED,
+    Factor,
+    SharingFactor,
+    factor,
+    factor_entries,
+    factor_semidefinite,
+    gram,
+    solve_semidefinite,
+)
 from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
     "ANY",
+    "SHARED",
     "Carrier",
     "ConstraintImpulses",
     "Factor",
     "Law",
     "Moment",
     "QuadraticSolution",
+    "SharingFactor",
     "constraint_impulses",
     "contact_error",
     "elimination_order",

@@ -78,6 +78,28 @@ def assemble(
     mujoco: Mujoco | None = None,
 ) -> Model:
     """Number the moving bodies depth first and merge the fixed links into them; the base is the first of the links."""
+    bodies, carrier = _numbered(links)
+
+    def located(frame: str) -> tuple[int, Pose, str]:
+        place = places.get(frame)
+        if place is None:
+            return *carrier[frame], frame
+        return *_carried(carrier[place.link], place.placement), place.mount or place.link
+
+    frames = [Frame(body.name, body.index, Pose.identity(), body.name) for body in bodies]
+    body_frames = {frame.name for frame in frames}
+    frames += [Frame(frame, *located(frame)) for frame in places if frame not in body_frames]
+    carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
+    closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
+    closed += equations
+    kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
+    return Model(
+        name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings(), mujoco
+    )
+
+
+def _numbered(links: Mapping[str, Link]) -> tuple[list[Body], dict[str, tuple[int, Pose]]]:
+    """The moving bodies, depth first, fixed links merged into them; and of each link its body and X_BL."""
     base = next(iter(links))
     children: dict[str, list[str]] = {link: [] for link in links}
     for link in links.values():
@@ -85,7 +107,7 @@ def assemble(
             children[link.parent].append(link.name)
 
     bodies: list[Body] = []
-    carrier: dict[str, tuple[int, Pose]] = {}  # link -> its body and X_BL
+    carrier: dict[str, tuple[int, Pose]] = {}
     nq = nv = 0
     stack = [base]
     while stack:
@@ -111,23 +133,7 @@ def assemble(
         if (mimic := follower.joint.mimic) is not None:
             leader = owners[mimic.leader]
             bodies[follower.index] = replace(follower, q=leader.q, v=leader.v)
-
-    def located(frame: str) -> tuple[int, Pose, str]:
-        place = places.get(frame)
-        if place is None:
-            return *carrier[frame], frame
-        return *_carried(carrier[place.link], place.placement), place.mount or place.link
-
-    frames = [Frame(body.name, body.index, Pose.identity(), body.name) for body in bodies]
-    body_frames = {frame.name for frame in frames}
-    frames += [Frame(frame, *located(frame)) for frame in places if frame not in body_frames]
-    carrier.setdefault(WORLD, (WORLD_BODY, Pose.identity()))
-    closed: list[Closure | JointEquation] = [_closed(closing, located) for closing in closings]
-    closed += equations
-    kept = tuple(actuators), tuple(keyframes), tuple(joint_force_limits), tuple(exclusions)
-    return Model(
-        name, gravity, tuple(bodies), tuple(frames), tuple(closed), *kept, surroundings or Surroundings(), mujoco
-    )
+    return bodies, carrier
 
 
 def _closed(closing: Closing, located: Callable[[str], tuple[int, Pose, str]]) -> Closure:

@@ -47,15 +47,15 @@ def _slopes(solver: Solver, node: Node, rows: slice) -> dict[str, np.ndarray]:
         point, slopes = node.point(values), {}
 
         def term(k: int, z: np.ndarray) -> np.ndarray:
-            return _value(node.point(node.there(values, z)).terms[k].term)
+            return _value(node.point(node.values_at(values, z)).terms[k].term)
 
         def constraint(k: int, z: np.ndarray) -> np.ndarray:
-            return node.point(node.there(values, z)).constraints[k].value
+            return node.point(node.values_at(values, z)).constraints[k].value
 
         for k, (each, _) in enumerate(point.terms):
-            slopes[f"cost {each.name!r}"] = linearised(partial(term, k), node.here(values)).slope
+            slopes[f"cost {each.name!r}"] = linearised(partial(term, k), node.coordinates(values)).slope
         for k, row in enumerate(point.constraints):
-            slopes[f"constraint {row.names[0]!r}"] = linearised(partial(constraint, k), node.here(values)).slope
+            slopes[f"constraint {row.names[0]!r}"] = linearised(partial(constraint, k), node.coordinates(values)).slope
         return slopes
 
     return interpreter.run(trace(compute, sizes, "slopes"), arrays, None, dtype=np.dtype(float))

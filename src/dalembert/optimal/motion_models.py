@@ -161,7 +161,7 @@ class Motion:
         model, k = self.robot.model, LOOP_DECAY if self.has_free_steps else min(LOOP_DECAY, 0.2 / self.step)
         rows = algorithms.constraints(model, q, v)
         goal = -rows.bias - 2.0 * k * (rows.J @ v) - k * k * rows.residual
-        mass = algorithms.ConstrainedMass(model, q, rows.J)
+        mass = algorithms.ConstrainedMass(model, q, rows.J, repeated=algorithms.rows_repeat(model))
         return mass.accelerated(tau - algorithms.bias(model, q, v), goal)[0]
 
     def following(self, q: Any, v: Any, w: Any, h: Any) -> tuple[np.ndarray, np.ndarray]:

@@ -99,14 +99,7 @@ class Problem:
         self.exact = _exact(curvature, self.motion)
         small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
         self.bends = curvature == "auto" and small
-        state = ("q", "v", *(START if self.constants.with_start else ()))
-        with_u = (*state, "u", "force") if touching else (*state, "u")
-        at_impact = (*state, "force")
-        self._impact = _optional("impact", impact, at_impact, self.parameters)
-        self._running = UserFunction("running", running, with_u, self.parameters)
-        self._terminal = _optional("terminal", terminal, state, self.parameters)
-        self._constraints = _optional("constraints", constraints, with_u, self.parameters)
-        self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
+        self._take(running, terminal, constraints, terminal_constraints, impact)
         self.ranges = ranges(self.motion, limits)
         self._limits = {name: limit_constraint(self.motion, name, *both) for name, both in self.ranges.items()}
         self.node, self.end = Node(self, is_end=False), Node(self, is_end=True)
@@ -114,6 +107,16 @@ class Problem:
             raise DalembertError("optimal_control: running and terminal return no cost at all: expected at least one")
         self._idle: list[Solver] = []
         self._lock = threading.Lock()
+
+    def _take(self, running: Any, terminal: Any, constraints: Any, terminal_constraints: Any, impact: Any) -> None:
+        """Keep the user's functions, each with the arguments that it may ask for."""
+        state = ("q", "v", *(START if self.constants.with_start else ()))
+        with_u = (*state, "u") if self.motion.contacts is None else (*state, "u", "force")
+        self._running = UserFunction("running", running, with_u, self.parameters)
+        self._terminal = _optional("terminal", terminal, state, self.parameters)
+        self._constraints = _optional("constraints", constraints, with_u, self.parameters)
+        self._terminal_constraints = _optional("terminal_constraints", terminal_constraints, state, self.parameters)
+        self._impact = _optional("impact", impact, (*state, "force"), self.parameters)
 
     def __repr__(self) -> str:
         return f"<optimal control of {self.robot.name!r}: {self.nodes} nodes, costs {self.costs}>"

@@ -12,7 +12,7 @@ for c = 0 the same with 1/δ in the place of λ/s: a proximal method of multipli
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -21,43 +21,26 @@ from dalembert.execute import Program
 from dalembert.graph import Function, Scalar, gradient, linearised, trace
 from dalembert.graph.schedule import depth_first
 from dalembert.linear import sparse_product
-from dalembert.linear.stages import StageLayout
 
-from .constants import Constants
-from .contacts import Solution
-from .motion_models import Motion
 from .quadratic import Quadratic, Slopes, sum_of
 from .rows import Rows, rows_of
-from .terms import Constraint, Residual, Smooth, Weighed
+from .terms import Residual, Smooth
+from .traced_node import Point, TracedNode
 
 MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")
 PROXIMAL = 1e-8  # δ: an equality's violation falls by about this factor times the cost's curvature in every iteration
 
 
-class Point(NamedTuple):
-    """What a node's terms are, at a state and control: costs, constraints, difference to the next node."""
-
-    terms: list[Weighed]
-    constraints: list[Constraint]
-    gap: np.ndarray
-
-
-class Node:
+class Node(TracedNode):
     """The program of the nodes, or, without a control, of the end."""
 
     def __init__(self, problem: Any, is_end: bool) -> None:
-        self.problem, self.is_end = problem, is_end
-        self.motion: Motion = problem.motion
-        self.layout: StageLayout = problem.layout
-        self.constants: Constants = problem.constants
+        super().__init__(problem, is_end)
         self.role = "the end" if is_end else "a node"
         self.rows: Rows = Rows((), ())
         self.names: tuple[str, ...] = ()
-        self.has_gaps = not (is_end or self.motion.is_linear)
         self.bending: list[bool] = []  # of each residual and constraint, whether it depends on the state alone
         self._probe()
-
-    # ---- what is traced
 
     def _probe(self) -> None:
         """Names and constraint rows, from a first trace of the user's functions."""
@@ -67,7 +50,7 @@ class Node:
             size = 0 if self.is_end or self.motion.contacts is None else self.motion.contacts.size
             graph, n = values["v"][0].graph, len(values["v"])
             unknown = graph.input("contact", n + size) if size else np.zeros(0, object)
-            point = self.point(values | self._named(unknown))
+            point = self.point(values | self.named(unknown))
             rows, expressions = rows_of(point.constraints)
             self.names = tuple(term.name for term, _ in point.terms)
             control = {x.id for x in (*values.get("w", ()), *unknown)}
@@ -82,104 +65,6 @@ class Node:
         """Residuals, then expressions of constraints, in order: what Gauss and Newton leave the curvature of out."""
         residuals = [term.value for term, _ in point.terms if isinstance(term, Residual)]
         return np.concatenate([np.zeros(0, object), *residuals, rows_of(point.constraints)[1]])
-
-    def variables(self) -> dict[str, int]:
-        """State, control and parameters."""
-        robot = self.motion.robot
-        sizes = {"q": robot.nq, "v": robot.nv} | ({} if self.is_end else {"w": self.motion.controls})
-        if self.has_gaps:
-            sizes |= {"q following": robot.nq, "v following": robot.nv}
-        return (
-            sizes | self.constants.sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
-        )
-
-    def point(self, values: Mapping[str, Any]) -> Point:
-        """Costs, constraints and the gap at these values; with contacts, "a" and "f" are solved for unless given."""
-        q, v, w, motion = values["q"], values["v"], values.get("w"), self.motion
-        u = None if w is None else motion.effort(q, v, w)
-        named = {"q": q, "v": v} | ({} if u is None else {"u": u})
-        named |= self._parameters(values)
-        named |= self.constants.named(values)
-        step = self.problem.step_at(named)
-        contacts = None if self.is_end else motion.contacts
-        if contacts is not None:
-            solution = values if "a" in values else vars(contacts.solved(named, motion.torque(q, v, w)))
-            named["force"] = contacts.parts(solution["f"])
-        terms, constraints = self.problem.terms(named, self.is_end)
-        gap = np.zeros(0, object)
-        if self.has_gaps:
-            q1, v1 = motion.following(q, v, w, step) if contacts is None else motion.moved(named, solution["a"], step)
-            place = algorithms.difference(motion.robot.model, values["q following"], q1)
-            gap = np.concatenate([place, v1 - values["v following"]])
-        return Point(terms, constraints, gap)
-
-    def there(self, values: Mapping[str, Any], z: np.ndarray) -> dict[str, Any]:
-        """The values at z = [q, v, constants, w], q on a manifold as a change (nv,) from its value."""
-        model, states = self.motion.robot.model, self.layout.states
-        nv = model.nv
-        q = z[:nv] if model.flat else algorithms.integrate(model, values["q"], z[:nv])
-        moved = {"q": q, "v": z[nv : 2 * nv]} | ({} if self.is_end else {"w": z[states:]})
-        return dict(values) | moved | self.constants.placed(values, z[2 * nv : states])
-
-    def here(self, values: Mapping[str, Any]) -> np.ndarray:
-        """z = [q, v, constants, w] at the values."""
-        model = self.motion.robot.model
-        q = values["q"] if model.flat else np.zeros(model.nv)
-        constants = self.constants.flat(values)
-        return np.concatenate([q, values["v"], constants, values.get("w", np.zeros(0, object))])
-
-    def _linear(self, values: dict[str, Any]) -> tuple[Point, Slopes, Slopes, np.ndarray]:
-        """The point; slopes of residuals and of gradients of smooth costs, of constraints, of the gap."""
-        at = self.here(values)
-        n = len(at)
-        solved = self._solved(values)
-        y = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
-
-        def stacked(z: np.ndarray) -> np.ndarray:
-            point = self.point(self.there(values, z[:n]) | self._named(z[n:]))
-            parts = [term.value if isinstance(term, Residual) else self._smooth(term, z[:n]) for term, _ in point.terms]
-            return np.concatenate([np.zeros(0, object), *parts, rows_of(point.constraints)[1], point.gap])
-
-        slopes = linearised(stacked, np.concatenate([at, y])).slope
-        here = self.point(values | self._named(y))
-        chain = np.zeros((0, n), object)
-        if solved is not None:
-            chain = solved.slopes(linearised(lambda z: self._missing(self.there(values, z), y), at).slope)
-        limits = len(rows_of(here.constraints)[1])
-        cuts = np.cumsum([len(slopes) - len(here.gap) - limits, limits])
-        costs, limit_slopes, steps = (Slopes(rows[:, :n], rows[:, n:], chain) for rows in np.split(slopes, cuts))
-        return here, costs, limit_slopes, steps.total()
-
-    def _solved(self, values: Mapping[str, Any]) -> Solution | None:
-        """Accelerations and forces of contacts, with what their slopes need."""
-        if self.is_end or self.motion.contacts is None:
-            return None
-        torque = self.motion.torque(values["q"], values["v"], values["w"])
-        return self.motion.contacts.solved(self._situation(values), torque)
-
-    def _missing(self, values: Mapping[str, Any], y: np.ndarray) -> np.ndarray:
-        """What is missing in the equations of motion and contact."""
-        contacts, n = self.motion.contacts, self.motion.robot.nv
-        assert contacts is not None
-        torque = self.motion.torque(values["q"], values["v"], values["w"])
-        return contacts.residual(self._situation(values), torque, y[:n], y[n:])
-
-    def _situation(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        names = ("stance", "impact") if self.motion.contacts is not None else ()
-        named = {name: values[f"parameter {name}"] for name in names}
-        return {"q": values["q"], "v": values["v"]} | named
-
-    def _parameters(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        return {name: values[f"parameter {name}"] for name in self.problem.parameters}
-
-    def _named(self, y: np.ndarray) -> dict[str, Any]:
-        n = self.motion.robot.nv
-        return {"a": y[:n], "f": y[n:]} if len(y) else {}
-
-    @staticmethod
-    def _smooth(term: Smooth, z: np.ndarray) -> np.ndarray:
-        """The gradient of a smooth cost, whose slope is its Hessian."""
-        return gradient(term.value, z) if hasattr(term.value, "op") else np.zeros(len(z), object)
 
     # ---- the quadratic model
 
@@ -215,14 +100,14 @@ class Node:
         factors = np.concatenate([np.zeros(0, object), *forces, pull])
 
         def pulled(z: np.ndarray) -> np.ndarray:
-            point = self.point(self.there(values, z))
+            point = self.point(self.values_at(values, z))
             terms = zip(factors, self._bent(point), self.bending, strict=True)
             total = sum_of(f * e for f, e, alone in terms if alone)
             if self.has_gaps:
                 total = total + sum_of(values["costate"] * point.gap)
             return gradient(total, z) if isinstance(total, Scalar) else np.zeros(len(z))
 
-        return linearised(pulled, self.here(values)).slope
+        return linearised(pulled, self.coordinates(values)).slope
 
     def _barrier(self, here: Point, values: Mapping[str, Any]) -> tuple[np.ndarray, np.ndarray, Any]:
         """Curvatures and gradients of the expressions of the constraints, and the constraints' values."""
@@ -307,7 +192,7 @@ class Node:
             values["multiplier"] = x["multiplier"] + x["length"][1] * x["d multiplier"]
             outputs |= {"slack": values["slack"], "multiplier": values["multiplier"]}
         self._gradients = self._smooth_gradients(values)
-        here, cost_slopes, limit_slopes, steps = self._linear(values)
+        here, cost_slopes, limit_slopes, steps = self.linear(values)
         model, costs = self._quadratic(here, cost_slopes)
         if not self.is_end and self.motion.contacts is not None:  # at an impact the control does nothing
             for k in range(n, n + layout.controls):
@@ -336,7 +221,7 @@ class Node:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
         outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
-        named = self._parameters(values) | self.constants.named(values)
+        named = self.parameters(values) | self.constants.named(values)
         outputs["duration"] = np.array([self.motion.duration(named, self.problem.step_at(named))], object)
         if self.has_gaps:
             outputs |= {"transition": self._transition(values, steps, here.gap), "gap": here.gap}
@@ -349,7 +234,7 @@ class Node:
             stay = np.eye(layout.states + layout.controls)[2 * n : layout.states]  # what is constant
             rows, offset = np.concatenate([slopes, stay]), np.concatenate([gap, np.zeros(len(stay))])
             return layout.transition(rows[:, : layout.states], rows[:, layout.states :], offset)
-        duration = self.motion.duration(self._situation(values), self.problem.step_at(self._parameters(values)))
+        duration = self.motion.duration(self.situation(values), self.problem.step_at(self.parameters(values)))
 
         def place(z: np.ndarray) -> np.ndarray:
             """Where the velocity behind the step, z[n:], takes the position, which is off by z[:n]."""
@@ -367,20 +252,20 @@ class Node:
         """Gradients of smooth costs at the point, by their place among the terms."""
 
         def smooth(z: np.ndarray) -> np.ndarray:
-            terms = self.point(self.there(values, z) | self._named(unknown)).terms
+            terms = self.point(self.values_at(values, z) | self.named(unknown)).terms
             return np.array([terms[k][0].value for k in places], object)
 
-        solved = self._solved(values)
+        solved = self.solved(values)
         unknown = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
-        terms = self.point(values | self._named(unknown)).terms
+        terms = self.point(values | self.named(unknown)).terms
         places = [k for k, (term, _) in enumerate(terms) if isinstance(term, Smooth)]
-        return dict(zip(places, linearised(smooth, self.here(values)).slope, strict=True)) if places else {}
+        return dict(zip(places, linearised(smooth, self.coordinates(values)).slope, strict=True)) if places else {}
 
     def _rated(self, x: dict[str, Any]) -> dict[str, Any]:
         values = x | ({"q following": x["q"], "v following": x["v"]} if self.has_gaps else {})  # takes no part
-        solved = self._solved(values)
+        solved = self.solved(values)
         y = np.zeros(0, object) if solved is None else np.concatenate([solved.a, solved.f])
-        point = self.point(values | self._named(y))
+        point = self.point(values | self.named(y))
         rows, _ = rows_of(point.constraints)
         _, _, c = self._barrier(point, values)
         n = self.layout.controls
@@ -388,11 +273,13 @@ class Node:
         start = np.array([x["v"][0].graph.constant(0.0)], object)
         dy = y
         if solved is not None:
-            missing = linearised(lambda t: self._missing(self.there(values, self.here(values) + t[0] * dz), y), start)
+            missing = linearised(
+                lambda t: self.missing(self.values_at(values, self.coordinates(values) + t[0] * dz), y), start
+            )
             dy = solved.slopes(missing.slope)[:, 0]
 
         def along(t: np.ndarray) -> np.ndarray:
-            there = self.there(values, self.here(values) + t[0] * dz) | self._named(y + t[0] * dy)
+            there = self.values_at(values, self.coordinates(values) + t[0] * dz) | self.named(y + t[0] * dy)
             return rows_of(self.point(there).constraints)[1]
 
         rate = linearised(along, start).slope[:, 0]

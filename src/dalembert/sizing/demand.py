@@ -131,17 +131,21 @@ def _resonance(stiffness: float, inertia: float, body: Body) -> float:
 def _over_configurations(
     subject: Subject, driven: Sequence[Body], runs: Sequence[Efforts]
 ) -> tuple[np.ndarray, np.ndarray]:
-    """(n, motors): the inertia that each motor feels, and its holding load, over configurations."""
+    """(n, motors): the inertia that each motor feels, and its holding load, over configurations.
+
+    Random ones, and the worst of each motor.
+    """
     robot, rows = subject.loaded, [body.v.start for body in driven]
+    worst = np.array([row.q for row in subject.motors.rows]).reshape(-1, robot.nq)
     if robot.model.closures:
         manifold = ClosedManifold(robot, driven)
-        q = manifold.sample(np.random.default_rng(11))
+        q = np.concatenate([manifold.sample(np.random.default_rng(11)), worst])
         return manifold.felt_inertia(q), manifold.holding(q)
     if robot.model.floating:
         q = np.concatenate([run.motion.q for run in runs])
         held = np.concatenate([run.holding for run in runs])[:, rows]
     else:
-        q = subject.q
+        q = np.concatenate([subject.q, worst])
         held = robot.gravity(q)[:, rows]
     return np.diagonal(robot.mass_matrix(q), axis1=1, axis2=2)[:, rows], held
 

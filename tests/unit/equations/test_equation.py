@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, Wrench, load
-from tolerances import PRODUCT, ROUNDING
+from tolerances import ACCUMULATED, COMPUTED, PRODUCT, REORDERED, ROUNDING
 
 sympy = pytest.importorskip("sympy")
 
@@ -44,7 +44,7 @@ def test_equal_to_the_numbers(robot, name, symbols):
     for seed in range(3):
         given = inputs(robot, name, seed)
         wanted = getattr(robot, name)(*given)
-        np.testing.assert_allclose(equation.evaluate(*given), wanted, atol=1e-12 * max(1.0, np.abs(wanted).max()))
+        np.testing.assert_allclose(equation.evaluate(*given), wanted, atol=COMPUTED * max(1.0, np.abs(wanted).max()))
 
 
 @pytest.mark.parametrize("name", ["mass_matrix", "inverse_dynamics"])
@@ -54,7 +54,7 @@ def test_six_joints(robot, name):
     given = inputs(robot, name)
     wanted = getattr(robot, name)(*given)
     np.testing.assert_allclose(
-        robot.equations(name).evaluate(*given), wanted, atol=1e-12 * max(1.0, np.abs(wanted).max())
+        robot.equations(name).evaluate(*given), wanted, atol=COMPUTED * max(1.0, np.abs(wanted).max())
     )
 
 
@@ -121,7 +121,7 @@ def test_followers_with_fractional_ratios_and_offsets():
         for name in QUANTITIES:
             given = inputs(robot, name)
             found = robot.equations(name, symbols=symbols)
-            np.testing.assert_allclose(found.evaluate(*given), getattr(robot, name)(*given), atol=1e-13)
+            np.testing.assert_allclose(found.evaluate(*given), getattr(robot, name)(*given), atol=REORDERED)
     assert sympy.cos(sympy.Symbol("q_1") / 2) in robot.equations("mass_matrix").sympy.atoms(sympy.cos) or (
         robot.equations("mass_matrix").sympy.has(sympy.Symbol("q_1") / 2)
     )
@@ -134,9 +134,9 @@ def test_accelerations_are_fractions_of_one_denominator(robot, symbols):
     q, v, tau = state(robot).values()
     wanted = robot.forward_dynamics(q, v, tau)
     found = robot.equations("forward_dynamics", symbols=symbols)
-    np.testing.assert_allclose(found.evaluate(q, v, tau), wanted, atol=1e-11 * np.abs(wanted).max())
+    np.testing.assert_allclose(found.evaluate(q, v, tau), wanted, atol=ACCUMULATED * np.abs(wanted).max())
     inverse = robot.equations("inverse_mass_matrix", symbols=symbols)
-    np.testing.assert_allclose(inverse.evaluate(q), robot.inverse_mass_matrix(q), rtol=1e-11)
+    np.testing.assert_allclose(inverse.evaluate(q), robot.inverse_mass_matrix(q), rtol=ACCUMULATED)
     assert len({sympy.fraction(x)[1] for x in found.elements(digits=6)}) == 1
 
 
@@ -145,7 +145,7 @@ def test_free_base():
     for name in ("mass_matrix", "inverse_dynamics"):
         given = inputs(robot, name)
         found = robot.equations(name, symbols=True).evaluate(*given)
-        np.testing.assert_allclose(found, getattr(robot, name)(*given), atol=1e-13)
+        np.testing.assert_allclose(found, getattr(robot, name)(*given), atol=REORDERED)
 
 
 def test_forces_from_outside():
@@ -153,7 +153,7 @@ def test_forces_from_outside():
     equation = robot.equations(external=[load_])
     given = inputs(robot, "inverse_dynamics")
     wanted = robot.inverse_dynamics(*given, external=[load_])
-    np.testing.assert_allclose(equation.evaluate(*given, (0, 0, 0), (1, 2, 3), (0, 0, 0)), wanted, atol=1e-13)
+    np.testing.assert_allclose(equation.evaluate(*given, (0, 0, 0), (1, 2, 3), (0, 0, 0)), wanted, atol=REORDERED)
     assert {"F_x", "F_z", "p_x", "n_y"} <= {s.name for s in equation.sympy.free_symbols}
 
 

@@ -10,7 +10,7 @@ from dalembert import math
 from dalembert.backends import interpreter
 from dalembert.errors import DalembertError
 from dalembert.graph import Function, Loop, Scalar, gradient, jacobian, jvp, trace, vjp
-from tolerances import COMPUTED, PRODUCT, ROUNDING
+from tolerances import COMPUTED, CONVERGED, PRODUCT, REORDERED, ROUNDING
 
 # eighth-order central differences: truncation about 1e-16 at this step, rounding about 1e-14
 STEP = 0.01
@@ -56,8 +56,8 @@ def test_forward_and_reverse_agree_with_differences(expression):
     got = interpreter.run(trace(derivatives, expression.inputs), point)
     want = differences(function, point, direction)
     scale = 1 + np.max(np.abs(want))
-    np.testing.assert_allclose(got["pushed"], want.astype(float), rtol=0, atol=1e-10 * scale)
-    np.testing.assert_allclose(got["pulled"] @ rates, got["pushed"] @ weights, rtol=COMPUTED, atol=1e-13 * scale)
+    np.testing.assert_allclose(got["pushed"], want.astype(float), rtol=0, atol=CONVERGED * scale)
+    np.testing.assert_allclose(got["pulled"] @ rates, got["pushed"] @ weights, rtol=COMPUTED, atol=REORDERED * scale)
 
 
 def as_number(value):
@@ -103,10 +103,10 @@ def test_jacobian_shapes_and_modes():
 def test_second_derivatives():
     x = np.array([0.7, -0.3, 1.1, 0.2])
     hessian = evaluate(lambda x: jacobian(gradient(analytic(x)[0], x), x), x)
-    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-13, atol=PRODUCT)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=REORDERED, atol=PRODUCT)
     function = trace(lambda x: gradient(analytic(x)[0], x), {"x": 4})
     want = [differences(function, {"x": x}, {"x": row}) for row in np.eye(4)]
-    np.testing.assert_allclose(hessian, np.array(want, float), rtol=1e-10, atol=COMPUTED)
+    np.testing.assert_allclose(hessian, np.array(want, float), rtol=CONVERGED, atol=COMPUTED)
 
 
 @pytest.mark.parametrize(

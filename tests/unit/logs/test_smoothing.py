@@ -8,7 +8,18 @@ import pytest
 from dalembert import load
 from dalembert.logs import read_trajectory, smooth
 from dalembert.logs.splines import DEGREE, Basis
-from tolerances import INTEGRATED, ITERATED
+from tolerances import INTEGRATED, ITERATED, PRINTED
+
+RATE_ERROR = 0.01  # of the largest speed, from noisy samples
+ACCELERATION_ERROR = 0.02  # of the largest acceleration, away from the ends
+AT_THE_ENDS = 0.2  # of the largest acceleration, at the ends
+NOISE_STATED = 0.1  # of a standard deviation over 2000 samples
+VIBRATION = 0.05  # of the acceleration of a vibration near the noise
+BESIDE_GAPS = 0.1  # of the acceleration beside a hole in the samples
+PEAK = 0.03  # of the peak torque
+SMALL_PEAK = 0.05  # of small peak torques [N·m]
+CLEAN_RATE = 1e-3  # of samples without noise
+CLEAN_ACCELERATION = 0.01  # of samples without noise
 
 NOISE = 1e-4  # rad, of a good encoder
 RATE = 1000  # Hz
@@ -32,7 +43,7 @@ def test_splines_reproduce_quintics_and_quartics(ends) -> None:
     coefficients = basis.solve(basis.sums(p(t)[:, None]), ends)
     for order in range(3):
         np.testing.assert_allclose(
-            basis.evaluate(coefficients, order)[:, 0], p.deriv(order)(t) if order else p(t), atol=1e-6 * 10**order
+            basis.evaluate(coefficients, order)[:, 0], p.deriv(order)(t) if order else p(t), atol=INTEGRATED * 10**order
         )
 
 
@@ -47,7 +58,7 @@ def test_the_bandwidth_is_what_it_says(frequency, low, high) -> None:
     gain = np.mean(fit * wave.conj()) / np.mean(x[inner] * wave.conj())
     assert low <= abs(gain) <= high
     if low:
-        assert abs(np.angle(gain)) < 1e-3
+        assert abs(np.angle(gain)) < 10 * PRINTED
 
 
 @pytest.mark.parametrize("kind", ["noise", "encoder", "digits", "degrees"])
@@ -63,16 +74,16 @@ def test_the_bandwidth_is_chosen_from_the_data(kind) -> None:
     }[kind][:, None]
     fit = smooth(t, noisy)
     assert 2.3 < fit.bandwidth[0] < 12.0
-    np.testing.assert_allclose(fit.first[:, 0], v, atol=0.01 * np.abs(v).max())
-    np.testing.assert_allclose(fit.second[50:-50, 0], a[50:-50], atol=0.02 * np.abs(a).max())
-    np.testing.assert_allclose(fit.second[:, 0], a, atol=0.2 * np.abs(a).max())
+    np.testing.assert_allclose(fit.first[:, 0], v, atol=RATE_ERROR * np.abs(v).max())
+    np.testing.assert_allclose(fit.second[50:-50, 0], a[50:-50], atol=ACCELERATION_ERROR * np.abs(a).max())
+    np.testing.assert_allclose(fit.second[:, 0], a, atol=AT_THE_ENDS * np.abs(a).max())
     assert np.abs(np.diff(noisy[:, 0], 2)).max() * RATE**2 > 1.2 * np.abs(a).max()
 
 
 def test_noise_that_is_averaged_away_is_stated() -> None:
     t = np.arange(2001) / RATE
     fit = smooth(t, (signal(t)[0] + NOISE * np.random.default_rng(4).normal(size=len(t)))[:, None])
-    np.testing.assert_allclose(fit.noise, NOISE, rtol=0.1)
+    np.testing.assert_allclose(fit.noise, NOISE, rtol=NOISE_STATED)
 
 
 def test_clean_signals_are_differentiated_as_they_are() -> None:
@@ -88,8 +99,8 @@ def test_clean_signals_are_differentiated_as_they_are() -> None:
     np.testing.assert_allclose(fit.second[~corner, 0], a[~corner], atol=INTEGRATED)
     q, v, a = signal(t)
     fit = smooth(t, q[:, None])
-    np.testing.assert_allclose(fit.first[:, 0], v, atol=1e-3)
-    np.testing.assert_allclose(fit.second[:, 0], a, atol=1e-2)
+    np.testing.assert_allclose(fit.first[:, 0], v, atol=CLEAN_RATE)
+    np.testing.assert_allclose(fit.second[:, 0], a, atol=CLEAN_ACCELERATION)
 
 
 def test_a_vibration_is_not_taken_for_noise() -> None:
@@ -100,7 +111,7 @@ def test_a_vibration_is_not_taken_for_noise() -> None:
     assert fit.bandwidth[0] > 20
     inner = slice(200, -200)
     expected = -(np.pi**2) * np.sin(np.pi * t) - 0.002 * w**2 * np.sin(w * t)
-    np.testing.assert_allclose(fit.second[inner, 0], expected[inner], atol=0.05 * np.abs(expected).max())
+    np.testing.assert_allclose(fit.second[inner, 0], expected[inner], atol=VIBRATION * np.abs(expected).max())
 
 
 def test_signals_at_rest_gaps_and_short_ones() -> None:
@@ -112,7 +123,7 @@ def test_signals_at_rest_gaps_and_short_ones() -> None:
     holes = np.delete(t, np.arange(900, 1200))
     q, _, a = signal(holes)
     fit = smooth(holes, (q + NOISE * rng.normal(size=len(holes)))[:, None])
-    np.testing.assert_allclose(fit.second[50:-50, 0], a[50:-50], atol=0.1 * np.abs(a).max())
+    np.testing.assert_allclose(fit.second[50:-50, 0], a[50:-50], atol=BESIDE_GAPS * np.abs(a).max())
     for n in range(2, 20):
         few = np.linspace(0, 1, n)
         np.testing.assert_allclose(smooth(few, (3 * few - 1)[:, None]).first, 3.0, rtol=ITERATED)
@@ -132,7 +143,7 @@ def test_torques_from_a_noisy_log(tmp_path) -> None:
     np.savez(tmp_path / "log.npz", t=t, q=noisy)
     back = read_trajectory(tmp_path / "log.npz", robot)
     np.testing.assert_allclose(
-        np.abs(robot.inverse_dynamics(back.q, back.v, back.a)).max(axis=0), peak, rtol=0.03, atol=0.05
+        np.abs(robot.inverse_dynamics(back.q, back.v, back.a)).max(axis=0), peak, rtol=PEAK, atol=SMALL_PEAK
     )
     assert any("bandwidth" in note and "Hz" in note and "averaged away" in note for note in back.log)
     raw = np.gradient(np.gradient(noisy, t, axis=0), t, axis=0)

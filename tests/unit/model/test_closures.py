@@ -11,7 +11,7 @@ from dalembert.model.closures import CLOSURES, closure_maker
 from dalembert.model.frame import Frame
 from dalembert.model.geometry import Box, Sphere
 from dalembert.spatial import Pose, so3
-from tolerances import ROUNDING
+from tolerances import ROUGH_SLOPE, ROUNDING, SLOPE
 
 SHAPES = {
     "axis": np.array([0.6, 0.0, 0.8]),
@@ -53,9 +53,9 @@ def test_rate_and_acceleration_are_the_derivatives_of_the_residual(kind: str) ->
     V = velocity(t)
     A = (velocity(t + h) - velocity(t - h)) / (2 * h)
     assert residual[0].shape == (closure.count,)
-    np.testing.assert_allclose(closure.rate(motion(t), V), (residual[2] - residual[0]) / (2 * h), atol=1e-7)
+    np.testing.assert_allclose(closure.rate(motion(t), V), (residual[2] - residual[0]) / (2 * h), atol=SLOPE)
     second = (residual[2] - 2 * residual[1] + residual[0]) / h**2
-    np.testing.assert_allclose(closure.acceleration(motion(t), V, A), second, atol=1e-5)
+    np.testing.assert_allclose(closure.acceleration(motion(t), V, A), second, atol=ROUGH_SLOPE)
 
 
 @pytest.mark.parametrize("kind", CLOSURES)

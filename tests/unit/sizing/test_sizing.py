@@ -8,10 +8,14 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, ModelBuilder, cli, load
+from dalembert.audit.headroom import headroom_table
 from dalembert.logs import Trajectory
 from dalembert.sizing import Catalogue, Gear, Motor, drive, efforts, read_catalogue, standard_motion
 from linkages import four_bar
-from tolerances import COMPUTED, INTEGRATED, ITERATED
+from tolerances import COMPUTED, INTEGRATED, ITERATED, PRINTED, ROUGH_SLOPE
+
+SAMPLED_ACCELERATION = 0.02  # differences of samples
+GRID_OF_POSES = 0.02  # of the worst gravity over a grid of poses
 
 
 @pytest.mark.parametrize("name", ["four_bar", "delta"])
@@ -21,18 +25,18 @@ def test_the_power_of_the_motors_is_what_the_energy_gains(name: str) -> None:
     energy = robot.kinetic_energy(motion.q, motion.v) + robot.potential_energy(motion.q)
     power = np.einsum("ti,ti->t", tau, motion.v)
     work = np.concatenate([[0.0], np.cumsum(0.5 * (power[1:] + power[:-1]) * np.diff(motion.t))])
-    np.testing.assert_allclose(work, energy - energy[0], atol=2e-5 * np.ptp(energy))
+    np.testing.assert_allclose(work, energy - energy[0], atol=2 * ROUGH_SLOPE * np.ptp(energy))
     rows = [robot.model.joint(joint).v.start for joint in driven]
     passive = np.delete(np.arange(robot.nv), rows)
     assert not np.any(tau[:, passive]) and not np.any(held[:, passive])
     difference = np.gradient(motion.q, motion.t, axis=0)  # the passive joints' rates are those of their positions
-    np.testing.assert_allclose(motion.v[2:-2], difference[2:-2], atol=1e-4)
-    np.testing.assert_allclose(motion.a[2:-2], np.gradient(motion.v, motion.t, axis=0)[2:-2], atol=2e-2)
+    np.testing.assert_allclose(motion.v[2:-2], difference[2:-2], atol=10 * ROUGH_SLOPE)
+    np.testing.assert_allclose(motion.a[2:-2], np.gradient(motion.v, motion.t, axis=0)[2:-2], atol=SAMPLED_ACCELERATION)
 
 
 def test_passive_pins_are_not_sized() -> None:
     (crank,) = load("four_bar").sizing().rows
-    assert crank.joint == "crank_joint" and crank.gravity == pytest.approx(1957.84, rel=1e-4)
+    assert crank.joint == "crank_joint" and crank.gravity == pytest.approx(1957.84, rel=PRINTED)
     assert not crank.enough  # 3000 N·m against 1.3 (gravity + dynamic)
 
 
@@ -77,11 +81,13 @@ def test_a_swing_in_the_plane_by_formulas() -> None:
     (row,) = sizing.rows
     assert row.gravity == pytest.approx(0.0, abs=COMPUTED)
     assert row.peak == pytest.approx(J * A * w**2) and row.dynamic == pytest.approx(J * A * w**2)
-    assert row.rms == pytest.approx(J * A * w**2 / np.sqrt(2), rel=1e-5)
+    assert row.rms == pytest.approx(J * A * w**2 / np.sqrt(2), rel=ROUGH_SLOPE)
     assert row.needed == pytest.approx(1.3 * J * A * w**2)
     assert row.speed == pytest.approx(A * w)
-    assert row.power == pytest.approx(J * A**2 * w**3 / 2, rel=1e-5)
-    assert row.energy == pytest.approx(2 * J * (A * w) ** 2, rel=1e-5)  # twice a period, ½ J v² each, two periods
+    assert row.power == pytest.approx(J * A**2 * w**3 / 2, rel=ROUGH_SLOPE)
+    assert row.energy == pytest.approx(
+        2 * J * (A * w) ** 2, rel=ROUGH_SLOPE
+    )  # twice a period, ½ J v² each, two periods
     assert row.regenerated == pytest.approx(row.energy, rel=INTEGRATED)
     assert row.inertia == pytest.approx((J, J)) and row.acceleration == pytest.approx(10.0 / J)
     assert sizing.coriolis == 0.0 and sizing.ok
@@ -96,6 +102,19 @@ def test_gravity_is_that_of_the_worst_pose_not_of_the_motion() -> None:
     assert hanging.headroom == pytest.approx(12.0) and level.headroom == pytest.approx(12.0 - 9.81)
     assert level.acceleration == pytest.approx((12.0 - 9.81) / J)
     assert rod((0, 1, 0), effort_limit=5.0).sizing(swing(0.1)).rows[0].enough is False
+    assert row.acceleration == pytest.approx(level.acceleration)
+
+
+@pytest.mark.parametrize("name", ["panda", "four_bar"])
+def test_no_pose_leaves_less_acceleration_than_stated(name: str) -> None:
+    """The pose of the largest holding torque included, which random poses come near but do not meet."""
+    robot = load(name)
+    sizing = robot.sizing()
+    for row, worst in zip(sizing.rows, headroom_table(robot).rows, strict=True):
+        assert row.joint == worst.joint and row.gravity == pytest.approx(worst.gravity)
+        assert row.acceleration <= (row.limit - row.gravity) / row.inertia[0] * (1 + ITERATED)
+        if name == "panda":
+            assert row.acceleration <= sizing.at(worst.q)[row.joint].acceleration * (1 + ITERATED)
 
 
 def test_uneven_samples_do_not_change_the_rms() -> None:
@@ -104,7 +123,7 @@ def test_uneven_samples_do_not_change_the_rms() -> None:
     keep[0], keep[-1] = 0, len(even.t) - 1
     uneven = Trajectory(even.t[keep], even.q[keep], even.v[keep], even.a[keep])
     sparse = rod().sizing(uneven).rows[0]
-    assert sparse.rms == pytest.approx(rod().sizing(even).rows[0].rms, rel=1e-4)
+    assert sparse.rms == pytest.approx(rod().sizing(even).rows[0].rms, rel=10 * ROUGH_SLOPE)
 
 
 def test_several_motions_are_one_demand() -> None:
@@ -112,7 +131,7 @@ def test_several_motions_are_one_demand() -> None:
     row = rod().sizing([slow, fast]).rows[0]
     assert row.peak == pytest.approx(J * 0.8 * 16.0)
     squares = [(J * 0.8 * w**2) ** 2 / 2 * t for w, t in ((1.0, slow.t[-1]), (4.0, fast.t[-1]))]
-    assert row.rms == pytest.approx(np.sqrt(sum(squares) / (slow.t[-1] + fast.t[-1])), rel=1e-4)
+    assert row.rms == pytest.approx(np.sqrt(sum(squares) / (slow.t[-1] + fast.t[-1])), rel=10 * ROUGH_SLOPE)
 
 
 def test_a_drive_by_hand() -> None:
@@ -129,16 +148,18 @@ def test_a_drive_by_hand() -> None:
     assert tried.share == pytest.approx(N**2 * rotor / (N**2 * rotor + J))
     assert tried.motor_speed == pytest.approx(N * A * w)
     peak = A * w**2 * (J / (N * eta) + N * rotor)  # at the turning point, where it is still driven
-    assert tried.motor_torque == pytest.approx(peak, rel=1e-4)
+    assert tried.motor_torque == pytest.approx(peak, rel=10 * ROUGH_SLOPE)
     assert tried.speed == pytest.approx(300.0 / (N * A * w))
-    assert tried.output == pytest.approx(min(50 / (J * A * w**2), 20 / (J * A * w**2 / np.sqrt(2))), rel=1e-4)
+    assert tried.output == pytest.approx(
+        min(50 / (J * A * w**2), 20 / (J * A * w**2 / np.sqrt(2))), rel=10 * ROUGH_SLOPE
+    )
     phase = np.linspace(0, 2 * np.pi, 200_001)
     torque = np.where(-np.sin(phase) * np.cos(phase) >= 0, J / (N * eta), J * eta / N) * -A * w**2 * np.sin(
         phase
     ) - N * rotor * A * w**2 * np.sin(phase)
     allowed = np.minimum(2.0, 2.0 * (1 - np.abs(N * A * w * np.cos(phase)) / 300.0))
-    assert tried.peak == pytest.approx(np.min(allowed / np.maximum(np.abs(torque), 1e-12)), rel=1e-3)
-    assert tried.continuous == pytest.approx(0.4 / np.sqrt(np.mean(torque**2)), rel=1e-3)
+    assert tried.peak == pytest.approx(np.min(allowed / np.maximum(np.abs(torque), 1e-12)), rel=100 * ROUGH_SLOPE)
+    assert tried.continuous == pytest.approx(0.4 / np.sqrt(np.mean(torque**2)), rel=100 * ROUGH_SLOPE)
 
 
 @pytest.mark.parametrize(
@@ -186,7 +207,7 @@ def test_slides_are_driven_through_screws(tmp_path) -> None:
     chosen = sizing.drives["lift"]
     assert chosen is not None and chosen.gear.ratio == pytest.approx(2 * np.pi / 0.01)
     hold = 98.1 * 0.01 / (2 * np.pi) / 0.9
-    assert chosen.continuous == pytest.approx(0.5 / hold, rel=0.02) and sizing.rows[0].unit == "N"
+    assert chosen.continuous == pytest.approx(0.5 / hold, rel=GRID_OF_POSES) and sizing.rows[0].unit == "N"
 
 
 def test_resonance_and_bandwidth() -> None:

@@ -12,7 +12,7 @@ from collections.abc import Callable
 from dalembert.linear.stages import LANES, StageLayout
 
 from .ir import Module, literal
-from .stages_calls import direction, evaluate, newton
+from .stages_calls import NEWTON, direction, evaluate
 from .stages_chain import Chain
 from .stages_writer import VECTOR, StageWriter
 from .tiles import shuffle
@@ -25,7 +25,7 @@ def module(layout: StageLayout, step: float, measures: int) -> str:
     text = Module()
     _Backward(text, layout, step).define()
     _Forward(text, layout, step).define()
-    return text.text() + direction() + evaluate(measures) + newton()
+    return text.text() + direction() + evaluate(measures) + NEWTON
 
 
 class _Backward(StageWriter):

@@ -67,15 +67,13 @@ done:
 """
 
 
-def newton() -> str:
-    """Full steps of Newton's method as long as each lowers the cost enough; returns how many.
-
-    stages: the table of `direction`. there, back: tables of `evaluate`, from the first trajectory into the second and
-    back, each followed by the address of its sums; side: 0 to begin with `there`. length (2,) is what they read.
-    numbers: cost, in and out; the decrease that the last model promised, twice; the decrease that counts as none at
-    least; 1.0 out if the model promised no more than that, or than `tolerance` times the cost. most: steps, ≥ 1.
-    """
-    return """
+# Full steps of Newton's method as long as each lowers the cost enough; returns how many.
+#
+# stages: the table of `direction`. there, back: tables of `evaluate`, from the first trajectory into the second and
+# back, each followed by the address of its sums; side: 0 to begin with `there`. length (2,) is what they read.
+# numbers: cost, in and out; the decrease that the last model promised, twice; the decrease that counts as none at
+# least; 1.0 out if the model promised no more than that, or than `tolerance` times the cost. most: steps, ≥ 1.
+NEWTON = """
 define i64 @newton(ptr %stages, ptr %there, ptr %back, ptr %length, ptr %numbers, i64 %side, i64 %most, i64 %count,
                    double %tolerance, double %armijo, double %noise) nounwind {
 entry:

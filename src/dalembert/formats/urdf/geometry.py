@@ -14,6 +14,7 @@ from dalembert.model.geometry import Box, Capsule, Cylinder, Geometry, Mesh, Sha
 from ..ledger import Ledger
 from ..resources import Resources
 from ..xml import Document, children, tag_of
+from .capsules import with_capsules
 from .elements import Element, origin, report_unknown, single
 from .extras import CONTACT
 
@@ -35,9 +36,9 @@ class GeometryReader:
         self._surfaces = read_surfaces(document, ledger)
 
     def read(self, link: Element) -> tuple[Geometry, ...]:
-        """The shapes of a link, in file order."""
+        """The shapes of a link, in file order; capsules written in pieces are whole again."""
         elements = [child for child in children(link) if tag_of(child) in ROLES]
-        return tuple(geometry for element in elements if (geometry := self._geometry(element)) is not None)
+        return with_capsules([shape for element in elements if (shape := self._geometry(element)) is not None])
 
     def _geometry(self, element: Element) -> Geometry | None:
         document, ledger, role = self._document, self._ledger, tag_of(element)

@@ -169,7 +169,9 @@ class _Urdf:
         if self.geometry and any(geometry.surface is not None for geometry in part.geometry):
             self.losses.note("link", part.name, "friction and stiffness of its shapes", "left out: URDF has no words")
         if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
-            self.losses.note("link", part.name, "URDF has no capsule", "a cylinder and two balls, of the same outline")
+            self.losses.note(
+                "link", part.name, "URDF has no capsule", "a cylinder with a ball at each end, the same space"
+            )
         if not self.geometry and part.geometry:
             self.losses.note("link", part.name, "shapes", "left out, because of geometry=False")
 

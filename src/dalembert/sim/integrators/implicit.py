@@ -98,7 +98,7 @@ def held(
     missed = [p if holds else s for holds, p, s in zip(rows.positional, end.deviation, slid, strict=True)]
     missed = [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, impulses, strict=True)]
     v1 = layout.velocity(step.e)
-    solver = end.solver(model, step.q)
+    solver = end.solver(model, step.q, system.rows_repeat)
     last = solver.forces(end.surface - sparse_product(end.J, v1))
     e1 = layout.replaced(step.e, v1 + solver.response(last))
     if system.ledger:

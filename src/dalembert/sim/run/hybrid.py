@@ -21,7 +21,7 @@ from dalembert.algorithms import integrate
 
 from ..system.constraints import IDLE
 from ..system.multipliers import STABILIZED
-from ..system.system import NO_FORCE, labels
+from ..system.system import NO_FORCE
 from .compiled import Programs
 from .complementarity import bounded_forces, independent
 from .engines import State
@@ -80,7 +80,7 @@ class Hybrid:
 
     def _heat_accounts(self) -> list[int | None]:
         """The number of the account that takes the heat of each row's impacts."""
-        system, names = self.programs.system, labels(self.programs.system.elements)
+        system, names = self.programs.system, self.programs.system.labels
         accounts = {(entry.kind, entry.name): k for k, entry in enumerate(system.entries)}
         owners = [owner.element for owner in system.row_owners]
         return [None if k is None else accounts.get(("heat", names[k])) for k in owners]

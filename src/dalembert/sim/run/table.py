@@ -72,42 +72,48 @@ def _contact_facts(contacts: Contacts | None) -> dict[str, Any] | None:
     return named | {"friction": contacts.friction.tolist()}
 
 
-def from_table(table: dict[str, np.ndarray], text: str) -> Run:
-    """The run of columns and facts."""
-    known: dict[str, Any] = json.loads(text)
-    t = np.asarray(table["t"], float)
-    if t.ndim != 1:
-        raise ValueError(f"t has shape {t.shape}, expected (n,)")
+class _Columns:
+    """Columns by name, as long as the times `t` (n,); others are refused."""
 
-    def column(name: str) -> np.ndarray:
-        values = np.asarray(table[name], float)
-        if values.shape != t.shape:
-            raise ValueError(f"column {name!r} has shape {values.shape}, expected {t.shape}")
+    def __init__(self, table: dict[str, np.ndarray]) -> None:
+        self.table = table
+        self.t = np.asarray(table["t"], float)
+        if self.t.ndim != 1:
+            raise ValueError(f"t has shape {self.t.shape}, expected (n,)")
+
+    def column(self, name: str) -> np.ndarray:
+        values = np.asarray(self.table[name], float)
+        if values.shape != self.t.shape:
+            raise ValueError(f"column {name!r} has shape {values.shape}, expected {self.t.shape}")
         return values
 
-    def joined(names: Iterable[str]) -> np.ndarray:
-        return np.stack([np.zeros_like(t), *map(column, names)], axis=1)[:, 1:]
+    def joined(self, names: Iterable[str]) -> np.ndarray:
+        """Columns side by side (n, k); k may be 0."""
+        return np.stack([np.zeros_like(self.t), *map(self.column, names)], axis=1)[:, 1:]
 
-    def starting(kind: str) -> list[str]:
-        return [name for name in table if name.startswith(f"{kind}.")]
+    def starting(self, kind: str) -> list[str]:
+        """Names of the columns of a kind, such as "state"."""
+        return [name for name in self.table if name.startswith(f"{kind}.")]
 
-    def accounts(kind: str) -> dict[str, np.ndarray]:
-        return {name.removeprefix(f"{kind}."): column(name) for name in starting(kind)}
+    def accounts(self, kind: str) -> dict[str, np.ndarray]:
+        """Accounts of the ledger by name. kind: "work" or "heat"."""
+        return {name.removeprefix(f"{kind}."): self.column(name) for name in self.starting(kind)}
 
-    def contacts(stated: dict[str, Any] | None) -> Contacts | None:
+    def contacts(self, stated: dict[str, Any] | None) -> Contacts | None:
+        """What touched, from the columns and the facts about the points."""
         if stated is None:
             return None
         points = [f"contact.{k}" for k in range(len(stated["names"]))]
         vectors = {
-            name: np.stack([joined(f"{point}.{name}.{axis}" for axis in "xyz") for point in points], axis=1)
+            name: np.stack([self.joined(f"{point}.{name}.{axis}" for axis in "xyz") for point in points], axis=1)
             for name in CONTACT_VECTORS
         }
-        iteration = {name: column(f"contact.{name}") for name in ITERATION if f"contact.{name}" in table}
+        iteration = {name: self.column(f"contact.{name}") for name in ITERATION if f"contact.{name}" in self.table}
         return Contacts(
             tuple(stated["names"]),
             tuple((first, second) for first, second in stated["bodies"]),
-            t,
-            joined(f"{point}.gap" for point in points),
+            self.t,
+            self.joined(f"{point}.gap" for point in points),
             friction=np.array(stated["friction"], float),
             model=stated["model"],
             unsettled=stated["unsettled"],
@@ -116,25 +122,30 @@ def from_table(table: dict[str, np.ndarray], text: str) -> Run:
             **iteration,
         )
 
+
+def from_table(table: dict[str, np.ndarray], text: str) -> Run:
+    """The run of columns and facts."""
+    known: dict[str, Any] = json.loads(text)
+    columns = _Columns(table)
     coordinates, freedoms = tuple(known["coordinates"]), tuple(known["freedoms"])
-    kinetic, potential, elastic = (column(f"energy.{name}") for name in ENERGIES)
-    ledger = EnergyLedger(kinetic, potential, elastic, accounts("work"), accounts("heat"))
+    kinetic, potential, elastic = (columns.column(f"energy.{name}") for name in ENERGIES)
+    ledger = EnergyLedger(kinetic, potential, elastic, columns.accounts("work"), columns.accounts("heat"))
     return Run(
         known["robot"],
         coordinates,
         freedoms,
-        t,
-        joined(f"q.{name}" for name in coordinates),
-        joined(f"v.{name}" for name in freedoms),
-        joined(f"tau.{name}" for name in freedoms),
-        joined(starting("state")),
+        columns.t,
+        columns.joined(f"q.{name}" for name in coordinates),
+        columns.joined(f"v.{name}" for name in freedoms),
+        columns.joined(f"tau.{name}" for name in freedoms),
+        columns.joined(columns.starting("state")),
         ledger,
-        joined(starting("force")),
+        columns.joined(columns.starting("force")),
         tuple(Happening(name, t, np.array(q), np.array(v)) for name, t, q, v in known["events"]),
         tuple(known["log"]),
         known["steps"],
         known["settings"],
         tuple(known.get("coordinate_units", ())),
         tuple(known.get("freedom_units", ())),
-        contacts=contacts(known.get("contacts")),
+        contacts=columns.contacts(known.get("contacts")),
     )

@@ -123,7 +123,7 @@ class _Impulses:
         self.carrier, self.kick, self.closing = Carrier.bodies(M, mass, self.J), kick, np.zeros(system.model.nv)
         compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
         if always:
-            loops = Loops(mass, rows.first(always), compliance[:always], h)
+            loops = Loops(mass, rows.first(always), compliance[:always], h, system.rows_repeat)
             self.kick, self.closing = loops.kicked(kick, v, 0.5 * loops.rows.bias), loops.closing(0.125)
             self.carrier = Carrier.reduced(loops.freed(self.carrier.Y), mass.r)
         self.free = self.before + sparse_product(self.carrier.X.T, self.kick)

@@ -1,8 +1,4 @@
-"""Joints between free bodies: rows of closures, what they ask for, and the impulses that give it.
-
-Rows are written along the axes of frame a of a closure, for twists [W; Rᵀ V] along body axes, as they are where the
-closure is closed: then those of body a are mostly constants, and fold.
-"""
+"""Joints between free bodies: rows of closures, what they ask for, and the impulses that give it."""
 
 from __future__ import annotations
 
@@ -14,16 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.linear import is_zero
+from dalembert.linear import SHARED
 from dalembert.model import Closure, Frame
-from dalembert.spatial import Pose, cross
 
 from .elimination import Elimination, elimination_order, neighbours, solved
-from .free_body import STILL, FreeBody, Moving, alike, over, placed, snapped
+from .free_body import STILL, FreeBody, Moving, alike, over
+from .free_joint_rows import JointState, push_results, response_block, row_results
 
-PARALLEL = ("weld", "prismatic")  # closures that keep the axes of their frames parallel
-AXIAL = (*PARALLEL, "revolute", "cylindrical", "planar")  # closures that keep one axis of each along the other's
-SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
 ENDS = ("name", "a", "b")  # fields of a closure that tell it from others of its kind
 LIKE = 4  # joints of a kind from which on they are the lanes of a loop
 CHAINED = 30  # joints in a row from which on a loop eliminates them: slower than unrolled code, but compiled at once
@@ -84,7 +77,7 @@ class JointRows(NamedTuple):
     phi: np.ndarray
     wanted: np.ndarray
     J: dict[int, np.ndarray]
-    own: np.ndarray
+    response: np.ndarray
 
 
 class Joints:
@@ -143,14 +136,14 @@ class Joints:
 
     def rows(self, moving: Moving, ask: Ask) -> list[JointRows]:
         """Of every joint."""
-        found: dict[int, JointRows] = {}
+        rows: dict[int, JointRows] = {}
         for group in self.groups:
-            results = self._over_joints(group, moving, ask, _row_results)
+            results = self._over_joints(group, moving, ask, row_results)
             for i, k in enumerate(group.members):
                 ends = [(name, side.bodies[i]) for name, side in (("a", group.a), ("b", group.b))]
                 J = {body: results[name][i] for name, body in ends if body is not None}
-                found[k] = JointRows(results["phi"][i], results["wanted"][i], J, results["own"][i])
-        return [found[k] for k in range(len(self.held))]
+                rows[k] = JointRows(results["phi"][i], results["wanted"][i], J, results["response"][i])
+        return [rows[k] for k in range(len(self.held))]
 
     def pushes(self, moving: Moving, ask: Ask, ground: Moving = STILL) -> np.ndarray:
         """Body by body (n, …, 6), Jᵀ of the impulses that rows ask for: joints held by springs alone.
@@ -159,7 +152,7 @@ class Joints:
         """
         pushes = []
         for group in self.wide_groups:
-            results = self._over_joints(group, moving, ask, _push_results, ground)
+            results = self._over_joints(group, moving, ask, push_results, ground)
             pushes += [(side.bodies, results[name]) for name, side in (("a", group.a), ("b", group.b)) if side.moves]
         return self._by_body(pushes)
 
@@ -203,7 +196,7 @@ class Joints:
 
         def step(*rows: Any) -> Mapping[str, Any]:
             named = dict(zip(items, rows, strict=True))
-            one = _JointNow(group.closure, named)
+            one = JointState(group.closure, named)
             return results(one, ask.wanted(one.phi, one.rate, *(named[name] for name in known)))
 
         return over(step, items, self.lanes and group.near)
@@ -215,23 +208,23 @@ class Joints:
         same, those are found that are least in the metric of the diagonal.
         """
         wanted = {k: each.wanted for k, each in enumerate(rows)}
-        own = {k: self._grown(each.own, k, softness) for k, each in enumerate(rows)}
+        responses = {k: self._grown(each.response, k, softness) for k, each in enumerate(rows)}
         between = dict(self._shared_blocks(rows))
-        chain = Elimination(self.chain, own, between, wanted) if self.chain else None
+        chain = Elimination(self.chain, responses, between, wanted) if self.chain else None
         if chain is not None:
             chain.eliminate()
         left = [k for k in self.order if k not in self.chain[:-1]]
-        impulses = solved(left, own, between, wanted)
+        impulses = solved(left, responses, between, wanted)
         if chain is not None:
             impulses |= chain.impulses(impulses[self.chain[-1]])
         return np.concatenate([impulses[k] for k in range(len(rows))])
 
-    def _grown(self, own: np.ndarray, joint: int, softness: np.ndarray | None) -> np.ndarray:
+    def _grown(self, response: np.ndarray, joint: int, softness: np.ndarray | None) -> np.ndarray:
         """The block of a joint (k, k) with what its rows give way by."""
-        soft = np.zeros(len(own)) if softness is None else softness[self.starts[joint] : self.starts[joint + 1]]
-        grown = np.array(own, object)
+        soft = np.zeros(len(response)) if softness is None else softness[self.starts[joint] : self.starts[joint + 1]]
+        grown = np.array(response, object)
         for i, extra in enumerate(soft):
-            grown[i, i] = (own[i, i] + extra) * (1.0 if self.independent else 1.0 + SHARED)
+            grown[i, i] = (response[i, i] + extra) * (1.0 if self.independent else 1.0 + SHARED)
         return grown
 
     @cached_property
@@ -270,7 +263,7 @@ class Joints:
                 "inverse": alike([self.bodies[pair.body].inverse for pair in pairs]),
             }
             near = len(pairs) >= LIKE and all(_runs([pair[n] for pair in pairs]) <= RUNS for n in (1, 2))
-            results = over(_block, items, self.lanes and near)
+            results = over(response_block, items, self.lanes and near)
             for (_, *joints), block in zip(pairs, results["block"], strict=True):
                 pair = (joints[0], joints[1])
                 blocks[pair] = blocks[pair] + block if pair in blocks else block
@@ -331,54 +324,6 @@ class Joints:
         return not loops or self.promised
 
 
-class _JointNow:
-    """The rows of one joint of a group: its closure, and its numbers by name."""
-
-    def __init__(self, closure: Closure, named: Mapping[str, Any]) -> None:
-        self.closure, self.named, self.exact = closure, named, "compliance" in named
-        F_a, r_a, F_b, r_b = (named[f"{key} {side}"] for side in "ab" for key in "Fr")
-        sides = [side for side in "ab" if f"pose {side}" in named]
-        places = dict.fromkeys("ab", (np.eye(3), np.zeros(3)))
-        places |= {side: placed(self._body(side), named[f"pose {side}"]) for side in sides}
-        self.R = {side: places[side][0] for side in sides}
-        (R_a, x_a), (R_b, x_b) = places["a"], places["b"]
-        p = F_a.T @ (R_a.T @ (x_b - x_a) + (R_a.T @ R_b) @ r_b - r_a)
-        self.X = Pose(F_a.T @ (R_a.T @ R_b) @ F_b, p)
-        self.phi = closure.residual(self.X)
-        self.J = {side: self._rows(side) for side in sides}
-        self.rate = sum(J @ self._twist(side) for side, J in self.J.items())
-
-    def _rows(self, side: str) -> np.ndarray:
-        """J (k, 6) on the twist of the body; where the joint does not give way, as they are where it is closed."""
-        closure, X, F, r = self.closure, self.X, self.named[f"F {side}"], self.named[f"r {side}"]
-        straight = Pose(np.eye(3), X.p)
-        seen = [np.concatenate([F.T @ e[:3], F.T @ (e[3:] + cross(e[:3], r))]) for e in np.eye(6)]
-        if side == "b":
-            X = straight if closure.kind in PARALLEL and not self.exact else X
-            return _zeros(np.array([closure.rate_along_b(X, V) for V in seen]).T)
-        X = straight if closure.kind in AXIAL and not self.exact else X
-        if self.exact or not closure.coincident:
-            seen = [np.concatenate([V[:3], V[3:] + cross(V[:3], X.p)]) for V in seen]
-        return _zeros(np.array([closure.rate(X, -V) for V in seen]).T)
-
-    def _body(self, side: str) -> FreeBody:
-        return FreeBody(*(self.named[f"{key} {side}"] for key in FreeBody._fields))
-
-    def _twist(self, side: str) -> np.ndarray:
-        return np.concatenate([self.named[f"spin {side}"], self.R[side].T @ self.named[f"velocity {side}"]])
-
-
-def _row_results(one: _JointNow, wanted: np.ndarray) -> dict[str, Any]:
-    blocks = [
-        _block(J, J, one.named[f"mass {side}"], one.named[f"inverse {side}"])["block"] for side, J in one.J.items()
-    ]
-    return {"phi": one.phi, "wanted": wanted, "own": np.tril(sum(blocks)), **one.J}
-
-
-def _push_results(one: _JointNow, wanted: np.ndarray) -> dict[str, Any]:
-    return {side: J.T @ wanted for side, J in one.J.items()}
-
-
 class _Pair(NamedTuple):
     """Two joints of a body."""
 
@@ -387,18 +332,6 @@ class _Pair(NamedTuple):
     earlier: int
 
 
-def _block(J: np.ndarray, K: np.ndarray, mass: Any, inverse: np.ndarray) -> dict[str, np.ndarray]:
-    """J M⁻¹ Kᵀ of rows (k, 6) on a body."""
-    return {"block": (J[:, :3] @ inverse) @ K[:, :3].T + (J[:, 3:] * (1.0 / mass)) @ K[:, 3:].T}
-
-
 def _runs(numbers: Sequence[int]) -> int:
     """Stretches of neighbours."""
     return 1 + sum(after != before + 1 for before, after in pairwise(numbers))
-
-
-def _zeros(J: np.ndarray) -> np.ndarray:
-    """Constant entries that are round-off made 0."""
-    return snapped(J) if J.dtype != object else np.array(
-        [[0.0 if is_zero(x) else x for x in row] for row in J], object
-    )  # fmt: skip

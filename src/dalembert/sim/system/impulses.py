@@ -19,6 +19,7 @@ from dalembert.linear import (
     Carrier,
     Factor,
     Law,
+    SharingFactor,
     constraint_impulses,
     factor_semidefinite,
     gram,
@@ -35,13 +36,17 @@ RECOVERED = 0.2  # share of what a coordinate is beyond its set that a step take
 
 
 class Loops:
-    """Rows that always hold, eliminated: the others then move only what these let move. compliance (n,): of each."""
+    """Rows that always hold, eliminated: the others then move only what these let move.
 
-    def __init__(self, mass: Factor, rows: Rows, compliance: np.ndarray, h: Any) -> None:
+    compliance (n,): of each; repeated: whether rows follow from others (`System.rows_repeat`).
+    """
+
+    def __init__(self, mass: Factor, rows: Rows, compliance: np.ndarray, h: Any, repeated: bool) -> None:
         self.h, self.rows, self.Y = h, rows, mass.forward(rows.J.T)
         self.X = (self.Y.T * mass.r).T
         self.rigid = (compliance == 0.0).astype(float)
-        self.factor = factor_semidefinite(gram(self.Y, mass.r) + np.diag(compliance / (h * h)))
+        A = gram(self.Y, mass.r) + np.diag(compliance / (h * h))
+        self.factor = SharingFactor(A) if repeated else factor_semidefinite(A)
 
     def kicked(self, kick: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """A kick (m,) = L⁻¹ h f at velocities v, with the impulses of the loops; bias (n,): lost of their rates."""
@@ -72,7 +77,7 @@ def impulsive_step(
     compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
     carrier, closing = Carrier.bodies(M, mass, rows.J[always:]), np.zeros(len(v))
     if always:
-        loops = Loops(mass, rows.first(always), compliance[:always], h)
+        loops = Loops(mass, rows.first(always), compliance[:always], h, system.rows_repeat)
         kick = loops.kicked(kick, v, loops.rows.bias * (0.5 + 0.5 * loops.rigid))
         carrier, closing = Carrier.reduced(loops.freed(carrier.Y), mass.r), loops.closing(0.5)
 

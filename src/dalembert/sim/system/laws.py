@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.errors import DalembertError
-from dalembert.execute import is_traced, real_array
+from dalembert.execute import Recent, code, is_traced, real_array
 from dalembert.graph import TracedValueError, trace
 from dalembert.model import Model
 
@@ -162,8 +162,19 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
     def on_vectors(t: Any, q: Any, v: Any, *values: Any) -> np.ndarray:
         return _shaped(inputs, name, law(t[0], q, v, **dict(zip(settings, values, strict=True))))
 
-    try:
+    def examined() -> tuple[str, bool]:
+        """What it computes, and whether that depends on time."""
         traced = trace(on_vectors, sizes, "torque")
+        try:
+            same = trace(on_vectors, sizes, "torque").fingerprint() == traced.fingerprint()
+        except Exception:  # it met what it kept of the first trace
+            same = False
+        if not same:
+            raise changing(inputs.word, name)
+        return traced.fingerprint(), any(n.op == "input" and n.value[0] == "t" for n in traced.schedule())
+
+    try:
+        fingerprint, timed = _examined.get(code(law, inputs, tuple(sizes.items())), examined)
     except SimulationError:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
@@ -171,14 +182,10 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
         log = (f"{inputs.word}: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
         nothing = np.zeros((1, Command.size(inputs.count)))
         return Drive(np.zeros(1), nothing, Checked(inputs, name, law), True, timed=True, log=log)
-    try:
-        same = trace(on_vectors, sizes, "torque").fingerprint() == traced.fingerprint()
-    except Exception:  # it met what it kept of the first trace
-        same = False
-    if not same:
-        raise changing(inputs.word, name)
-    timed = any(node.op == "input" and node.value[0] == "t" for node in traced.schedule())
-    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, traced.fingerprint()), timed=timed)
+    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, fingerprint), timed=timed)
+
+
+_examined = Recent(64)  # by the code of a law and all that it refers to: what it was found to compute
 
 
 def changing(word: str, name: str) -> SimulationError:

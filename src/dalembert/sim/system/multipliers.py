@@ -43,9 +43,9 @@ class HeldRows(NamedTuple):
         parts: list[Any] = [part[:count] for part in self]
         return HeldRows(*parts)
 
-    def solver(self, model: Model, q: np.ndarray) -> ConstrainedMass:
-        """What gives the forces of the active rows at q (nq,); redundant ones are left out."""
-        return ConstrainedMass(model, q, self.J, None if all(x is True for x in self.active) else self.on)
+    def solver(self, model: Model, q: np.ndarray, repeated: bool) -> ConstrainedMass:
+        """What gives the forces of the active rows at q (nq,); repeated: as of `ConstrainedMass`."""
+        return ConstrainedMass(model, q, self.J, None if all(x is True for x in self.active) else self.on, repeated)
 
 
 def held_rows(rows: Rows, sets: Sequence[Admissible], modes: Sequence[Any], v: np.ndarray) -> HeldRows:

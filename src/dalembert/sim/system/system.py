@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from typing import Any, NamedTuple
@@ -13,14 +13,14 @@ from dalembert import algorithms
 from dalembert.algorithms.center_of_mass import first_moment
 from dalembert.algorithms.passive import spring_energy
 from dalembert.math import abs as absolute
-from dalembert.math import maximum, tanh
-from dalembert.model import Joint, Model
+from dalembert.math import maximum
+from dalembert.model import Model
 
 from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
 from ..elements.contact import RigidContact
 from ..elements.mujoco import MujocoConstraints
-from .accounts import Entry
+from .accounts import Entry, entries_of, numbered_labels, powers, surface_work
 from .constraints import Constraint, Rows, joined
 from .drive import Command
 from .impulses import impulsive_step
@@ -117,24 +117,12 @@ class System:
     @cached_property
     def entries(self) -> tuple[Entry, ...]:
         """The accounts of the ledger."""
-        if not self.ledger:
-            return ()
-        entries = []
-        if self.driven or self.law:
-            entries += [Entry("work", f"actuator {name}") for name in self.model.freedom_names]
-        for field in ("damping", "friction"):
-            names = [b.joint.name for b in self.model.bodies if np.any(getattr(b.joint, field) != 0.0)]
-            entries += [Entry("heat", f"{field} {name}") for name in names]
-        for element, label in zip(self.elements, self.labels, strict=True):
-            entries += [Entry("work", label)] * element.gives + [Entry("heat", label)] * element.loses
-        if self.contact is not None:
-            entries += [Entry("heat", "contact friction"), Entry("heat", "contact impacts")]
-        return tuple(entries)
+        return entries_of(self) if self.ledger else ()
 
     @cached_property
     def labels(self) -> list[str]:
         """Names of the elements in the ledger."""
-        return labels(self.elements)
+        return numbered_labels(self.elements)
 
     @cached_property
     def contact_number(self) -> int:
@@ -177,6 +165,11 @@ class System:
     def permanent_count(self) -> int:
         """Rows that always hold: they come first."""
         return sum(not each.constraint.admissible.switches for each in self.row_owners)
+
+    @cached_property
+    def rows_repeat(self) -> bool:
+        """Whether equations of loops follow from others wherever these are closed."""
+        return algorithms.rows_repeat(self.model)
 
     @property
     def solved_count(self) -> int:
@@ -272,7 +265,7 @@ class System:
         if rows is None:
             return algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches), sliding
         force = applied.forces - algorithms.bias(self.model, q, v, applied.wrenches)
-        a, forces = rows.solver(self.model, q).accelerated(force, rows.goal)
+        a, forces = rows.solver(self.model, q, self.rows_repeat).accelerated(force, rows.goal)
         return a, sliding + np.concatenate([forces, np.zeros(len(sliding) - len(forces))])
 
     def kicked(self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -290,7 +283,7 @@ class System:
         if rows is None:
             v1 = v + h * algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches)
             return h * v1, layout.replaced(e, v1, z1)
-        solver = rows.solver(self.model, q)
+        solver = rows.solver(self.model, q, self.rows_repeat)
         impulse = h * (applied.forces - algorithms.bias(self.model, q, v, applied.wrenches))
         change, _ = solver.accelerated(impulse, -h * rows.bias - rows.rate)
         back = solver.response(solver.forces(0.5 * h * h * rows.bias - rows.deviation))
@@ -307,7 +300,7 @@ class System:
         layout = self.layout
         rows = self.solved_rows(self.held_rows(0.0, q, e))
         assert rows is not None
-        solver = rows.solver(self.model, q)
+        solver = rows.solver(self.model, q, self.rows_repeat)
         back = solver.response(solver.forces(-rows.deviation))
         change = solver.response(solver.forces(-rows.rate))
         return algorithms.integrate(self.model, q, back), layout.replaced(e, layout.velocity(e) + change)
@@ -365,40 +358,11 @@ class System:
 
     def powers(self, q: np.ndarray, v: np.ndarray, applied: Applied, forces: np.ndarray | None = None) -> np.ndarray:
         """The rate [W] of each account (nw,); forces (nr,) of the rows, if they are known."""
-        if not self.ledger:
-            return np.zeros(0)
-        rates: list[Any] = list(applied.tau * v) if self.driven or self.law else []
-        for field, law in (("damping", _damping), ("friction", _friction)):
-            joints = [b for b in self.model.bodies if np.any(getattr(b.joint, field) != 0.0)]
-            rates += [law(b.joint, v[b.v]) @ v[b.v] for b in joints]
-        for k, (element, action) in enumerate(zip(self.elements, applied.actions, strict=True)):
-            given, lost = self._row_powers(k, applied.rows, forces)
-            if element is self.soft:
-                lost = lost - applied.soft @ v
-            rates += [action.given + given] * element.gives + [action.lost + lost] * element.loses
-        if self.contact is not None:  # a step adds what its impulses did
-            rates += [0.0, 0.0]
-        return np.array(rates, np.result_type(q, v, *(type(x) for x in rates)) if rates else float)
-
-    def _row_powers(self, element: int, rows: HeldRows | None, forces: np.ndarray | None) -> tuple[Any, Any]:
-        """Power [W] that the rows of an element put in (surfaces that move by themselves) and turn into heat."""
-        given: Any = 0.0
-        lost: Any = 0.0
-        for k, owner in enumerate(self.row_owners):
-            if owner.element == element and rows is not None:
-                lost = lost - rows.sliding[k] * rows.rate[k]
-                given = given + (rows.sliding[k] if forces is None else forces[k]) * rows.surface[k]
-        return given, lost
+        return powers(self, v, applied, forces) if self.ledger else np.zeros(0)
 
     def surface_work(self, rows: HeldRows, impulses: np.ndarray) -> np.ndarray:
         """Work [J] for each account (nw,) of impulses along rows on surfaces that move by themselves."""
-        work: dict[Entry, Any] = {}
-        for k in range(len(impulses)):
-            owner = self.row_owners[k].element
-            if owner is not None and self.elements[owner].gives:
-                entry = Entry("work", self.labels[owner])
-                work[entry] = work.get(entry, 0.0) + impulses[k] * rows.surface[k]
-        return np.array([work.get(entry, 0.0) for entry in self.entries])
+        return surface_work(self, rows, impulses)
 
     def energies(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Energies:
         """What is stored where."""
@@ -414,22 +378,3 @@ def _closure_rows(s: Situation) -> Rows:
     """Those of the model's closed loops."""
     residual, J, bias = algorithms.constraints(s.model, s.q, s.v)
     return Rows(residual, J, bias, np.zeros(len(residual)))
-
-
-def _damping(joint: Joint, v: np.ndarray) -> np.ndarray:
-    return joint.damping * v
-
-
-def _friction(joint: Joint, v: np.ndarray) -> np.ndarray:
-    return joint.friction * tanh(v / joint.slip_speed)
-
-
-def labels(elements: Sequence[Element]) -> list[str]:
-    """Names of elements for the ledger, numbered where two are alike."""
-    plain = [element.label() for element in elements]
-    seen: dict[str, int] = {}
-    numbered = []
-    for name in plain:
-        seen[name] = seen.get(name, 0) + 1
-        numbered.append(name if plain.count(name) == 1 else f"{name} #{seen[name]}")
-    return numbered

@@ -47,6 +47,51 @@ def test_every_shape_in_file_order() -> None:
     assert (made[4].shape.file, made[4].shape.scale.tolist()) == ("a.stl", [0.001, 0.001, -0.001])
 
 
+def tilted(shape: str, along: float = 0.0, rest: str = "", role: str = "collision", name: str = "") -> str:
+    """A shape on a tilted axis, so far along it."""
+    x, z = 0.1 + along * np.sin(0.7), along * np.cos(0.7)
+    named = f' name="{name}"' if name else ""
+    origin = f'<origin xyz="{x:.17g} 0 {z:.17g}" rpy="0 0.7 0"/>'
+    return f"<{role}{named}>{origin}<geometry>{shape}</geometry>{rest}</{role}>"
+
+
+TUBE, BALL = '<cylinder radius="0.1" length="0.6"/>', '<sphere radius="0.1"/>'
+ENDS = (-0.3, 0.3)
+BLUE = '<material name="b"><color rgba="0 0 1 1"/></material>'
+
+
+@pytest.mark.parametrize("ends", [ENDS, ENDS[::-1]])
+def test_a_cylinder_with_a_ball_at_each_end_is_one_capsule(ends) -> None:
+    pieces = tilted(TUBE, name="arm") + "".join(tilted(BALL, end) for end in ends)
+    first, capsule, last = geometry(robot(tilted(BALL) + pieces + tilted(BALL)))
+    assert isinstance(first.shape, Sphere) and isinstance(last.shape, Sphere)
+    assert isinstance(capsule.shape, Capsule) and (capsule.shape.radius, capsule.shape.length) == (0.1, 0.6)
+    assert (capsule.role, capsule.name) == ("collision", "arm")
+    np.testing.assert_allclose(capsule.placement.p, [0.1, 0, 0], atol=ROUNDING)
+    np.testing.assert_allclose(capsule.placement.R[:, 2], [np.sin(0.7), 0, np.cos(0.7)], atol=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    "pieces",
+    {
+        "another radius": tilted(TUBE) + tilted('<sphere radius="0.11"/>', -0.3) + tilted(BALL, 0.3),
+        "one ball": tilted(TUBE) + tilted(BALL, 0.3),
+        "both at one end": tilted(TUBE) + tilted(BALL, 0.3) + tilted(BALL, 0.3),
+        "a millimetre off": tilted(TUBE) + tilted(BALL, -0.3) + tilted(BALL, 0.301),
+        "a ball with a name": tilted(TUBE) + tilted(BALL, -0.3) + tilted(BALL, 0.3, name="tip"),
+        "other roles": tilted(TUBE) + tilted(BALL, -0.3) + tilted(BALL, 0.3, role="visual"),
+        "other colours": tilted(TUBE, role="visual")
+        + tilted(BALL, -0.3, BLUE, role="visual")
+        + tilted(BALL, 0.3, role="visual"),
+        "a box between": tilted(TUBE) + tilted(BALL, -0.3) + tilted('<box size="1 1 1"/>') + tilted(BALL, 0.3),
+    }.items(),
+    ids=lambda item: item[0],
+)
+def test_other_pieces_stay_apart(pieces) -> None:
+    kinds = [type(g.shape) for g in geometry(robot(pieces[1]))]
+    assert Capsule not in kinds and len(kinds) == pieces[1].count("<geometry>")
+
+
 def test_colours_by_name_and_in_place() -> None:
     red = '<material name="red"><color rgba="1 0 0 1"/></material>'
     text = robot(

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, load
+from tolerances import ITERATED
 
 FISH = """<mujoco model="fish"><option density="1000" viscosity="0.0009" wind="0.1 0 -0.2"/><worldbody>
 <body name="trunk" gravcomp="0.7"><joint name="swing" axis="0 1 0"/>
@@ -28,7 +29,7 @@ def test_mjcf_keeps_the_fluid_and_the_balanced_weight(tmp_path: Path) -> None:
     again = load(tmp_path / "again.xml")
     assert dict(again.model.surroundings.compensations) == {"trunk": 0.7, "tail": 1.0}
     starts = [robot.simulate([0.3, -0.2], [1.0, 2.0], 0.5) for robot in (fish, again)]
-    assert np.allclose(starts[0].q, starts[1].q, rtol=0.0, atol=1e-9)
+    assert np.allclose(starts[0].q, starts[1].q, rtol=0.0, atol=ITERATED)
     assert (
         np.abs(starts[0].q[-1] - fish.without("surroundings").simulate([0.3, -0.2], [1.0, 2.0], 0.5).q[-1]).max() > 0.01
     )
@@ -39,7 +40,7 @@ def test_sdf_links_without_gravity_float(tmp_path: Path, gravity: str, fallen: f
     robot = load(PAIR.format(gravity=gravity))
     robot.save(tmp_path / "again.sdf")
     for each in (robot, load(tmp_path / "again.sdf")):
-        assert each.simulate([0.0], [0.0], 1.0).q[-1, 0] == pytest.approx(-fallen, abs=1e-9)
+        assert each.simulate([0.0], [0.0], 1.0).q[-1, 0] == pytest.approx(-fallen, abs=ITERATED)
         assert each.gravity([0.0])[0] == pytest.approx(2 * 9.81)  # of the bare robot, as the import log says
     assert any("gravity does not act" in str(each) for each in robot.import_log) == (gravity == "false")
 

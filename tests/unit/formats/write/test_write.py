@@ -164,7 +164,7 @@ TETRAHEDRON = Polyhedron(
 SHAPES = [Box(np.array([0.1, 0.2, 0.3])), Sphere(0.1), Ellipsoid(np.array([0.1, 0.2, 0.3])), Cylinder(0.1, 0.3)]
 SHAPES += [Capsule(0.1, 0.3), Cone(0.1, 0.3), Plane(np.array([0.0, 0.6, 0.8])), TETRAHEDRON]
 KEPT = {  # by ending: the shapes that come back
-    ".urdf": ["Box", "Sphere", "Cylinder", "Cylinder", "Sphere", "Sphere"],
+    ".urdf": ["Box", "Sphere", "Cylinder", "Capsule"],
     ".sdf": ["Box", "Sphere", "Ellipsoid", "Cylinder", "Capsule", "Cone", "Plane"],
     ".dh.toml": ["Box", "Sphere", "Cylinder", "Capsule"],
 }

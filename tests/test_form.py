@@ -1,0 +1,139 @@
+"""The form of the code, as CONTRIBUTING.md states it: short files and functions, and tolerances with names."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MOST_LINES_OF_A_FILE = 400
+MOST_LINES_OF_A_FUNCTION = 60  # without its docstring
+LONGER: dict[str, str] = {}  # "path" or "path:function" → why it reads better in one piece
+
+COMPARISONS = ("assert_allclose", "assert_close", "allclose", "approx", "isclose")
+TOLERANCES = ("atol", "rtol", "abs", "rel", "tolerance", "abs_tol", "rel_tol")
+LARGEST_TOLERANCE = 0.5  # of these arguments; larger numbers are sizes
+SMALL = 0.01  # what an `assert x < …` states up to here is a tolerance
+
+
+def functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
+    return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
+
+
+def length(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines from `def` to the end, without the docstring."""
+    first, total = function.body[0], (function.end_lineno or 0) - function.lineno + 1
+    return total if ast.get_docstring(function) is None else total - ((first.end_lineno or 0) - first.lineno + 1)
+
+
+def too_long(source: str, path: str) -> list[str]:
+    """The file and the functions in it that are over the limits and not in the list of exceptions."""
+    lines = len(source.splitlines())
+    long = [(path, lines)] if lines > MOST_LINES_OF_A_FILE else []
+    long += [
+        (f"{path}:{function.name}", length(function))
+        for function in functions(ast.parse(source))
+        if length(function) > MOST_LINES_OF_A_FUNCTION
+    ]
+    return [f"{name} has {count} lines" for name, count in long if name not in LONGER]
+
+
+def test_files_and_functions_are_short():
+    """A longer one is a sign that a noun is missing: find it, and give it a file, a class or a function."""
+    long = []
+    for path in sorted((ROOT / "src").rglob("*.py")):
+        long += too_long(path.read_text("utf-8"), str(path.relative_to(ROOT / "src" / "dalembert")))
+    assert not long, "\n".join(long)
+
+
+def test_the_limits_are_seen():
+    body = "    x = 1\n"
+    assert too_long("def f():\n" + body * 60, "a.py") == ["a.py:f has 61 lines"]
+    assert not too_long('def f():\n    """Two\n    lines."""\n' + body * 59, "a.py")
+    assert too_long("x = 1\n" * 401, "a.py") == ["a.py has 401 lines"]
+
+
+def numbers(node: ast.AST, largest: float) -> list[ast.Constant]:
+    """Small positive numbers among the terms of an expression; not those that multiply a name in capitals."""
+    if isinstance(node, ast.Constant):
+        return [node] if isinstance(node.value, float) and 0.0 < node.value <= largest else []
+    if not isinstance(node, ast.BinOp):
+        return []
+    sides = [node.left] if isinstance(node.op, (ast.Div, ast.Pow)) else [node.left, node.right]
+    if any(isinstance(side, ast.Name) and side.id.isupper() for side in sides) and isinstance(node.op, ast.Mult):
+        return []
+    return [number for side in sides for number in numbers(side, largest)]
+
+
+def parts(node: ast.AST) -> Iterator[ast.AST]:
+    """What an assertion states: all its nodes, but for indices and conditions of choices."""
+    yield node
+    for name, value in ast.iter_fields(node):
+        if (type(node), name) not in ((ast.Subscript, "slice"), (ast.IfExp, "test")):
+            for child in value if isinstance(value, list) else [value]:
+                if isinstance(child, ast.AST):
+                    yield from parts(child)
+
+
+def tolerances_of_call(call: ast.Call) -> list[ast.Constant]:
+    name = getattr(call.func, "attr", getattr(call.func, "id", ""))
+    if name not in COMPARISONS:
+        return []
+    arguments = [keyword.value for keyword in call.keywords if keyword.arg in TOLERANCES]
+    if name == "assert_close":
+        arguments += call.args[2:3]
+    return [number for argument in arguments for number in numbers(argument, LARGEST_TOLERANCE)]
+
+
+def tolerances_of_assertion(assertion: ast.Assert) -> list[ast.Constant]:
+    found = []
+    for node in parts(assertion.test):
+        if isinstance(node, ast.Compare):
+            for left, operator, right in zip((node.left, *node.comparators), node.ops, node.comparators, strict=False):
+                less, more = (isinstance(operator, each) for each in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE)))
+                for side, is_bound in ((right, less), (left, more)):
+                    if is_bound or ((less or more) and isinstance(side, ast.BinOp)):
+                        found += numbers(side, SMALL)
+    return found
+
+
+def unnamed_tolerances(source: str) -> list[ast.Constant]:
+    """Numbers of a test's source that say how near is near enough, without a name that says why."""
+    unnamed: dict[tuple[int, int], ast.Constant] = {}
+    for node in ast.walk(ast.parse(source)):
+        found = tolerances_of_call(node) if isinstance(node, ast.Call) else []
+        found += tolerances_of_assertion(node) if isinstance(node, ast.Assert) else []
+        unnamed |= {(number.lineno, number.col_offset): number for number in found}
+    return list(unnamed.values())
+
+
+def test_tolerances_have_names():
+    """From tests/tolerances.py; what one test expects of physics or noise is a constant at the top of its file."""
+    unnamed = [
+        f"{path.relative_to(ROOT)}:{number.lineno}: {number.value:g}"
+        for path in sorted((ROOT / "tests").rglob("*.py"))
+        for number in unnamed_tolerances(path.read_text("utf-8"))
+        if path != Path(__file__)
+    ]
+    assert not unnamed, "name these tolerances (see tests/tolerances.py):\n" + "\n".join(unnamed)
+
+
+def test_unnamed_tolerances_are_seen():
+    seen = {
+        "np.testing.assert_allclose(x, y, rtol=0.0, atol=1e-9 * scale)": [1e-9],
+        "assert_close(x, y, 2e-5, scale=3.0)": [2e-5],
+        "assert x == pytest.approx(2.0, rel=0.02)": [0.02],
+        "assert abs(x) < 1e-6 and y <= 1.0 + 1e-7": [1e-6, 1e-7],
+        "assert low - 1e-12 <= x": [1e-12],
+        "assert x < 3e-3 * np.abs(y).max()": [3e-3],
+        "assert_close(x, y, 10 * COMPUTED)": [],
+        "assert_close(x, y, 0.5 * PRINTED)": [],
+        "assert_close(x, y, 0.0)": [],
+        "assert x < 0.05": [],
+        "assert np.ptp(v[t > start + 1e-3]) < COMPUTED": [],
+        "assert (a - b) / 2e-6 < COMPUTED": [],
+        "run = robot.simulate(q, v, 1.0, rtol=1e-9)": [],
+    }
+    for source, expected in seen.items():
+        assert [number.value for number in unnamed_tolerances(source)] == expected, source
