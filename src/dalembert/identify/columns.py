@@ -1,4 +1,4 @@
-"""What a joint torque is linear in: inertial parameters of the bodies, friction, rotors, springs.
+"""Parameters in which a joint torque is linear: inertial parameters of the bodies, friction, rotors, springs.
 
 tau = W(q, v, a) x + known(q, v, a). The parameters x: ten per moving body, in the order of `Robot.parameters`, then one
 per freedom and term: viscous v, coulomb sgn(v), stribeck sgn(v) exp(−(v / stribeck_speed)²), offset 1, rotor a,

@@ -73,7 +73,7 @@ class PointToPoint:
 
 
 def weights(t: np.ndarray, moves: int, period: float) -> list[np.ndarray]:
-    """What each of the points (T, moves + 1) counts in position, velocity and acceleration at times t (T,)."""
+    """Weights of the points (T, moves + 1) in position, velocity and acceleration at times t (T,)."""
     length = period / moves
     t = np.clip(np.asarray(t, float), 0.0, period)
     move = np.minimum((t / length).astype(int), moves - 1)

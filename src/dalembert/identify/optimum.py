@@ -65,7 +65,7 @@ class Information:
         return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
     def measure(self, motion: Motion) -> float:
-        """What is to be small: the condition number, −Σ log λ or Σ 1/λ."""
+        """The measure to minimise: the condition number, −Σ log λ or Σ 1/λ."""
         values = self._singular_values(motion)
         if not values[-1] > 0.0:
             return np.inf
@@ -74,7 +74,7 @@ class Information:
         return float(-2.0 * np.log(values).sum()) if self.criterion == "D" else float(np.sum(values**-2.0))
 
     def _singular_values(self, motion: Motion) -> np.ndarray:
-        """Of the regressor with columns of unit length, largest first; zeros where a parameter does not show."""
+        """Singular values of the regressor with unit columns, largest first; 0 where a parameter does not show."""
         W = self.matrix(motion).reshape(-1, len(self.chosen))
         size = np.linalg.norm(W, axis=0)
         if np.any(size == 0.0):

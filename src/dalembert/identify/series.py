@@ -18,7 +18,7 @@ PHASES = 96  # of the periodic part at which it may begin
 
 @dataclass(frozen=True)
 class Limits:
-    """What each joint may do: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
+    """Limits of each joint: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -62,7 +62,7 @@ class Motion(Protocol):
         """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
 
     def drawn_in(self, factor: float) -> Motion:
-        """The same motion, smaller."""
+        """The same motion, scaled down."""
 
 
 class Scaled(NamedTuple):

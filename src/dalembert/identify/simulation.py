@@ -203,7 +203,7 @@ def _delayed(pieces: _Pieces, delay: float, length: int) -> np.ndarray:
 
 
 def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
-    """What errors of position and velocity count: relative to how both change within a piece."""
+    """Weights of errors of position and velocity: relative to how both change within a piece."""
     far = robot.difference(np.repeat(pieces.q0[:, None], pieces.q.shape[1], 1), pieces.q)
     size = np.sqrt(np.mean(far**2, axis=(0, 1)))
     speed = np.sqrt(np.mean((pieces.v - pieces.v0[:, None]) ** 2, axis=(0, 1)))

@@ -26,7 +26,7 @@ SETTLING = 3  # of them, first, that follow the speed that viscous friction depe
 
 @dataclass(frozen=True)
 class Limits:
-    """What a motion may do: velocity, acceleration, jerk, torque: a number or (nv,); None: no limit.
+    """Limits of a motion: velocity, acceleration, jerk, torque: a number or (nv,); None: no limit.
 
     With a robot, its limits of velocity and effort take the place of None; np.inf lifts them.
     """
