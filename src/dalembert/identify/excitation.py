@@ -27,7 +27,7 @@ from .moves import PointToPoint
 from .optimum import Information, best_motion
 from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
 
-STARTS = 12  # of the optimiser
+STARTS = 32  # of the optimiser
 KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")
 RAMP = 2.0  # [s] from rest into the motion and out of it
