@@ -129,8 +129,9 @@ def _rates(
     lower = -extremes.least > extremes.greatest
     value = np.where(lower, extremes.least, extremes.greatest)
     time = np.where(lower, extremes.least_time, extremes.greatest_time)
-    if np.isnan(value).any() and (order <= 2 or isinstance(motion, PolynomialMotion)):  # joints with quaternions
-        sampled, sampled_time = _peaks(motion, motion.v if order == 1 else motion.a if order == 2 else motion.jerk)
+    sampled_rates = [motion.v, motion.a, *([motion.jerk] if isinstance(motion, PolynomialMotion) else [])]
+    if np.isnan(value).any() and order <= len(sampled_rates):  # joints with quaternions
+        sampled, sampled_time = _peaks(motion, sampled_rates[order - 1])
         unknown = np.isnan(value)
         value, time = np.where(unknown, sampled, value), np.where(unknown, sampled_time, time)
     return [

@@ -209,8 +209,9 @@ class PolynomialMotion(Motion):
         if self.anchors is None or self.robot is None:
             return self.curves.corners
         x, rate = self.curves.coefficients, self.curves.derivative(1)
-        ends = (self.anchors[:-1], x[:-1].sum(axis=1), rate[:-1].sum(axis=1)), (self.anchors[1:], x[1:, 0], rate[1:, 0])
-        before, after = (displaced(self.robot, *end, np.zeros_like(end[1])).v for end in ends)
+        none = np.zeros_like(x[1:, 0])
+        before = displaced(self.robot, self.anchors[:-1], x[:-1].sum(axis=1), rate[:-1].sum(axis=1), none).v
+        after = displaced(self.robot, self.anchors[1:], x[1:, 0], rate[1:, 0], none).v
         return jumps(before, after)
 
     def slower(self, factor: float) -> PolynomialMotion:
