@@ -103,8 +103,8 @@ def kalman(
 
     measured: names of joints whose coordinates are measured, in this order, default all; or a matrix (m, 2nv) of what
     is measured of x = [q ⊖ q₀; v]. noise: standard deviation of each measurement, a number or (m,). disturbance
-    [N·m or N]: of forces that the model does not know of, a number or (nv,). tau (nv,): at the equilibrium, default that
-    of gravity. What cannot be told from the measurements is an error that names the joint.
+    [N·m or N]: of forces that the model does not know of, a number or (nv,). tau (nv,): at the equilibrium, default
+    that of gravity. What cannot be told from the measurements is an error that names the joint.
     """
     n = robot.nv
     place = robot.normalize(real_array("kalman: q", q, f"expected ({robot.nq},)").astype(float))
