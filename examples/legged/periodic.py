@@ -70,7 +70,6 @@ problem = robot.optimal_control(
 plan = problem.solve(stands, stance=stance, impact=impact, lift=lift, lands=lands)
 print(plan.summary())
 off = np.concatenate([plan.q[-1, 1:] - plan.q[0, 1:], plan.v[-1] - plan.v[0]])
-print(
-    f"a stride of {plan.q[-1, 0] - plan.q[0, 0]:.3f} m in {plan.t[-1]:.2f} s; it ends as it began to {np.abs(off).max():.0e}"
-)
+print(f"a stride of {plan.q[-1, 0] - plan.q[0, 0]:.3f} m in {plan.t[-1]:.2f} s;", end=" ")
+print(f"it ends as it began to {np.abs(off).max():.0e}")
 assert plan.converged and abs(plan.q[-1, 0] - plan.q[0, 0] - stride) < 1e-6 and np.abs(off).max() < 1e-6

@@ -132,7 +132,7 @@ class Problem:
         return control_names(self.motion)
 
     def step_at(self, values: Mapping[str, Any]) -> Any:
-        """Of the node with these parameters [s]."""
+        """The step of the node with these parameters [s]."""
         return self.step if self._step is None else self._step.number(values)
 
     # ---- what the nodes trace
@@ -217,9 +217,9 @@ class Problem:
         """
         if self.constants.count or self._step is not None:
             raise DalembertError(
-                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some to "
-                "the plan: make one for the law with step= a number and without unknowns= and free_start=, and give it "
-                "what a plan has chosen, as in receding(T=plan.unknowns['T'])"
+                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some "
+                "to the plan: make one for the law with step= a number and without unknowns= and free_start=, and give "
+                "it what a plan has chosen, as in receding(T=plan.unknowns['T'])"
             )
         return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 

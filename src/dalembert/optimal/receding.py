@@ -98,7 +98,7 @@ class Receding:
         return self._horizon.solver.plan(self.iterations, False, "a plan that recedes is improved with every call")
 
     def budget(self) -> str:
-        """How long calls after the first have taken, beside the time there is at the law's rate."""
+        """The time that calls after the first have taken, compared with the period of the law."""
         if not self._durations:
             return "no calls yet after the first, which solves the whole problem"
         µs = np.array(self._durations) / 1e3

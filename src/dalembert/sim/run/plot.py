@@ -50,14 +50,14 @@ def style(k: int) -> dict[str, str]:
 
 
 def labels(run: Run, name: str) -> list[str]:
-    """What the columns of "q", "v" or "tau" are called; see `names`."""
+    """Labels of the columns of "q", "v" or "tau"; see `names`."""
     units = run.coordinate_units if name == "q" else run.freedom_units
     columns = run.coordinates if name == "q" else run.freedoms
     return _labels(name, columns, units, _turning(run.coordinates, run.coordinate_units))
 
 
 def names(model: Model, name: str) -> list[str]:
-    """What the columns of "q", "v" or "tau" are called: a joint's name, with the component where it has a quaternion.
+    """Labels of the columns of "q", "v" or "tau": a joint's name, with the component where it has a quaternion.
 
     "base[3]" becomes "base qw", and of v "base[0]" becomes "base ωx".
     """

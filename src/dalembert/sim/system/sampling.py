@@ -226,7 +226,7 @@ def shared_sampling(
     settings: Mapping[str, int] | None = None,
     count: int | None = None,
 ) -> Sampling:
-    """As `Sampling`; that of an earlier run with the same controllers if there was one."""
+    """Like `Sampling`; reuses that of an earlier run with the same controllers."""
 
     def prepare() -> Sampling:
         return Sampling(where, model, torque, step, settings, count)
