@@ -114,7 +114,7 @@ class LlvmKernel:
         address = fast_address() if fastcall.fits(self.sizes, self.shapes) else None
         if address is None:
             return slow
-        function, table = fastcall.make(name, doc, self.sizes, self.shapes[0], slow, address, owner)
+        function, table = fastcall.make(name, doc, self.sizes, self.shapes, slow, address, owner)
         with self._lock:
             self._tables.append(table)
             for (kind, element), executable in self._executables.items():
