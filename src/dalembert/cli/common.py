@@ -38,6 +38,11 @@ Arguments = Annotated[
     list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; several times.")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse anything that would be dropped, repaired or assumed.")]
+Payload = Annotated[float, typer.Option(help="Mass [kg] held at --frame.")]
+PayloadFrame = Annotated[
+    str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+]
+Expectations = Annotated[Path | None, typer.Option(help="TOML file with the expected properties of the robot.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Topic = Annotated[str | None, typer.Option(help="Topic of the motion, where an .mcap file or bag has several.")]
 Units = Annotated[

@@ -19,6 +19,8 @@ from .common import (
     Columns,
     Json,
     Mimic,
+    Payload,
+    PayloadFrame,
     Source,
     Topic,
     Units,
@@ -41,10 +43,8 @@ def run(
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,
-    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
-    frame: Annotated[
-        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
-    ] = None,
+    payload: Payload = 0.0,
+    frame: PayloadFrame = None,
     margin: Annotated[float, typer.Option(help="On gravity at its worst and the motion's dynamic part.")] = 1.3,
     contact: Annotated[
         list[str] | None, typer.Option(help="Frame that carries a floating robot; several times.")
