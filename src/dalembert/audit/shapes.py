@@ -99,7 +99,7 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
 
 
 def complaints(link: ShapedLink, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
-    """What the shapes of a link do not explain, and the likely cause."""
+    """Inertia that the shapes of a link do not explain, with the likely cause."""
     said = []
     density = link.density
     if not LIGHT <= density <= HEAVY:

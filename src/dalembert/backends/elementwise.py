@@ -46,7 +46,7 @@ class ArrayMath:
 
 
 def run(library: ArrayMath, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
-    """As `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
+    """Like `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
     step = program.step if isinstance(program, Loop) else program
     sequence = program.sequence if isinstance(program, Loop) else ()
     missing = [i.name for i in step.inputs if i.name not in inputs]

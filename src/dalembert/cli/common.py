@@ -1,4 +1,4 @@
-"""What the commands share: the robot, tables of at most 80 columns, JSON."""
+"""Shared by the commands: the robot, tables of at most 80 columns, JSON."""
 
 from __future__ import annotations
 

@@ -85,7 +85,7 @@ def run(
 def _record(
     fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_out: bool, delay: float
 ) -> dict[str, Any]:
-    """What --json prints."""
+    """The content of --json."""
     return {
         "robot": fit.columns.robot.name,
         "method": fit.method,

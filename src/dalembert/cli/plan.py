@@ -82,7 +82,7 @@ def run(
 
 
 def _record(plan: Plan, tool: str, missed: float) -> dict[str, Any]:
-    """What --json prints."""
+    """The content of --json."""
     return {
         "robot": plan.problem.robot.name,
         "frame": tool,
@@ -116,7 +116,7 @@ def reach(
 
 
 def rows(plan: Plan) -> list[dict[str, Any]]:
-    """What each joint does."""
+    """The motion of each joint."""
     model = plan.problem.robot.model
     return [
         {

@@ -39,7 +39,7 @@ class Segment(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """What two shapes are separated by: a face of A, a face of B, or an edge of each; vectors in their shape's frame.
+    """The feature that separates two shapes: a face of A or of B, or an edge of each; vectors in their shape's frame.
 
     Of a face: its outward normal, a point of it, and the point of the other shape that comes first.
     Of edges: their directions, whose vector product points out of A, and a point of each.
@@ -209,7 +209,7 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
 
 
 def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
-    """As `support`, of a segment as well."""
+    """Like `support`, for segments as well."""
     if isinstance(shape, Segment):
         return np.array([0.0, 0.0, 0.0 if shape.is_point else where(d[2] < 0.0, -shape.half, shape.half)])
     return support(shape, d)
@@ -233,7 +233,7 @@ def _larger(x: Candidate, y: Candidate) -> Candidate:
 
 
 def _flat(candidate: Candidate) -> np.ndarray:
-    """As 14 numbers, for a loop to carry."""
+    """The feature as 14 numbers, for a loop to carry."""
     kind, *vectors = candidate.feature
     return np.array([candidate.separation, kind, *(x for vector in vectors for x in vector)])
 

@@ -211,7 +211,7 @@ def _masses(a: Inertia, b: Inertia, X: Pose, Y: Pose) -> dict[str, tuple[np.ndar
 
 
 def _closures(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]:
-    """What closes loops: the same names and kinds, between the same places."""
+    """Differences of closures: the same names and kinds, between the same places."""
     ours, theirs = ({c.name: c for c in model.closures} for model in (matching.a, matching.b))
     names = matched_names(ours, theirs, {})
     for name in ours.keys() - names.keys():

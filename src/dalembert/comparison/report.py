@@ -135,7 +135,7 @@ class Comparison:
 
 
 def _plain(x: Any) -> Any:
-    """As JSON can have it; infinite numbers are None."""
+    """The value as JSON allows it; infinite numbers are None."""
     if isinstance(x, str) or x is None:
         return x
     if isinstance(x, tuple | list):

@@ -44,7 +44,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class ControlAudit:
-    """What the audit of a controller found; print it to read it.
+    """The findings of a controller's audit; print it to read it.
 
     poles [1/s] of the loop at rest; damping: least ratio of those that swing; gain_margin: the loop stays stable up to
     this factor on its gains; gain_reduction: and down to this one; disk_margin: the least singular value of 1 + L(jω);

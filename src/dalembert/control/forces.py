@@ -92,7 +92,7 @@ class _Search:
         return Optimum(f, end["on"], end["done"], end["tries"], end["iterations"])
 
     def _slopes(self, f: np.ndarray) -> np.ndarray:
-        """Of the cost in the forces (N, k, 3)."""
+        """Slopes of the cost in the forces (N, k, 3)."""
         horizon = self.horizon
         reached = horizon.states(self.start, horizon.accelerations(f) + self.gravity)
         return horizon.slopes(reached - self.goal, f, self.even)

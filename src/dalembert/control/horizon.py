@@ -61,7 +61,7 @@ class Horizon:
         return np.array([*[0.0] * 4, self.most])
 
     def room(self, f: np.ndarray, on: np.ndarray) -> np.ndarray:
-        """What is left of each row (…, ROWS) at forces (…, 3); 1 for feet in the air."""
+        """The distance of each row to its bound (…, ROWS) at forces (…, 3); 1 for feet in the air."""
         return (self.bounds - self.along(f)) * on[..., None] + (1.0 - on)[..., None]
 
     @property

@@ -1,4 +1,4 @@
-"""What determines compiled code: the package's code, the content of objects, and users' code.
+"""The identity of compiled code: the package's code, the content of objects, and users' code.
 
 Machine code is kept on disk under a key that must change with everything that decides what it computes. Three parts:
 `own_code`, a digest of this package; `content`, the numbers and names in objects whose classes are the package's; and,

@@ -71,7 +71,7 @@ def backend_names() -> tuple[str, ...]:
 
 
 def preparation(name: str | None) -> Callable[[Program], Executable]:
-    """What makes a program ready to run on the backend of that name; None: the usual one."""
+    """The function that prepares a program for the backend of that name; None: the default one."""
     try:
         return _executables[_usual.get() if name is None else name]
     except (KeyError, TypeError):

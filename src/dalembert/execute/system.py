@@ -1,4 +1,4 @@
-"""What the machine and the setting give: for people who wonder why something is slow."""
+"""The machine and its settings, for people who wonder why something is slow."""
 
 from __future__ import annotations
 

@@ -234,7 +234,7 @@ def _closed_stiffness(
 
 
 def _modes(A: np.ndarray, basis: np.ndarray) -> Modes:
-    """Of ẋ = A x, x = [y; ẏ], with the shapes basis · y."""
+    """The modes of ẋ = A x, x = [y; ẏ], with the shapes basis · y."""
     n = len(A) // 2
     eigenvalues, vectors = np.linalg.eig(A)
     moving = (np.abs(eigenvalues) > ZERO * np.max(np.abs(eigenvalues), initial=0.0)) & (eigenvalues.imag >= 0.0)

@@ -225,7 +225,7 @@ def scan(
     carry: Mapping[str, Any],
     reverse: bool,
 ) -> dict[str, np.ndarray]:
-    """As `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
+    """Like `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
     start = {name: np.asarray(x, object) for name, x in carry.items()}
     n = len(next(iter(arrays.values())))

@@ -27,7 +27,7 @@ from .moves import PointToPoint
 from .optimum import Information, best_motion
 from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
 
-STARTS = 12  # of the optimiser
+STARTS = 32  # of the optimiser
 KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")
 RAMP = 2.0  # [s] from rest into the motion and out of it
@@ -172,7 +172,7 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
 
 
 class Surroundings(NamedTuple):
-    """What a motion must keep to beside its shape; see `excitation`."""
+    """Bounds on a motion beside its shape; see `excitation`."""
 
     limits: Limits
     margin: float
@@ -203,7 +203,7 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
 
 
 def _violated(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, surroundings: Surroundings) -> str:
-    """What a sampled motion breaks, in words; "" if nothing."""
+    """The bounds that a sampled motion breaks, in words; "" if none."""
     limits, margin, floor, clearance, allowed = surroundings
     names = robot.model.freedom_names
     effort = np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)

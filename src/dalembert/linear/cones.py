@@ -27,7 +27,7 @@ SLOPE = 0.25  # of the slope at infinity: the least with which the root of the s
 
 
 class Block(NamedTuple):
-    """What the solve of one contact needs of its block W = [[a, wᵀ], [w, T]] of G.
+    """The data for solving one contact, from its block W = [[a, wᵀ], [w, T]] of G.
 
     r = 1/a; S = T − w wᵀ/a and its determinant. size (3,): the diagonal, a velocity per impulse.
     """
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 def contact_block(W: np.ndarray) -> Block:
-    """Of W (3, 3), the velocities per impulse of a contact alone."""
+    """The block for W (3, 3), the velocities per impulse of a contact alone."""
     least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)

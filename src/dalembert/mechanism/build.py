@@ -29,7 +29,7 @@ class Parts(NamedTuple):
 
     @property
     def what(self) -> str:
-        """How errors call it."""
+        """Its name in errors."""
         return f"mechanism {self.name!r}"
 
 

@@ -109,7 +109,7 @@ def moving_states_refused(
 
 
 def added_forces(call: Any, q: Any, v: Any) -> AddedForces:
-    """What `compiled_forces` gives for states of any batch shape."""
+    """The result of `compiled_forces` for states of any batch shape."""
     return AddedForces(*call(*(np.ascontiguousarray(x) for x in (q, v))))
 
 

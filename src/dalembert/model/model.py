@@ -113,12 +113,12 @@ class Model:
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Of each coordinate (nq,): "rad", "m", or "" of a quaternion's."""
+        """The unit of each coordinate (nq,): "rad", "m", or "" of a quaternion's."""
         return tuple(u for body in self.independent for u in body.joint.coordinate_units)
 
     @property
     def freedom_units(self) -> tuple[str, ...]:
-        """Of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
+        """The unit of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
         return tuple(u for body in self.independent for u in body.joint.units)
 
     @cached_property

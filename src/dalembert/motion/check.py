@@ -20,7 +20,7 @@ UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³
 
 
 class Violation(NamedTuple):
-    """What goes beyond a limit: of which joint, when it is worst [s], its value and the limit."""
+    """A violated limit: the joint, when it is worst [s], its value and the limit."""
 
     what: str
     joint: str

@@ -27,7 +27,7 @@ HOLDS = 1.0 - 1e-9  # share of each limit that is used, so that rounding does no
 
 @dataclass(frozen=True)
 class Limits:
-    """What a motion may do: velocity, acceleration, jerk, torque: a number or (nv,); None: no limit.
+    """Limits of a motion: velocity, acceleration, jerk, torque: a number or (nv,); None: no limit.
 
     With a robot, its limits of velocity and effort take the place of None; np.inf lifts them.
     """

@@ -190,7 +190,7 @@ class NonlinearProgram:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each constraint is, and at which node."""
+        """The name of each constraint, with its node."""
         freedoms = self.problem.robot.model.freedom_names
         steps = [f"step of {what} of {name}" for what in ("position", "velocity") for name in freedoms]
         of_nodes = np.array([*steps, *_labels(self._nodes)], object)
@@ -231,7 +231,7 @@ class NonlinearProgram:
         return np.concatenate([nodes["values"][:, 1:][self._rows_kept], end["values"][0, 1:]])
 
     def gradient(self, z: Any) -> np.ndarray:
-        """Of the cost (n,)."""
+        """The gradient of the cost (n,)."""
         total = np.zeros(len(self.start))
         for slopes, filled, columns in self._parts(z):
             places = np.flatnonzero(filled[0])

@@ -132,7 +132,7 @@ class Problem:
         return control_names(self.motion)
 
     def step_at(self, values: Mapping[str, Any]) -> Any:
-        """Of the node with these parameters [s]."""
+        """The step of the node with these parameters [s]."""
         return self.step if self._step is None else self._step.number(values)
 
     # ---- what the nodes trace
@@ -201,18 +201,29 @@ class Problem:
             solver.begin(*self.state(start, v), values, guess)
             return solver.solve(most, accuracy, progress)
 
-    def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
+    def receding(
+        self,
+        iterations: int = 1,
+        *,
+        rate: float | None = None,
+        answer: Callable[..., Any] | None = None,
+        **parameters: Any,
+    ) -> Receding:
         """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
 
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
-        will be called, for `budget`; else once each step. parameters: values until others are given in a call.
+        is called as the torque of a simulation, and for `budget`; else once each step. parameters: values until others
+        are given in a call, or functions of time t [s], such as the stance of a gait, asked at every call.
+        answer: what it gives in the place of torques, an array, for controllers that take it as an input: a traced
+        function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
+        frame) and parameters (of the first node).
         """
         if self.constants.count or self._step is not None:
             raise DalembertError(
                 "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
                 "free_start=False"
             )
-        return Receding(self, _count("iterations", iterations), rate, parameters)
+        return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""

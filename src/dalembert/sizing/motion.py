@@ -77,7 +77,7 @@ def efforts(robot: Robot, motion: Trajectory, contacts: Sequence[str] = ()) -> E
 
 
 def _left_out(robot: Robot) -> tuple[str, ...]:
-    """What acts in simulations, and not in inverse dynamics."""
+    """Forces that act in simulations, but not in inverse dynamics."""
     around = robot.model.surroundings
     words = ["the fluid around the robot"] * (around.medium is not None)
     words += ["the balanced part of gravity"] * bool(around.compensations)

@@ -1,4 +1,4 @@
-"""What URDF files carry beside links and joints: simulator and controller sections, and leftovers of xacro."""
+"""Elements of URDF files besides links and joints: simulator and controller sections, and leftovers of xacro."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class _Sdf:
                 parent, placement = name, Pose.identity()
 
     def _floating(self, joint: Joint, name: str, placement: Pose) -> None:
-        """What SDF cannot say of the joint that lets a base float: it has no element for it."""
+        """Losses of the joint that lets a base float: SDF has no element for it."""
         if joint.name != name:
             self.losses.note("joint", joint.name, "the base's joint has no name in SDF", "takes the link's")
         if np.any(placement.matrix() != np.eye(4)):

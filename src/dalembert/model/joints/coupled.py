@@ -49,7 +49,7 @@ class Coupled(Derived):
 
     @property
     def kind(self) -> str:  # type: ignore[override]  # a class constant elsewhere
-        """That of the follower by itself."""
+        """The kind of the follower by itself."""
         return self.joint.kind
 
     def with_values(self, **values: Any) -> Self:
@@ -58,12 +58,12 @@ class Coupled(Derived):
 
     @property
     def stages(self) -> tuple[slice, ...]:  # type: ignore[override]
-        """Those of the follower by itself."""
+        """The stages of the follower by itself."""
         return self.joint.stages
 
     @property
     def mimic(self) -> Mimic:
-        """What the joint follows."""
+        """The joint that it follows, with ratio and offset."""
         return Mimic(self.leader, self.ratio, self.offset)
 
     @property

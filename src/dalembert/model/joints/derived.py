@@ -1,4 +1,4 @@
-"""What joints share whose parameters follow from those of another one."""
+"""The base class of joints whose parameters follow from those of another one."""
 
 from __future__ import annotations
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..elements.contact import with_contact
 from ..elements.mujoco import softened
 from ..integrators.record import Integrator
 from ..system.drive import Command
+from ..system.planner import sampled
+from ..system.planners import PlannedMemory
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling
 from ..system.system import System
@@ -122,7 +125,8 @@ class ControlledStepper:
     """q, v, memory = stepper(q, v, memory): the state after one step under controllers that run at rates.
 
     memory (…, n) is what the controllers keep, and the number of the step; `start(q, v)` gives the first one, also for
-    batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`.
+    batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`. Planners plan before a step is taken, in
+    the same call, for all states that are at the same step.
     """
 
     def __init__(self, model: Model, settings: StepSettings, torque: Any) -> None:
@@ -130,6 +134,7 @@ class ControlledStepper:
         settings.check_step("stepper")
         model, elements = softened(model, tuple(settings.elements), settings.contact, step)
         model, elements = prepared("stepper", model, elements, method, settings.friction)
+        torque = sampled(torque)
         controller = torque if isinstance(torque, Sampled) else Sampled(torque, step, state=())
         sampling = Sampling("stepper", model, controller, float(step))
         for element in elements:
@@ -141,11 +146,13 @@ class ControlledStepper:
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
         take, forgotten = method.fixed_step, np.zeros(system.layout.nz)
         self.model, self.step = model, float(step)
+        self._planned = [PlannedMemory(*item) for item in sampling.planned.items()]
+        held = sampling.planned_sizes
 
-        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray) -> dict[str, Any]:
+        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray, *answers: np.ndarray) -> dict[str, Any]:
             number, kept = memory[0], memory[1:]
             t = number * self.step
-            tau, after = sampling.advanced(number, t, q, v, kept, {})
+            tau, after = sampling.advanced(number, t, q, v, kept, dict(zip(held, answers, strict=True)))
             e = np.concatenate([v, forgotten])
             q1, e1 = take(system, t, number.lift(self.step), q, e, Command.held(tau).flat())
             return {"q": q1, "v": e1[: model.nv], "memory": np.concatenate([[number + 1.0], after])}
@@ -154,13 +161,29 @@ class ControlledStepper:
             return np.array([q[0].lift(0.0), *sampling.start(q, v)], object)
 
         sizes = {"q": model.nq, "v": model.nv}
+        self._size = 1 + sampling.size
         self._start = function_call(model, "stepper", sizes, begin)
-        self.call = function_call(model, "stepper", {**sizes, "memory": 1 + sampling.size}, compute)
-        self._fast = self.call.builtin("stepper", "(q, v, memory)\n--\n\n", self.call)
+        self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held}, compute)
+        words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held)))))
+        self._fast = self.call.builtin("stepper", f"({words})\n--\n\n", self.call)
 
     def start(self, q: Any, v: Any) -> Any:
         """The memory before the first step."""
-        return self._start(q, v)
+        memory = self._start(q, v)
+        if not self._planned:
+            return memory
+        batch = memory.shape[:-1]
+        plans = [each.start(prod(batch)).reshape(*batch, -1) for each in self._planned]
+        return np.concatenate([memory, *plans], -1)
 
     def __call__(self, q: Any, v: Any, memory: Any, **keywords: Any) -> tuple[Any, Any, Any]:
-        return self._fast(q, v, memory, **keywords)
+        if not self._planned:
+            return self._fast(q, v, memory, **keywords)
+        q, v, memory = np.asarray(q, float), np.asarray(v, float), np.array(memory, float)
+        answers, begin = [], self._size
+        for each in self._planned:
+            plans = memory[..., begin : begin + each.size]
+            answers.append(each.held(q, v, memory[..., 0], plans, self.step, keywords.get("threads")))
+            begin += each.size
+        q1, v1, sampled = self._fast(q, v, memory[..., : self._size], *answers, **keywords)
+        return q1, v1, np.concatenate([sampled, memory[..., self._size :]], -1)

@@ -1,4 +1,4 @@
-"""What the ledger of a run means, in words."""
+"""The verdict on the ledger of a run, in words."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What touched in a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
+"""Contacts of a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ class Contacts:
 
     @property
     def log(self) -> list[str]:
-        """What a user should know: steps that did not settle, forces outside of the friction cone."""
+        """Remarks for the user: steps that did not settle, forces outside of the friction cone."""
         lines = []
         if self.unsettled:
             lines.append(
@@ -158,7 +158,7 @@ class Contacts:
 def contacts_of(
     programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
 ) -> Contacts | None:
-    """Those of states (n,) of a system after steps of `step` [s]; None: without contact."""
+    """The contacts of states (n,) of a system after steps of `step` [s]; None: without contact."""
     if programs.system.contact is not None:
         assert step is not None
         return _rigid(programs, t, q, e, step)
@@ -207,7 +207,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
 def _soft(
     programs: Programs, element: MujocoConstraints, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> Contacts | None:
-    """Those of MuJoCo's model, with the forces of each state."""
+    """The contacts of MuJoCo's model, with the forces of each state."""
     system, k = programs.system, len(element.names)
     model = system.model
     if not k:
@@ -251,7 +251,7 @@ def _soft(
 
 
 def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float) -> Contacts:
-    """Those of states (n,) of a system with rigid contact, after steps of `step` [s]."""
+    """The contacts of states (n,) of a system with rigid contact, after steps of `step` [s]."""
     system = programs.system
     element = system.contact
     assert element is not None

@@ -1,4 +1,4 @@
-"""What a run says of joints that went beyond the limits of the model, which do not act by themselves."""
+"""Remarks on joints that went beyond the limits of the model, which do not act by themselves."""
 
 from __future__ import annotations
 

@@ -48,7 +48,7 @@ def style(k: int) -> dict[str, str]:
 
 
 def labels(run: Run, name: str) -> list[str]:
-    """What the columns of "q", "v" or "tau" are called: a joint's name, with the component where it has a quaternion.
+    """Labels of the columns of "q", "v" or "tau": a joint's name, with the component where it has a quaternion.
 
     "base[3]" becomes "base qw", and of v "base[0]" becomes "base ωx".
     """

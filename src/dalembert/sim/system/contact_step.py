@@ -206,7 +206,7 @@ class _Impulses:
         return mass.backward(mass.r * out) if nonzeros(out).any() else None
 
     def work(self, applied: Applied, v1: np.ndarray, p: np.ndarray) -> np.ndarray:
-        """What each account of the ledger takes in the step [J]: forces over it times the mean velocity."""
+        """The change of each account of the ledger in the step [J]: forces over it times the mean velocity."""
         system, h, model = self.system, self.h, self.system.model
         mean = 0.5 * (self.v + v1)
         rates = 0.5 * (self.before + (sparse_product(self.J, v1) - self._surface()))

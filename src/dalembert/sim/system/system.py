@@ -183,7 +183,7 @@ class System:
         return joined([c.rows(alone if k is None else seen[k]) for c, k in self.constraints], self.model.nv)
 
     def held_rows(self, t: Any, q: np.ndarray, e: np.ndarray) -> HeldRows | None:
-        """What the rows ask for, with the modes of e; None if there are none."""
+        """The demand of the rows under the modes of e; None if there are none."""
         count = self.solved_count
         if not count:
             return None
@@ -212,7 +212,7 @@ class System:
         return self.driven_situations(t, q, e, u)[0]
 
     def acting(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
-        """What the command and the elements do, without any constraint rows."""
+        """The effect of the command and the elements, without any constraint rows."""
         tau, seen = self.driven_situations(t, q, e, u)
         actions = [element.act(s) for element, s in zip(self.elements, seen, strict=True)]
         forces = np.array(tau, object if any(a.tau for a in actions) else None)
@@ -338,7 +338,7 @@ class System:
     def situations(
         self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray, controls: np.ndarray = NOTHING
     ) -> list[Situation]:
-        """What each element sees."""
+        """The situation of each element."""
         return [Situation(self.model, t, q, v, part, tau, controls) for part in self.layout.by_element(z)]
 
     def driven_situations(
@@ -365,7 +365,7 @@ class System:
         return surface_work(self, rows, impulses)
 
     def energies(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Energies:
-        """What is stored where."""
+        """Kinetic, potential and elastic energy."""
         v = self.layout.velocity(e)
         _, h = first_moment(self.model, q)
         elastic = spring_energy(self.model, q)
@@ -375,6 +375,6 @@ class System:
 
 
 def _closure_rows(s: Situation) -> Rows:
-    """Those of the model's closed loops."""
+    """The rows of the model's closed loops."""
     residual, J, bias = algorithms.constraints(s.model, s.q, s.v)
     return Rows(residual, J, bias, np.zeros(len(residual)))
