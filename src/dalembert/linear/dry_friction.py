@@ -53,8 +53,8 @@ def with_dry_friction(M: np.ndarray, g: np.ndarray, v: np.ndarray, frictions: Ma
             push[k] = push[k] - where(sliding, where(way > 0.0, friction.most, -friction.most), 0.0)
         stuck = np.array(held)
         push = np.array(moves) * (np.array(push) - sparse_product(M, stuck))
-        entries = {(i, j): M[i, j] * moves[i] * moves[j] for i, j in below}
-        return stuck + factor_entries(np.diag(M), entries, range(n)[::-1], kind=np.result_type(M, push)).solve(push)
+        entries, kind = {(i, j): M[i, j] * moves[i] * moves[j] for i, j in below}, np.result_type(M, push)
+        return stuck + factor_entries(list(np.diag(M)), entries, range(n)[::-1], kind=kind).solve(push)
 
     def one_pass(slides: np.ndarray, _: np.ndarray, count: Any, done: Any) -> dict[str, Any]:
         after, excess, following = solved(slides), [], []
