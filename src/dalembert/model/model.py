@@ -191,7 +191,7 @@ class Model:
         if name not in self._bodies and name in self._frames:
             carrier = self.bodies[self._frames[name].body].name
             raise DalembertError(
-                f"model {self.name!r}: {name!r} is no body of its own, but a fixed link or frame of body {carrier!r}: "
+                f"model {self.name!r}: {name!r} is not a separate body, but a fixed link or frame of body {carrier!r}: "
                 f"use robot.frame({name!r}), or robot.body({carrier!r})"
             )
         return self._named("body", self._bodies, name)
