@@ -99,8 +99,8 @@ def held(
     missed = [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, impulses, strict=True)]
     v1 = layout.velocity(step.e)
     solver = end.solver(model, step.q, system.rows_repeat)
-    last = solver.forces(end.surface - sparse_product(end.J, v1))
-    e1 = layout.replaced(step.e, v1 + solver.response(last))
+    change, last = solver.closed(end.surface - sparse_product(end.J, v1))
+    e1 = layout.replaced(step.e, v1 + change)
     if system.ledger:
         work = system.surface_work(end, rows.on * impulses + last)
         e1 = layout.replaced(e1, accounts=layout.accounts(e1) + work)

@@ -290,8 +290,8 @@ class System:
         """Displacement (nv,) and e, its accounts left as they are, after a step h of symplectic Euler with constraints.
 
         v1 = v + M⁻¹ (h f + Jᵀ p) with J v1 = −h J̇ v, so that it fits the rows at the end; the displacement is h v1, and
-        what φ + h J v1 + ½ h² J̇ v leaves open goes back by the shortest way in the metric of the inertia. One solver
-        serves both. Positions fit to third order in h, velocities to second, and neither drifts.
+        what φ + h J v1 + ½ h² J̇ v leaves open goes back by the shortest way in the metric of the inertia, every loop
+        by itself. One solver serves both. Positions fit to third order in h, velocities to second, and neither drifts.
         """
         if self.impulsive and any(c.admissible.switches or c.compliance for c, _ in self.constraints):
             return impulsive_step(self, t, h, q, e, u)
@@ -304,7 +304,7 @@ class System:
         solver = rows.solver(self.model, q, self.rows_repeat)
         impulse = h * (applied.forces - algorithms.bias(self.model, q, v, applied.wrenches))
         change, _ = solver.accelerated(impulse, -h * rows.bias - rows.rate)
-        back = solver.response(solver.forces(0.5 * h * h * rows.bias - rows.deviation))
+        back = solver.displaced(0.5 * h * h * rows.bias - rows.deviation)
         return h * (v + change) + back, layout.replaced(e, v + change, z1)
 
     def multipliers(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -312,15 +312,18 @@ class System:
         return self.accelerations(q, e, self.applied(t, q, e, u))[1]
 
     def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(q, e) moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia."""
+        """(q, e) moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia.
+
+        Positions go there loop by loop, velocities all at once.
+        """
         if not self.permanent_count:
             return q, e
         layout = self.layout
         rows = self.solved_rows(self.held_rows(0.0, q, e))
         assert rows is not None
         solver = rows.solver(self.model, q, self.rows_repeat)
-        back = solver.response(solver.forces(-rows.deviation))
-        change = solver.response(solver.forces(-rows.rate))
+        back = solver.displaced(-rows.deviation)
+        change = solver.closed(-rows.rate).a
         return algorithms.integrate(self.model, q, back), layout.replaced(e, layout.velocity(e) + change)
 
     def guards(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
