@@ -75,7 +75,9 @@ class Odometry:
         stands, nq = self.standing(t), self.robot.nq
         share = stands / maximum(stands.sum(), 1.0)
         feet = [self.robot.pose(believed[:nq], foot)[:3, 3] for foot in self.feet]
-        rates = [self.robot.velocity(believed[:nq], believed[nq:], foot)[3:] for foot in self.feet]
+        twists = [self.robot.velocity(believed[:nq], believed[nq:], foot) for foot in self.feet]
+        # at the ground, beneath the frame: a round foot rolls
+        rates = [V[3:] - sole * np.array([V[1], -V[0], 0.0]) for V, sole in zip(twists, self.soles, strict=True)]
         slip = sum(s * rate for s, rate in zip(share, rates, strict=True))
         sunk = sum(
             s * (foot[2] - self.level(foot[0], foot[1]) - sole)
