@@ -157,8 +157,7 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        inline = self.bends and self.motion.is_linear
-        named = {"step": self.node.step(inline), "end": self.end.step(inline)}
+        named = {"step": self.node.step(False), "end": self.end.step(False)}
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
@@ -167,8 +166,6 @@ class Problem:
     @cached_property
     def bent_programs(self) -> dict[str, Program]:
         """Nodes and end with second derivatives, compiled where convergence is slow."""
-        if self.motion.is_linear:
-            return self.programs
         return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
@@ -220,8 +217,9 @@ class Problem:
         """
         if self.constants.count or self._step is not None:
             raise DalembertError(
-                "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
-                "free_start=False"
+                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some "
+                "to the plan: make one for the law with step= a number and without unknowns= and free_start=, and give "
+                "it what a plan has chosen, as in receding(T=plan.unknowns['T'])"
             )
         return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
@@ -229,8 +227,6 @@ class Problem:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
-        if self.constants.count or self._step is not None:
-            raise DalembertError("functions: steps, start and parameters must be given: no unknowns=, no free_start=")
         start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
         return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
 
@@ -252,7 +248,7 @@ class Problem:
         if velocity.shape != (nv,):
             raise DalembertError(f"solve: v has shape {velocity.shape}, expected ({nv},) for robot {name!r}")
         for label, x in (("q", q), ("v", velocity)):
-            if not isfinite(x.sum()):  # rarely: NaN, inf, or a sum that overflows
+            if not isfinite(x @ x):  # rarely: NaN, inf, or squares that overflow
                 if np.all(np.isfinite(x)):
                     continue
                 k = int(np.argmin(np.isfinite(x)))
@@ -296,7 +292,7 @@ class Problem:
                 )
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
-            if not isfinite(x.sum()) and not np.all(np.isfinite(x)):
+            if not isfinite(np.vdot(x, x)) and not np.all(np.isfinite(x)):
                 raise DalembertError(f"solve: {name} has NaN or inf, expected finite numbers")
             rows[name] = x
         return rows

@@ -124,7 +124,7 @@ class Contacts:
         for k in np.flatnonzero(over.any(axis=0)):
             at = int(np.argmax(over[:, k]))
             lines.append(
-                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its most at t = {self.t[at]:g} s"
+                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its limit at {self.t[at]:g} s"
             )
         return lines
 
