@@ -52,7 +52,7 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the plan here (.png, .pdf, .svg).")] = None,
     as_json: Json = False,
 ) -> int:
-    """A motion of least effort from rest that brings the tool to a place, to rest, within limits of the robot.
+    """Plan the motion of least effort that brings the tool from rest to rest at a place, within the robot's limits.
 
     Exits with 1 if it did not converge, or ends more than 1 cm from the goal.
 

@@ -167,7 +167,8 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
         raise DalembertError(f"excitation: duration is {duration!r} s, expected more than 1 s")
     if kind == "fourier" and not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
         raise DalembertError(
-            f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
+            f"excitation: duration is {duration!r} s, expected more than {2.0 * ramp + 1.0:g} s: two ramps of {ramp:g} "
+            "s and 1 s of motion"
         )
 
 
@@ -198,7 +199,7 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
     else:
         raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
     if surroundings.clearance is None and surroundings.allowed is None:
-        notes.append("self-collision was not looked at: pass clearance=0.02, or play the motion in the viewer first")
+        notes.append("self-collision was not checked: pass clearance=0.02, or play the motion in the viewer first")
     return motion, notes
 
 

@@ -113,7 +113,7 @@ class Programs:
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         count = system.layout.nm + sum(gap_counts(system)) + len(events)
-        program = Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        program = Program("event functions", None if events else self.identity, sizes, {"values": (count,)}, compute)
         return self._watched.get(program.identity, lambda: program)  # ready to run, if there was one like it
 
     @cached_property
