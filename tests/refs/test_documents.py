@@ -115,7 +115,7 @@ def test_the_arm_swings_on_its_oil_as_in_scipy():
 
 
 def test_the_arm_turns_evenly_until_the_valve_closes():
-    """Figure 5: the oil carries the weight from the start; without that preload the arm swings before the closure too."""
+    """Figure 5: the oil carries the weight from the start; without that preload the arm swings before the closure."""
     size = {"bore": 0.1, "rod": 0.05, "stroke": 0.6, "damping": 2e4, "hose": 2e-3}
     held = load("hydraulic").edit().lock(joint1=POSE[0], joint3=POSE[2], joint4=POSE[3], joint5=POSE[4]).done()
     held, q = held.without("friction", "damping"), POSE[1:2]
