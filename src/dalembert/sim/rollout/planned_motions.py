@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.execute import Interrupted, empty, is_single
 from dalembert.functions.guards import check_quaternions
 
+from ..failure import sound
 from ..system.planners import Planners
 from ..system.sampled import Sampled
 from .motions import Motions, batch_of
@@ -45,8 +46,8 @@ class PlannedMotions(Motions):
                 end = min(planners.next(number), self._record_after(number))
                 records = self._piece(named, number, end, q, e, threads)
                 number = end
-                if check and not all(np.isfinite(x[:, records]).all() for x in (q, e)):
-                    raise self._trouble(arrays, q[:, records], e[:, records], records.start)
+                if check and not sound(q[:, records], e[:, records], nv).all():
+                    raise self._trouble(arrays, q, e, records)
         except KeyboardInterrupt:
             raise self._stopped(number, named, q, e, batch) from None
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))
