@@ -108,7 +108,7 @@ def constraint_impulses(
     mu: Sequence[Any] = (),
     laws: Sequence[Law | Moment] = (),
     start: tuple[np.ndarray, np.ndarray] | None = None,
-    tolerance: float = 0.0,
+    tolerance: Any = 0.0,
     give: np.ndarray | None = None,
 ) -> ConstraintImpulses:
     """Impulses of k contacts with friction mu (k,) and n rows, for velocities c (3 k + n,) without impulses.
@@ -244,7 +244,7 @@ class _Problem:
 class _Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
-    def __init__(self, problem: _Problem, tolerance: float, scale: Any) -> None:
+    def __init__(self, problem: _Problem, tolerance: Any, scale: Any) -> None:
         self.problem, self.tolerance, self.scale = problem, tolerance, scale
         self.with_contacts = bool(problem.places)
 
