@@ -264,14 +264,14 @@ class Receding:
                 memory[chosen] = group
 
     def _views(self, memory: np.ndarray) -> dict[str, list[np.ndarray]]:
-        """Parts (motions, rows, width) of plans that move on with the nodes, by name, and the time of the first node."""
+        """Parts (motions, rows, width) of plans that move on with the nodes, by name, and times of the first node."""
         views: dict[str, list[np.ndarray]] = {"origin": [memory[:, 0]]}
         for piece in self._moving:
             views.setdefault(piece.name, []).append(piece.of(memory))
         return views
 
     def _move(self, views: Mapping[str, list[np.ndarray]], passed: int) -> None:
-        """Plans by so many nodes; where the step is linear, the last states go on at their velocity, without control."""
+        """Plans move on by some nodes; where steps are linear, the last states go on as they move, uncontrolled."""
         h, N, n = self.problem.step, self.problem.nodes, self._nv
         for name, arrays in views.items():
             for x in arrays if name != "origin" else ():
