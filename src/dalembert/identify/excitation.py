@@ -116,7 +116,7 @@ def excitation(
     upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
     height. clearance [m]: no two links that could touch come nearer than this, by their collision shapes; None: the
     distances of links are not checked, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
-    motion is drawn in until all of this holds. criterion: what is made small,
+    motion is drawn in until all of this holds. criterion: what is minimised,
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
     columns scaled to unit length.
     """
