@@ -46,7 +46,7 @@ class Receding:
         answer: Callable[..., Any] | None,
         parameters: Mapping[str, Any],
     ) -> None:
-        if rate is not None and not 0.0 < float(rate) < np.inf:
+        if rate is not None and not (isinstance(rate, (int, float, np.number)) and 0.0 < rate < np.inf):
             raise DalembertError(f"receding: rate is {rate!r}, expected a number above 0 [Hz]")
         self.problem, self.iterations = problem, iterations
         self.rate = 1.0 / problem.step if rate is None else float(rate)
@@ -77,9 +77,12 @@ class Receding:
             self._parameters |= self.problem.values(parameters, missing_allowed=True)
             self._timed = {name: f for name, f in self._timed.items() if name not in parameters}
         values = self._parameters | self._at(t) if self._timed else self._parameters
-        requests = np.concatenate([np.asarray(q, float), np.asarray(v, float)])[None]
-        if requests.shape[1] != self.problem.robot.nq + self._nv:
-            self.problem.state(np.asarray(q, float), v)
+        q, v = np.asarray(q, float), np.asarray(v, float)
+        if q.shape != (self.problem.robot.nq,) or v.shape != (self._nv,):
+            self.problem.state(q, v)  # which says what is wrong
+        if not isfinite(t):
+            raise DalembertError(f"receding: t is {t}, expected a time [s]")
+        requests = np.concatenate([q, v])[None]
         if t < self._last:  # another run begins
             self._memory = self.start(1)
         self._last, is_warm = t, not np.isnan(self._memory[0, 0])

@@ -27,7 +27,10 @@ class PlannedMotions(Motions):
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any:
         """NumPy arrays, on the processor."""
         assert self.stepping.sampling is not None
-        batch, nv = batch_of(list(self.sizes), arrays), self.stepping.model.nv
+        nv, answers = self.stepping.model.nv, self.stepping.sampling.planned
+        batch = batch_of(
+            *zip(*((n, x) for n, x in zip(self.sizes, arrays, strict=True) if n not in answers), strict=True)
+        )
         dtype = np.float32 if all(map(is_single, arrays)) else np.float64
         rows = prod(batch)
         named = {
