@@ -92,8 +92,8 @@ class System:
     @property
     def servos(self) -> tuple[Actuator, ...]:
         """The actuators that drive it with feedback of their own."""
-        actuators = self.elements[self.actuators] if self.actuators is not None else None
-        return tuple(x for x in actuators.actuators if x.is_servo) if isinstance(actuators, Actuators) else ()
+        drives = [x for element in self.elements if isinstance(element, Actuators) for x in element.actuators]
+        return tuple(x for x in drives if x.is_servo)
 
     @property
     def input_count(self) -> int:
@@ -217,9 +217,8 @@ class System:
         self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, M: np.ndarray
     ) -> algorithms.ServoStep | None:
         """What servos add to forces and to the inertia M in a time step h; None: there are none."""
-        if not self.servos:
+        if not self.servos or self.actuators is None:
             return None
-        assert self.actuators is not None
         v, z = self.layout.velocity(e), self.layout.by_element(self.layout.states(e))[self.actuators]
         actuators = self.elements[self.actuators]
         assert isinstance(actuators, Actuators)
