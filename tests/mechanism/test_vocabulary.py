@@ -268,3 +268,15 @@ def test_the_command_begins_where_the_mechanism_was_put_together(tmp_path) -> No
     main(["simulate", str(tmp_path / "crank.mech.toml"), "--duration", "0.05", "--out", str(out)])
     run = dalembert.load_run(out)
     np.testing.assert_allclose(run.v[0, 0], 20.0)
+
+
+def test_every_bundled_name_is_one_thing() -> None:
+    assert not {*dalembert.mechanism.BUNDLED} & {*dalembert.robots()}
+
+
+def test_a_report_takes_as_many_motors_as_there_are_freedoms() -> None:
+    """The joint that a motor drives, or that was given a rate, moves; all others follow."""
+    robot = dalembert.load("andrews").driven()
+    passive = [joint.name for joint in robot.joints if joint.effort_limit[0] == 0.0]
+    assert sorted(passive) == ["delta", "epsilon", "gamma", "omega", "phi", "theta"]
+    assert [joint.name for joint in slider_crank().build().driven().joints if joint.effort_limit[0] > 0.0] == ["pivot"]
