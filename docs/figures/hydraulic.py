@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,9 @@ def main() -> None:
         closure=0.5,
     )
     held = arm.edit().lock(joint1=middle[0], joint3=middle[2], joint4=middle[3], joint5=middle[4]).done()
-    rate = at_joint(arm, middle, lift, "joint2").rate
+    seen = at_joint(arm, middle, lift, "joint2")
+    rate = seen.rate
+    lift = replace(lift, preload=held.gravity(middle[1:2])[0] / seen.lever)  # the oil carries the weight from the start
     run = held.simulate(middle[1:2], [rate], duration=2.0, elements=[lift], integrator="rk23", record=2e-3)
 
     matplotlib.rcParams["svg.fonttype"], matplotlib.rcParams["svg.hashsalt"] = "none", "hydraulic"
@@ -55,7 +58,7 @@ def main() -> None:
     panels[0, 0].legend(fontsize="small", ncols=2)
     panels[1, 1].plot(samples.t, 1e-3 * tau[:, 1:4], label=["joint 2", "joint 3", "joint 4"])
     panels[1, 1].set_ylabel("torques [kN·m]")
-    panels[1, 1].legend(fontsize="small", loc="center right")
+    panels[1, 1].legend(fontsize="small", loc="center right", bbox_to_anchor=(1.0, 0.67))
     panels[2, 0].plot(run.t, run.q[:, 0])
     panels[2, 0].set_ylabel("joint 2 [rad]")
     panels[2, 1].plot(run.t, run.v[:, 0])

@@ -96,27 +96,27 @@ def scene(*robots: Robot, at: Mapping[str, Any] | None = None, name: str = "scen
     of the first robot.
     """
     parts: dict[str, tuple[Any, str]] = {robot.name: (robot, "") for robot in robots}
-    parts |= {key: (thing, f"{key}_") for key, thing in objects.items()}
+    parts |= {key: (content, f"{key}_") for key, content in objects.items()}
     if len(parts) < len(robots) + len(objects):
         raise DalembertError("scene: two robots of one name: give one by keyword, as in scene(left=…, right=…)")
     places = dict(at or {})
     for key in places:
         if key not in parts:
             raise unknown("robot or object", key, parts, "scene: at")
-    things = [thing for thing, _ in parts.values()]
-    gravity = next((thing.model.gravity for thing in things if isinstance(thing, Robot)), (0.0, 0.0, -9.81))
+    contents = [content for content, _ in parts.values()]
+    gravity = next((content.model.gravity for content in contents if isinstance(content, Robot)), (0.0, 0.0, -9.81))
     builder = ModelBuilder(name, gravity)
     builder.add_body("world", parent="world")
-    for key, (thing, _) in parts.items():
-        if not isinstance(thing, Robot):
+    for key, (content, _) in parts.items():
+        if not isinstance(content, Robot):
             builder.add_geometry(
-                thing, body="world", placement=_place(places.get(key), key), role="collision", name=key
+                content, body="world", placement=_place(places.get(key), key), role="collision", name=key
             )
     editor = builder.build().edit()
-    for key, (thing, prefix) in parts.items():
-        if isinstance(thing, Robot):
+    for key, (content, prefix) in parts.items():
+        if isinstance(content, Robot):
             X = _place(places.get(key), key)
-            editor.attach(thing, frame="world", prefix=prefix, placement=X, free=True)
+            editor.attach(content, frame="world", prefix=prefix, placement=X, free=True)
     return editor.done()
 
 
@@ -158,7 +158,7 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     missing = [n for n in names if n not in known]
     if missing:
         raise DalembertError(
-            f"function: how many elements has {missing[0]!r}? pass {missing[0]}=…; q, q0, q1, v, a and tau are known"
+            f"function: what is the size of {missing[0]!r}? pass {missing[0]}=…; q, q0, q1, v, a and tau are known"
         )
     title = getattr(compute, "__name__", "function")
     title = title if title.isidentifier() else "function"
@@ -166,7 +166,7 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     call = function_call(robot.model, title, taken, compute)
     if function_call(robot.model, title, taken, compute).program.identity != call.program.identity:
         raise DalembertError(
-            f"function: {title} gives another expression each time it is asked (random numbers, a counter, a state?), "
+            f"function: {title} gives another expression each time it is called (random numbers, a counter, a state?), "
             "and only one of them would be compiled: make what changes an argument"
         )
     return call.builtin(title, f"({', '.join(names)})\n--\n\n{compute.__doc__ or ''}", call)

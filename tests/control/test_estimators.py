@@ -131,10 +131,28 @@ def test_a_kalman_filter_is_optimal_and_beats_differences():
     assert np.all(spread < 0.2 * np.std(differences[200:], axis=0))
 
 
+@pytest.mark.parametrize("measured", [None, "elbow", ["elbow", "shoulder"]])
+def test_a_kalman_filter_takes_coordinates_as_encoders_show_them(measured):
+    """At an equilibrium that is not 0, whose coordinates are no displacements; a turn more is the same place."""
+    robot = dalembert.load("acrobot")
+    top = np.array([np.pi, 0.3])
+    filter_ = control.kalman(robot, top, noise=1e-3, disturbance=0.1, measured=measured, tau=robot.gravity(top))
+    seen = {None: top, "elbow": top[1:], "both": top[::-1]}[measured if not isinstance(measured, list) else "both"]
+    for _ in range(3):
+        estimate = filter_.update(seen, robot.gravity(top))
+    np.testing.assert_allclose(estimate.q, top, atol=ITERATED)
+    np.testing.assert_allclose(estimate.v, 0.0, atol=ITERATED)
+
+
 def test_what_cannot_be_told_is_named():
     cart = dalembert.load("cartpole")
     with pytest.raises(DalembertError, match="do not tell how slider moves"):
         control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0, measured="hinge")
+    gripper = dalembert.ModelBuilder("gripper")
+    for name, mimic in (("left", None), ("right", ("left", -1.0, 0.01))):
+        gripper.add_body(name, parent="world", joint="prismatic", mass=0.1, mimic=mimic)
+    with pytest.raises(DalembertError, match="joint 'right' follows 'left': measure that one"):
+        control.kalman(gripper.build(), [0.0], noise=1e-3, disturbance=1.0, measured="right")
     with pytest.raises(DalembertError, match=r"noise is 0\.0"):
         control.kalman(cart, [0.0, 0.0], noise=0.0, disturbance=1.0)
     with pytest.raises(DalembertError, match="would be unstable"):

@@ -113,7 +113,7 @@ def show(audit: Audit) -> None:
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:
         rows = [(row.joint, row.gravity, *_limit(row)) for row in audit.headroom if row.gravity > 1e-9]
-        out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
+        out.print(table("\nWorst-case gravity and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
     if len(audit.rules) > 1:
         out.print("\n[italic]The twelve steps[/italic]")
         for verdict in audit.steps:

@@ -18,9 +18,9 @@ def run(
     robot: Source,
     out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
     lock: Annotated[
-        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; several times.")
+        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; may be repeated.")
     ] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="Take off a link with all on it; several times.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Take off a link with all on it; may be repeated.")] = None,
     merge: Annotated[list[str] | None, typer.Option(help="Merge a link into the link that carries it.")] = None,
     reroot: Annotated[str | None, typer.Option(help="Make this link the base.")] = None,
     scale: Annotated[float | None, typer.Option(help="Factor of all lengths, of the same density.")] = None,

@@ -41,12 +41,15 @@ def run(
     rotor: Annotated[bool, typer.Option("--rotor", help="Find reflected rotor inertia too.")] = False,
     method: Annotated[str, typer.Option(help="least-squares, weighted, total, physical or simulation.")] = "physical",
     align: Annotated[bool, typer.Option("--align", help="Shift torques back by their delay before the fit.")] = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even where it makes no sense.")] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even if its checks fail.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Fit a robot's masses, inertias and friction to logs; exit code 1 if more than 5 % of the torques is left over.
+    """Fit a robot's masses, inertias and friction to logs; exit code 1 if over 5 % of the torques stays unexplained.
 
     Example: `dalembert identify arm.urdf log.csv --validate other.csv --out arm_identified.urdf --report page.html`
+
+    Without a robot at hand: `dalembert excite 2r --out motion.csv`, `dalembert torques 2r motion.csv --out log.csv`,
+    `dalembert identify 2r log.csv`
     """
     from dalembert import identify
 
@@ -109,7 +112,7 @@ def _print(fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_ou
     screen = console()
     for note in notes:
         screen.print(f"note: {note}", markup=False)
-    where = "held-out log" if held_out else "the fitted log itself (give --validate to judge by another)"
+    where = "held-out log" if held_out else "fitted log itself (give --validate to judge by another)"
     screen.print(f"{fit.columns.robot.name}, method {fit.method}, on the {where}:", markup=False)
     screen.print(judged.table(), markup=False)
     screen.print(f"{len(fit.unseen)} parameters or groups do not show in the data; the report lists them", markup=False)

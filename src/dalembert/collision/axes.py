@@ -7,6 +7,7 @@ feature that is found is held, and the depth computed from it in closed form, fo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -179,7 +180,7 @@ def _over_edges(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarr
     if isinstance(shape, TabledHull):
         items = {"k": np.arange(float(shape.table.edge_count))}
         return scan(lambda best, k: step(best, *shape.edge(k)), items, {"best": start})["best"][-1]
-    items = dict(zip(Edges._fields, as_hull(shape).edges, strict=True))
+    items = dict(zip(Edges._fields, _edges(shape), strict=True))
     return scan(step, items, {"best": start})["best"][-1]
 
 
@@ -215,14 +216,20 @@ def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
     return support(shape, d)
 
 
-def as_hull(shape: Any) -> Hull:
-    """A box as a hull."""
+def _edges(shape: Any) -> Edges:
+    """Edges of a hull, or of a box, whose size may be traced."""
     if isinstance(shape, Hull):
-        return shape
-    signs = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+        return shape.edges
+    unit, half = _unit_box().edges, 0.5 * shape.size
+    return Edges(unit.start * half, unit.direction * half, unit.left, unit.right)
+
+
+@cache
+def _unit_box() -> Hull:
+    """The box from −1 to 1."""
+    corners = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
     quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-    triangles = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
-    return Hull(signs * (0.5 * shape.size), triangles)
+    return Hull(corners, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
 
 
 def _larger(x: Candidate, y: Candidate) -> Candidate:

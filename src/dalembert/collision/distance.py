@@ -64,7 +64,7 @@ def core(shape: Any) -> tuple[Any, Any]:
             return hull(shape), 0.0
         case Box() | Hull() | TabledHull() | Cylinder() | Ellipsoid() | Cone():
             return shape, 0.0
-    raise DalembertError(f"a {type(shape).__name__} has no distance from other shapes than the ground")
+    raise DalembertError(f"a {type(shape).__name__} has distances to the ground only")
 
 
 def between(a: Any, b: Any, X_AB: Pose) -> Witness:

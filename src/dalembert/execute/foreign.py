@@ -81,7 +81,7 @@ def compute(
 
         return run(call, kind, arrays, out, check)
     if out is not None and isinstance(kind, Jax):
-        raise DalembertError(f"{call.name}: JAX arrays cannot be written to: leave out= away")
+        raise DalembertError(f"{call.name}: JAX arrays cannot be written to: omit out=")
     as_numpy = [kind.numpy(x) for x in arrays]
     if out is not None:
         several = isinstance(out, (tuple, list))

@@ -115,7 +115,7 @@ BOOKKEEPING = {
     "__weakref__",
     "_abc_impl",
 }
-MOST = 5000  # objects looked at before a piece of code counts as too large to be seen through
+MOST = 5000  # objects examined before a piece of code counts as too large to be seen through
 
 
 @cache
@@ -169,7 +169,7 @@ def _digest(objects: tuple[Any, ...], others: bool) -> str | None:
         walk.visit(objects)
     except (_Unseen, RecursionError):
         return None
-    return walk.digest.hexdigest()
+    return hashlib.sha256("".join(walk.words).encode()).hexdigest()
 
 
 def _root(x: Any) -> str:
@@ -181,11 +181,11 @@ class _Walk:
 
     def __init__(self, others: bool) -> None:
         self.others = others
-        self.digest = hashlib.sha256()
+        self.words: list[str] = []  # all that was seen, in order
         self.seen: dict[int, tuple[int, Any]] = {}  # id → its number; the object is kept, lest its id is used again
 
     def add(self, *words: Any) -> None:
-        self.digest.update(repr(words).encode())
+        self.words.append(repr(words))
 
     def visit(self, x: Any) -> None:
         """Anything."""
@@ -232,11 +232,14 @@ class _Walk:
             for item in x.ravel():
                 self.visit(item)
         else:
-            self.digest.update(x.tobytes())
+            self.words.append(hashlib.sha256(x.tobytes()).hexdigest())
 
     def _class(self, x: type) -> None:
         self.add("class", x.__module__, x.__qualname__)
-        if _root(x) == PACKAGE or _root(x) in FIXED:
+        if _root(x) == PACKAGE:
+            return
+        if _root(x) in FIXED:
+            self._fixed(x.__module__, x.__name__)  # pathlib.Path reads files
             return
         self._demand_others()
         for base in x.__bases__:
@@ -327,8 +330,7 @@ class _Walk:
                 self.visit(getattr(x, field.name))
             if not is_own(kind) and hasattr(x, "__dict__"):
                 self.visit({n: y for n, y in vars(x).items() if n not in {f.name for f in fields(x)}})
-        elif not is_own(kind) and _root(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
-            self._demand_others()
+        elif _root(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
             self.visit(kind)
             self.visit(vars(x))
             for base in kind.__mro__:

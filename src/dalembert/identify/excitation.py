@@ -115,8 +115,8 @@ def excitation(
     margin: share of each limit that is left. acceleration, velocity (n,): further limits [rad/s², rad/s or m]; lower,
     upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
     height. clearance [m]: no two links that could touch come nearer than this, by their collision shapes; None: the
-    distances of links are not looked at, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
-    motion is drawn in until all of this holds. criterion: what is made small,
+    distances of links are not checked, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
+    motion is drawn in until all of this holds. criterion: what is minimised,
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
     columns scaled to unit length.
     """
@@ -167,7 +167,8 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
         raise DalembertError(f"excitation: duration is {duration!r} s, expected more than 1 s")
     if kind == "fourier" and not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
         raise DalembertError(
-            f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
+            f"excitation: duration is {duration!r} s, expected more than {2.0 * ramp + 1.0:g} s: two ramps of {ramp:g} "
+            "s and 1 s of motion"
         )
 
 
@@ -198,7 +199,7 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
     else:
         raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
     if surroundings.clearance is None and surroundings.allowed is None:
-        notes.append("self-collision was not looked at: pass clearance=0.02, or play the motion in the viewer first")
+        notes.append("self-collision was not checked: pass clearance=0.02, or play the motion in the viewer first")
     return motion, notes
 
 

@@ -23,7 +23,7 @@ from .series import Family, Limits, Motion
 SAMPLES = 240  # instants of a period at which information is counted
 STEPS = 300  # of the optimiser at most
 SHIFTED = 0.7  # share of the range over which a joint's middle may move
-SMALLEST = 0.25  # share of the amplitude allowed by its limits that a joint moves at least
+SMALLEST = 0.4  # share of the amplitude allowed by its limits that a joint moves at least
 FINISHED = 8  # of the starts, those that are finished
 SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
 

@@ -5,6 +5,7 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
 from .cones import contact_error
+from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
 from .order import elimination_order
@@ -26,6 +27,7 @@ __all__ = [
     "SHARED",
     "Carrier",
     "ConstraintImpulses",
+    "DryFriction",
     "Factor",
     "Law",
     "Moment",
@@ -47,4 +49,5 @@ __all__ = [
     "solve_saddle",
     "solve_semidefinite",
     "sparse_product",
+    "with_dry_friction",
 ]

@@ -108,7 +108,7 @@ def constraint_impulses(
     mu: Sequence[Any] = (),
     laws: Sequence[Law | Moment] = (),
     start: tuple[np.ndarray, np.ndarray] | None = None,
-    tolerance: float = 0.0,
+    tolerance: Any = 0.0,
     give: np.ndarray | None = None,
 ) -> ConstraintImpulses:
     """Impulses of k contacts with friction mu (k,) and n rows, for velocities c (3 k + n,) without impulses.
@@ -171,7 +171,7 @@ class _Problem:
         X, Y = self.carrier.X, self.carrier.Y
         p, slip, changes = p.astype(object), slip.astype(object), []
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            b = self.c[at] + sparse_product(X[:, at].T, w) - block.W @ p[at]
+            b = self.c[at] - block.W @ p[at] + sparse_product(X[::-1, at].T, w[::-1])  # what changed last comes last
             new, slip[i], moved = contact_impulse(block, self.mu[i], b, slip[i])
             changes += [moved, *(block.size * absolute(new - p[at]))]
             w = w + sparse_product(Y[:, at], new - p[at])
@@ -244,7 +244,7 @@ class _Problem:
 class _Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
-    def __init__(self, problem: _Problem, tolerance: float, scale: Any) -> None:
+    def __init__(self, problem: _Problem, tolerance: Any, scale: Any) -> None:
         self.problem, self.tolerance, self.scale = problem, tolerance, scale
         self.with_contacts = bool(problem.places)
 

@@ -101,7 +101,7 @@ class Mechanism(Drawing):
         return self._add(LineForce(name, *self._two_ends(a, b, where), law))
 
     def cylinder(self, a: str, b: str, *, name: str | None = None, **values: float) -> Self:
-        """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure.
+        """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure, …
 
         See `Cylinder`: oil as a spring about the length that a constant flow asks for, until the valve closes.
         """

@@ -145,8 +145,8 @@ class Problem:
         if not is_end:
             costs += self._costs(self._impact, values, impact)
         of_state = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
-        own = self._terminal_constraints if is_end else self._constraints
-        return costs, [*of_state, *(terms.constraints(own.role, own(values)) if own else [])]
+        constrain = self._terminal_constraints if is_end else self._constraints
+        return costs, [*of_state, *(terms.constraints(constrain.role, constrain(values)) if constrain else [])]
 
     def _costs(self, function: UserFunction | None, values: Mapping[str, Any], scale: Any) -> list[Weighed]:
         if function is None:
@@ -157,8 +157,7 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        inline = self.bends and self.motion.is_linear
-        named = {"step": self.node.step(inline), "end": self.end.step(inline)}
+        named = {"step": self.node.step(False), "end": self.end.step(False)}
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
@@ -167,8 +166,6 @@ class Problem:
     @cached_property
     def bent_programs(self) -> dict[str, Program]:
         """Nodes and end with second derivatives, compiled where convergence is slow."""
-        if self.motion.is_linear:
-            return self.programs
         return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
@@ -214,14 +211,15 @@ class Problem:
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
         is called as the torque of a simulation, and for `budget`; else once each step. parameters: values until others
         are given in a call, or functions of time t [s], such as the stance of a gait, asked at every call.
-        answer: what it gives in the place of torques, an array, for controllers that take it as an input: a traced
+        answer: what it gives instead of torques, an array, for controllers that take it as an input: a traced
         function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
         frame) and parameters (of the first node).
         """
         if self.constants.count or self._step is not None:
             raise DalembertError(
-                "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
-                "free_start=False"
+                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some "
+                "to the plan: make one for the law with step= a number and without unknowns= and free_start=, and give "
+                "it what a plan has chosen, as in receding(T=plan.unknowns['T'])"
             )
         return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
@@ -229,8 +227,6 @@ class Problem:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
-        if self.constants.count or self._step is not None:
-            raise DalembertError("functions: steps, start and parameters must be given: no unknowns=, no free_start=")
         start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
         return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
 
@@ -252,7 +248,7 @@ class Problem:
         if velocity.shape != (nv,):
             raise DalembertError(f"solve: v has shape {velocity.shape}, expected ({nv},) for robot {name!r}")
         for label, x in (("q", q), ("v", velocity)):
-            if not isfinite(x.sum()):  # rarely: NaN, inf, or a sum that overflows
+            if not isfinite(x @ x):  # rarely: NaN, inf, or squares that overflow
                 if np.all(np.isfinite(x)):
                     continue
                 k = int(np.argmin(np.isfinite(x)))
@@ -296,7 +292,7 @@ class Problem:
                 )
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
-            if not isfinite(x.sum()) and not np.all(np.isfinite(x)):
+            if not isfinite(np.vdot(x, x)) and not np.all(np.isfinite(x)):
                 raise DalembertError(f"solve: {name} has NaN or inf, expected finite numbers")
             rows[name] = x
         return rows

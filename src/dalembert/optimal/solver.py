@@ -58,17 +58,16 @@ class Solver:
         self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
         self.costates = np.zeros((N, 2 * robot.nv))
         self.plain = self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
-        self.merit: Merit | None = None  # in the place of the filter, where convergence is slow
+        self.merit: Merit | None = None  # instead of the filter, where convergence is slow
         self.failures = 0  # how often second derivatives made the model concave
-        self.bent: list[Evaluation] | None = None
+        self.bent: list[Evaluation] | None = None  # with second derivatives, once they are needed
         self.rates_by_part = [self._rates(programs, k) for k in (0, 1)]
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_linear = problem.motion.is_linear
         self.is_plain = not self.is_constrained and problem.motion.is_linear
-        self.full_steps = (
-            FullSteps(self.direction, self.evaluations, self.length, ARMIJO, ROUNDING) if self.is_plain else None
-        )
+        self.plain_steps = self.full_steps = self._full_steps(self.plain)
+        self.bent_steps: FullSteps | None = None
         self.side = 0  # which of the two trajectories holds the current one
 
     # ---- binding
@@ -111,6 +110,12 @@ class Solver:
             bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
         return Evaluation(self.direction, bound[0], bound[1], self.measures)
 
+    def _full_steps(self, evaluations: list[Evaluation]) -> FullSteps | None:
+        """Newton's method in one call, where there are no gaps and no constraints."""
+        if not self.is_plain:
+            return None
+        return FullSteps(self.direction, evaluations, self.length, ARMIJO, ROUNDING)
+
     def _rates(self, programs: Mapping[str, Any], k: int) -> list[Bound]:
         """Of the constraints of the nodes (k = 0) or of the end, from both trajectories; none without constraints."""
         name, kept = ("rates", "end rates")[k], self.constraints[k]
@@ -124,7 +129,7 @@ class Solver:
     def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
         """Take a start, parameters and a guess: see `beginning`."""
         self.side, self.failures, self.merit = 0, 0, None
-        self.curvature[0], self.evaluations = 0.0, self.plain
+        self.curvature[0], self.evaluations, self.full_steps = 0.0, self.plain, self.plain_steps
         for name, x in parameters.items():
             self.parameters[name][:] = x
         begin(self, q, v, guess)
@@ -214,8 +219,9 @@ class Solver:
         self.update_costates()
         if self.bent is None:
             programs = self.problem.bent_programs
-            self.bent = self.plain if self.is_linear else [self._evaluation(programs, side) for side in (0, 1)]
-        self.evaluations = self.bent
+            self.bent = [self._evaluation(programs, side) for side in (0, 1)]
+            self.bent_steps = self._full_steps(self.bent)
+        self.evaluations, self.full_steps = self.bent, self.bent_steps
         self.evaluate(0.0, 0.0)
         self.side = 1 - self.side
 
@@ -324,6 +330,8 @@ class Solver:
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""
         worst, words = 0.0, ""
+        if self.is_plain:
+            return worst, words
         if not self.problem.motion.is_linear:
             gaps = np.abs(self.gaps)
             k, i = np.unravel_index(int(np.argmax(gaps)), gaps.shape)

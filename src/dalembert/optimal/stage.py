@@ -6,7 +6,7 @@ cost and constraints. All nodes are one SIMD batch.
 
 Constraints c ≥ 0 have slacks s and multipliers λ of an interior point method, eliminated into the quadratic model:
     H + Jᵀ (λ/s) J,    g + Jᵀ (λ/s (c − s) − μ/s);
-for c = 0 the same with 1/δ in the place of λ/s: a proximal method of multipliers, H + Jᵀ J / δ, g + Jᵀ (c / δ − λ).
+for c = 0 the same with 1/δ instead of λ/s: a proximal method of multipliers, H + Jᵀ J / δ, g + Jᵀ (c / δ − λ).
 """
 
 from __future__ import annotations
@@ -279,8 +279,8 @@ class Node(TracedNode):
             dy = solved.slopes(missing.slope)[:, 0]
 
         def along(t: np.ndarray) -> np.ndarray:
-            there = self.values_at(values, self.coordinates(values) + t[0] * dz) | self.named(y + t[0] * dy)
-            return rows_of(self.point(there).constraints)[1]
+            ahead = self.values_at(values, self.coordinates(values) + t[0] * dz) | self.named(y + t[0] * dy)
+            return rows_of(self.point(ahead).constraints)[1]
 
         rate = linearised(along, start).slope[:, 0]
         s, multiplier, enabled, mu = x["slack"], x["multiplier"], x["enabled"], x["barrier"][0]

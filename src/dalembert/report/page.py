@@ -45,7 +45,7 @@ def write_report(
     `frame` (default: the tool at the end of the longest chain), whose reach is drawn. source: what the robot was loaded
     from, and command: the one that writes this page, for "how to reproduce". scene: whether the robot in 3-D, which
     needs viser, is part of the page. run: a simulation with contact, whose forces, cones and support are drawn, and
-    played in 3-D in the place of the motion.
+    played in 3-D instead of the motion.
     """
     try:
         import jinja2

@@ -16,16 +16,18 @@ from ..actuation import refuse_passive
 from ..gains import gains, per_freedom
 from ..reference import deviation, reference
 from .joint import WHOLE_BODY
-from .law import given_or, within_effort
+from .law import setting_or, within_effort
 
 
 class PID:
     """tau = g(q) + I (kp e + kd ė) + ki ∫e, within the motors' limits; state: the integral (nv,) [N·m]."""
 
-    def __init__(self, robot: Robot, move: Any, frequency: Any, damping: Any, integral: Any, period: float) -> None:
+    def __init__(
+        self, robot: Robot, move: Any, frequency: Any, damping: Any, integral: Any, period: float, resonance: Any = None
+    ) -> None:
         refuse_passive("pid", robot, WHOLE_BODY)
         self.robot, self.period, self.reference = robot, float(period), reference("pid", robot, move)
-        chosen = gains("pid", robot, frequency, damping)
+        chosen = gains("pid", robot, frequency, damping, resonance)
         self.frequency, self.damping, self.notes = chosen.frequency, chosen.damping, chosen.notes
         self.integral = per_freedom("pid", robot, "integral", integral, "1/s", zero=True)
         self.inertia = np.diag(robot.mass_matrix(np.asarray(self.reference.q(0.0), float))).copy()
@@ -40,16 +42,16 @@ class PID:
         damping_ratio: Any = None,
         integral: Any = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        omega, zeta = given_or(frequency, self.frequency), given_or(damping_ratio, self.damping)
+        omega, zeta = setting_or(frequency, self.frequency), setting_or(damping_ratio, self.damping)
         off = deviation(self.robot.model, self.reference, t, q, v)
         kp = self.inertia * omega * omega
         tau = self.robot.gravity(q) + kp * off.e + 2.0 * self.inertia * zeta * omega * (off.v - v)
-        grown = state + self.period * given_or(integral, self.integral) * kp * off.e
+        grown = state + self.period * setting_or(integral, self.integral) * kp * off.e
         wanted = tau + grown
-        given = within_effort(self.robot, wanted)
-        further = (wanted - given) * off.e  # positive at the limit, where the error would take the torque beyond it
+        limited = within_effort(self.robot, wanted)
+        further = (wanted - limited) * off.e  # positive at the limit, where the error would take the torque beyond it
         held = [where(x > 0.0, old, new) for x, old, new in zip(further, state, grown, strict=True)]
-        return given, np.array(held)
+        return limited, np.array(held)
 
 
 def pid(
@@ -61,6 +63,7 @@ def pid(
     *,
     period: float = 1e-3,
     delay: float = 0.0,
+    resonance: Any = None,
 ) -> Sampled:
     """PID with gravity compensation, run every `period` [s]: an integral takes away what the model does not know of.
 
@@ -68,7 +71,8 @@ def pid(
     grow further (anti-windup by clamping). delay [s] of the answer. Others: see `gravity_pd`. The result is a
     `dalembert.Sampled`, whose state is the integral (nv,).
     """
-    return Sampled(PID(robot, move, frequency, damping, integral, period), period, delay, state=np.zeros(robot.nv))
+    law = PID(robot, move, frequency, damping, integral, period, resonance)
+    return Sampled(law, period, delay, state=np.zeros(robot.nv))
 
 
 class Encoders:

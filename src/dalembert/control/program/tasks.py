@@ -52,7 +52,7 @@ class Task:
 
     def displacement(self, s: Situation) -> Wanted:
         """A d = e: the displacement d (nv,) that would reach the goal, for inverse kinematics."""
-        raise DalembertError(f"inverse_kinematics: {self.name} says nothing of places")
+        raise DalembertError(f"inverse_kinematics: {self.name} does not constrain positions")
 
     @property
     def name(self) -> str:

@@ -109,7 +109,7 @@ def _unused(mjcf: Compiled, ledger: Ledger) -> None:
     }
     for name, used in names.items():
         if used:
-            ledger.warning(where, f"option {name}", 'not used, also not by Contact(model="mujoco")')
+            ledger.warning(where, f"option {name}", 'not used, not even by Contact(model="mujoco")')
 
 
 def softness(solref: Any, solimp: Any) -> Softness:

@@ -152,7 +152,7 @@ class _Sdf:
         if part.name in self.weightless:
             add(link, "gravity", "false")
         if not np.any(part.inertia.parameters()):
-            what = "a link without mass, which SDF allows and simulators may refuse"
+            what = "a massless link, which SDF allows but simulators may refuse"
             self.losses.note("link", part.name, what, "mass 0 is stated")
         if self.geometry:
             add_shapes(link, part, self.losses, self.package)

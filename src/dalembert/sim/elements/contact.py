@@ -28,12 +28,14 @@ class Memory(NamedTuple):
     """Results of a step of rigid contact for the next one and for reports, of k contacts.
 
     impulses (n,): normal and tangents of each contact, moments, rows of other elements [N·s, N·m·s]; slip (k,);
-    residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not
-    reach the tolerance; passes: of the last step.
+    rolling (2 k,): velocities along the tangents at which contacts were held, not 0 where they roll [m/s]; residual:
+    the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not reach the
+    tolerance; passes: of the last step.
     """
 
     impulses: np.ndarray
     slip: np.ndarray
+    rolling: np.ndarray
     residual: Any
     worst: Any
     unsettled: Any
@@ -41,7 +43,7 @@ class Memory(NamedTuple):
 
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([self.impulses, self.slip, self[2:]])
+        return np.concatenate([self.impulses, self.slip, self.rolling, self[3:]])
 
 
 @dataclass(frozen=True)
@@ -80,7 +82,7 @@ class RigidContact(Element):
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
-        return self.impulse_count + len(self.names) + 4
+        return self.impulse_count + 3 * len(self.names) + 4
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Nothing touched before."""
@@ -93,7 +95,8 @@ class RigidContact(Element):
     def memory(self, z: np.ndarray) -> Memory:
         """Its states (…, size) by name."""
         n, k = self.impulse_count, len(self.names)
-        return Memory(z[..., :n], z[..., n : n + k], *(_number(z[..., n + k + i]) for i in range(4)))
+        impulses, slip, rolling, numbers = np.split(z, [n, n + k, n + 3 * k], axis=-1)
+        return Memory(impulses, slip, rolling, *(_number(numbers[..., i]) for i in range(4)))
 
 
 def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:

@@ -141,7 +141,7 @@ class Stepping:
 
     def starting(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The elements' own states at the beginning and what controllers start with, at q (nq,), v (nv,)."""
-        states = [element.start(self.model, q, v) for element in self.elements]
+        states = [element.start(self.model, q, v) for element in self.elements if element.size(self.model)]
         memory = [] if self.sampling is None else [self.sampling.start(q, v)]
         return np.concatenate([*states, *memory])
 
@@ -247,7 +247,7 @@ def _kept(step: Function, name: str) -> Output:
 
 
 def _guarded(model: Model, step: Function) -> Function:
-    """The step with NaN in the place of quaternions that are not of unit length before the first one."""
+    """The step with NaN instead of quaternions that are not of unit length before the first one."""
     inputs = _inputs(step)
     units = [x for _, x in quaternions(model, {"q": inputs["q"]})]
     unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in units])

@@ -124,7 +124,7 @@ class Contacts:
         for k in np.flatnonzero(over.any(axis=0)):
             at = int(np.argmax(over[:, k]))
             lines.append(
-                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its most at t = {self.t[at]:g} s"
+                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its limit at {self.t[at]:g} s"
             )
         return lines
 
@@ -263,7 +263,9 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     p = _least(memory.impulses[:, : 3 * k], memory.slip, seen["J"], element)
     axes = seen["axes"].reshape(len(t), k, 3, 3)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
-    velocity = np.einsum("tkij,tki->tkj", axes, seen["u"].reshape(len(t), k, 3))
+    u = seen["u"].reshape(len(t), k, 3)
+    u[..., 1:] -= memory.rolling.reshape(len(t), k, 2)  # at which those that roll are at rest in the mean
+    velocity = np.einsum("tkij,tki->tkj", axes, u)
     return Contacts(
         element.names,
         bodies_of(system.model, element.patches),

@@ -45,7 +45,7 @@ from .run import Run
 from .settings import RunSettings, each_of
 from .watch import Crossing, UndefinedEvent
 
-PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
+PACE, SHORTEST = 256, 1e-10  # steps after which the pace is checked; average step relative to the duration
 
 
 def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
@@ -81,6 +81,8 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     start, moved = closed_start(compiled, start)
     falls = settings.contact is not None or not _carried(compiled.system)
     run.log += [*undriven, *said, *stepped, *moved, *(about_ground(model, settings.contact, start.q) if falls else ())]
+    if compiled.system.contact is not None and (count := len(compiled.system.servos)):
+        run.log.append(f"actuators: the stiffness and damping of {count} servos act at the end of each step")
     return run.run(start)
 
 
@@ -133,7 +135,7 @@ class _Simulation:
             self._compile_controllers(torques.sampled)
         self.progress = Progress(float(settings.duration), settings.progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
-        self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
+        self.mark = 0, 0.0  # steps and time [s] at which the pace was checked
 
     def _compile_controllers(self, torque: Sampled) -> None:
         """Run controllers inside the compiled step, where it can be; the log says why not."""

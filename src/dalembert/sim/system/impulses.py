@@ -17,14 +17,18 @@ from dalembert.algorithms.coupled import MassSolver
 from dalembert.linear import (
     ANY,
     Carrier,
+    DryFriction,
     Factor,
     Law,
     SharingFactor,
     constraint_impulses,
     factor_semidefinite,
     gram,
+    is_zero,
+    nonzeros,
     row_impulse,
     sparse_product,
+    with_dry_friction,
 )
 from dalembert.math import maximum
 
@@ -51,17 +55,17 @@ class Loops:
     def kicked(self, kick: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """A kick (m,) = L⁻¹ h f at velocities v, with the impulses of the loops; bias (n,): lost of their rates."""
         ends = -self.h * bias - (1.0 - self.rigid) * self.rows.coordinate / self.h
-        return kick + self._made(ends - self.rows.rate(v) - sparse_product(self.X.T, kick))
+        return kick + self._response(ends - self.rows.rate(v) - sparse_product(self.X.T, kick))
 
     def freed(self, Y: np.ndarray) -> np.ndarray:
         """Columns Y (m, k) = L⁻¹ Jᵀ of other rows, without what the loops hold."""
-        return Y - self._made(sparse_product(self.X.T, Y))
+        return Y - self._response(sparse_product(self.X.T, Y))
 
     def closing(self, ahead: float) -> np.ndarray:
         """(m,): what closes the loops, as a displacement; ahead: the share of h² bias that the step has made."""
-        return self._made(self.rigid * (ahead * self.h * self.h * self.rows.bias - self.rows.coordinate))
+        return self._response(self.rigid * (ahead * self.h * self.h * self.rows.bias - self.rows.coordinate))
 
-    def _made(self, x: np.ndarray) -> np.ndarray:
+    def _response(self, x: np.ndarray) -> np.ndarray:
         return sparse_product(self.Y, self.factor.solve(x))
 
 
@@ -73,7 +77,8 @@ def impulsive_step(
     v, z, always = layout.velocity(e), layout.states(e), system.permanent_count
     rows = system.constraint_rows(t, q, v, z)
     M, mass = algorithms.mass_matrix(system.model, q), MassSolver(system.model, q).factor
-    kick = mass.forward(h * (applied.forces - algorithms.bias(system.model, q, v, applied.wrenches)))
+    impulse = h * (applied.forces - algorithms.bias(system.model, q, v, applied.wrenches))
+    kick = mass.forward(impulse)
     compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
     carrier, closing = Carrier.bodies(M, mass, rows.J[always:]), np.zeros(len(v))
     if always:
@@ -84,17 +89,34 @@ def impulsive_step(
     rates = rows.rate(v)[always:]
     free = rates + sparse_product(carrier.X.T, kick)
     laws = row_laws(system, rows, h, rates, free)
+    sets = [owner.constraint.admissible for owner in system.row_owners[always:]]
+    beyond = np.array([opened(each, x) for each, x in zip(sets, rows.coordinate[always:], strict=True)])
+    z1 = system.next_states(h, e, applied)
+    plain = not (always or compliance.any() or nonzeros(beyond).any())
+    if plain and (frictions := _joint_frictions(rows, laws)):
+        v1 = with_dry_friction(M, sparse_product(M, v) + impulse, v, frictions)
+        return h * v1, layout.replaced(e, v1, z1)
     sizes = np.array([x @ y for x, y in zip(carrier.X.T, carrier.Y.T, strict=True)])
     alone = [row_impulse(law, g, rate) for law, g, rate in zip(laws, sizes, rates, strict=True)]
     start = np.array(alone), np.zeros(0)
     p = constraint_impulses(carrier, free, (), laws, start, give=compliance[always:] / (h * h)).p
 
     v1 = v + mass.backward(mass.r * (kick + sparse_product(carrier.Y, p)))
-    owners = system.row_owners[always:]
-    beyond = [opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[always:], strict=True)]
-    out = RECOVERED * np.array(beyond) / np.array([maximum(x, 1.0 / ANY) for x in sizes])
+    out = RECOVERED * beyond / np.array([maximum(x, 1.0 / ANY) for x in sizes])
     d = h * v1 + mass.backward(mass.r * (closing + sparse_product(carrier.Y, out)))
-    return d, layout.replaced(e, v1, system.next_states(h, e, applied))
+    return d, layout.replaced(e, v1, z1)
+
+
+def _joint_frictions(rows: Rows, laws: list[Law]) -> dict[int, DryFriction] | None:
+    """Dry friction by coordinate, if that is what all rows are, each of a coordinate of its own; else None."""
+    frictions: dict[int, DryFriction] = {}
+    for law, J, surface in zip(laws, rows.J, rows.surface, strict=True):
+        places = np.flatnonzero(nonzeros(J)).tolist()
+        pinned = is_zero(law.low) and is_zero(law.high)
+        if len(places) != 1 or not pinned or places[0] in frictions or not is_zero(J[places[0]] - 1.0):
+            return None
+        frictions[places[0]] = DryFriction(law.most, surface)
+    return frictions
 
 
 def row_laws(system: System, rows: Rows, h: Any, rates: np.ndarray, free: np.ndarray) -> list[Law]:
