@@ -15,6 +15,7 @@ from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError
 from dalembert.files import write_text
 from dalembert.logs import Trajectory
+from dalembert.mechanism import MechanismRobot
 from dalembert.model import tips
 from dalembert.robot import Robot
 from dalembert.sim.run.run import Run
@@ -55,6 +56,9 @@ def write_report(
         raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
     if not robot.nv:
         raise DalembertError(f"report: robot {robot.name!r} has no moving joint: there is nothing to report")
+    if isinstance(robot, MechanismRobot) and robot.model.closures:
+        begin, robot = robot.start[0], robot.driven()
+        motion = motion or standard_motion(robot, about=begin)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     motion = motion or standard_motion(robot)
