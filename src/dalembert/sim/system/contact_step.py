@@ -13,6 +13,7 @@ bend their way; loose ones keep their angular momentum as well.
 
 from __future__ import annotations
 
+from functools import reduce
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from .system import Applied, System
 
 ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
+ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
+FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
 STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest
 
 
@@ -174,7 +177,7 @@ class _Impulses:
     def solved(self) -> ConstraintImpulses:
         """All impulses. Where a rebound from several points at once would gain energy, it is as much as does not."""
         carrier, start = self.carrier, self.start
-        tolerance = self.element.contact.tolerance
+        tolerance = self._tolerance()
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
             c = self._shifted(bouncing)
@@ -205,6 +208,17 @@ class _Impulses:
             without_rebound, 1, {"p": p, "slip": slip, "change": change, "settled": settled, "done": fine}, "done"
         )
         return ConstraintImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
+
+    def _tolerance(self) -> Any:
+        """The error of velocities at which passes end: finer where all is nearly at rest, so that it comes to rest.
+
+        Not beside stops and dry friction of joints, which would take many passes for it.
+        """
+        tolerance = self.element.contact.tolerance
+        if self.system.row_owners[self.switching]:
+            return tolerance
+        motion = reduce(maximum, [absolute(x) for x in self.before])
+        return clip(ALIKE * motion, FINEST * tolerance, tolerance)
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses; normals: what is open may close, what penetrates comes out slowly, what meets
