@@ -76,7 +76,7 @@ SLIPS = {
         "outer",
         "taken about the link's origin, expected about the centre of mass",
     ),
-    "no mass": ({"mass": 0.0, "inertia": None}, "elbow", "joint 'elbow' moves links that have no mass at all"),
+    "no mass": ({"mass": 0.0, "inertia": None}, "elbow", "joint 'elbow' moves links without any mass"),
 }
 
 

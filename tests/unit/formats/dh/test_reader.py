@@ -138,7 +138,7 @@ def test_links_without_mass_are_reported() -> None:
     model, log = table(kinematics)
     assert model.nv == 1
     assert [(f.severity, f.where) for f in log] == [("warning", "<bytes>:4 joint 'hip' (entry 1)")]
-    assert "no mass at all" in log[0].what
+    assert "without any mass" in log[0].what
     with pytest.raises(DalembertError, match="strict=True and 1 finding"):
         read_dh(kinematics.encode(), strict=True)
 

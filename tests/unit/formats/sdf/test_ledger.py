@@ -32,7 +32,7 @@ WARNINGS = {
             "link": GOOD.replace(">1<", ">0<"),
             "extra": '<joint name="l" type="ball"><parent>a</parent><child>b</child></joint>',
         },
-        "6 <joint name='j'>", "no mass at all, from 'b' on",
+        "6 <joint name='j'>", "without any mass, from 'b' on",
     ),
     "negative mass": ({"link": GOOD.replace(">1</mass", ">-1</mass")}, "4 <link name='b'>", "mass is negative"),
     "no mass": ({"link": GOOD.replace(">1</mass", ">0</mass")}, "4 <link name='b'>", "mass is 0 but"),
@@ -73,7 +73,7 @@ WARNINGS = {
         "4 <pose>", "length 2",
     ),
     "massless": (
-        {"link": GOOD.replace(">1<", ">0<")}, "6 <joint name='j'>", "no mass at all, from 'b' on",
+        {"link": GOOD.replace(">1<", ">0<")}, "6 <joint name='j'>", "without any mass, from 'b' on",
     ),
 }  # fmt: skip
 

@@ -50,7 +50,7 @@ WARNINGS = {
         "'K' of <dynamics> is not URDF",
     ),
     "idle dynamics": ({"joint": '<dynamics damping="1"/>', "kind": "floating"}, "6 <dynamics>", "free joint"),
-    "massless": ({"link": ""}, "4 <joint name='j'>", "no mass at all, from 'b' on"),
+    "massless": ({"link": ""}, "4 <joint name='j'>", "without any mass, from 'b' on"),
     "gazebo spring": ({"extra": '<gazebo reference="j"><springStiffness>5</springStiffness></gazebo>'}, "8 <", "=5"),
     "gazebo gravity": ({"extra": '<gazebo reference="b"><gravity>false</gravity></gazebo>'}, "8 <", "gravity=false"),
     "gazebo loop": (
