@@ -18,6 +18,7 @@ CLOSED = 1e-9  # residual of a closed loop [m or rad]
 CONSISTENT = 1e-6  # share of the load that the motors may leave unbalanced
 SLACK = 1e-9  # beyond joint limits [rad or m]
 WALKERS, ROUNDS, STRIDE = 128, 60, 0.1  # of the samples of a manifold; stride in rad and m together
+NEARLY_CLOSED = 0.05  # [m or rad] from where the loops of a motion are closed on its own branch
 APPROACH = 21  # steps on the way from home to the start of a motion
 RIDGE = 1e-13  # regularises redundant equations, relative to the largest
 
@@ -119,17 +120,13 @@ class ClosedManifold:
     def follow(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """The motion (n, …) of the driven joints of q, v, a with the passive ones moved so that all loops stay closed.
 
-        Each sample is sought from the one before, the first along a straight way from home.
+        Each sample is sought from the one before; the first from itself where its loops are nearly closed, else along a
+        straight way from home.
         """
-        home = self.home(np.random.default_rng(11))
-        if not len(home):
-            raise DalembertError(f"robot {self.model.name!r}: no configuration was found in which all loops are closed")
         driven = np.zeros(self.nv, bool)
         driven[self.rows] = True
-        lead = self.robot.difference(home, q[:1])[0] * driven
-        here = home[0]
-        for share in np.linspace(0.0, 1.0, APPROACH)[1:]:
-            here = self._closed_near(self.robot.integrate(home[0], share * lead), here, driven)
+        residual, _ = self._closing(q[:1])
+        here = q[0] if np.max(np.abs(residual)) <= NEARLY_CLOSED else self._approached(q[0], driven)
         path = []
         for sample in q:
             here = self._closed_near(sample, here, driven)
@@ -144,6 +141,17 @@ class ClosedManifold:
         a_closed[:, ~driven] = -np.einsum("bij,bj->bi", passive, np.einsum("bij,bj->bi", J, a_closed) + bias)
         self._check_rates(J, v_closed)
         return q_closed, v_closed, a_closed
+
+    def _approached(self, target: np.ndarray, driven: np.ndarray) -> np.ndarray:
+        """The closed configuration with the driven joints of `target`, along a straight way from home."""
+        home = self.home(np.random.default_rng(11))
+        if not len(home):
+            raise DalembertError(f"robot {self.model.name!r}: no configuration was found in which all loops are closed")
+        lead = self.robot.difference(home[0], target) * driven
+        here = home[0]
+        for share in np.linspace(0.0, 1.0, APPROACH)[1:]:
+            here = self._closed_near(self.robot.integrate(home[0], share * lead), here, driven)
+        return here
 
     def _closed_near(self, target: np.ndarray, near: np.ndarray, driven: np.ndarray) -> np.ndarray:
         """The closed configuration with the driven joints of `target`; Newton starts at the passive ones of `near`."""
