@@ -7,6 +7,7 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 from .cones import contact_error
 from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
+from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
 from .symmetric import Factor, factor, factor_entries, factor_semidefinite, gram, solve_semidefinite
@@ -18,6 +19,7 @@ __all__ = [
     "ConstraintImpulses",
     "Factor",
     "Law",
+    "LoopedContacts",
     "Moment",
     "QuadraticSolution",
     "constraint_impulses",
@@ -28,6 +30,7 @@ __all__ = [
     "factor_semidefinite",
     "gram",
     "is_zero",
+    "looped_impulses",
     "nonzeros",
     "row_impulse",
     "solve",

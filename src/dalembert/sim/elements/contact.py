@@ -12,6 +12,7 @@ from dalembert.algorithms.free_bodies import drifts
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
+from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.errors import DalembertError
@@ -20,6 +21,8 @@ from dalembert.model import Model
 
 from .base import Action, Element, Situation
 
+SLOTS, SLOTS_PER_BODY = 8, 4  # contacts at a time of a robot, and of each body that flies freely
+FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
 
@@ -27,32 +30,46 @@ FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillati
 class Memory(NamedTuple):
     """What a step of rigid contact leaves for the next one and for reports, of k contacts.
 
-    impulses (n,): normal and tangents of each contact, moments, rows of other elements [N·s, N·m·s]; slip (k,);
-    residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not
-    reach the tolerance; passes: of the last step.
+    contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
+    [N·m·s]; rows: impulses of other elements; slip (k,); numbers: where contacts are gathered, 1 + that of the
+    candidate in each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s];
+    unsettled: how many steps did not reach the tolerance; passes: of the last step.
     """
 
-    impulses: np.ndarray
+    contacts: np.ndarray
+    turned: np.ndarray
+    rows: np.ndarray
     slip: np.ndarray
+    numbers: np.ndarray
     residual: Any
     worst: Any
     unsettled: Any
     passes: Any
 
+    @property
+    def impulses(self) -> np.ndarray:
+        """Of contacts, of their moments, and of rows."""
+        return np.concatenate(self[:3], axis=-1)
+
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([self.impulses, self.slip, self[2:]])
+        return np.concatenate([*self[:5], self[5:]])
 
 
 @dataclass(frozen=True)
 class RigidContact(Element):
-    """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well."""
+    """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well.
+
+    slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
+    candidate has its own place.
+    """
 
     gives: ClassVar[bool] = False
 
     contact: Contact
     patches: tuple[Patch, ...]
     rows: int = 0
+    slots: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -73,14 +90,26 @@ class RigidContact(Element):
         """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
         return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
 
+    def gathering(self, model: Model) -> Gathering:
+        """The candidates as a step finds them that has slots."""
+        return Gathering(model, self.patches)
+
     @property
-    def impulse_count(self) -> int:
-        """Impulses of contacts, of their moments, and of rows."""
-        return 3 * len(self.names) + len(self.moments) + self.rows
+    def turned_count(self) -> int:
+        """Moments of friction about axes; in slots every contact has those that one of them has."""
+        if not self.slots:
+            return len(self.moments)
+        return len(self.names) * len({axis for law in self.laws for axis in law.axes})
+
+    @property
+    def memory_sizes(self) -> tuple[int, ...]:
+        """Of the parts of its memory that are arrays."""
+        k = len(self.names)
+        return 3 * k, self.turned_count, self.rows, k, k if self.slots else 0
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
-        return self.impulse_count + len(self.names) + 4
+        return sum(self.memory_sizes) + 4
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Nothing touched before."""
@@ -92,8 +121,19 @@ class RigidContact(Element):
 
     def memory(self, z: np.ndarray) -> Memory:
         """Its states (…, size) by name."""
-        n, k = self.impulse_count, len(self.names)
-        return Memory(z[..., :n], z[..., n : n + k], *(_number(z[..., n + k + i]) for i in range(4)))
+        ends = np.cumsum(self.memory_sizes)
+        arrays = [z[..., end - size : end] for size, end in zip(self.memory_sizes, ends, strict=True)]
+        return Memory(*arrays, *(_number(z[..., ends[-1] + i]) for i in range(4)))
+
+    def by_candidate(self, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
+        """Impulses (n, 3 k) and slips (n, k) of all candidates, from the memory of n states."""
+        if not self.slots:
+            return memory.contacts, memory.slip
+        n, k = memory.slip.shape
+        impulses, slip = np.zeros((n, k + 1, 3)), np.zeros((n, k + 1))  # the first one is that of empty slots
+        places = np.arange(n)[:, None], memory.numbers.astype(int)
+        impulses[places], slip[places] = memory.contacts.reshape(n, k, 3), memory.slip
+        return impulses[:, 1:].reshape(n, -1), slip[:, 1:]
 
 
 def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:
@@ -184,7 +224,14 @@ def with_contact(
             _check_step(where, model, contact, points, step, stable)
         return (*elements, CompliantContact(contact, points))
     switching = (c for element in elements for c in element.constraints(model) if c.admissible.switches)
-    return (*elements, RigidContact(contact, points, sum(c.count for c in switching)))
+    return (*elements, RigidContact(contact, points, sum(c.count for c in switching), slots_for(model, points)))
+
+
+def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
+    """Contacts at a time for which a step has room; 0: candidates are so few that each has its own place."""
+    roots = sum(drifts(model, body) for body in model.bodies)
+    slots = SLOTS + SLOTS_PER_BODY * roots
+    return slots if sum(len(patch.names) for patch in patches) > slots + FEW else 0
 
 
 def _check_step(

@@ -260,7 +260,8 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     seen = _observed(programs, element)(
         {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}, (len(t),)
     )
-    p = _least(memory.impulses[:, : 3 * k], memory.slip, seen["J"], element)
+    impulses, slip = element.by_candidate(memory)
+    p = _least(impulses, slip, seen["J"], element)
     axes = seen["axes"].reshape(len(t), k, 3, 3)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
     velocity = np.einsum("tkij,tki->tkj", axes, seen["u"].reshape(len(t), k, 3))
