@@ -18,10 +18,13 @@ import numpy as np
 
 from dalembert import identify, load
 from dalembert.identify import physical
+from dalembert.identify.base import base_of
 from dalembert.identify.columns import columns
 from dalembert.identify.compression import Samples, compress
 from dalembert.identify.fit import _bounds
 from dalembert.identify.least_squares import weighted
+from dalembert.identify.optimum import Information
+from dalembert.identify.series import Fourier, joint_limits
 
 FRICTION = ("viscous", "coulomb", "offset")
 
@@ -89,6 +92,23 @@ def beside_clarabel(robot, log):
     print(f"  cost {cost(solution.x):.9g} beside {cost(x):.9g}: relative difference {difference:.1e}")
 
 
+def beside_random_series(robot, count=1000):
+    """The default excitation and the best of many random series under the same limits."""
+    begin = time.process_time()
+    motion = identify.excitation(robot)
+    seconds = time.process_time() - begin
+    limits = joint_limits(robot, 0.05, None, None, None, None)
+    family = Fourier(5, motion.series.period)
+    information = Information(base_of(columns(robot)), limits, family)
+    rng = np.random.default_rng(1)
+    drawn = (family.scaled(rng.normal(size=(robot.nv, family.size)), limits).motion for _ in range(count))
+    best = min(information.condition_of(series) for series in drawn)
+    print(
+        f"excitation of {robot.name}: {seconds:.1f} s with compiling, condition {motion.condition:.2f}; "
+        f"best of {count} random series {best:.2f}: {motion.condition / best:.2f}"
+    )
+
+
 def main() -> None:
     robot = load("panda")
     log = simulated(robot, 60.0, 500.0)
@@ -105,9 +125,8 @@ def main() -> None:
     after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     seconds = time.process_time() - begin
     print(f"an hour at 500 Hz, minute by minute: {seconds:.1f} s, peak {after:.0f} MB ({before:.0f} MB before)")
-    begin = time.process_time()
-    motion = identify.excitation(robot)
-    print(f"excitation of {robot.nv} joints: {time.process_time() - begin:.1f} s, condition {motion.condition:.2f}")
+    for name in ("ur5", "ur10e", "panda", "iiwa14"):
+        beside_random_series(load(name))
 
 
 if __name__ == "__main__":

@@ -101,7 +101,31 @@ def main() -> None:
             f"{row}   {peer.duration:10.6f}{1e6 * ours:14.0f}{1e6 * spent:12.0f}{spent / ours:8.1f}"
             f"{violation(move.derivative, fine):14.1e}{violation(peer, peers_fine):10.1e}"
         )
+    with_jerk()
     with_torques()
+
+
+def with_jerk() -> None:
+    """Limited jerk: along a line beside the closed form, along paths beside the fastest without that limit."""
+    bounds = {"velocity": VELOCITY, "acceleration": ACCELERATION, "jerk": 200.0}
+    limits = motion.Limits(**bounds)
+    line = np.array([np.zeros(6), np.linspace(1.0, -0.6, 6)])
+    exact = motion.s_curve(*line, **bounds).duration
+    for grid in (100, 200, 400):
+        spent = best(lambda g=grid: motion.time_optimal(line, limits, grid=g), 3, 1)
+        excess = motion.time_optimal(line, limits, grid=grid).duration / exact - 1.0
+        print(f"line, limited jerk, grid {grid}: {excess:.1e} above the s-curve, in {1e3 * spent:.0f} ms")
+    points = np.random.default_rng(5).uniform(-1.5, 1.5, (5, 6))
+    for grid in (200, 400):
+        move = motion.time_optimal(points, limits, grid=grid)
+        free = motion.time_optimal(points, motion.Limits(velocity=VELOCITY, acceleration=ACCELERATION), grid=grid)
+        fine = np.linspace(0.0, move.duration, 10 * grid)
+        over = np.max(np.abs(move.jerk(fine))) / bounds["jerk"] - 1.0
+        spent = best(lambda g=grid: motion.time_optimal(points, limits, grid=g), 3, 1)
+        print(
+            f"6 joints, limited jerk, grid {grid}: {move.duration:.4f} s, without {free.duration:.4f} s, in "
+            f"{1e3 * spent:.0f} ms, excess {max(over, violation(move.derivative, fine)):.1e}"
+        )
 
 
 def with_torques() -> None:

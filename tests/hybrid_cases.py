@@ -93,7 +93,7 @@ def pucks_under_forces(seed: int) -> None:
     assert run.q.min() >= lower - CONVERGED and run.q.max() <= upper + CONVERGED
     assert np.abs(run.energy.residual).max() < (2e-2 if integrator in FIRST_ORDER else 1e-7) * (run.energy.scale + 1.0)
     for heat in run.energy.heat.values():
-        assert np.all(np.diff(heat) > -1e-10)
+        assert np.all(np.diff(heat) > -CONVERGED)
 
 
 def balls_in_a_row(seed: int) -> None:

@@ -167,8 +167,9 @@ def test_readme_table_has_every_robot_and_function():
             ("Pinocchio", "loop", 4096),
         ):
             rows.append({"robot": "UR5", "function": function, "system": system, "mode": mode, "batch": batch} | times)
-    document = {"timings": rows, "machine": {"processor": "cpu"}, "versions": {"dalembert": "0"}}
+    document = {"timings": rows, "machine": {"processor": "cpu"}, "versions": {"dalembert": "0"}, "date": "2026-01-02"}
     lines = report.markdown(document, "Pinocchio", ["UR5"]).splitlines()
+    assert "2026-01-02" in lines[-1]
     assert len(lines) == 2 + len(cases.FUNCTIONS) + 2
     assert lines[2] == "| UR5 | inverse dynamics | 1 | - | - | 1 | 1 | 1.0 |"
     for name in ("README.md", "docs/performance.md"):

@@ -154,7 +154,7 @@ def test_info_tells_all_that_the_import_noted(tmp_path, capsys):
 def test_info_shows_what_acts_in_the_joints(capsys):
     assert cli.main(["info", "delta"]) == 0
     shown = capsys.readouterr().out
-    assert "3 equations of loops" in shown and "gravity 0 0 -9.81 m/s²" in shown
+    assert "3 loop equations" in shown and "gravity 0 0 -9.81 m/s²" in shown
     assert re.search(r"motor1 +0 +0 +0\.02 +0\n", shown)
     assert "speed in rad/s or m/s, effort in N·m or N" in shown
 

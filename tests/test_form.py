@@ -58,9 +58,13 @@ def numbers(node: ast.AST, largest: float) -> list[ast.Constant]:
     """Small positive numbers among the terms of an expression; not those that multiply a name in capitals."""
     if isinstance(node, ast.Constant):
         return [node] if isinstance(node.value, float) and 0.0 < node.value <= largest else []
+    if isinstance(node, ast.UnaryOp):
+        return numbers(node.operand, largest)
     if not isinstance(node, ast.BinOp):
         return []
-    sides = [node.left] if isinstance(node.op, (ast.Div, ast.Pow)) else [node.left, node.right]
+    if isinstance(node.op, ast.Pow):
+        return []
+    sides = [node.left] if isinstance(node.op, ast.Div) else [node.left, node.right]
     if any(isinstance(side, ast.Name) and side.id.isupper() for side in sides) and isinstance(node.op, ast.Mult):
         return []
     return [number for side in sides for number in numbers(side, largest)]
@@ -93,7 +97,7 @@ def tolerances_of_assertion(assertion: ast.Assert) -> list[ast.Constant]:
             for left, operator, right in zip((node.left, *node.comparators), node.ops, node.comparators, strict=False):
                 less, more = (isinstance(operator, each) for each in ((ast.Lt, ast.LtE), (ast.Gt, ast.GtE)))
                 for side, is_bound in ((right, less), (left, more)):
-                    if is_bound or ((less or more) and isinstance(side, ast.BinOp)):
+                    if is_bound or ((less or more) and isinstance(side, (ast.BinOp, ast.UnaryOp))):
                         found += numbers(side, SMALL)
     return found
 
@@ -126,6 +130,7 @@ def test_unnamed_tolerances_are_seen():
         "assert x == pytest.approx(2.0, rel=0.02)": [0.02],
         "assert abs(x) < 1e-6 and y <= 1.0 + 1e-7": [1e-6, 1e-7],
         "assert low - 1e-12 <= x": [1e-12],
+        "assert x > -1e-9": [1e-9],
         "assert x < 3e-3 * np.abs(y).max()": [3e-3],
         "assert_close(x, y, 10 * COMPUTED)": [],
         "assert_close(x, y, 0.5 * PRINTED)": [],

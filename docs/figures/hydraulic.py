@@ -59,7 +59,10 @@ def main() -> None:
     panels[2, 0].plot(run.t, run.q[:, 0])
     panels[2, 0].set_ylabel("joint 2 [rad]")
     panels[2, 1].plot(run.t, run.v[:, 0])
-    panels[2, 1].set_ylabel("joint 2 [rad/s], valve closes at 0.5 s")
+    panels[2, 1].set_ylabel("joint 2 [rad/s]")
+    for axes in panels[2]:
+        axes.axvline(0.5, color="gray", ls="--", lw=1)
+        axes.set_title("the valve closes at 0.5 s", fontsize="medium")
     for axes in panels.flat:
         axes.set_xlabel("t [s]")
         axes.grid(alpha=0.3)

@@ -37,7 +37,7 @@ def main(out: Path = Path("demo"), states: int = 100_000) -> int:
 
 
 def run(out: Path, states: int) -> tuple[int, dict[str, Any]]:
-    """As `main`, with the results by name: torques in N·m, times in s."""
+    """Like `main`, with the results by name: torques in N·m, times in s."""
     robot = load("ur5")
     t = np.linspace(0.0, DURATION, 1001)
     q, v, a = quintic(t)

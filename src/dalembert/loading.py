@@ -152,7 +152,7 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     missing = [n for n in names if n not in known]
     if missing:
         raise DalembertError(
-            f"function: how many elements has {missing[0]!r}? pass {missing[0]}=…; q, q0, q1, v, a and tau are known"
+            f"function: what is the size of {missing[0]!r}? pass {missing[0]}=…; q, q0, q1, v, a and tau are known"
         )
     title = getattr(compute, "__name__", "function")
     title = title if title.isidentifier() else "function"
@@ -160,7 +160,7 @@ def function(compute: Callable[..., Any], robot: Robot, **sizes: int) -> Callabl
     call = function_call(robot.model, title, taken, compute)
     if function_call(robot.model, title, taken, compute).program.identity != call.program.identity:
         raise DalembertError(
-            f"function: {title} gives another expression each time it is asked (random numbers, a counter, a state?), "
+            f"function: {title} gives another expression each time it is called (random numbers, a counter, a state?), "
             "and only one of them would be compiled: make what changes an argument"
         )
     return call.builtin(title, f"({', '.join(names)})\n--\n\n{compute.__doc__ or ''}", call)

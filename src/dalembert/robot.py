@@ -81,7 +81,7 @@ class Robot:
         return robot
 
     def determinants(self) -> Model | None:
-        """What decides all that it computes (see `execute.identity`); None: it has more than a model."""
+        """Everything that its results depend on (see `execute.identity`); None: it has more than a model."""
         return self.model if type(self) is Robot else None
 
     def _added_forces(self, q: Any, v: Any) -> AddedForces | None:
@@ -92,7 +92,7 @@ class Robot:
         return f"<Robot {self.name!r}: {len(self.joints)} joints, nq={self.nq}, nv={self.nv}>"
 
     def _repr_html_(self) -> str:
-        """What notebooks show: the joints as a table, and how much the import noted."""
+        """The view in notebooks: the joints as a table, and how much the import noted."""
         warnings = sum(finding.severity == "warning" for finding in self.import_log)
         noted = f"; import: {warnings} warnings, see import_log" if warnings else ""
         return f"<p>{escape(repr(self))}{noted}</p>{html_table(self.model)}"
@@ -243,7 +243,7 @@ class Robot:
 
     @property
     def problems(self) -> tuple[str, ...]:
-        """What no rigid body can have (negative mass, impossible inertia), body by body; joints that meet no inertia.
+        """Impossible bodies (negative mass, inertia that no rigid body has), and joints that meet no inertia.
 
         Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not looked at.
         """

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 import numpy as np
 import pytest
 
@@ -82,8 +84,35 @@ def test_backends_that_take_rows_in_order_say_so(emit):
         emit(loop())
 
 
-@pytest.mark.parametrize("lanes", [1, None])
-def test_each_sequence_has_its_own_index(lanes):
+@pytest.fixture(params=["jax", "torch"])
+def array_library(request):
+    """A backend that computes with the operations of an array library, in double precision."""
+    library = pytest.importorskip(request.param)
+    if request.param == "jax":
+        library.config.update("jax_enable_x64", True)
+    yield import_module(f"dalembert.backends.{request.param}")
+    if request.param == "jax":
+        library.config.update("jax_enable_x64", False)
+
+
+def test_array_libraries_take_rows_by_number(array_library):
+    """Rows for all motions, and rows for each of them."""
+    program, starts = loop(), np.array([[0.0], [2.9], [5.5], [-1.0], [3.7]])
+    for way in (ROWS, np.stack([ROWS, 1.1 * ROWS, ROWS, 0.9 * ROWS, ROWS])):
+        inputs = {"x": starts, "row": np.zeros(1), "way": way}
+        want, got = interpreter.run(program, inputs, 40), array_library.prepared(program)(inputs, 40)
+        for name, x in want.items():
+            np.testing.assert_allclose(np.asarray(got[name]), x, atol=COMPUTED)
+
+
+def test_array_libraries_take_some_rows_by_number(array_library):
+    program, inputs = mixed_loop()
+    want, got = interpreter.run(program, inputs), array_library.run(program, inputs)
+    for name, x in want.items():
+        np.testing.assert_allclose(np.asarray(got[name]), x, rtol=PRODUCT)
+
+
+def mixed_loop():
     """One sequence by number, from the end in steps of two; one row by row; one backwards; a record backwards."""
 
     def step(k, total, a, b, c):
@@ -96,6 +125,14 @@ def test_each_sequence_has_its_own_index(lanes):
     rng, n = np.random.default_rng(0), 4
     a, b, c = rng.normal(size=(3, 8, 1)), rng.normal(size=(3, n, 1)), rng.normal(size=(3, n, 1))
     k = np.array([[7.0], [6.0], [7.0]])
+    return mixed, {"k": k, "total": np.zeros(1), "a": a, "b": b, "c": c}
+
+
+@pytest.mark.parametrize("lanes", [1, None])
+def test_each_sequence_has_its_own_index(lanes):
+    mixed, inputs = mixed_loop()
+    k, _, a, b, c = inputs.values()
+    n = b.shape[1]
     got = interpreter.run(mixed, {"k": k, "total": np.zeros(1), "a": a, "b": b, "c": c}, n)
     for row in range(3):
         rows = [[a[row, int(k[row, 0]) - 2 * j, 0], b[row, j, 0], c[row, n - 1 - j, 0]] for j in range(n)]

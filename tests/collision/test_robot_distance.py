@@ -6,7 +6,7 @@ import pytest
 import dalembert
 from collision.robots import arm, toys
 from dalembert import DalembertError
-from dalembert.collision import distance
+from dalembert.collision import distance, hull
 from dalembert.collision.pairs import body_pairs
 from dalembert.model.geometry import Box, Polyhedron, Sphere
 from dalembert.spatial import Pose
@@ -215,3 +215,25 @@ def test_many_meshes_are_one_loop_with_the_numbers_of_each_pair():
             assert found.distance[k, row] == pytest.approx(float(w.distance), abs=COMPUTED)
             np.testing.assert_allclose(found.a[k, row], w.a, atol=ITERATED)
             np.testing.assert_allclose(found.normal[k, row], w.normal, atol=ITERATED)
+
+
+def test_boxes_and_hulls_of_several_sizes_share_one_loop():
+    """Each pair alone gives the same: sizes of a loop's boxes are traced, also where they overlap a hull."""
+    rng = np.random.default_rng(5)
+    b = dalembert.ModelBuilder("crowd")
+    shapes = [Box([0.2, 0.3, 0.4]), Box([0.1, 0.5, 0.2])]
+    for size in (0.2, 0.3):
+        solid = hull(size * rng.normal(size=(9, 3)))
+        shapes.append(Polyhedron(solid.vertices, solid.triangles))
+    for k, shape in enumerate(shapes):
+        b.add_body(f"part{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3))
+        b.add_geometry(shape, body=f"part{k}", role="collision")
+    robot = b.build()
+    pairs = [(f"part{i}", f"part{j}") for i in (0, 1) for j in (2, 3)]
+    q = robot.random(rng, 40)
+    for k in range(4):
+        q[:, 7 * k : 7 * k + 3] = 0.2 * rng.normal(size=(40, 3))
+    together = robot.distance(q, pairs)
+    alone = np.concatenate([robot.distance(q, [pair]) for pair in pairs], axis=1)
+    assert (together < 0.0).any() and (together > 0.0).any()
+    assert_close(together, alone, ITERATED)

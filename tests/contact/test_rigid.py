@@ -261,4 +261,4 @@ def test_steps_that_did_not_settle_and_forces_outside_the_cone_are_told() -> Non
     assert not run.contacts.log
     assert "3 steps did not reach the tolerance" in replace(run.contacts, unsettled=3, worst=1e-3).log[0]
     infeasible = replace(run.contacts, friction=0.5 * MU).log
-    assert len(infeasible) == 4 and "is 2 of its most" in infeasible[0]
+    assert len(infeasible) == 4 and "is 2 of its limit" in infeasible[0]

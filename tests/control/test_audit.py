@@ -27,7 +27,7 @@ def test_computed_torque_is_what_it_says(arm) -> None:
     audit = control.audit(control.computed_torque(arm, GOAL, 20.0), GOAL)
     np.testing.assert_allclose(audit.poles, np.full(4, -20.0), rtol=10 * PRINTED)
     assert audit.ok and audit.gain_margin == np.inf and audit.robust == 1.0
-    assert "least ratio" in str(audit)
+    assert "lowest ratio" in str(audit)
 
 
 def test_a_loop_without_damping_rings(arm) -> None:

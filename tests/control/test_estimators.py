@@ -131,6 +131,19 @@ def test_a_kalman_filter_is_optimal_and_beats_differences():
     assert np.all(spread < 0.2 * np.std(differences[200:], axis=0))
 
 
+@pytest.mark.parametrize("measured", [None, "elbow", ["elbow", "shoulder"]])
+def test_a_kalman_filter_takes_coordinates_as_encoders_show_them(measured):
+    """At an equilibrium that is not 0, whose coordinates are no displacements; a turn more is the same place."""
+    robot = dalembert.load("acrobot")
+    top = np.array([np.pi, 0.3])
+    filter_ = control.kalman(robot, top, noise=1e-3, disturbance=0.1, measured=measured, tau=robot.gravity(top))
+    seen = {None: top, "elbow": top[1:], "both": top[::-1]}[measured if not isinstance(measured, list) else "both"]
+    for _ in range(3):
+        estimate = filter_.update(seen, robot.gravity(top))
+    np.testing.assert_allclose(estimate.q, top, atol=ITERATED)
+    np.testing.assert_allclose(estimate.v, 0.0, atol=ITERATED)
+
+
 def test_what_cannot_be_told_is_named():
     cart = dalembert.load("cartpole")
     with pytest.raises(DalembertError, match="do not tell how slider moves"):

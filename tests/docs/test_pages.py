@@ -56,3 +56,30 @@ def test_blocks_are_recognised():
     for page in WITH_CODE:
         text = page.read_text("utf-8")
         assert sum(part["block"] is not None for part in PART.finditer(text)) == text.count("```python\n"), page.name
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.stem)
+def test_no_tag_is_swallowed(page):
+    """<axis> in prose is an unknown tag, which a browser does not show: it must be code."""
+    text = re.sub(r"^```.*?^```|<!--.*?-->|`[^`]*`|<https?://[^>]*>", "", page.read_text("utf-8"), flags=re.S | re.M)
+    assert set(re.findall(r"(?<!\\)<(?=[a-z])[^<>]*>", text)) <= {"<details>", "<summary>"}
+
+
+def test_links_to_files_and_headings_lead_somewhere():
+    """Links from page to page, with the heading that they name."""
+
+    def anchor(title: str) -> str:
+        return re.sub(r"[^\w\- ]", "", re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", title).lower()).strip().replace(" ", "-")
+
+    def headings(page: Path) -> set[str]:
+        return {anchor(title) for title in re.findall(r"^#+ (.*)$", page.read_text("utf-8"), re.M)}
+
+    for page in (*PAGES, ROOT / "CONTRIBUTING.md"):
+        text = re.sub(r"^```.*?^```", "", page.read_text("utf-8"), flags=re.S | re.M)
+        for target in re.findall(r"\]\((?!https?:)([^)\s]+)\)", text):
+            path, _, heading = target.partition("#")
+            other = (page.parent / path) if path else page
+            written = any(part in target for part in ("gallery/", "api", "licences", "figures/"))  # by the build
+            assert other.exists() or written, f"{page.name}: {target}"
+            if heading and other.exists() and other.suffix == ".md" and not written:
+                assert heading in headings(other), f"{page.name}: {target}"

@@ -9,7 +9,7 @@ import pytest
 
 import dalembert as da
 from dalembert import elements
-from tolerances import CONVERGED, INTEGRATED, ITERATED, MILLISECOND_STEPS
+from tolerances import CONVERGED, INTEGRATED, ITERATED, MILLISECOND_STEPS, ROUNDING
 
 ARM = da.load("2r").without("friction", "damping")
 TIP = ARM.frames[-1].name
@@ -124,5 +124,5 @@ def test_a_set_of_ones_own() -> None:
     free = robot.rollout([0.0], [0.0], torque, step=1e-3, steps=1000)
     assert free.v[0] == pytest.approx(0.0, abs=ITERATED)
     run = robot.rollout([0.0], [0.0], np.roll(torque, 700), step=1e-3, steps=1000, elements=[Ratchet("turn")], record=1)
-    assert np.all(np.diff(run.q[:, 0]) >= -1e-15) and run.v[:, 0].min() > -1e-15
+    assert np.all(np.diff(run.q[:, 0]) >= -ROUNDING) and run.v[:, 0].min() > -ROUNDING
     assert run.q[-1, 0] > 0.01

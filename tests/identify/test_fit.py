@@ -4,9 +4,11 @@ import numpy as np
 import pytest
 
 from dalembert import DalembertError, identify, load
+from dalembert.identify import simulation
+from dalembert.identify.columns import columns
 from dalembert.identify.physical import pseudo_inertia
 from simulated import SimulatedLog, log_of, with_friction
-from tolerances import INTEGRATED, ITERATED
+from tolerances import INTEGRATED, ITERATED, SLOPE
 
 FITTED = 0.02  # of friction fitted to a log with noise
 DRIVE_GAINS = 0.05  # of gains of the strong joints
@@ -216,3 +218,22 @@ def test_friction_that_follows_temperature_is_named(ur5, truth, motion, tmp_path
     assert "shoulder_pan_joint: temperature" not in validation.table()
     fit.report(tmp_path / "page.html", validation)
     assert "temperature explains" in (tmp_path / "page.html").read_text("utf-8")
+
+
+def test_slopes_of_the_simulation_fit_are_exact():
+    robot = load("2r")
+    motion = identify.excitation(robot, duration=8.0, rate=250.0, starts=1, velocity=2.0)
+    parameters = columns(robot, ("viscous", "coulomb", "offset"), rotor=True, springs=True)
+    x = parameters.prior()
+    for term in ("viscous", "coulomb", "rotor", "spring"):
+        x[parameters.term(term)] = 0.3
+    tau = parameters.robot_with(x).inverse_dynamics(motion.q, motion.v, motion.a)
+    pieces = simulation._cut(robot, [SimulatedLog(motion.t, motion.q, motion.v, motion.a, tau)])
+    codec, weights = simulation._Codec(parameters, 1.1 * x), simulation._weights(robot, pieces)
+    rng = np.random.default_rng(3)
+    theta = codec.start()
+    theta += 0.1 * rng.normal(size=theta.shape)
+    step = rng.normal(size=theta.shape)
+    slopes = simulation._jacobian(codec, pieces, weights, theta) @ step
+    ahead, behind = (simulation._residual(codec, pieces, weights, theta + sign * 1e-6 * step) for sign in (1.0, -1.0))
+    np.testing.assert_allclose((ahead - behind) / 2e-6, slopes, rtol=SLOPE, atol=SLOPE * np.abs(slopes).max())

@@ -103,7 +103,7 @@ def test_equilibrium_under_a_load():
     A = robot.linearize(found.q, np.zeros(2), np.zeros(2), external=pull).A
     modes = robot.modes(found.q, tau=np.zeros(2), external=pull)
     assert_close(np.sort(np.abs(np.linalg.eigvals(A)))[::2], modes.frequencies, SOLVE)
-    with pytest.raises(DalembertError, match="modes: q is no equilibrium under tau"):
+    with pytest.raises(DalembertError, match="modes: q is not an equilibrium under tau"):
         robot.modes(found.q, tau=np.zeros(2))
     with pytest.raises(DalembertError, match=r"equilibrium: external\[0\] is a batch, expected one wrench"):
         robot.equilibrium(q0, external=[Wrench(force=np.zeros((4, 3)), frame=tip)])

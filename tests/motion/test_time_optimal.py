@@ -12,6 +12,7 @@ from dalembert import DalembertError, motion
 from tolerances import ITERATED, OPTIMAL, REACHED
 
 COARSE_GRID = 0.01  # time above the optimum on the coarsest grid
+DEFAULT_GRID = 2e-3  # time above the optimum on the default grid
 FINE_GRID = 2e-4  # between the two finest grids
 
 LIMITS = motion.Limits(velocity=2.0, acceleration=10.0)
@@ -102,6 +103,83 @@ def test_jerk_is_kept_on_the_same_path(jerk):
     line = motion.path(points)
     dense = line.q(np.linspace(0.0, line.duration, 20001))
     assert max(np.abs(dense - q).max(axis=1).min() for q in move.q(np.linspace(0.0, move.duration, 40))) < REACHED
+
+
+JERK = {"velocity": 2.0, "acceleration": 10.0, "jerk": 40.0}
+
+
+@pytest.mark.parametrize("jerk", [5000.0, 200.0, 10.0])
+def test_the_shortest_way_with_limited_jerk_along_a_line_is_the_s_curve(jerk):
+    """5000: nearly a trapezoid; 10: neither velocity nor acceleration reaches its limit."""
+    line, limits = np.array([[0.0, 0.0], [1.0, -0.6]]), JERK | {"jerk": jerk}
+    exact = motion.s_curve(*line, **limits).duration
+    move = motion.time_optimal(line, motion.Limits(**limits))
+    assert 0.0 <= move.duration / exact - 1.0 < DEFAULT_GRID
+    assert move.check(**limits)
+
+
+def test_the_shortest_way_with_limited_jerk_is_that_of_ruckig():
+    pytest.importorskip("ruckig", reason="needs the extra 'online'")
+    line, share = np.array([[0.2, -0.1, 0.0], [1.4, 0.7, -0.5]]), np.array([1.2, 0.8, 0.5]) / 1.2
+    limits = {name: x * share for name, x in JERK.items()}  # all joints need the same time: their way is the line
+    ruckig = motion.online(line[0], np.zeros(3), np.zeros(3), line[1], **limits)
+    move = motion.time_optimal(line, motion.Limits(**limits), grid=400)
+    assert 0.0 <= move.duration / ruckig.duration - 1.0 < 2.5 * FINE_GRID
+
+
+def test_with_limited_jerk_a_limit_is_reached_nearly_always():
+    points = random_points(5, 6)
+    moves = [motion.time_optimal(points, motion.Limits(**JERK), grid=grid) for grid in (100, 400)]
+    assert moves[1].duration < moves[0].duration < 1.01 * moves[1].duration
+    t = np.linspace(0.0, moves[1].duration, 10 * 400 + 1)[1:-1]
+    rates = moves[1].v(t), moves[1].a(t), moves[1].jerk(t)
+    use = np.max([np.abs(x) / limit for x, limit in zip(rates, JERK.values(), strict=True)], axis=(0, 2))
+    assert use.max() <= 1.0 + ITERATED
+    assert np.mean(use > 0.95) > 0.9
+
+
+def test_limited_jerk_and_torque_hold_together(arm):
+    points = 0.6 * random_points(4, 6) + [0.0, -1.2, 1.0, 0.0, 0.0, 0.0]
+    effort = 0.6 * arm.limits.effort
+    limits = motion.Limits(robot=arm, torque=effort, jerk=300.0)
+    move = motion.time_optimal(points, limits, grid=100)
+    assert move.check(torque=effort * (1.0 + 1e-6), jerk=300.0)
+    free = motion.time_optimal(points, motion.Limits(robot=arm, torque=effort), grid=100)
+    assert free.duration < move.duration < 1.3 * free.duration
+
+
+def turned(robot, rotation, place) -> np.ndarray:
+    """The free body's configuration after a rotation vector and a translation."""
+    return robot.integrate(robot.neutral(), np.concatenate([rotation, place]))
+
+
+@pytest.mark.parametrize("jerk", [None, 60.0])
+def test_a_free_body_turns_in_the_time_of_a_trapezoid(jerk):
+    drone = dalembert.load("quadrotor")
+    start, end = turned(drone, np.zeros(3), np.zeros(3)), turned(drone, [0.0, 2.5, 0.0], np.zeros(3))
+    limits = {"velocity": 2.0, "acceleration": 10.0} | ({} if jerk is None else {"jerk": jerk})
+    exact = (motion.trapezoid if jerk is None else motion.s_curve)([0.0], [2.5], **limits).duration
+    move = motion.time_optimal(np.array([start, end]), motion.Limits(robot=drone, torque=np.inf, **limits))
+    assert 0.0 <= move.duration / exact - 1.0 < DEFAULT_GRID
+    np.testing.assert_allclose(drone.difference(move.q(move.duration), end), 0.0, atol=ITERATED)
+
+
+@pytest.mark.parametrize("corners", [False, True])
+def test_free_bases_keep_to_limits_of_their_rates(corners):
+    drone, rng = dalembert.load("quadrotor"), np.random.default_rng(1)
+    points = np.array([turned(drone, *rng.uniform(-1.2, 1.2, (2, 3))) for _ in range(4)])
+    line = motion.path(points, corners=corners, robot=drone)
+    limits = {"velocity": 2.0, "acceleration": 10.0}
+    move = motion.time_optimal(line, motion.Limits(robot=drone, torque=np.inf, **limits))
+    t = np.linspace(0.0, move.duration, 4001)[1:-1]
+    use = np.maximum(np.abs(move.v(t)) / 2.0, np.abs(move.a(t)) / 10.0).max(axis=1)
+    assert use.max() < 1.0 + 2 * OPTIMAL and np.mean(use > 0.97) > 0.95
+    np.testing.assert_allclose(drone.difference(move.q([0.0, move.duration]), points[[0, -1]]), 0.0, atol=ITERATED)
+    smooth = motion.time_optimal(line, motion.Limits(robot=drone, torque=np.inf, jerk=100.0, **limits))
+    assert smooth.check(torque=np.inf, jerk=100.0 * (1.0 + 1e-4), **limits)
+    assert move.duration < smooth.duration < 1.2 * move.duration
+    stops = np.abs(smooth.v(smooth.curves.times)).max(axis=1) < 1e-6
+    assert stops.sum() == (4 if corners else 2)
 
 
 def test_a_motion_that_rests_at_its_ends_is_a_path_too():

@@ -96,10 +96,8 @@ def test_bad_constants():
         cart().optimal_control(running, step=0.1, nodes=5, free_start="yes")
     with pytest.raises(DalembertError, match="start_q"):
         cart().optimal_control(running, lambda q, v, start_q: {"home": (1.0, q - start_q)}, step=0.1, nodes=5)
-    with pytest.raises(DalembertError, match="receding"):
+    with pytest.raises(DalembertError, match=r"without unknowns= .* receding\(T="):
         fastest().receding()
-    with pytest.raises(DalembertError, match="functions"):
-        fastest().functions([0.0], T=1.0)
     with pytest.raises(DalembertError, match="one value for all nodes"):
         fastest().solve([0.0], T=np.ones((41, 1)))
     with pytest.raises(DalembertError, match="step is -"):

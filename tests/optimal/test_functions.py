@@ -39,16 +39,55 @@ def fly():
     return problem, robot.random(np.random.default_rng(0)), 0.1 * np.ones(6)
 
 
+def repeat():
+    """A pendulum on a cart that moves periodically in a time of its choice: what the plan chooses is unknown, too."""
+    robot = dalembert.load("cartpole").without("friction")
+    problem = robot.optimal_control(
+        lambda q, v, u, start_q, T: {"effort": (1e-1, u), "away": (1.0, q[0] * start_q[0] - 0.1), "haste": (0.1, T)},
+        lambda q, v: {"wide": (1.0, q[1] - 0.3)},
+        step=lambda T: T[0] / 8,
+        nodes=8,
+        T=1,
+        unknowns=("T",),
+        free_start=True,
+        limits={"position": ([-0.4, -9.0], [0.4, 9.0])},
+        terminal_constraints=lambda q, v, start_q, start_v, T: {
+            "again": optimal.Equal(np.concatenate([q - start_q, v - start_v])),
+            "ahead": T - 0.1,
+        },
+    )
+    return problem, np.array([0.1, 0.2]), np.zeros(2), {"T": 0.5}
+
+
+def orbit():
+    """A quadrotor with a free start: its orientation is a displacement from the guess."""
+    robot = dalembert.load("quadrotor")
+    problem = robot.optimal_control(
+        lambda q, v, u, start_q: {"rate": (0.1, v), "effort": (1e-3, u), "start": (1.0, q[:3] - 2.0 * start_q[:3])},
+        lambda q, v: {"place": (1.0, q[:3])},
+        step=0.02,
+        nodes=2,
+        actuation=lambda q, v, u: np.array([u[0], u[1], u[2], 0.0, 0.0, u[3]], object),
+        controls=4,
+        free_start=True,
+    )
+    return problem, robot.random(np.random.default_rng(0)), 0.1 * np.ones(6), {}
+
+
+def made(make):
+    problem, q, v, *parameters = make()
+    return problem.functions(q, v, **(parameters[0] if parameters else {}))
+
+
 def dense(program, z):
     J = np.zeros((len(program.constraint_lower), len(z)))
     J[program.jacobianstructure()] = program.jacobian(z)
     return J
 
 
-@pytest.mark.parametrize("make", [swing, fly])
+@pytest.mark.parametrize("make", [swing, fly, repeat, pytest.param(orbit, marks=pytest.mark.long)])
 def test_slopes_are_those_of_differences(make):
-    problem, q, v = make()
-    program, rng, h = problem.functions(q, v), np.random.default_rng(1), 1e-6
+    program, rng, h = made(make), np.random.default_rng(1), 1e-6
     z = program.start + 0.05 * rng.standard_normal(len(program.start))
     for _ in range(3):
         d = rng.standard_normal(len(z))
@@ -59,10 +98,12 @@ def test_slopes_are_those_of_differences(make):
             assert_close((function(z + h * d) - function(z - h * d)) / (2.0 * h), expected, DIFFERENCES)
 
 
-@pytest.mark.parametrize("make", [swing, pytest.param(fly, marks=pytest.mark.long)])
+LONG = [pytest.param(make, marks=pytest.mark.long) for make in (fly, orbit)]
+
+
+@pytest.mark.parametrize("make", [swing, repeat, *LONG])
 def test_second_derivatives_are_those_of_differences(make):
-    problem, q, v = make()
-    program, rng, h = problem.functions(q, v), np.random.default_rng(1), 1e-6
+    program, rng, h = made(make), np.random.default_rng(1), 1e-6
     z = program.start + 0.05 * rng.standard_normal(len(program.start))
     multipliers = rng.standard_normal(len(program.names))
     H = np.zeros((len(z), len(z)))
@@ -100,6 +141,23 @@ def test_a_plan_satisfies_them_and_scipy_finds_it():
     assert again.objective(again.start) == pytest.approx(plan.cost, rel=ITERATED)
     lower, upper = program.constraint_lower - 1e-7, program.constraint_upper + 1e-7
     assert np.all((lower <= program.constraints(again.start)) & (program.constraints(again.start) <= upper))
+
+
+def test_what_the_plan_chooses_is_found_by_other_solvers():
+    problem, q, v, parameters = repeat()
+    plan, program = problem.solve(q, v, **parameters), problem.functions(q, v, **parameters)
+    kept = NonlinearConstraint(
+        program.constraints, program.constraint_lower, program.constraint_upper, jac=lambda z: dense(program, z)
+    )
+    options = {"ftol": 1e-13, "maxiter": 300}
+    answer = minimize(
+        program.objective, program.start, jac=program.gradient, constraints=kept, method="SLSQP", options=options
+    )
+    assert plan.converged and answer.fun == pytest.approx(plan.cost, rel=OPTIMAL)
+    other = program.plan(answer.x)
+    assert other.cost == pytest.approx(answer.fun, rel=ITERATED) and other.violation < OPTIMAL
+    assert_close(other.unknowns["T"], plan.unknowns["T"], REACHED)
+    assert_close(other.t, plan.t, REACHED)
 
 
 def test_names_say_what_and_where():

@@ -209,7 +209,7 @@ def test_wrong_arguments(arm):
 
 def test_functions_that_change_are_refused(arm):
     rng = np.random.default_rng(0)
-    with raises("gives another expression each time it is asked"):
+    with raises("gives another expression each time it is called"):
         function(lambda q: q + rng.normal(), arm)
 
 
@@ -231,7 +231,7 @@ def test_functions_of_one_s_own(arm):
         f(Q, Q, out=(room[:6], room[3:]))
     outs = np.full(6, np.nan), np.full(6, np.nan)
     assert f(Q, Q, out=outs)[0] is outs[0] and np.array_equal(outs[1], np.ones(6))
-    with raises("how many elements has 'k'? pass k=…"):
+    with raises("what is the size of 'k'? pass k=…"):
         function(lambda q, k: q, arm)
 
 
@@ -243,7 +243,7 @@ def test_axes_of_other_libraries_are_known(arm):
 
 
 def test_fixed_links_are_no_bodies(arm):
-    with raises("'tool0' is no body of its own", "body 'wrist_3_link'", "robot.frame('tool0')"):
+    with raises("'tool0' is not a separate body", "body 'wrist_3_link'", "robot.frame('tool0')"):
         arm.body("tool0")
     with raises("unknown frame 'tcp': did you mean 'panda_hand_tcp'?"):
         load("panda").frame("tcp")

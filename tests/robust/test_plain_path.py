@@ -25,12 +25,14 @@ for batch in ((), (1,), (5,), (300,), (20, 30)):
     q = r.random(rng, int(np.prod(batch))).reshape(*batch, r.nq)
     v, a = rng.normal(size=(2, *batch, r.nv))
     doubled = function(lambda q, v: 2.0 * r.bias(q, v), r)
+    several = function(lambda q, v: {"tau": r.bias(q, v), "pairs": np.outer(v[:2], q[:3])}, r)
     for _ in range(2):
         for dtype in (np.float64, np.float32):
             x = [s.astype(dtype) for s in (q, v, a)]
             results = [
                 r.inverse_dynamics(*x), r.forward_dynamics(*x), r.mass_matrix(x[0]), r.energy(x[0], x[1]),
                 r.jacobian(x[0], "front_left_foot"), r.integrate(x[0], x[1], 0.5), doubled(x[0], x[1]),
+                *several(x[0], x[1]),
             ]
             for y in results:
                 digest.update(f"{type(y)} {np.shape(y)}".encode() + np.asarray(y).tobytes())

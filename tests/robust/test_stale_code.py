@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import math
+import os
+from collections import namedtuple
 from dataclasses import dataclass, fields, replace
 from types import SimpleNamespace
+from typing import NamedTuple
 
 import numpy as np
 import pytest
@@ -252,13 +255,34 @@ def by_base(force):
     return Push()
 
 
+class Amount(NamedTuple):
+    """A record of a user's."""
+
+    newton: float
+
+    def doubled(self) -> float:
+        return 2.0 * self.newton
+
+
+def by_named_tuple(force):
+    @dataclass(frozen=True)
+    class Push(Element):
+        amount: Amount
+
+        def act(self, s):
+            return action(s, 0.5 * self.amount.doubled())
+
+    return Push(Amount(force))
+
+
 def by_our_element(force):
     return GravityField(lambda p: np.array([force, 0.0, 0.0]))
 
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "make", [by_closure, by_default, by_keyword_default, by_attribute, by_field, by_base, by_our_element]
+    "make",
+    [by_closure, by_default, by_keyword_default, by_attribute, by_field, by_base, by_named_tuple, by_our_element],
 )
 def test_what_an_element_holds(make, way):
     assert [way(make(force)) for force in FORCES] == pytest.approx(EXPECTED)
@@ -337,3 +361,73 @@ def test_what_is_recognised_again():
     assert code(ByGetattr()) is None and code(ByImport()) is None and code(ByNamespace()) is None
     assert content(same[0]) is None and content(elements.Damper("x", 1.0)) is not None
     assert content(elements.Damper("x", 1.0)) != content(elements.Damper("x", 2.0)) != content(PUCK.model)
+
+
+def test_records_of_users_are_seen_through():
+    """A named tuple in an element does not make it traced again each time; a method of it that is edited does."""
+    from dalembert.execute import code
+
+    assert code(by_named_tuple(2.0)) == code(by_named_tuple(2.0)) is not None
+    assert code(by_named_tuple(2.0)) != code(by_named_tuple(3.0))
+    plain, wider = namedtuple("Pair", "a b"), namedtuple("Pair", "a b c", defaults=(0.0,))
+    assert code(plain(1.0, 2.0)) == code(plain(1.0, 2.0)) is not None
+    assert code(plain(1.0, 2.0)) != code(wider(1.0, 2.0))
+    edited = type("Amount", (Amount,), {"doubled": lambda self: 3.0 * self.newton})
+    assert code(edited(2.0)) != code(type("Amount", (Amount,), {"doubled": lambda self: 2.0 * self.newton})(2.0))
+
+
+def moved_by(law) -> float:
+    return PUCK.rollout(*REST, law, integrator="rk4", step=0.25, steps=4).q[0]
+
+
+def test_an_unchanged_law_is_not_run_again(monkeypatch):
+    from dalembert.graph import trace
+    from dalembert.sim.system import laws
+
+    traces = []
+    monkeypatch.setattr(laws, "trace", lambda *arguments: traces.append(arguments) or trace(*arguments))
+
+    def pushed_with(force):
+        def law(t, q, v):
+            return np.array([force + 0.0 * q[0]])
+
+        return law
+
+    assert [moved_by(pushed_with(f)) for f in FORCES] == pytest.approx(EXPECTED)
+    count = len(traces)
+    assert [moved_by(pushed_with(f)) for f in FORCES] == pytest.approx(EXPECTED)
+    assert len(traces) == count > 0
+
+
+def test_laws_that_look_elsewhere_are_always_run_again(tmp_path, monkeypatch):
+    """What a law reads from its surroundings counts each time: variables of the process, files."""
+
+    def of_environment(t, q, v):
+        return np.array([float(os.environ["PUSH"]) + 0.0 * q[0]])
+
+    def of_file(t, q, v):
+        return np.load(tmp_path / "push.npy") + 0.0 * q
+
+    for law in (of_environment, of_file):
+        moved = []
+        for force in FORCES:
+            monkeypatch.setenv("PUSH", str(force))
+            np.save(tmp_path / "push.npy", np.array([force]))
+            moved.append(moved_by(law))
+        assert moved == pytest.approx(EXPECTED)
+
+
+def test_two_laws_with_equal_code_that_are_called_back_stay_apart():
+    """Each writes to its own list, though nothing in their code tells them from each other."""
+
+    def noting(seen):
+        def law(t, q, v):
+            seen.append(float(t))
+            return np.zeros(1)
+
+        return law
+
+    lists = [], []
+    for seen in lists:
+        PUCK.simulate(*REST, 0.1, noting(seen), integrator="rk4", step=0.05)
+    assert len(lists[0]) == len(lists[1]) > 0

@@ -101,3 +101,14 @@ def test_the_interpreter_needs_no_compiler(robot, monkeypatch):
     fresh = load("2r")
     assert_close(fresh.simulate(Q, V, 0.03, backend="interpreter").q[0], Q, RECURSION)
     assert fresh.rollout(Q, V, steps=7, step=0.002, backend="interpreter").t == 0.014
+
+
+@pytest.mark.long
+def test_jax_takes_adaptive_steps(robot):
+    jax = pytest.importorskip("jax")
+    jax.config.update("jax_enable_x64", True)
+    try:
+        run = robot.simulate(Q, V, 0.05, backend="jax")
+    finally:
+        jax.config.update("jax_enable_x64", False)
+    assert_close(run.q, robot.simulate(Q, V, 0.05).q, ITERATED)

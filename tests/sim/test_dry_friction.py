@@ -8,7 +8,17 @@ import pytest
 from dalembert import DalembertError, ModelBuilder, Robot, elements
 from linkages import crossed, four_bar
 from pucks import EVERY, FIRST_ORDER, slides
-from tolerances import COARSE_RUN, COMPUTED, CONVERGED, INTEGRATED, MILLISECOND_STEPS, PRODUCT, ROUNDING, TIGHT_RUN
+from tolerances import (
+    COARSE_RUN,
+    COMPUTED,
+    CONVERGED,
+    INTEGRATED,
+    MILLISECOND_STEPS,
+    PRODUCT,
+    ROUGH_SLOPE,
+    ROUNDING,
+    TIGHT_RUN,
+)
 
 G = 9.81
 FAST = ("rk45", "rk4", "semi-implicit", "implicit-midpoint")
@@ -158,3 +168,27 @@ def test_elements_take_numpy_numbers() -> None:
         np.testing.assert_array_equal(run.q, same.q)
     points = elements.PointSpring("puck0", stiffness=np.float64(2.0), damping=np.float64(0.5))
     assert points.loses is True and robot.simulate([1.0], [0.0], 0.1, elements=[points]).steps
+
+
+def test_slopes_of_motions_that_stick_and_slide() -> None:
+    """One joint sticks all the time, one slides, one turns round; against differences."""
+    builder = ModelBuilder("rods")
+    for k, friction in enumerate((0.5, 8.0, 0.3)):
+        builder.add_body(
+            f"rod{k}", parent=f"rod{k - 1}" if k else "world", joint="revolute", xyz=(0.5 if k else 0.0, 0, 0),
+            axis=(0, 1, 0), mass=1.0 + k, com=(0.25, 0, 0.02), inertia=0.02 * np.eye(3), friction=friction,
+        )  # fmt: skip
+    robot = builder.build()
+    q, v, steps = np.array([0.3, 0.2, -0.4]), np.array([0.5, 0.0, -1.0]), {"steps": 40, "step": 1e-2}
+
+    def value(q, v):
+        end = robot.rollout(q, v, **steps)
+        return end.q @ end.q + 0.1 * end.v @ end.v
+
+    end = robot.rollout(q, v, record=1, **steps).v
+    assert not end[:, 1].any() and end[:, 0].all() and end[:, 2].min() < 0.0 < end[:, 2].max()
+    slopes = robot.rollout_gradient(lambda t, q, v: q @ q + 0.1 * v @ v, q, v, **steps)
+    for k, d in enumerate(1e-6 * np.eye(3)):
+        assert slopes.q[k] == pytest.approx((value(q + d, v) - value(q - d, v)) / 2e-6, rel=ROUGH_SLOPE)
+        if k != 1:  # which would no longer stick
+            assert slopes.v[k] == pytest.approx((value(q, v + d) - value(q, v - d)) / 2e-6, rel=ROUGH_SLOPE)

@@ -187,7 +187,9 @@ def test_limits_that_are_exceeded_are_told() -> None:
     free = robot.simulate([0.0], [0.0], 1.0, [3.0])
     assert [line.split(" exceeded")[0] for line in free.log] == ["range of 'pin'", "speed of 'pin'", "effort of 'pin'"]
     first = free.t[np.argmax(free.q[:, 0] > 0.5)]
-    assert f"t = {first:.4g} s" in free.log[0] and "limit 0.5; it acts with elements=robot.stops()" in free.log[0]
+    assert (
+        f"t = {first:.4g} s" in free.log[0] and "limit 0.5; limits act only with elements=robot.stops()" in free.log[0]
+    )
     assert all(line in free.audit().text for line in free.log)
     ends = [elements.HardStop("pin"), elements.Motor("pin", 1.0, 100.0)]
     assert robot.simulate([0.0], [0.0], 0.1, [3.0], elements=ends).log == ()

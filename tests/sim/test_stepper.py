@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import sys
 
 import numpy as np
 import pytest
@@ -86,3 +87,34 @@ def test_a_mass_matrix_that_is_singular_somewhere_is_named() -> None:
             call(np.array([bent, stretched]))
         with np.errstate(all="ignore"):
             assert not np.isfinite(np.concatenate([np.ravel(x) for x in call(stretched, check=False)])).all()
+
+
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+@pytest.mark.parametrize("batch", [(), (3,), (2, 3), (2000,)], ids=str)
+def test_results_are_arrays_of_their_own(kind, batch) -> None:
+    """Whichever way the call takes: one state, a few, many, and with keywords."""
+    robot = load("2r")
+    q, v, tau = np.random.default_rng(0).normal(size=(3, *batch, 2)).astype(kind)
+    stepper = robot.stepper()
+    stepper(q, v, tau)
+    q1, v1 = results = stepper(q, v, tau)
+    assert q1.dtype == v1.dtype == kind and q1.shape == v1.shape == (*batch, 2)
+    assert not np.shares_memory(q1, v1)
+    like_these = a, b = (np.zeros(1), np.zeros(1))
+    references = [sys.getrefcount(x) for x in (results, q1, v1)]
+    assert type(results) is tuple and references == [sys.getrefcount(x) for x in (like_these, a, b)]
+    others = np.full_like(q1, np.nan), np.full_like(v1, np.nan)
+    assert stepper(q, v, tau, out=others)[1] is others[1]
+    for x, y, z in zip((q1, v1), others, stepper(q, v, tau, check=False, threads=1), strict=True):
+        np.testing.assert_array_equal(x, y)
+        np.testing.assert_array_equal(x, z)
+
+
+def test_a_state_that_overflows_leaves_nothing_behind() -> None:
+    """The arrays that the call had made are given up, and the error says why."""
+    stepper = load("2r").stepper()
+    q, v = np.zeros(2), np.full(2, 1e200)
+    for _ in range(3):
+        with pytest.raises(DalembertError, match="after the step is not finite"):
+            stepper(q, v, np.zeros(2))
+    assert not np.isfinite(stepper(q, v, np.zeros(2), check=False)[1]).all()

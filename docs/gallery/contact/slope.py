@@ -29,7 +29,7 @@ def frame(k):
     scene.shape(Box([3.2, 1.6, 0.05]), tilt @ _at((0, 0, -0.025)), (0.85, 0.86, 0.88))
     for (friction, run), y, colour in zip(runs.items(), (-0.5, 0, 0.5), ("#c63c4f", "#e07b28", "#3a9160"), strict=True):
         pose = tilt @ _at((0, y, 0)) @ robot.pose(run.q[k], "box")
-        scene.shape(Box([0.2, 0.2, 0.2]), pose, colour).text(pose[:3, 3] + [-0.1, 0, 0.22], f"µ = {friction}")
+        scene.shape(Box([0.2, 0.2, 0.2]), pose, colour).text(pose[:3, 3] + [0.12, 0.12, 0.18], f"µ = {friction}")
     return scene.image()
 
 

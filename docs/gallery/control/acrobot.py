@@ -32,6 +32,7 @@ def draw(axes, k):
     axes.plot(0, 0, "s", color=GREY)
     words = "caught by the regulator" if k >= caught else "pumping energy"
     axes.set(xlim=(-2.2, 2.2), ylim=(-2.2, 2.2), aspect="equal", title=f"t = {run.t[k]:.1f} s, {words}")
+    axes.set(xlabel="x [m]", ylabel="height [m]")
 
 
 animate(film(draw, 95, 3.8, 4.0), __file__, rate=18)

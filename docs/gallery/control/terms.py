@@ -29,5 +29,6 @@ for k, (name, values) in enumerate(errors.items()):
     axes.bar(x + 0.27 * (k - 1), values, 0.25, label=name)
 axes.set(xlabel="peak speed [rad/s]", ylabel="largest error [mrad]", yscale="log")
 axes.set_xticks(x, speeds)
-axes.legend()
+axes.set_ylim(top=1e6)
+axes.legend(ncols=3, loc="upper center")
 save(picture, __file__, "webp")

@@ -25,6 +25,7 @@ picture, panels = figure(8.4, 2.7, ncols=3)
 for axes, k in zip(panels, (1, 2, 3), strict=True):
     axes.hist(100 * (peaks[:, k] / nominal[k] - 1), bins=40)
     axes.axvline(0, color="black", lw=1)
-    axes.set(xlabel="peak torque off by [%]", title=robot.joints[k].name.removesuffix("_joint"), yticks=[])
+    axes.set(xlabel="peak torque off by [%]", title=robot.joints[k].name.removesuffix("_joint"))
+panels[0].set_ylabel("robots")
 assert 0.0 < np.median(peaks[:, 1] / nominal[1] - 1) < 0.2  # masses are mostly too small in drawings
 save(picture, __file__, "webp")

@@ -21,9 +21,10 @@ assert np.all(np.abs(total - robot.total_mass * 9.81) < robot.total_mass * 9.81)
 
 def frame(k):
     scene = Scene((-0.3, -0.2, 0.55), 3.4, azimuth=-40, size=(440, 340)).robot(robot, q[k])
-    for pose, wrench in zip(robot.poses(q[k]), wrenches[k], strict=False):
-        scene.arrow(pose[:3, 3], 1.2e-3 * wrench[3:], 0.009)
-    return scene.text((10, 8), f"t = {t[k]:.2f} s").image()
+    for body, wrench in zip(robot.bodies[1:], wrenches[k, 1:], strict=True):
+        pose = robot.pose(q[k], body.name)
+        scene.arrow(pose[:3, 3], 3.06e-3 * wrench[3:], 0.016)
+    return scene.text((10, 8), f"t = {t[k]:.2f} s; an arrow as long as the upper arm is 200 N").image()
 
 
 animate((frame(k) for k in range(len(t))), __file__)

@@ -7,6 +7,7 @@ from .aba import aba
 from .actuation import actuator_forces, transmission
 from .center_of_mass import center_of_mass, total_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
+from .closing import rows_repeat
 from .configuration import difference, displacement_rate, integrate, interpolate, neutral, normalize, random
 from .constrained_mass import ConstrainedMass
 from .constraints import Constraints, constraint_count, constraints
@@ -94,6 +95,7 @@ __all__ = [
     "reach",
     "reaction_wrenches",
     "rnea",
+    "rows_repeat",
     "shared_efforts",
     "torque_regressor",
     "total_mass",

@@ -1,4 +1,4 @@
-"""What actuators do to a robot: the length each one acts along, and the generalised forces of all of them."""
+"""Actuators acting on a robot: the length each one acts along, and the generalised forces of all of them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Transmission(NamedTuple):
 
 
 def transmission(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:
-    """What an actuator acts along at q (nq,)."""
+    """The transmission of an actuator at q (nq,)."""
     if actuator.joint:
         return _on_joint(model, actuator, q)
     if actuator.tendon:

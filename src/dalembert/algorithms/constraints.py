@@ -27,7 +27,7 @@ class Constraints(NamedTuple):
 
 
 def constraints(model: Model, q: np.ndarray, v: np.ndarray) -> Constraints:
-    """Those of all closures of the model, in order, at q (nq,), v (nv,)."""
+    """The constraint rows of all closures of the model, in order, at q (nq,), v (nv,)."""
     parts = [
         _equation(model, c, q, v) if isinstance(c, JointEquation) else _closure(model, c, q, v) for c in model.closures
     ]
@@ -97,7 +97,7 @@ def _twists(bodies: list[Body], q: np.ndarray, frame: Frame) -> Iterator[tuple[i
 
 
 def _motion(bodies: list[Body], q: np.ndarray, v: np.ndarray) -> Motion:
-    """Of the last of the bodies, at zero acceleration of the joints."""
+    """The motion of the last of the bodies, at zero acceleration of the joints."""
     motion = without_rotation(np.zeros(3))
     for body in bodies:
         twist, rate = body.joint.subspace(q[body.q]) @ v[body.v], body.joint.bias(q[body.q], v[body.v])

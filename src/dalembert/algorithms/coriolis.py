@@ -23,13 +23,13 @@ class Coriolis(NamedTuple):
 
     @staticmethod
     def of(mass: Mass, V: np.ndarray) -> Coriolis:
-        """Of one body with twist V (6,)."""
+        """The Coriolis matrix of one body with twist V (6,)."""
         w, v = V[:3], V[3:]
         U = np.outer(v, mass.h) + so3.skew(w) @ mass.P
         return Coriolis(2.0 * (np.trace(U) * np.eye(3) - U), 2.0 * (mass.m * v + cross(w, mass.h)))
 
     def plus(self, other: Coriolis) -> Coriolis:
-        """Of both together."""
+        """The sum of both."""
         return Coriolis(self.K + other.K, self.p + other.p)
 
     def times(self, S: np.ndarray) -> np.ndarray:

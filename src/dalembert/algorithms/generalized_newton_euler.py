@@ -126,5 +126,5 @@ def moving_links(
 
 
 def _felt(S: np.ndarray, arm: np.ndarray, n: np.ndarray, f: np.ndarray) -> np.ndarray:
-    """What the freedoms S (6, k) feel of a moment n and a force f that acts at the distance `arm`."""
+    """Generalised forces on the freedoms S (6, k) of a moment n and a force f that acts at the distance `arm`."""
     return S[:3].T @ (n + cross(arm, f)) + S[3:].T @ f

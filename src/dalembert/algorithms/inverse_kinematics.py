@@ -22,7 +22,7 @@ FLOOR = 1e-11  # least damping relative to J Jᵀ: keeps the solve possible wher
 
 
 class Bounds(NamedTuple):
-    """What may move, and how far: lower, upper (nv,) for coordinates that are their own velocity's integral [rad or m].
+    """The range of motion: lower, upper (nv,) for coordinates that are their own velocity's integral [rad or m].
 
     mobile (nv,): 1 for velocities that may be used, 0 for those that stay zero.
     """
@@ -86,7 +86,7 @@ def inverse_kinematics_step(
 
 
 def error_weights(model: Model, frames: Sequence[Frame], rows: tuple[int, ...] | None) -> np.ndarray:
-    """What each number of `pose_error` counts (6 k + nc,); 0 for rows that were not asked for."""
+    """Weights of the entries of `pose_error` (6 k + nc,); 0 for rows that were not asked for."""
     counted = np.isin(np.arange(6), range(6) if rows is None else rows)
     lengths = [reach(model, frame) for frame in frames]
     parts = [np.where(counted, np.repeat([1.0, 1.0 / length], 3), 0.0) for length in lengths]

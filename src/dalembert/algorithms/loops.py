@@ -14,6 +14,7 @@ from dalembert.math import maximum
 from dalembert.model import Closure, Frame, JointEquation, Model
 from dalembert.spatial import cross
 
+from .closing import rows_repeat
 from .constrained_mass import ConstrainedMass
 from .constraints import closure_pose, constraints
 from .inverse_mass import inverse_mass_matrix
@@ -40,7 +41,8 @@ def loop_dynamics(
 ) -> tuple[np.ndarray, np.ndarray]:
     """a (nv,) and λ (nc,) with M a + h = tau + Jᵀ λ and J a + γ = 0, at q (nq,), v (nv,), tau (nv,)."""
     _, J, drift = constraints(model, q, v)
-    return ConstrainedMass(model, q, J).accelerated(tau - bias(model, q, v, external), -drift)
+    mass = ConstrainedMass(model, q, J, repeated=rows_repeat(model))
+    return mass.accelerated(tau - bias(model, q, v, external), -drift)
 
 
 def loop_inverse_dynamics(

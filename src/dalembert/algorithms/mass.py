@@ -32,7 +32,7 @@ class Mass(NamedTuple):
         return Mass(self.m + other.m, self.h + other.h, self.P + other.P)
 
     def minus(self, other: Mass) -> Mass:
-        """What is left when `other` is taken away."""
+        """The moments without those of `other`."""
         return Mass(self.m - other.m, self.h - other.h, self.P - other.P)
 
     def seen_from(self, X_AB: Pose) -> Mass:

@@ -1,4 +1,4 @@
-"""What the joints themselves add to the equations of motion: rotors, damping, friction and springs.
+"""Forces of the joints themselves in the equations of motion: rotors, damping, friction and springs.
 
 A field that is zero adds no operation: products with 0 vanish when traced.
 """

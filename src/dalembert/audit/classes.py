@@ -1,4 +1,4 @@
-"""What is usual for classes of robots, as numbers: the defaults that rules and sizing compare with.
+"""Usual numbers for classes of robots: the defaults that rules and sizing compare with.
 
 From a reference text on rigid-body dynamics of robots; starting points, not laws.
 """
@@ -80,7 +80,7 @@ CORIOLIS = (  # up to this ratio of Coriolis to gravity torque: class, demand on
 
 
 def robot_class(model: Model) -> RobotClass:
-    """What kind of robot a model is, from its base, its names and its mass."""
+    """The class of robot a model belongs to, from its base, its names and its mass."""
     names = [part.name for body in model.bodies for part in body.parts] + [body.joint.name for body in model.bodies]
     if model.floating:
         return "drone" if mentions(names, ROTORS) or (len(model.bodies) == 1 and not legs(model)) else "legged"

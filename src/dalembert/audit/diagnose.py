@@ -92,7 +92,7 @@ def diagnose(
             missed, shares = residual_terms(robot, motion)
             notes.append(f"the model misses {100 * missed:.3g} % of the measured efforts")
             if missed <= RESIDUAL:
-                notes.append("that is within 5 %: the log speaks for the model")
+                notes.append("that is within 5 %: the log agrees with the model")
                 shares = {}
     diagnoses = [Diagnosis(s.text, _suspects(s, findings, shares), tuple(notes)) for s in chosen]
     if symptom is None:

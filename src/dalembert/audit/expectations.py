@@ -1,4 +1,4 @@
-"""What a robot is meant to be: numbers of a trusted model, and the simulation, contact and controller it is meant for.
+"""Expectations of a robot: numbers of a trusted model, and the simulation, contact and controller it is meant for.
 
 A TOML file beside the robot, written by `dalembert expect` or by hand, against which every later version is audited.
 """
@@ -150,7 +150,7 @@ def reach(robot: Robot) -> float:
 
 
 def expectations_of(robot: Robot) -> Expectations:
-    """What a trusted robot is, to be expected of its later versions."""
+    """The properties of a trusted robot, to be expected of its later versions."""
     model = robot.model
     try:
         length: float | None = round(reach(robot), DIGITS)

@@ -46,7 +46,7 @@ def headroom_table(robot: Robot) -> HeadroomTable:
     if not robot.nv:
         return HeadroomTable((), "no joint moves")
     if model.floating:
-        return HeadroomTable((), "the base is free: what its motors hold depends on where it stands")
+        return HeadroomTable((), "the base is free: holding torques depend on where it stands")
     if not driven:
         return HeadroomTable((), "no joint has a motor: every effort limit is 0")
     still = robot.without(*PASSIVE_EFFECTS)

@@ -21,7 +21,7 @@ INJECTED = 1e-3  # of the energy exchanged, per second
     "integrator",
     "info",
     reason="an explicit integrator blows up when its step exceeds 2/ω of the stiffest mode, 2/λ of the fastest decay",
-    cure="use the step named, or an implicit integrator",
+    cure="use a shorter step, or an implicit integrator",
     needs=("mass-missing", "mass-matrix"),
 )
 def step(subject: Subject) -> Iterator[Found]:

@@ -98,7 +98,7 @@ def expected_gravity(subject: Subject) -> Iterator[Found | NotRun]:
     if not expected.pose:
         raise NotRun("no poses are expected")
     if not gravity_as_expected(subject):
-        raise NotRun("gravity itself is another than expected", blocked=True)
+        raise NotRun("gravity itself differs from the expected one", blocked=True)
     model, tree = subject.model, subject.tree
     for pose in expected.pose:
         lost = [name for name in model.coordinate_names if name not in pose.q]

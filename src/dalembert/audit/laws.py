@@ -44,7 +44,7 @@ def mass_matrix(subject: Subject) -> Iterator[Found]:
     "mass-matrix",
     "info",
     reason="a badly conditioned M turns small errors of torque into large ones of acceleration",
-    cure="rotor inertias raise the small joints' share; avoid the configuration in control by M⁻¹",
+    cure="rotor inertias help the small joints; avoid the configuration in control laws that use M⁻¹",
     needs=("mass-missing", "mass-matrix"),
 )
 def mass_condition(subject: Subject) -> Iterator[Found]:

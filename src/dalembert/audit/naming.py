@@ -1,4 +1,4 @@
-"""What names of links and joints say: left and right, legs and arms, roll, pitch and yaw."""
+"""Meaning in names of links and joints: left and right, legs and arms, roll, pitch and yaw."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a rule is, and the list of them. To add one, in any file: decorate a function of a `Subject` with `rule`."""
+"""Rules, and the list of them. To add one, in any file: decorate a function of a `Subject` with `rule`."""
 
 from __future__ import annotations
 

@@ -99,7 +99,7 @@ def check_inertia(model: Model, *, tolerance: float = TOLERANCE) -> tuple[Findin
 
 
 def complaints(link: ShapedLink, tolerance: float = TOLERANCE) -> list[tuple[str, str]]:
-    """What the shapes of a link do not explain, and the likely cause."""
+    """Inertia that the shapes of a link do not explain, with the likely cause."""
     said = []
     density = link.density
     if not LIGHT <= density <= HEAVY:
@@ -163,7 +163,7 @@ def _inertia_cause(link: ShapedLink) -> str:
     for text, explains in explanations:
         if explains():
             return text
-    usual = "mass that the shapes do not show, or a slip in one of the moments"
+    usual = "mass that the shapes do not show, or a mistake in one of the moments"
     if np.all(link.ratios > 1.0):
         usual = "the mass lies further out than in a solid: a hollow link, or parts that its shapes do not show"
     elif np.all(link.ratios < 1.0):

@@ -22,7 +22,7 @@ LISTED = 60  # characters of a list of names
     "inertia",
     "warning",
     reason="a stated inertia far from that of the link's shapes is a slip, or a link that holds more than it shows",
-    cure="robot.check_inertia() tells all of it; 30 % is what careful data stays within",
+    cure="robot.check_inertia() shows the whole comparison; careful data stays within 30 %",
 )
 def shape(subject: Subject) -> Iterator[Found | NotRun]:
     """A warning where the shapes explain the other links of the robot; info where they are rough for most of them."""

@@ -1,4 +1,4 @@
-"""What the rules look at: the robot, and states at which laws are tried, the same for every rule."""
+"""The subject of the rules: the robot, and states at which laws are tried, the same for every rule."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ class Subject:
 
     @cached_property
     def measured(self) -> Measured:
-        """What the shapes of the links weigh, and how they resist turning."""
+        """Mass properties of the shapes of the links."""
         return measure(self.model)
 
     @cached_property

@@ -16,7 +16,7 @@ class Cause(NamedTuple):
 
 
 class Symptom(NamedTuple):
-    """What is seen, other words for it, and causes, the most usual first."""
+    """A symptom, other words for it, and its causes, the most usual first."""
 
     text: str
     words: str

@@ -79,11 +79,11 @@ def _carried(subject: Subject, contacts: Any) -> Iterator[Found | NotRun]:
     if not (model.floating and gravity.any()):
         return
     if np.abs(subject.run.v[-1]).max() > AT_REST:
-        yield NotRun("the loads of the feet were not looked at: the run does not end at rest")
+        yield NotRun("the loads of the feet were not checked: the run does not end at rest")
         return
     grounded = np.array([second == "ground" for _, second in contacts.bodies])
     if (contacts.normal_force[-1][~grounded] > 0.0).any():
-        yield NotRun("the loads of the feet were not looked at: bodies touch each other")
+        yield NotRun("the loads of the feet were not checked: bodies touch each other")
         return
     up = -gravity / np.linalg.norm(gravity)
     load = float((contacts.force[-1] @ up).sum())

@@ -23,8 +23,8 @@ from dalembert.graph.scan import Scanned
 class ArrayMath:
     """table: operation → function of arrays. constant(value, like): an array of no axes. stack: along a new last axis.
 
-    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends. flip: the first
-    axis turned around.
+    take(numbers, index, like): of a NumPy array, those at indices that are floats and within its ends. take_rows(x,
+    index): row index (*batch,) of x (*batch, rows, size), as floats. flip: the first axis turned around.
 
     scan(step, state, sequences, n) → (state, records): step(state, row of each sequence) → (state, records), n times;
     sequences and records are dicts of arrays with the passes as first axis.
@@ -41,12 +41,13 @@ class ArrayMath:
     scan: Callable[..., tuple[Any, Any]]
     repeat: Callable[..., Sequence[Any]]
     take: Callable[[np.ndarray, Any, Any], Any]
+    take_rows: Callable[[Any, Any], Any]
     flip: Callable[[Any], Any]
 
 
 def run(library: ArrayMath, program: Function | Loop, inputs: Mapping[str, Any], n: int | None) -> dict[str, Any]:
-    """As `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
-    step = program.in_order("an array library").step if isinstance(program, Loop) else program
+    """Like `interpreter.run`: outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes."""
+    step = program.step if isinstance(program, Loop) else program
     sequence = program.sequence if isinstance(program, Loop) else ()
     missing = [i.name for i in step.inputs if i.name not in inputs]
     if missing:
@@ -56,7 +57,8 @@ def run(library: ArrayMath, program: Function | Loop, inputs: Mapping[str, Any],
     batch = np.broadcast_shapes(*[tuple(x.shape[: x.ndim - trailing[name]]) for name, x in arrays.items()])
     if not isinstance(program, Loop):
         return _outputs(library, step, arrays, batch)
-    rows = {name: library.moveaxis(arrays[name], -2, 0) for name in sequence}
+    by_number = {name: library.broadcast(arrays[name], (*batch, *arrays[name].shape[-2:])) for name in program.rows_by}
+    rows = {name: library.moveaxis(arrays[name], -2, 0) for name in sequence if name not in by_number}
     rows = {name: library.flip(x) if name in program.backwards else x for name, x in rows.items()}
     n = len(next(iter(rows.values()))) if n is None and rows else n
     if n is None:
@@ -66,7 +68,10 @@ def run(library: ArrayMath, program: Function | Loop, inputs: Mapping[str, Any],
     state = {taken: library.broadcast(arrays[taken], (*batch, arrays[taken].shape[-1])) for _, taken in program.carry}
 
     def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
-        outputs = _outputs(library, step, {**fixed, **state, **row}, batch)
+        now = {**fixed, **state, **row}
+        numbers = {name: library.broadcast(now[number][..., 0], batch) for name, number in program.rows_by.items()}
+        now |= {name: library.take_rows(x, numbers[name]) for name, x in by_number.items()}
+        outputs = _outputs(library, step, now, batch)
         following = {taken: outputs[name].reshape(state[taken].shape) for name, taken in program.carry}
         return following, {name: outputs[name] for name in program.record}
 

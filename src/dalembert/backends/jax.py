@@ -7,8 +7,8 @@ function with `graph.vjp` instead.
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from dalembert.errors import DalembertError
@@ -22,6 +22,16 @@ from .elementwise import run as evaluate
 def run(program: Function | Loop, inputs: Mapping[str, Any], n: int | None = None) -> dict[str, Any]:
     """Outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes, as one jax.lax.scan."""
     return evaluate(_library(), program, inputs, n)
+
+
+def prepared(program: Function | Loop) -> Callable[[Mapping[str, Any], int | None], dict[str, Any]]:
+    """`run` of a program. A loop is compiled once for all calls alike; of a function each operation is quick anyway."""
+    if not isinstance(program, Loop):
+        return partial(run, program)
+    _library()
+    import jax
+
+    return jax.jit(partial(run, program), static_argnums=1)
 
 
 @cache
@@ -66,4 +76,5 @@ def _library() -> ArrayMath:
         repeat=repeat,
         flip=lambda x: jnp.flip(x, 0),
         take=lambda numbers, index, like: jnp.asarray(numbers, like.dtype)[index.astype(int)],
+        take_rows=lambda x, index: jnp.take_along_axis(x, index.astype(int)[..., None, None], -2)[..., 0, :],
     )

@@ -30,7 +30,7 @@ def sympy() -> ModuleType:
 
 @cache
 def meaning() -> dict[str, Callable[..., Any]]:
-    """What every operation is in SymPy."""
+    """Every operation in SymPy."""
     s = sympy()
     return {
         "add": lambda a, b: a + b,

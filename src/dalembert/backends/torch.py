@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Callable, Mapping
+from functools import cache, partial
 from typing import Any
 
 from dalembert.errors import DalembertError
@@ -18,6 +18,11 @@ from .elementwise import run as evaluate
 def run(program: Function | Loop, inputs: Mapping[str, Any], n: int | None = None) -> dict[str, Any]:
     """Outputs by name, (*batch, *shape), of inputs (*batch, size); a loop makes n passes, one after the other."""
     return evaluate(_library(), program, inputs, n)
+
+
+def prepared(program: Function | Loop) -> Callable[[Mapping[str, Any], int | None], dict[str, Any]]:
+    """`run` of a program."""
+    return partial(run, program)
 
 
 @cache
@@ -69,4 +74,5 @@ def _library() -> ArrayMath:
         repeat=repeat,
         flip=lambda x: torch.flip(x, (0,)),
         take=lambda numbers, index, like: torch.tensor(numbers, dtype=like.dtype, device=like.device)[index.long()],
+        take_rows=lambda x, index: torch.take_along_dim(x, index.long()[..., None, None], -2)[..., 0, :],
     )

@@ -39,7 +39,7 @@ def batch(
 
 
 def answer(job: Job) -> np.ndarray:
-    """What a batch job computes."""
+    """The result of a batch job."""
     exec(job.code, dict(job.names))
     return job.names["out"]
 

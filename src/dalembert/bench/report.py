@@ -143,7 +143,9 @@ def markdown(document: Document, peer: str, robots: Sequence[str]) -> str:
             cells = [cell for pair in pairs for cell in (*(micro(row, spread=False) for row in pair), ratio(*pair))]
             lines.append(f"| {robot} | {words(function).lower()} | " + " | ".join(cells) + " |")
     versions = ", ".join(f"{name} {version}" for name, version in document["versions"].items())
-    return "\n".join([*lines, "", f"Medians; float64, one thread; {machine['processor']}; {versions}."])
+    return "\n".join(
+        [*lines, "", f"Medians of {document['date']}; float64, one thread; {machine['processor']}; {versions}."]
+    )
 
 
 def summary(document: Document, peer: str, robots: Sequence[str]) -> str:

@@ -97,7 +97,7 @@ def processor() -> str:
 
 
 def versions() -> dict[str, str]:
-    """Of dalembert, of what it stands on, and of the peers that are installed."""
+    """Versions of dalembert, its dependencies and the installed peers."""
     listed = {OURS: metadata.version("dalembert")} if installed("dalembert") else {OURS: "from source"}
     listed |= {"Python": platform.python_version(), "numpy": metadata.version("numpy")}
     listed["llvmlite"] = metadata.version("llvmlite")

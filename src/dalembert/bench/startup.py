@@ -1,4 +1,4 @@
-"""What starting costs: import, first call with an empty cache, first call from the cache; each in fresh processes."""
+"""The cost of starting: import, first call with an empty cache, first call from the cache; each in fresh processes."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def compile_times(cases: Sequence[Case], functions: Sequence[str], say: Callable
 
 
 def fresh_python(*arguments: str, cache: str = "off") -> str:
-    """What a new interpreter prints; its cache directory is `cache`."""
+    """The output of a new interpreter; its cache directory is `cache`."""
     environment = os.environ | {"DALEMBERT_CACHE": cache}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
     command = [sys.executable, *arguments]

@@ -21,8 +21,11 @@ from .common import (
     Bandwidth,
     Base,
     Columns,
+    Expectations,
     Json,
     Mimic,
+    Payload,
+    PayloadFrame,
     Source,
     Topic,
     Units,
@@ -46,13 +49,11 @@ def run(
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,
-    payload: Annotated[float, typer.Option(help="Mass [kg] carried at --frame when the motors are checked.")] = 0.0,
-    frame: Annotated[
-        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
-    ] = None,
+    payload: Payload = 0.0,
+    frame: PayloadFrame = None,
     rule: Annotated[list[str] | None, typer.Option(help="Only this rule; may be repeated.")] = None,
     accept: Annotated[Path | None, typer.Option(help="TOML file of findings that may stay.")] = None,
-    expect: Annotated[Path | None, typer.Option(help="TOML file with the expected properties of the robot.")] = None,
+    expect: Expectations = None,
     motion: Annotated[Path | None, typer.Option(help="A log whose efforts the model should explain.")] = None,
     topic: Topic = None,
     unit: Units = None,
@@ -112,7 +113,7 @@ def show(audit: Audit) -> None:
         out.print(f"  → {escape(note)} {escape(f'[{finding.rule}]')}", style="dim")
     if audit.headroom:
         rows = [(row.joint, row.gravity, *_limit(row)) for row in audit.headroom if row.gravity > 1e-9]
-        out.print(table("\nGravity at its worst, and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
+        out.print(table("\nWorst-case gravity and effort limits", ["joint", "gravity", "limit", "ratio"], rows, 3))
     if len(audit.rules) > 1:
         out.print("\n[italic]The twelve steps[/italic]")
         for verdict in audit.steps:

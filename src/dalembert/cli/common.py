@@ -1,4 +1,4 @@
-"""What the commands share: the robot, tables of at most 80 columns, JSON."""
+"""Shared by the commands: the robot, tables of at most 80 columns, JSON."""
 
 from __future__ import annotations
 
@@ -35,17 +35,22 @@ Source = Annotated[
 Base = Annotated[str | None, typer.Option(help='"fixed" or "free"; default: as in the file.')]
 Mimic = Annotated[str, typer.Option(help='"couple": mimic joints follow their leader; "free": they do not.')]
 Arguments = Annotated[
-    list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; several times.")
+    list[str] | None, typer.Option("--arg", metavar="NAME:=VALUE", help="Argument of a xacro file; may be repeated.")
 ]
 Strict = Annotated[bool, typer.Option("--strict", help="Refuse anything that would be dropped, repaired or assumed.")]
+Payload = Annotated[float, typer.Option(help="Mass [kg] held at --frame.")]
+PayloadFrame = Annotated[
+    str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
+]
+Expectations = Annotated[Path | None, typer.Option(help="TOML file with the expected properties of the robot.")]
 Json = Annotated[bool, typer.Option("--json", help="Print JSON, for programs.")]
 Topic = Annotated[str | None, typer.Option(help="Topic of the motion, where an .mcap file or bag has several.")]
 Units = Annotated[
-    list[str] | None, typer.Option("--unit", metavar="KIND=UNIT", help="Of the motion: t=ms, q=deg …; several times.")
+    list[str] | None, typer.Option("--unit", metavar="KIND=UNIT", help="Of the motion: t=ms, q=deg …; may be repeated.")
 ]
 Columns = Annotated[
     list[str] | None,
-    typer.Option("--column", metavar="KIND=NAME", help="Column of the motion: t=clock, q.elbow=a2 …; several times."),
+    typer.Option("--column", metavar="KIND=NAME", help="Column of the motion: t=clock, q.elbow=a2 …; may be repeated."),
 ]
 Bandwidth = Annotated[
     float | None, typer.Option(min=0.0, help="Of the filter for noisy motions [Hz]; default: chosen from the data.")

@@ -11,22 +11,22 @@ from dalembert.errors import DalembertError
 from dalembert.model import tool_frame
 from dalembert.robot import Robot
 
-from .common import Arguments, Base, Json, Mimic, Source, open_robot, print_json
+from .common import Arguments, Base, Json, Mimic, Payload, Source, open_robot, print_json
 
 
 def run(
     robot: Source,
     out: Annotated[Path, typer.Argument(help="File to write: .urdf .xml .sdf .dh.toml; one that exists is replaced.")],
     lock: Annotated[
-        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; several times.")
+        list[str] | None, typer.Option(metavar="JOINT=VALUE", help="Hold a joint there [rad, m]; may be repeated.")
     ] = None,
-    remove: Annotated[list[str] | None, typer.Option(help="Take off a link with all on it; several times.")] = None,
+    remove: Annotated[list[str] | None, typer.Option(help="Take off a link with all on it; may be repeated.")] = None,
     merge: Annotated[list[str] | None, typer.Option(help="Merge a link into the link that carries it.")] = None,
     reroot: Annotated[str | None, typer.Option(help="Make this link the base.")] = None,
     scale: Annotated[float | None, typer.Option(help="Factor of all lengths, of the same density.")] = None,
     attach: Annotated[str | None, typer.Option(metavar="ROBOT", help="Another robot, to be put on --frame.")] = None,
     prefix: Annotated[str, typer.Option(help="Prefix of the names that --attach adds.")] = "",
-    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
+    payload: Payload = 0.0,
     frame: Annotated[str | None, typer.Option(help="Where --attach and --payload go; default: the tool.")] = None,
     gravity: Annotated[str | None, typer.Option(metavar="X,Y,Z", help="Another gravity [m/s²].")] = None,
     base: Base = None,

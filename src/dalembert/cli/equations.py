@@ -20,7 +20,7 @@ def run(
     robot: Source,
     quantity: Annotated[list[str] | None, typer.Option(help=f"May be repeated; default: {USUAL}.")] = None,
     symbols: Annotated[bool, typer.Option("--symbols", help="Symbols instead of the model's numbers.")] = False,
-    rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; several times.")] = None,
+    rename: Annotated[list[str] | None, typer.Option(help="OLD=NEW, such as q_1=theta_1; may be repeated.")] = None,
     frame: Annotated[str | None, typer.Option(help="Of pose, jacobian and the like.")] = None,
     digits: Annotated[int, typer.Option(help="Significant digits of numbers, 1 to 17.")] = 4,
     short: Annotated[bool, typer.Option("--short", help="c_12 for cos(q_1 + q_2), in .tex and .md.")] = False,

@@ -83,7 +83,7 @@ def run(
 
 
 def _rows(robot: Robot, motion: Excitation) -> list[dict[str, Any]]:
-    """What each joint does: its range, and the largest speed, acceleration and torque."""
+    """The motion of each joint: its range, and the largest speed, acceleration and torque."""
     tau = robot.inverse_dynamics(motion.q, motion.v, motion.a)
     return [
         {

@@ -41,10 +41,10 @@ def run(
     rotor: Annotated[bool, typer.Option("--rotor", help="Find reflected rotor inertia too.")] = False,
     method: Annotated[str, typer.Option(help="least-squares, weighted, total, physical or simulation.")] = "physical",
     align: Annotated[bool, typer.Option("--align", help="Shift torques back by their delay before the fit.")] = False,
-    no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even where it makes no sense.")] = False,
+    no_check: Annotated[bool, typer.Option("--no-check", help="Fit a log even if its checks fail.")] = False,
     as_json: Json = False,
 ) -> int:
-    """Fit a robot's masses, inertias and friction to logs; exit code 1 if more than 5 % of the torques is left over.
+    """Fit a robot's masses, inertias and friction to logs; exit code 1 if over 5 % of the torques stays unexplained.
 
     Example: `dalembert identify arm.urdf log.csv --validate other.csv --out arm_identified.urdf --report page.html`
     """
@@ -85,7 +85,7 @@ def run(
 def _record(
     fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_out: bool, delay: float
 ) -> dict[str, Any]:
-    """What --json prints."""
+    """The content of --json."""
     return {
         "robot": fit.columns.robot.name,
         "method": fit.method,

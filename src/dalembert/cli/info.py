@@ -63,14 +63,14 @@ def run(
         out.print(table("\nJoints", ["joint", "kind", "range", "speed", "effort"], map(_joint, loaded.joints), 3))
         out.print("speed in rad/s or m/s, effort in N·m or N", style="dim")
     if effects := [row for joint in loaded.joints for row in _effects(joint)]:
-        out.print(table("\nIn the joints (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
+        out.print(table("\nJoint dynamics (SI units)", ["joint", *EFFECTS], effects, len(EFFECTS)))
     if loaded.actuators:
         heads = ["actuator", "on", "kind", "control", "force"]
         out.print(table("\nActuators, in the order of controls", heads, map(_actuator, loaded.actuators)))
     rows = [(b.name, b.mass, " ".join(number(x) for x in b.com), ", ".join(b.parts[1:])) for b in loaded.bodies]
     out.print(table("\nBodies", ["body", "mass [kg]", "centre of mass [m]", "fixed links"], rows))
     extra = [frame.name for frame in loaded.frames[len(loaded.bodies) :]]
-    out.print(f"\nFrames beside the bodies': {', '.join(extra) or 'none'}", markup=False)
+    out.print(f"\nFurther frames: {', '.join(extra) or 'none'}", markup=False)
     for closure in loaded.model.closures:
         out.print(f"Loop: {closure.name} ({closure.kind}, {counted(closure.count, 'equation')})", markup=False)
     _log(out, loaded)
@@ -92,7 +92,7 @@ def _show_system(as_json: bool) -> int:
 def _summary(robot: Robot) -> str:
     mass = sum(body.mass for body in robot.bodies)
     loops = sum(closure.count for closure in robot.model.closures)
-    held = f", {counted(loops, 'equation')} of loops" if loops else ""
+    held = f", {counted(loops, 'loop equation')}" if loops else ""
     freedoms = f"{robot.nv} {'degree' if robot.nv == 1 else 'degrees'} of freedom (nq = {robot.nq}){held}"
     gravity = " ".join(number(x) for x in robot.model.gravity)
     base_joint = robot.model.base.joint

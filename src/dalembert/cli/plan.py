@@ -50,7 +50,7 @@ def run(
     plot: Annotated[Path | None, typer.Option(help="Write a picture of the plan here (.png, .pdf, .svg).")] = None,
     as_json: Json = False,
 ) -> int:
-    """A motion of least effort from rest that brings the tool to a place, to rest, within limits of the robot.
+    """Plan the motion of least effort that brings the tool from rest to rest at a place, within the robot's limits.
 
     Example: `dalembert plan ur5 --goal 0.4,0.3,0.5 --out plan.csv`
     """
@@ -82,7 +82,7 @@ def run(
 
 
 def _record(plan: Plan, tool: str, missed: float) -> dict[str, Any]:
-    """What --json prints."""
+    """The content of --json."""
     return {
         "robot": plan.problem.robot.name,
         "frame": tool,
@@ -116,7 +116,7 @@ def reach(
 
 
 def rows(plan: Plan) -> list[dict[str, Any]]:
-    """What each joint does."""
+    """The motion of each joint."""
     model = plan.problem.robot.model
     return [
         {

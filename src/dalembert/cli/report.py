@@ -15,6 +15,7 @@ from .common import (
     Columns,
     Json,
     Mimic,
+    Payload,
     Source,
     Topic,
     Units,
@@ -32,7 +33,7 @@ def run(
     mimic: Mimic = "couple",
     arg: Arguments = None,
     out: Annotated[Path, typer.Option(help="Where to write the page.")] = Path("report.html"),
-    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
+    payload: Payload = 0.0,
     frame: Annotated[str | None, typer.Option(help="Tool frame; default: the end of the longest chain.")] = None,
     trajectory: Annotated[
         Path | None, typer.Option(help="A motion for torques and sizing; default: a quintic.")

@@ -136,7 +136,7 @@ def _save(run: Run, out: Path | None, plot: Path | None) -> None:
 
 
 def _print(run: Run, written: dict[str, Path | None]) -> None:
-    """What was computed, whether to trust it, and the files."""
+    """Print what was computed, whether to trust it, and the files."""
     screen = console()
     steps = f"{counted(run.steps, 'step')} of {run.settings['integrator']}"
     screen.print(f"{run.robot}: {steps} over {run.t[-1]:.4g} s", markup=False)

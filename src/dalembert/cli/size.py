@@ -19,6 +19,8 @@ from .common import (
     Columns,
     Json,
     Mimic,
+    Payload,
+    PayloadFrame,
     Source,
     Topic,
     Units,
@@ -41,13 +43,11 @@ def run(
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,
-    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
-    frame: Annotated[
-        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
-    ] = None,
+    payload: Payload = 0.0,
+    frame: PayloadFrame = None,
     margin: Annotated[float, typer.Option(help="On gravity at its worst and the motion's dynamic part.")] = 1.3,
     contact: Annotated[
-        list[str] | None, typer.Option(help="Frame that carries a floating robot; several times.")
+        list[str] | None, typer.Option(help="Frame that carries a floating robot; may be repeated.")
     ] = None,
     stiffness: Annotated[float | None, typer.Option(help="Of the joints [N·m/rad], for the bandwidth.")] = None,
     catalogue: Annotated[Path | None, typer.Option(help="TOML file of motors and gears to choose from.")] = None,
@@ -58,7 +58,7 @@ def run(
     csv: Annotated[Path | None, typer.Option(help="Also write the table here (.csv).")] = None,
     as_json: Json = False,
 ) -> int:
-    """Torque, speed, power, energy and inertia that each motor needs; exit code 1 when limits or drives do not do.
+    """Torque, speed, power, energy and inertia that each motor needs; exit code 1 when limits or drives are too small.
 
     Example: `dalembert size ur5 --payload 5`
     """
@@ -99,13 +99,13 @@ def _print(sizing: Sizing, bandwidths: bool, drives: bool) -> None:
     out.print(table("\nAlong the motion [N·m, rad/s, W, J]", heads, moved, 6))
     heads = ["joint", "inertia from", "to", "rotor", "acceleration"]
     felt = [(r.joint, *r.inertia, r.rotor, _limit(r.acceleration)) for r in sizing.rows]
-    out.print(table("\nWhat the motor feels [kg·m²], and can accelerate anywhere [rad/s²]", heads, felt, 4))
+    out.print(table("\nInertia at the joint [kg·m²], acceleration reached in any pose [rad/s²]", heads, felt, 4))
     if bandwidths:
         bands = [(r.joint, r.resonance or np.nan, r.bandwidth or np.nan) for r in sizing.rows]
         out.print(table("\nResonance and bandwidth [Hz]", ["joint", "resonance", "bandwidth"], bands, 2))
     for row in sizing.rows if drives else ():
         out.print(f"{row.joint}: {sizing.choice(row.joint)}", markup=False)
-    out.print(f"\nCoriolis by gravity {sizing.coriolis:.3g}: {sizing.coriolis_class}", markup=False)
+    out.print(f"\nCoriolis over gravity: {sizing.coriolis:.3g}, {sizing.coriolis_class}", markup=False)
     for note in sizing.notes:
         out.print(f"note: {note}", markup=False)
 

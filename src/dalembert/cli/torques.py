@@ -20,6 +20,8 @@ from .common import (
     Columns,
     Json,
     Mimic,
+    Payload,
+    PayloadFrame,
     Source,
     Topic,
     Units,
@@ -41,10 +43,8 @@ def run(
     base: Base = None,
     mimic: Mimic = "couple",
     arg: Arguments = None,
-    payload: Annotated[float, typer.Option(help="Mass [kg] held at --frame.")] = 0.0,
-    frame: Annotated[
-        str | None, typer.Option(help="Frame of the payload; default: the tool at the end of the longest chain.")
-    ] = None,
+    payload: Payload = 0.0,
+    frame: PayloadFrame = None,
     topic: Topic = None,
     unit: Units = None,
     column: Columns = None,

@@ -31,7 +31,7 @@ def run(
     browser: Annotated[bool, typer.Option(help="Open the page.")] = True,
     as_json: Json = False,
 ) -> int:
-    """Show robots in 3-D with sliders, frames, masses and reactions; ends with Ctrl-C.
+    """Show robots in 3-D with sliders, frames, masses and reactions; stop with Ctrl-C.
 
     Example: `dalembert view panda`
     """

@@ -7,6 +7,7 @@ feature that is found is held, and the depth computed from it in closed form, fo
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -39,7 +40,7 @@ class Segment(NamedTuple):
 
 
 class Feature(NamedTuple):
-    """What two shapes are separated by: a face of A, a face of B, or an edge of each; vectors in their shape's frame.
+    """The feature that separates two shapes: a face of A or of B, or an edge of each; vectors in their shape's frame.
 
     Of a face: its outward normal, a point of it, and the point of the other shape that comes first.
     Of edges: their directions, whose vector product points out of A, and a point of each.
@@ -179,7 +180,7 @@ def _over_edges(shape: Any, step: Callable[..., dict[str, Any]], start: np.ndarr
     if isinstance(shape, TabledHull):
         items = {"k": np.arange(float(shape.table.edge_count))}
         return scan(lambda best, k: step(best, *shape.edge(k)), items, {"best": start})["best"][-1]
-    items = dict(zip(Edges._fields, as_hull(shape).edges, strict=True))
+    items = dict(zip(Edges._fields, _edges(shape), strict=True))
     return scan(step, items, {"best": start})["best"][-1]
 
 
@@ -209,20 +210,26 @@ def _segment_edges(a: Any, b: Any, X_AB: Pose, start: np.ndarray) -> Candidate:
 
 
 def core_support(shape: Any, d: np.ndarray) -> np.ndarray:
-    """As `support`, of a segment as well."""
+    """Like `support`, for segments as well."""
     if isinstance(shape, Segment):
         return np.array([0.0, 0.0, 0.0 if shape.is_point else where(d[2] < 0.0, -shape.half, shape.half)])
     return support(shape, d)
 
 
-def as_hull(shape: Any) -> Hull:
-    """A box as a hull."""
+def _edges(shape: Any) -> Edges:
+    """Edges of a hull, or of a box, whose size may be traced."""
     if isinstance(shape, Hull):
-        return shape
-    signs = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
+        return shape.edges
+    unit, half = _unit_box().edges, 0.5 * shape.size
+    return Edges(unit.start * half, unit.direction * half, unit.left, unit.right)
+
+
+@cache
+def _unit_box() -> Hull:
+    """The box from −1 to 1."""
+    corners = np.array([[x, y, z] for x in (-1.0, 1.0) for y in (-1.0, 1.0) for z in (-1.0, 1.0)])
     quads = ((0, 1, 3, 2), (4, 6, 7, 5), (0, 4, 5, 1), (2, 3, 7, 6), (0, 2, 6, 4), (1, 5, 7, 3))
-    triangles = np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))])
-    return Hull(signs * (0.5 * shape.size), triangles)
+    return Hull(corners, np.array([t for a, b, c, d in quads for t in ((a, b, c), (a, c, d))]))
 
 
 def _larger(x: Candidate, y: Candidate) -> Candidate:
@@ -233,7 +240,7 @@ def _larger(x: Candidate, y: Candidate) -> Candidate:
 
 
 def _flat(candidate: Candidate) -> np.ndarray:
-    """As 14 numbers, for a loop to carry."""
+    """The feature as 14 numbers, for a loop to carry."""
     kind, *vectors = candidate.feature
     return np.array([candidate.separation, kind, *(x for vector in vectors for x in vector)])
 

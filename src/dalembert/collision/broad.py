@@ -25,7 +25,7 @@ class Boxes(NamedTuple):
 
 
 def bounding_boxes(solids: list[Solid], R: np.ndarray, p: np.ndarray) -> Boxes:
-    """Of solids in many states: R (states, bodies, 3, 3) and p (states, bodies, 3) of their bodies in the world."""
+    """Boxes of solids in many states: R (states, bodies, 3, 3), p (states, bodies, 3) of their bodies in the world."""
     lower = np.empty((len(p), len(solids), 3))
     upper = np.empty_like(lower)
     for k, solid in enumerate(solids):
@@ -46,7 +46,7 @@ def _reach(shape: Any, d: np.ndarray) -> np.ndarray:
 
 
 def near_pairs(pairs: tuple[LinkPair, ...], R: np.ndarray, p: np.ndarray, margin: float) -> tuple[LinkPair, ...]:
-    """Those of the pairs whose boxes come within a margin [m] of each other in any of the states."""
+    """The pairs whose boxes come within a margin [m] of each other in any of the states."""
     every: dict[int, Solid] = {id(s): s for pair in pairs for both in pair.solids for s in both}
     number = {key: k for k, key in enumerate(every)}
     boxes = bounding_boxes(list(every.values()), R, p)

@@ -54,7 +54,7 @@ def distance(a: Any, X_a: Pose, b: Any, X_b: Pose) -> Witness:
 
 
 def core(shape: Any) -> tuple[Any, Any]:
-    """What a shape is made of when a radius all around it is taken off, and that radius [m]."""
+    """The core of a shape, that is, the shape without a radius all around, and that radius [m]."""
     match shape:
         case Sphere():
             return Segment(0.0), shape.radius
@@ -64,11 +64,11 @@ def core(shape: Any) -> tuple[Any, Any]:
             return hull(shape), 0.0
         case Box() | Hull() | TabledHull() | Cylinder() | Ellipsoid() | Cone():
             return shape, 0.0
-    raise DalembertError(f"a {type(shape).__name__} has no distance from other shapes than the ground")
+    raise DalembertError(f"a {type(shape).__name__} has distances to the ground only")
 
 
 def between(a: Any, b: Any, X_AB: Pose) -> Witness:
-    """Of two cores, in A's frame."""
+    """The witness of two cores, in A's frame."""
     match a, b:
         case Segment(), Segment():
             return _segments(a, b, X_AB)
@@ -118,7 +118,7 @@ def _segment_box(segment: Segment, box: Box, X: Pose) -> Witness:
 
 
 def _convex(a: Any, b: Any, X_AB: Pose) -> Witness:
-    """Of two convex cores, at least one of which has only a farthest point along each direction."""
+    """The witness of two convex cores, at least one of which has only a farthest point along each direction."""
     size = extent(a) + extent(b)
     support_a, support_b = partial(core_support, a), partial(core_support, b)
     near, apart = gjk.nearest(support_a, support_b, X_AB, size)

@@ -26,7 +26,7 @@ CLOSE = 1e-10  # [m] the nearest point is known to within this
 
 
 class Ground(ABC):
-    """What lies below: everything on the other side of its surface."""
+    """The ground: everything below its surface."""
 
     @abstractmethod
     def tangent(self, point: np.ndarray) -> tuple[Any, np.ndarray]:

@@ -44,7 +44,7 @@ def pairwise(pairs: Sequence[tuple[Solid, Solid]], X: Sequence[Pose], compute: C
 
 
 def _kind(a: Solid, b: Solid) -> tuple[Any, Any]:
-    """What is the same for all pairs of a group: the kinds of shapes, or the shapes where one has no kind."""
+    """The key that all pairs of a group share: the kinds of shapes, or the shapes where one has no kind."""
     known = (*SIZES, Hull)
     plain = type(a.shape) in known and type(b.shape) in known
     return (type(a.shape), type(b.shape)) if plain else (_content(a), _content(b))

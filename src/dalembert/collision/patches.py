@@ -64,7 +64,7 @@ class _Polygon(NamedTuple):
     heights: list[Any]
 
     def height(self, x: np.ndarray) -> Any:
-        """Of the plane of the corners at x (2,); of a line at the foot of x on it."""
+        """Height of the plane of the corners at x (2,); of a line, at the foot of x on it."""
         p, z = self.corners, self.heights
         d, e = p[2] - p[0], p[3] - p[1]
         dz, ez = z[2] - z[0], z[3] - z[1]

@@ -113,7 +113,7 @@ def _(shape: Ellipsoid, d: np.ndarray) -> list[np.ndarray]:
 
 @face.register
 def _(shape: Box, d: np.ndarray) -> list[np.ndarray]:
-    """Those of the face that looks along d most, however much it is tilted."""
+    """The corners of the face that looks along d most, however much it is tilted."""
     x, y, z = (absolute(c) for c in d)
     along_x, along_y = x >= maximum(y, z), y >= z
     outward = support(shape, d)

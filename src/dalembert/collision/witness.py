@@ -1,4 +1,4 @@
-"""What is known about two shapes near each other: the record that distances and contacts share."""
+"""The nearest points of two shapes: the record that distances and contacts share."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def witness(distance: Any, a: np.ndarray, normal: np.ndarray) -> Witness:
 
 
 def inflated(core: Witness, radius_a: Any, radius_b: Any) -> Witness:
-    """Of shapes that reach so much farther all around than the cores that a witness is of [m]."""
+    """The witness of the shapes, which reach farther than their cores by these radii [m]."""
     a, b = core.a - radius_a * core.normal, core.b + radius_b * core.normal
     return Witness(core.distance - radius_a - radius_b, a, b, core.normal)
 

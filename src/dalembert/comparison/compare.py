@@ -166,7 +166,7 @@ def _twists(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]
             if a.index == 0 or b.index == 0 or a.joint.name in reported:
                 continue
             (S, local), (T, other) = _twist(a, q, X[a.index]), _twist(b, p, Y[b.index])
-            for part, quantity in ((slice(0, 3), "direction of the axis"), (slice(3, 6), "place of the axis [m]")):
+            for part, quantity in ((slice(0, 3), "axis direction"), (slice(3, 6), "axis position [m]")):
                 for each in _differs("joint", a.joint.name, f"{quantity} in the world", S[part], T[part], tolerance):
                     if any(_differs("", "", "", local[part], other[part], tolerance)):
                         reported.add(a.joint.name)
@@ -211,7 +211,7 @@ def _masses(a: Inertia, b: Inertia, X: Pose, Y: Pose) -> dict[str, tuple[np.ndar
 
 
 def _closures(matching: Map, drawn: Any, tolerance: float) -> Iterator[Difference]:
-    """What closes loops: the same names and kinds, between the same places."""
+    """Differences of closures: the same names and kinds, between the same places."""
     ours, theirs = ({c.name: c for c in model.closures} for model in (matching.a, matching.b))
     names = matched_names(ours, theirs, {})
     for name in ours.keys() - names.keys():

@@ -117,8 +117,8 @@ class Comparison:
         }
 
     def __str__(self) -> str:
-        verdict = "the same" if self.same else "different"
-        lines = [f"{self.a} and {self.b}: {verdict} within {self.tolerance:g}; {len(self.joints)} joints matched"]
+        verdict = "the same within" if self.same else "they differ by more than"
+        lines = [f"{self.a} and {self.b}: {verdict} {self.tolerance:g}; {len(self.joints)} joints matched"]
         lines += [f"  {note}" for note in self.notes]
         for owner, names in ((self.a, self.only_a), (self.b, self.only_b)):
             if names:
@@ -135,7 +135,7 @@ class Comparison:
 
 
 def _plain(x: Any) -> Any:
-    """As JSON can have it; infinite numbers are None."""
+    """The value as JSON allows it; infinite numbers are None."""
     if isinstance(x, str) or x is None:
         return x
     if isinstance(x, tuple | list):

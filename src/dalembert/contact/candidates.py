@@ -78,7 +78,7 @@ _recent: deque[tuple[Model, str, tuple[Patch, ...]]] = deque(maxlen=8)
 
 
 def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
-    """All that may touch; found once for the same model and settings, but for terrain, which these do not describe."""
+    """All candidates; kept for the same model and settings, except with terrain, which these do not describe."""
     settings = repr(contact)
     for known, with_settings, patches in tuple(_recent):
         if known is model and with_settings == settings and contact.terrain is None:
@@ -176,7 +176,7 @@ def _check_names(contact: Contact, shapes: list[NamedShape]) -> None:
 
 
 def _above_ground(model: Model, contact: Contact, shapes: list[NamedShape]) -> list[NamedShape]:
-    """Those that may meet the ground: all that move, or those that the pairs name."""
+    """The shapes that may meet the ground: all that move, or those that the pairs name."""
     moving = [shape for shape in shapes if moves(model, shape.body)]
     if not contact.listed_pairs:
         return moving

@@ -33,7 +33,7 @@ TINY = 1e-30  # keeps roots from having infinite slopes
 
 
 class Push(NamedTuple):
-    """Of a contact: force (3,) along its axes [N], moment (3,) about them [N·m], energy stored [J], power lost [W].
+    """The effect of a contact: force (3,) [N], moment (3,) [N·m], along its axes; energy stored [J], power lost [W].
 
     rate (2,): ż of its bristle along the tangents [m/s]; none without.
     """
@@ -48,7 +48,7 @@ class Push(NamedTuple):
 def push(
     law: ContactLaw, slip_speed: float, gap: Any, u: np.ndarray, w: np.ndarray, z: np.ndarray | None = None
 ) -> Push:
-    """Of a contact with velocity u (3,) and spin w (3,) of the first body against the second, normal first.
+    """The effect of a contact with velocity u (3,) and spin w (3,) of the first body against the second, normal first.
 
     z (2,): the stretch of its bristle along the tangents [m]; None: friction that is smooth in the slip.
     """

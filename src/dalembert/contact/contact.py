@@ -1,4 +1,4 @@
-"""What touches what, and by which law: the record that simulations take."""
+"""The settings of contact: what touches what, by which law."""
 
 from __future__ import annotations
 

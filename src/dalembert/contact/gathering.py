@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.algorithms.kinematics import chain
+from dalembert.algorithms.kinematics import chain, poses
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, alike
 from dalembert.math import lookup, maximum, scan, where
@@ -24,6 +24,7 @@ from dalembert.spatial.vectors import dot
 
 from .candidates import WORLD, Patch
 from .laws import ContactLaw
+from .rows import Rows, tangent_frame
 
 NOBODY = -1.0  # the number in an empty slot
 APART = 1.0  # [m] gap of an empty slot
@@ -183,6 +184,20 @@ class Gathering:
             return values.setdefault(column.tobytes(), lookup(column, number))
 
         return ContactLaw(**{each.name: value(each.name) for each in fields(ContactLaw)})
+
+    def rows(self, q: np.ndarray) -> Rows:
+        """Those of all candidates at q (nq,), as `contact_rows` has them, without their spins."""
+        X = poses(self.model, q)
+        motions, found = Motions(self.model, X, q), points(self.patches, X)
+
+        def step(signs: Any, position: Any, normal: Any) -> dict[str, Any]:
+            axes = tangent_frame(normal)
+            return {"axes": axes, "J": motions.rows(signs, axes, position, ())}
+
+        items = {"signs": self.signs, "position": found.position, "normal": found.normal}
+        rows = mapped(step, items)
+        J = rows["J"].reshape(-1, self.model.nv)
+        return Rows(found.gap, found.position, rows["axes"], J, np.zeros((0, self.model.nv)))
 
     def speeds(self, at: Points, motions: Motions, v: np.ndarray) -> np.ndarray:
         """(n,): how fast gaps open at v (nv,) [m/s]."""

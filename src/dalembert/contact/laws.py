@@ -125,7 +125,7 @@ class Laws:
         return next((materials[name] for name in side.names if name in materials), None)
 
     def _material(self, a: Side, b: Side) -> Material | None:
-        """What holds between the materials of both; a side without one counts as made of the other's."""
+        """The value for the materials of both; a side without one counts as made of the other's."""
         first, second = self._material_of(a), self._material_of(b)
         first, second = (second if first is None else first), (first if second is None else second)
         if first is None or second is None:
@@ -152,7 +152,7 @@ class Laws:
         return best.pop()
 
     def _of_file(self, option: str, a: Surface | None, b: Surface | None) -> float | None:
-        """What the robot's file states: by MuJoCo's rules for two geoms of an MJCF file, else by those of Gazebo."""
+        """The value in the robot's file: by MuJoCo's rules for two geoms of an MJCF file, else by those of Gazebo."""
         if option == "static_friction":
             return None
         if a is not None and b is not None and a.mujoco and b.mujoco:
@@ -168,7 +168,7 @@ class Laws:
 
 
 def _of_surface(option: str, surface: Surface | None) -> float | None:
-    """What the file states of one shape; a stiffness of 0 states nothing."""
+    """The file's value for one shape; a stiffness of 0 counts as none."""
     if surface is None or (surface.mujoco and surface.mujoco.condim < CONDIM.get(option, 1)):
         return None
     value: float | None = getattr(surface, option)
@@ -176,7 +176,7 @@ def _of_surface(option: str, surface: Surface | None) -> float | None:
 
 
 def _of_geoms(option: str, a: Surface, b: Surface) -> float | None:
-    """Of two geoms: the one with the higher priority, else the larger number; None where neither states any."""
+    """The value for two geoms: that of the higher priority, else the larger one; None where neither states any."""
     first, second = a.mujoco, b.mujoco
     assert first is not None and second is not None
     if option not in FRICTION or (getattr(a, option) is None and getattr(b, option) is None):
@@ -193,7 +193,7 @@ def _names(table: Mapping[Any, float]) -> Iterable[str]:
 
 
 def _both(option: str, a: float | None, b: float | None) -> float | None:
-    """Of entries for both sides of a pair: that of materials; of one, that one."""
+    """The value for a pair: mixed as materials are where both sides have one, else the one there is."""
     if a is None or b is None:
         return b if a is None else a
     if option == "stiffness":

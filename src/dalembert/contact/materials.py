@@ -1,4 +1,4 @@
-"""What surfaces are made of: friction, restitution and stiffness of common materials and of pairs of them, in SI units.
+"""Materials of surfaces: friction, restitution and stiffness of common materials and of pairs of them, in SI units.
 
 Friction, of clean and dry surfaces: printed tables of Serway and Beichner, Physics for Scientists and Engineers (5th
 ed., table 5.2), for steel, glass, ice, and rubber on concrete; of OpenStax, College Physics (table 5.1), for wood,
@@ -47,7 +47,7 @@ class Material:
 
     @property
     def damping(self) -> float:
-        """Of a compliant contact [s/m]: loses at 1 m/s what restitution leaves out, 1 − e ≈ ⅔ c v (Hunt, Crossley)."""
+        """Damping of compliant contact [s/m]: at 1 m/s it loses as much, 1 − e ≈ ⅔ c v (Hunt, Crossley)."""
         return 1.5 * (1.0 - self.restitution)
 
 
@@ -79,7 +79,7 @@ def material(name: str) -> Material:
 
 
 def pair(a: str, b: str) -> Material:
-    """What holds between two materials: friction of the pair where the table has it, else `combined`.
+    """The parameters of two materials in contact: friction of the pair where the table has it, else `combined`.
 
     Its stiffness is that of the contact, of both halves in series.
     """

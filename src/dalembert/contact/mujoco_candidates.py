@@ -48,7 +48,7 @@ class Solid(NamedTuple):
 
 @dataclass(frozen=True)
 class Parameters:
-    """Of a contact: its dimensions 1, 3, 4 or 6; friction (5,): two sliding, torsional [m], two rolling [m]."""
+    """Parameters of a contact: dimensions 1, 3, 4 or 6; friction (5,): two sliding, torsional [m], two rolling [m]."""
 
     condim: int
     friction: tuple[float, ...]
@@ -92,7 +92,7 @@ class MujocoPatch:
 
 
 def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]:
-    """All that may touch; none where the file switches contacts off."""
+    """All candidates; none where the file switches contacts off."""
     mujoco = model.mujoco or Mujoco()
     shapes = [
         Solid(x.name, x.link, x.body, x.geometry.shape, x.placement, x.geometry.surface or Surface())
@@ -149,7 +149,7 @@ def _check_names(contact: Contact, shapes: list[Solid]) -> None:
 
 
 def _parameters(contact: Contact, shape: Solid) -> MujocoContact:
-    """Of a shape: those of its file, or MuJoCo's defaults with the friction of `contact`."""
+    """The parameters of a shape: those of its file, or MuJoCo's defaults with the friction of `contact`."""
     surface = shape.surface
     if surface.mujoco is not None:
         return surface.mujoco
@@ -194,7 +194,7 @@ def mixed(a: MujocoContact, b: MujocoContact) -> Parameters:
 
 
 def _share(a: float, b: float) -> float:
-    """Of the first, by the weights of both."""
+    """The share of the first in a mix by the weights of both."""
     if a >= LEAST and b >= LEAST:
         return a / (a + b)
     return 0.5 if a < LEAST and b < LEAST else float(a >= LEAST)

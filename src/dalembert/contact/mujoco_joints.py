@@ -83,7 +83,7 @@ class SoftLimitRow:
     weight: float
 
     def blocks(self, model: Model, q: np.ndarray, v: np.ndarray, shortest: float) -> Iterator[Block]:
-        """Of the nearer limit, or of both where their margins meet."""
+        """Rows of the nearer limit, or of both where their margins meet."""
         x, rates = self.row.at(model, q)
         ends = [(sign, end) for sign, end in ((1.0, self.lower), (-1.0, self.upper)) if np.isfinite(end)]
         sides = [(sign, sign * (x - end)) for sign, end in ends]
@@ -228,7 +228,7 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> tuple[Any, Any]:
 
 
 def soft_rows(model: Model, mujoco: Mujoco, weights: Mobility) -> tuple[Soft, ...]:
-    """All that a model has, apart from contacts."""
+    """All soft rows of a model, apart from contacts."""
     rows: list[Soft] = []
     for body in model.independent:
         rows += _of_joint(body, mujoco.joint(body.joint.name) or MujocoJoint(body.joint.name, ()), mujoco, weights)

@@ -59,7 +59,7 @@ def contact_axes(normal: np.ndarray, tangent: np.ndarray | None = None) -> np.nd
 
 
 def shape_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Point]:
-    """Those of two shapes placed in the world, in MuJoCo's order; what does not exist at the moment is far away."""
+    """Contact points of two shapes placed in the world, in MuJoCo's order; those that do not exist now are far away."""
     if isinstance(a, Plane):
         on_plane = PLANE.get(type(b))
         return house_points(a, X_a, b, X_b) if on_plane is None else on_plane(X_a.R @ a.normal, X_a.p, b, X_b)
@@ -74,12 +74,12 @@ def house_points(a: Any, X_a: Pose, b: Any, X_b: Pose) -> list[Point]:
 
 
 def terrain_points(ground: Ground, shape: Any, X: Pose) -> list[Point]:
-    """Of a shape on a ground, which comes first."""
+    """The contact points of a shape on a ground, which comes first."""
     return [Point(w.distance, w.position, w.normal) for w in ground_points(shape, X, ground)]
 
 
 def _on_plane(normal: np.ndarray, origin: np.ndarray, p: np.ndarray, tangent: np.ndarray | None = None) -> Point:
-    """Of a plane and a point of a body."""
+    """The contact of a plane with a point of a body."""
     distance = dot(normal, p - origin)
     return Point(distance, p - 0.5 * distance * normal, normal, tangent)
 
@@ -104,7 +104,7 @@ def _plane_ellipsoid(normal: np.ndarray, origin: np.ndarray, ellipsoid: Ellipsoi
 
 
 def _plane_box(normal: np.ndarray, origin: np.ndarray, box: Box, X: Pose) -> list[Point]:
-    """Of two opposite corners the lower one."""
+    """The lower one of each two opposite corners."""
     points = []
     for x, y in ((-1.0, -1.0), (1.0, -1.0), (-1.0, 1.0), (1.0, 1.0)):
         corner = X.R @ (0.5 * box.size * np.array([x, y, -1.0]))

@@ -30,7 +30,7 @@ class Mobility(NamedTuple):
 
 
 def mobility(model: Model) -> Mobility:
-    """Of a model in the state in which its file has it."""
+    """The mobility of a model in the state that its file gives."""
     q = reference(model)
     inverse = np.linalg.inv(mass_matrix(model, q)) if model.nv else np.zeros((0, 0))
     freedoms = np.diag(inverse).copy()

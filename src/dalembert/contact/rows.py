@@ -17,7 +17,7 @@ from .candidates import WORLD, Patch
 
 
 class Rows(NamedTuple):
-    """Of k candidates: gap (k,) [m], position (k, 3), axes (k, 3, 3) with the normal and two tangents as rows.
+    """Geometry of k candidates: gap (k,) [m], position (k, 3), axes (k, 3, 3) with the normal and two tangents as rows.
 
     J (3 k, nv): how fast the first body moves past the second along these axes, contact by contact; spin (3 k, nv): how
     fast it turns against it about them.

@@ -1,4 +1,4 @@
-"""What forces at points say about standing: zero-moment point, support polygon, and how far one is inside the other."""
+"""Standing on contact forces: zero-moment point, support polygon, and how far one is inside the other."""
 
 from __future__ import annotations
 

@@ -30,7 +30,10 @@ def refuse_passive(where: str, robot: Robot, instead: str) -> None:
         )
     for body in model.independent:
         if not mask[body.v].all():
-            why = "is a free base" if body.joint.kind == "free" else "has an effort limit of 0"
+            free = body.joint.kind == "free"
+            why = (
+                "is a free base" if free else "has an effort limit of 0; robot.edit().set_joint(…, effort=…) gives one"
+            )
             raise DalembertError(
                 f"{where}: joint {body.joint.name!r} of robot {robot.name!r} has no motor (it {why}): use {instead}"
             )

@@ -44,9 +44,9 @@ class Finding:
 
 @dataclass(frozen=True)
 class ControlAudit:
-    """What the audit of a controller found; print it to read it.
+    """The findings of a controller's audit; print it to read it.
 
-    poles [1/s] of the loop at rest; damping: least ratio of those that swing; gain_margin: the loop stays stable up to
+    poles [1/s] of the loop at rest; damping: lowest ratio of those that swing; gain_margin: the loop stays stable up to
     this factor on its gains; gain_reduction: and down to this one; disk_margin: the least singular value of 1 + L(jω);
     delay_margin [s]: delay beyond that of the sampling that it stands; saturation: share of the run in which a motor is
     at its limit; robust: share of robots with other masses that arrive; tick [s]: time that the law takes; period [s].
@@ -242,18 +242,18 @@ def _findings(
         findings.append(Finding("error" if bad else "warning" if wary else "ok", topic, what))
 
     say("stability", slowest <= 0.0, False, f"slowest pole {-slowest:.3g} 1/s, fastest {fastest:.3g} rad/s")
-    say("damping", False, damping < RINGING, f"least ratio {damping:.2f}, expected {RINGING} or more")
+    say("damping", False, damping < RINGING, f"lowest ratio {damping:.2f}, expected {RINGING} or more")
     say("gain margin", False, up < LEAST_GAIN, f"stable from {down:.2g} to {up:.3g} times its gains")
     say("disk margin", False, disk < LEAST_DISK, f"1 + L(jω) stays {disk:.2f} from singular, expected {LEAST_DISK}")
-    unstable = "the sampled loop is unstable" if late < 0.0 else f"stands {1e3 * late:.3g} ms more"
+    unstable = "the sampled loop is unstable" if late < 0.0 else f"tolerates {1e3 * late:.3g} ms more"
     say("delay margin", late < 0.0, late < DELAYS * period, unstable)
     say("saturation", False, saturation > 0.1, f"a motor is at its limit in {100 * saturation:.0f} % of the run")
     say(
         "model error",
         robust < 0.5,
         robust < 1.0,
-        f"{100 * robust:.0f} % of robots with masses ±{100 * error:.0f} % arrive",
+        f"{100 * robust:.0f} % of robots with masses ±{100 * error:.0f} % reach the goal",
     )
     share = tick / period
-    say("time budget", share > 1.0, share > BUDGET, f"{1e6 * tick:.1f} µs a tick, {100 * share:.1f} % of the period")
+    say("time budget", share > 1.0, share > BUDGET, f"{1e6 * tick:.1f} µs per tick, {100 * share:.1f} % of the period")
     return findings

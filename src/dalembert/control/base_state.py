@@ -90,7 +90,7 @@ class BaseState:
         joints (nq − 7,): angles of the legs; contacts: whether each foot stands, (k,) of booleans.
         """
         if not self._ready:
-            raise DalembertError("base_state: call reset(q) first, with where the robot begins")
+            raise DalembertError("base_state: call reset(q) first, with the robot's initial configuration")
         stands = np.asarray(contacts, bool)
         if stands.shape != (len(self.feet),):
             raise DalembertError(f"base_state: contacts has shape {stands.shape}, expected ({len(self.feet)},)")

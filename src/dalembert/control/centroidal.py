@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
+from math import isfinite
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -65,25 +66,26 @@ class Centroidal:
         of each node; feet (k, 3) or (N, k, 3): places in the world; contacts (N, k): which stand; active (N, k, 5): of
         an earlier plan, a guess. Batches have leading axes. Traced arguments give a traced plan.
         """
-        x0, ref, stands = np.asarray(state), np.asarray(reference), np.asarray(contacts)
+        x0, ref, places, stands = (np.asarray(part) for part in (state, reference, feet, contacts))
         nodes, k = stands.shape[-2:] if stands.ndim > 1 else (0, 0)
         if not nodes * k or x0.shape[-1:] != (12,) or ref.shape[-2:] != (nodes, 12):
             raise DalembertError(
                 f"centroidal: state {x0.shape}, reference {ref.shape} and contacts {stands.shape}, expected (12,), "
                 "(N, 12) and (N, k)"
             )
-        places, guess = np.asarray(feet), np.zeros((nodes, k, ROWS)) if active is None else np.asarray(active)
+        guess = _no_guess(nodes, k) if active is None else np.asarray(active)
         if places.shape[-2:] != (k, 3) or guess.shape[-3:] != (nodes, k, ROWS):
             raise DalembertError(
                 f"centroidal: feet {places.shape} and active {guess.shape}, expected ({k}, 3) or ({nodes}, {k}, 3), "
                 f"and ({nodes}, {k}, {ROWS})"
             )
-        if places.ndim == 2 or places.shape[-3] != nodes:
+        if places.shape[:-2] != (nodes,) and (places.ndim == 2 or places.shape[-3] != nodes):
             places = np.broadcast_to(places[..., None, :, :], (*places.shape[:-2], nodes, k, 3))
-        if is_traced(x0, ref, places, stands, guess):
+        dtypes = x0.dtype, ref.dtype, places.dtype, stands.dtype, guess.dtype
+        if object in dtypes and is_traced(x0, ref, places, stands, guess):
             return self._planned(x0, ref, places, stands, guess)
         parts = (x0, _flat(ref, 2), _flat(places, 3), _flat(stands, 2), _flat(guess, 3))
-        flat = _compiled(nodes, k)(self._body, *(np.asarray(part, float) for part in parts))
+        flat = _compiled(nodes, k)(self._body, *(part.astype(float, copy=False) for part in parts))
         return self._named(flat, nodes, k)
 
     @cached_property
@@ -95,7 +97,7 @@ class Centroidal:
     def _named(self, flat: np.ndarray, nodes: int, k: int) -> ForcePlan:
         batch, forces, states = flat.shape[:-1], 3 * nodes * k, 12 * nodes
         end = forces + states + ROWS * nodes * k
-        if not np.isfinite(flat[..., :forces].sum()):
+        if not isfinite(flat[..., :forces].sum()):
             raise DalembertError("centroidal: state, reference or feet are not made of finite numbers")
         reached, active = flat[..., forces : forces + states], flat[..., forces + states : end]
         return ForcePlan(
@@ -146,6 +148,11 @@ def _compiled(nodes: int, k: int) -> Any:
     build = partial(trace, compute, sizes, "centroidal")
     call = Call("centroidal", identity, identity, sizes, shapes, build, lambda _: None)
     return call.builtin("centroidal", f"({', '.join(sizes)})\n--\n\n", call)
+
+
+@cache
+def _no_guess(nodes: int, k: int) -> np.ndarray:
+    return np.zeros((nodes, k, ROWS))
 
 
 def _flat(x: np.ndarray, axes: int) -> np.ndarray:

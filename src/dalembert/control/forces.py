@@ -14,10 +14,10 @@ import numpy as np
 from dalembert.math import abs as absolute
 from dalembert.math import map, maximum, minimum, repeat, where
 
-from .horizon import Horizon, each, largest
+from .horizon import Horizon, each, largest, multipliers
 from .interior_point import InteriorPoint
 
-TRIES, AFTER = 6, 4  # sets of rows that are tried, one from another, before and after the interior-point method
+TRIES, AFTER = 12, 4  # sets of rows that are tried, one from another, before and after the interior-point method
 ROUNDS = 3  # of that method, each nearer to the optimum
 NEAR, NEARER = 1e-7, 1e-3  # relative gap of its first round, and factor of each further one
 REFINED = 3  # steps with one set of rows
@@ -73,26 +73,32 @@ class _Search:
         inner = share[..., None] * np.array([0.0, 0.0, minimum(self.force, 0.5 * horizon.most)])  # within all cones
         z = 0.1 * slope * self.force * horizon.on[..., None] / horizon.room(inner, horizon.on)
         begin = {"f": self.even, "on": active * horizon.on[..., None], "inner": inner, "z": z}
-        begin |= {"gap": NEAR, "left": float(TRIES), "tries": 0.0, "iterations": 0.0, "done": 0.0}
+        begin |= {"gap": NEAR, "tries": 0.0, "iterations": 0.0, "done": 0.0}
 
-        def attempt(
-            f: Any, on: Any, inner: Any, z: Any, gap: Any, left: Any, tries: Any, iterations: Any, done: Any
-        ) -> dict[str, Any]:
+        def attempt(f: Any, on: Any, tries: Any, left: Any, done: Any, ended: Any) -> dict[str, Any]:
             tried = self._with_equations(on, slope)
-            skip = where(left > 1.5, 1.0, tried.done)
-            method = InteriorPoint(horizon, self.force, gap * slope * self.force, KEPT * slope)
-            interior = method.run(inner, z, self._slopes(inner), skip)
-            following = _chosen(skip, tried.following, interior.active)
-            after = {"f": tried.f, "on": _chosen(tried.done, on, following), "inner": interior.f, "z": interior.z}
-            after |= {"gap": where(skip > 0.5, gap, NEARER * gap), "left": where(skip > 0.5, left - 1.0, AFTER)}
-            return after | {"tries": tries + 1.0, "iterations": iterations + interior.iterations, "done": tried.done}
+            after = {"f": tried.f, "on": _chosen(tried.done, on, tried.following), "tries": tries + 1.0}
+            return after | {"left": left - 1.0, "done": tried.done, "ended": where(left > 1.5, tried.done, 1.0)}
 
-        end = repeat(attempt, TRIES + ROUNDS * AFTER, begin, "done")
+        def search(
+            f: Any, on: Any, inner: Any, z: Any, gap: Any, tries: Any, iterations: Any, done: Any
+        ) -> dict[str, Any]:
+            left = where(tries > 0.5, float(AFTER), float(TRIES))
+            first = {"f": f, "on": on, "tries": tries, "left": left, "done": done, "ended": 0.0}
+            end = repeat(attempt, TRIES, first, "ended")
+            method = InteriorPoint(horizon, self.force, gap * slope * self.force, KEPT * slope)
+            interior = method.run(inner, z, self._slopes(inner), end["done"])
+            rows = _chosen(end["done"], end["on"], interior.active)
+            after = {"f": end["f"], "on": rows, "inner": interior.f, "z": interior.z, "gap": NEARER * gap}
+            after |= {"tries": end["tries"], "iterations": iterations + interior.iterations}
+            return after | {"done": end["done"]}
+
+        end = repeat(search, 1 + ROUNDS, begin, "done")
         f = _chosen(end["done"], end["f"], end["inner"])
         return Optimum(f, end["on"], end["done"], end["tries"], end["iterations"])
 
     def _slopes(self, f: np.ndarray) -> np.ndarray:
-        """Of the cost in the forces (N, k, 3)."""
+        """Slopes of the cost in the forces (N, k, 3)."""
         horizon = self.horizon
         reached = horizon.states(self.start, horizon.accelerations(f) + self.gravity)
         return horizon.slopes(reached - self.goal, f, self.even)
@@ -105,14 +111,15 @@ class _Search:
             faces = [horizon.face(rows) for rows in on]
             f = [(face.point + face.along @ x) * o for face, o, x in zip(faces, feet, even, strict=True)]
             soft = [face.along / horizon.force * o for face, o in zip(faces, feet, strict=True)]
-            return {"f": np.array(f), "soft": np.array(soft)}
+            across = {"basis": np.array([face.basis for face in faces]), "R": np.array([face.R for face in faces])}
+            return {"f": np.array(f), "soft": np.array(soft)} | across
 
         begin = map(begun, {"on": on, "feet": feet, "even": self.even})
         recursion = horizon.factored(begin["soft"])
 
-        def judge(f: np.ndarray, on: np.ndarray, feet: np.ndarray, slopes: np.ndarray) -> dict[str, Any]:
+        def judge(f: Any, on: Any, feet: Any, slopes: Any, basis: Any, R: Any) -> dict[str, Any]:
             beyond = (horizon.along(f) - horizon.bounds) * feet[:, None] / self.force
-            y = np.array([horizon.face(rows).multipliers(x) for rows, x in zip(on, slopes, strict=True)]) / slope
+            y = np.array([multipliers(*face) for face in zip(basis, R, slopes, strict=True)]) / slope
             wrong = -on * y + (1.0 - on) * beyond  # by how much a row should not be what it is taken to be
             following = each(lambda o, w: where(w > KEPT, 1.0 - o, o), on, wrong)
             left = each(absolute, slopes / slope + horizon.pushed(y))
@@ -123,7 +130,8 @@ class _Search:
         def refine(f: Any, slopes: Any, following: Any, optimal: Any, ended: Any) -> dict[str, Any]:
             f = f + recursion.solve(-slopes)
             slopes = self._slopes(f)
-            judged = map(judge, {"f": f, "on": on, "feet": feet, "slopes": slopes})
+            items = {"f": f, "on": on, "feet": feet, "slopes": slopes, "basis": begin["basis"], "R": begin["R"]}
+            judged = map(judge, items)
             wrong, worst = (largest(list(judged[name])) for name in ("wrong", "worst"))
             met = where(worst <= KEPT, 1.0, 0.0)
             after = {"f": f, "slopes": slopes, "following": judged["following"]}

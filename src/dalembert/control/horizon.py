@@ -61,7 +61,7 @@ class Horizon:
         return np.array([*[0.0] * 4, self.most])
 
     def room(self, f: np.ndarray, on: np.ndarray) -> np.ndarray:
-        """What is left of each row (…, ROWS) at forces (…, 3); 1 for feet in the air."""
+        """The distance of each row to its bound (…, ROWS) at forces (…, 3); 1 for feet in the air."""
         return (self.bounds - self.along(f)) * on[..., None] + (1.0 - on)[..., None]
 
     @property
@@ -186,15 +186,16 @@ class _Face(NamedTuple):
     basis: np.ndarray
     R: np.ndarray
 
-    def multipliers(self, slope: np.ndarray) -> np.ndarray:
-        """(ROWS,) of rows that balance the slope (3,) across the face; 0 for those that are not needed."""
-        wanted = -(self.basis @ slope)
-        y = np.zeros(ROWS, object)
-        for k in reversed(range(ROWS)):
-            size = self.R[k, k]
-            left = wanted[k] - sum(self.R[k, j] * y[j] for j in range(k + 1, ROWS))
-            y[k] = where(size > 0.0, left / where(size > 0.0, size, 1.0), 0.0)
-        return y
+
+def multipliers(basis: np.ndarray, R: np.ndarray, slope: np.ndarray) -> np.ndarray:
+    """(ROWS,) of rows that balance the slope (3,) across a face; 0 for those that are not needed."""
+    wanted = -(basis @ slope)
+    y = np.zeros(ROWS, object)
+    for k in reversed(range(ROWS)):
+        size = R[k, k]
+        left = wanted[k] - sum(R[k, j] * y[j] for j in range(k + 1, ROWS))
+        y[k] = where(size > 0.0, left / where(size > 0.0, size, 1.0), 0.0)
+    return y
 
 
 class Recursion(NamedTuple):

@@ -33,14 +33,15 @@ class KalmanFilter:
     """Estimates q and v at a rate; made by `kalman`.
 
     Phi (2nv, 2nv), Gamma (2nv, nv), C (m, 2nv): the linear model; Q, R: covariances of w and n; gain (2nv, m): of the
-    settled filter; poles (2nv,): of its error, per step.
+    settled filter; poles (2nv,): of its error, per step. coordinates: indices of those that are measured, None where a
+    matrix says what is.
     """
 
     def __init__(
         self, robot: Robot, q: np.ndarray, tau: np.ndarray, Phi: np.ndarray, Gamma: np.ndarray, C: np.ndarray,
-        Q: np.ndarray, R: np.ndarray,
+        Q: np.ndarray, R: np.ndarray, coordinates: np.ndarray | None,
     ) -> None:  # fmt: skip
-        self.robot, self.q, self.tau = robot, q, tau
+        self.robot, self.q, self.tau, self.coordinates = robot, q, tau, coordinates
         self.Phi, self.Gamma, self.C, self.Q, self.R = Phi, Gamma, C, Q, R
         self.covariance = settled(Phi, C, Q, R)
         S = C @ self.covariance @ C.T + R
@@ -59,10 +60,12 @@ class KalmanFilter:
         self._P = self.covariance.copy() if covariance is None else np.asarray(covariance, float)
 
     def update(self, measured: Any, tau: Any) -> Estimate:
-        """The estimate after a measurement (m,), with the torque tau (nv,) that acted since the one before."""
-        y = np.asarray(measured, float)
-        if y.shape != (len(self.C),):
-            raise DalembertError(f"kalman: a measurement has shape {y.shape}, expected ({len(self.C)},)")
+        """The estimate after a measurement (m,), with the torque tau (nv,) that acted since the one before.
+
+        measured: the coordinates of the measured joints, as encoders show them; where a matrix says what is measured,
+        its product with x = [q ⊖ q₀; v].
+        """
+        y = self._displacements(np.asarray(measured, float))
         x = self.Phi @ self._x + self.Gamma @ (np.asarray(tau, float) - self.tau)
         P = self.Phi @ self._P @ self.Phi.T + self.Q
         S = self.C @ P @ self.C.T + self.R
@@ -72,6 +75,18 @@ class KalmanFilter:
         self._P = keep @ P @ keep.T + K @ self.R @ K.T  # Joseph's form stays positive
         n = self.robot.nv
         return Estimate(self.robot.integrate(self.q, self._x[:n]), self._x[n:].copy(), self._P.copy())
+
+    def _displacements(self, measured: np.ndarray) -> np.ndarray:
+        """The rows of C x that a measurement tells."""
+        count = len(self.C) if self.coordinates is None else len(self.coordinates)
+        if measured.shape != (count,):
+            raise DalembertError(f"kalman: a measurement has shape {measured.shape}, expected ({count},)")
+        if self.coordinates is None:
+            return measured
+        q = self.q.copy()
+        q[self.coordinates] = measured
+        away = wrapped_difference(self.robot.model, self.q, self.robot.normalize(q))
+        return self.C[:, : self.robot.nv] @ away
 
 
 def kalman(
@@ -86,10 +101,10 @@ def kalman(
 ) -> KalmanFilter:
     """A Kalman filter about the equilibrium q (nq,), run every `period` [s].
 
-    measured: names of joints whose coordinates are measured, default all; or a matrix (m, 2nv) of what is measured of
-    x = [q ⊖ q₀; v]. noise: standard deviation of each measurement, a number or (m,). disturbance [N·m or N]: of forces
-    that the model does not know of, a number or (nv,). tau (nv,): at the equilibrium, default that of gravity. What
-    cannot be told from the measurements is an error that names the joint.
+    measured: names of joints whose coordinates are measured, in this order, default all; or a matrix (m, 2nv) of what
+    is measured of x = [q ⊖ q₀; v]. noise: standard deviation of each measurement, a number or (m,). disturbance
+    [N·m or N]: of forces that the model does not know of, a number or (nv,). tau (nv,): at the equilibrium, default
+    that of gravity. What cannot be told from the measurements is an error that names the joint.
     """
     n = robot.nv
     place = robot.normalize(real_array("kalman: q", q, f"expected ({robot.nq},)").astype(float))
@@ -102,7 +117,7 @@ def kalman(
     smooth = robot.without("friction")
     held = smooth.gravity(place) if tau is None else np.asarray(tau, float)
     Phi, Gamma = smooth.linearize(place, np.zeros(n), held, step=float(period))[:2]
-    C = _measured(robot, measured)
+    C, coordinates = _measured(robot, measured)
     size = per_freedom("kalman", robot, "disturbance", disturbance, "N·m or N", np.nextafter(0.0, -1.0))
     deviations = np.broadcast_to(
         real_array("kalman: noise", noise, "expected a number or one each").astype(float), (len(C),)
@@ -111,21 +126,23 @@ def kalman(
         raise DalembertError(f"kalman: noise is {noise!r}, expected standard deviations above 0")
     _check_observable(robot, Phi, C)
     Q = Gamma @ np.diag(size**2) @ Gamma.T
-    return KalmanFilter(robot, place, held, Phi, Gamma, C, Q, np.diag(deviations**2))
+    return KalmanFilter(robot, place, held, Phi, Gamma, C, Q, np.diag(deviations**2), coordinates)
 
 
-def _measured(robot: Robot, measured: Any) -> np.ndarray:
+def _measured(robot: Robot, measured: Any) -> tuple[np.ndarray, np.ndarray | None]:
+    """C (m, 2nv), and the indices of the coordinates that are measured; None: C is given."""
     n = robot.nv
     if measured is None:
-        return np.eye(n, 2 * n)
+        return np.eye(n, 2 * n), np.arange(robot.nq)
     if isinstance(measured, str) or all(isinstance(name, str) for name in measured):
         names = [measured] if isinstance(measured, str) else list(measured)
-        rows = [k for name in names for k in range(n)[robot.model.joint(name).v]]
-        return np.eye(2 * n)[rows]
+        places = [robot.model.joint(name) for name in names]
+        rows = [k for place in places for k in range(n)[place.v]]
+        return np.eye(2 * n)[rows], np.array([k for place in places for k in range(robot.nq)[place.q]])
     C = real_array("kalman: measured", measured, f"expected names of joints or (m, {2 * n})").astype(float)
     if C.ndim != 2 or C.shape[1] != 2 * n or not len(C):
         raise DalembertError(f"kalman: measured has shape {C.shape}, expected names of joints or (m, {2 * n})")
-    return C
+    return C, None
 
 
 def _check_observable(robot: Robot, Phi: np.ndarray, C: np.ndarray) -> None:

@@ -40,7 +40,7 @@ class Rates(NamedTuple):
 
 
 class Weights(NamedTuple):
-    """Of squared errors in the whole-body program, with the frequencies [rad/s] at which they decay.
+    """Weights of squared errors in the whole-body program, with the frequencies [rad/s] at which they decay.
 
     body: accelerations of centre of mass and trunk; swing: of feet in the air; force: differences to the planned
     forces [N]; posture: accelerations of joints.
@@ -65,7 +65,7 @@ class Body(NamedTuple):
 
 
 class Intent(NamedTuple):
-    """What the robot is about to do.
+    """The robot's intent for the next steps.
 
     place, velocity (3,) of the centre of mass; rpy, omega (3,) of the trunk; feet (k, 3, 3): place, velocity and
     acceleration of each; stood (k, 3): where each stands or last stood; landing (k, 3): where it comes down next.
@@ -151,7 +151,7 @@ class Legs:
         return whole_body(robot, tasks, supports, horizon=None, command=size + 3 * k)
 
     def determinants(self) -> dict[str, Any]:
-        """What decides all that it computes (see `execute.identity`)."""
+        """Everything that its results depend on (see `execute.identity`)."""
         return vars(self)
 
     # ---- what is known of a state
@@ -176,7 +176,7 @@ class Legs:
     # ---- the controllers
 
     def start(self, q: np.ndarray, v: np.ndarray) -> dict[str, np.ndarray]:
-        """What `steps` keeps, at first: where feet stood, and the way that is asked for (x, y, yaw)."""
+        """The initial memory of `steps`: where feet stood, and the way that is asked for (x, y, yaw)."""
         body = self.body(q, v)
         return {"stood": self._feet(q), "ahead": np.array([body.place[0], body.place[1], body.rpy[2]])}
 

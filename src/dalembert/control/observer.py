@@ -26,7 +26,7 @@ SIGMAS = 5.0  # standard deviations of the residual that count as noise
 
 
 class Residual(NamedTuple):
-    """What the observer keeps: the integral (nv,) [N·m·s], and the external force it has found (nv,) [N·m, N]."""
+    """The state of the observer: the integral (nv,) [N·m·s], and the external force it has found (nv,) [N·m, N]."""
 
     integral: np.ndarray
     force: np.ndarray

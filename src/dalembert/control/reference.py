@@ -1,4 +1,4 @@
-"""What a law follows: a motion, or a configuration that is held; and how far the robot is from it."""
+"""The reference of a law: a motion, or a configuration that is held; and how far the robot is from it."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Deviation(NamedTuple):
 
 
 def deviation(model: Model, target: Reference, t: Any, q: np.ndarray, v: np.ndarray) -> Deviation:
-    """Of the state (q, v) from the reference at a time.
+    """How far the state (q, v) is from the reference at a time.
 
     A ball or free joint has its velocities in body axes, and the reference turns against the body: with X from the body
     to the reference, V' = X V_d and A' = X A_d − V × V'.

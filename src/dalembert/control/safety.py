@@ -16,7 +16,7 @@ from dalembert.robot import Robot
 
 
 class BodyPart(NamedTuple):
-    """What the norm allows of a body part.
+    """The limits of the norm for a body part.
 
     force [N]: quasi-static; transient: factor for short contacts, 0 where none is allowed; stiffness [N/m] of the
     part's spring, and its effective mass [kg].
@@ -67,7 +67,7 @@ class Collision(NamedTuple):
 def collision(
     robot: Robot, q: Any, v: Any, frame: str, *, part: str = "hand", point: Any = (0.0, 0.0, 0.0)
 ) -> Collision:
-    """What a collision of a frame's point with a body part would be, in the state q (nq,), v (nv,).
+    """The collision of a frame's point with a body part, in the state q (nq,), v (nv,).
 
     part: of `BODY_PARTS`, by ISO/TS 15066. The energy bound ½ vᵀ Λ v takes the rigid robot as it is, whatever its
     controller does in the first milliseconds.

@@ -1,4 +1,4 @@
-"""What an edit must leave alone, checked at a random state: masses, inertias, the motion of every link, energies.
+"""Invariants of an edit, checked at a random state: masses, inertias, the motion of every link, energies.
 
 A violation is an error of this package, not of its user: it is raised, so that no wrong robot is returned.
 """

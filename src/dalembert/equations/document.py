@@ -55,7 +55,7 @@ def aligned(equation: Equation, digits: int, short: bool) -> str:
 
 
 def _letter(equation: Equation) -> str:
-    """What elements are called, in LaTeX."""
+    """The letter of the elements, in LaTeX."""
     if equation.name not in LEFT:
         return rf"\mathrm{{{equation.letter}}}"
     return str(sympy().latex(sympy().Symbol(equation.letter)))

@@ -102,7 +102,7 @@ class Equation:
 
     @property
     def letter(self) -> str:
-        """What its elements are called, such as M."""
+        """The letter of its elements, such as M."""
         return LEFT[self.name][0] if self.name in LEFT else self.name.replace("_", "")
 
     def named(self, digits: int | None = None, short: bool = False) -> list[tuple[str, Any]]:

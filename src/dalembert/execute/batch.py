@@ -84,7 +84,7 @@ class Results:
 
 
 def _index(batch: tuple[int, ...], begin: int, end: int) -> Any:
-    """What picks the rows begin…end−1 of a batch."""
+    """The index of the rows begin…end−1 of a batch."""
     return slice(begin, end) if len(batch) == 1 else np.unravel_index(np.arange(begin, end), batch)
 
 

@@ -14,14 +14,14 @@ from .arguments import batch_shape
 
 
 class Launched(Protocol):
-    """What computes on a device."""
+    """A function that computes on a device."""
 
     def launch(self, element: str, count: int, arrays: Sequence[Any], stream: int | None = None) -> None:
         """Queue the computation of `count` states: arguments, results, scratch, each a `device.Array`."""
 
 
 class ForeignCall(Protocol):
-    """What a compiled function offers: see `call.Call`."""
+    """The interface of a compiled function: see `call.Call`."""
 
     name: str
     owner: str
@@ -81,7 +81,7 @@ def compute(
 
         return run(call, kind, arrays, out, check)
     if out is not None and isinstance(kind, Jax):
-        raise DalembertError(f"{call.name}: JAX arrays cannot be written to: leave out= away")
+        raise DalembertError(f"{call.name}: JAX arrays cannot be written to: omit out=")
     as_numpy = [kind.numpy(x) for x in arrays]
     if out is not None:
         several = isinstance(out, (tuple, list))

@@ -1,4 +1,4 @@
-"""What determines compiled code: the package's code, the content of objects, and users' code.
+"""The identity of compiled code: the package's code, the content of objects, and users' code.
 
 Machine code is kept on disk under a key that must change with everything that decides what it computes. Three parts:
 `own_code`, a digest of this package; `content`, the numbers and names in objects whose classes are the package's; and,
@@ -51,7 +51,35 @@ UNINVOLVED = {
 _IMPORTED = time.time()
 
 PLAIN = (type(None), bool, int, float, complex, str, bytes, type(...), range, slice)
-FIXED = {"builtins", "numpy", *sys.stdlib_module_names}  # modules whose code changes with their version only
+FIXED = {"builtins", "numpy", *sys.stdlib_module_names}  # modules whose classes change with their version only
+# modules among them whose functions depend on nothing but their arguments, save those in ELSEWHERE
+PURE = {
+    "abc",
+    "builtins",
+    "bisect",
+    "cmath",
+    "collections",
+    "copy",
+    "dataclasses",
+    "enum",
+    "fractions",
+    "functools",
+    "itertools",
+    "math",
+    "numbers",
+    "numpy",
+    "operator",
+    "reprlib",
+    "statistics",
+    "_thread",
+    "types",
+    "typing",
+}  # fmt: skip; _thread: in the repr of every dataclass
+# names, of NumPy and of this package, by which code reads what is neither an argument nor named in it
+ELSEWHERE = {
+    "DataSource", "formats", "fromfile", "genfromtxt", "geterr", "lib", "load", "load_run", "loading", "loadtxt",
+    "logs", "memmap", "random", "read_log", "read_trajectory", "tables",
+}  # fmt: skip
 # builtin functions that reach what a function's code does not name
 REACHING = {
     "__import__",
@@ -217,8 +245,8 @@ class _Walk:
             self.visit(type(x))
         for name in sorted(vars(x).keys() - BOOKKEEPING):
             value = vars(x)[name]
-            if type(value).__name__ in ("member_descriptor", "getset_descriptor"):
-                continue  # of slots
+            if type(value).__name__ in ("member_descriptor", "getset_descriptor", "_tuplegetter"):
+                continue  # of slots, and of the fields of a named tuple
             self.add(name)
             self.visit(value)
         if is_dataclass(x):
@@ -230,9 +258,8 @@ class _Walk:
         """A function, method or wrapper of one; False: none of these."""
         if isinstance(x, FunctionType):
             self.add("function", x.__module__, x.__qualname__)
-            if _root(x) == PACKAGE and not x.__closure__:
-                return True
-            if _root(x) in FIXED:
+            if (_root(x) == PACKAGE and not x.__closure__) or _root(x) in FIXED:
+                self._fixed(x.__module__, x.__name__)
                 return True
             self._demand_others()
             self._code(x.__code__, x.__globals__)
@@ -251,12 +278,15 @@ class _Walk:
             self.visit((x.__func__, x.__self__))
             return True
         if isinstance(x, BuiltinFunctionType):
-            if not isinstance(x.__self__, (ModuleType, type(None))):
+            if isinstance(x.__self__, type):  # a method of a class, such as tuple.__new__
+                self._fixed(x.__self__.__module__, x.__qualname__)
+            elif isinstance(x.__self__, (ModuleType, type(None))):
+                self._fixed(x.__module__ or "", x.__name__)
+            else:
                 raise _Unseen
-            self._fixed(x.__module__ or "", x.__qualname__)
             return True
         if _root(x) == "numpy" and not isinstance(x, type):  # ufuncs and other callables of NumPy
-            self.add("numpy", x.__name__)
+            self._fixed(x.__module__, x.__name__)
             return True
         return False
 
@@ -281,9 +311,9 @@ class _Walk:
             others = [part for part in getattr(x, "types", ()) if not is_own(part)]
             for part in sorted(others, key=lambda t: (t.__module__, t.__qualname__)):
                 self.visit(part)
-        elif is_own(kind) and isinstance(x, tuple):  # a record
-            self.add("record", kind.__qualname__)
-            self.visit(tuple(x))
+        elif isinstance(x, tuple) and (is_own(kind) or _root(kind) not in FIXED):  # a record
+            self.visit(kind)
+            self.visit((tuple(x), getattr(x, "__dict__", {})))
         elif is_own(kind) and hasattr(kind, "determinants"):
             self.add("determined", kind.__qualname__)
             parts = x.determinants()
@@ -332,7 +362,7 @@ class _Walk:
             return
         root = x.__name__.partition(".")[0]
         if root == PACKAGE or root in FIXED:
-            self._fixed(x.__name__)
+            self._fixed(x.__name__, *(ELSEWHERE.intersection(attributes) if root in (PACKAGE, "numpy") else ()))
             return
         self._demand_others()
         for name in attributes:
@@ -340,11 +370,12 @@ class _Walk:
                 self.add(name)
                 self._named(vars(x)[name], attributes if isinstance(vars(x)[name], ModuleType) else ())
 
-    def _fixed(self, *name: str) -> None:
-        """Something of a module that changes with its version only."""
-        if name[0].partition(".")[0] not in FIXED | {PACKAGE}:
+    def _fixed(self, module: str, *names: str) -> None:
+        """A module, and names in it, that change with its version only and compute from their arguments alone."""
+        root, *inner = module.split(".")
+        if root not in PURE | {PACKAGE} or not ELSEWHERE.isdisjoint((*inner, *names)):
             raise _Unseen
-        self.add("fixed", *name)
+        self.add("fixed", module, *names)
 
     def _demand_others(self) -> None:
         if not self.others:

@@ -43,7 +43,7 @@ def run_loop(
     passes: int,
     threads: int | None,
 ) -> int:
-    """As `Executable.run`, in pieces where it takes long. Raises `Interrupted`, with the outputs as they were then."""
+    """Like `Executable.run`, in pieces where it takes long. Raises `Interrupted` with the outputs up to then."""
     each, group = executable.seconds(outputs[next(iter(program.shapes))].dtype, prod(batch), threads)
     most = min(passes, max(1, int(ANSWER / group)))
     piece = min(most, max(FEWEST, int(PIECE / each)))

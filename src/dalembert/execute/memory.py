@@ -110,7 +110,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def empty(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
-    """As np.empty, with memory that is used again where the array is large."""
+    """Like np.empty, but reuses memory where the array is large."""
     count = prod(shape)
     if count < SMALL:
         return np.empty(shape, dtype)

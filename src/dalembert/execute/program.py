@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,6 +15,9 @@ from . import registry
 from .identity import own_code
 from .interruption import Interrupted, run_loop
 from .memory import empty
+
+if TYPE_CHECKING:
+    from .host import Bound
 
 Shapes = Mapping[str, tuple[int, ...]]
 
@@ -100,9 +103,7 @@ class Program:
         arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
         return executable.run(arrays, results, batch, passes, threads)
 
-    def bound(
-        self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], passes: int = 1
-    ) -> Callable[[], int]:
+    def bound(self, inputs: Mapping[str, np.ndarray], outputs: Mapping[str, np.ndarray], passes: int = 1) -> Bound:
         """A call without arguments on fixed arrays, whose addresses are taken once: see `host.Bound`."""
         arrays, results = [inputs[n] for n in self.sizes], [outputs[n] for n in self.shapes]
         return self.on("llvm").bound(arrays, results, passes)

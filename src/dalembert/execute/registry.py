@@ -71,7 +71,7 @@ def backend_names() -> tuple[str, ...]:
 
 
 def preparation(name: str | None) -> Callable[[Program], Executable]:
-    """What makes a program ready to run on the backend of that name; None: the usual one."""
+    """The function that prepares a program for the backend of that name; None: the default one."""
     try:
         return _executables[_usual.get() if name is None else name]
     except (KeyError, TypeError):
@@ -205,8 +205,7 @@ def _array_library(name: str) -> Callable[[Program], Executable]:
     def prepare(program: Program) -> Executable:
         from importlib import import_module
 
-        evaluate = import_module(f"dalembert.backends.{name}").run
-        return Evaluated(program, lambda function: lambda inputs, passes: evaluate(function, inputs, passes))
+        return Evaluated(program, import_module(f"dalembert.backends.{name}").prepared)
 
     return prepare
 

@@ -76,7 +76,7 @@ class Direction:
         self.engine = _engine(layout, step, measures)
         arrays = (self.quadratic, self.transition, self.end, self._value, self.gains, self.first, self.states)
         self._arrays = (*arrays, self.controls, self._result)
-        self._table, self._stages = _table(self._arrays), stages
+        self.table, self.stages = _table(self._arrays), stages
         code = ctypes.CFUNCTYPE(None, _ADDRESS, _FLOAT, _NUMBER)
         self._call = code(self.engine.get_function_address("direction"))
         code = ctypes.CFUNCTYPE(None, *[_ADDRESS] * 5, _NUMBER)
@@ -91,7 +91,7 @@ class Direction:
         """
         if self.free is not None:
             self.first[:] = 0.0
-        self._call(self._table, damping, self._stages)
+        self._call(self.table, damping, self.stages)
         gain, least = float(self._result[0]), float(self._result[1])
         return (gain, least) if self.free is None else self._freed(self.free, damping, gain, least)
 
@@ -113,7 +113,7 @@ class Direction:
         change = -slopes / curvatures
         self.first[:] = free @ (axes @ change)
         addresses = [fastcall.address(x) for x in (self.gains, self.transition, self.first, self.states, self.controls)]
-        self._forward(*addresses, self._stages)
+        self._forward(*addresses, self.stages)
         return gain - float(slopes @ change), least
 
 
@@ -124,14 +124,14 @@ class Evaluation:
         self._kept = direction, nodes, end, measures
         self.sums = np.zeros(measures[0].shape[1])
         pointers = [x for bound in (nodes, end) for x in (bound.code_address, *bound.tables)]
-        self._table = _table([*pointers, *measures, self.sums])
+        self.table = _table([*pointers, *measures, self.sums])
         self._sums, self._stages = fastcall.address(self.sums), len(measures[0])
         code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _NUMBER, _ADDRESS)
         self._call = code(direction.engine.get_function_address("evaluate"))
 
     def __call__(self) -> int:
         """Evaluate; returns the status of the kernels."""
-        return self._call(self._table, self._stages, self._sums)
+        return self._call(self.table, self._stages, self._sums)
 
 
 class FullSteps:
@@ -146,9 +146,9 @@ class FullSteps:
     ) -> None:
         self._kept = direction, evaluations, length
         self._numbers = np.zeros(4)  # see backends/llvm/stages_calls.NEWTON
-        self._tables = direction._table, *(e._table for e in evaluations)
+        self._tables = direction.table, *(e.table for e in evaluations)
         self._addresses = fastcall.address(length), fastcall.address(self._numbers)
-        self._stages, self._limits = direction._stages, (armijo, noise)
+        self._stages, self._limits = direction.stages, (armijo, noise)
         code = ctypes.CFUNCTYPE(_NUMBER, *[_ADDRESS] * 5, *[_NUMBER] * 3, *[_FLOAT] * 3)
         self._call = code(direction.engine.get_function_address("newton"))
 

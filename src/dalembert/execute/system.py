@@ -1,4 +1,4 @@
-"""What the machine and the setting give: for people who wonder why something is slow."""
+"""The machine and its settings, for people who wonder why something is slow."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def system() -> dict[str, str]:
         "threads": f"{thread_limit(None)} for a batch",
         "fast call": f"no: {missing}" if missing else "yes",
         "compiled code": "not kept" if folder is None else f"kept in {folder}",
-        "memory of results": f"up to {memory_limit() >> 20} MiB kept for the next ones",
+        "result memory": f"up to {memory_limit() >> 20} MiB kept for reuse",
     }

@@ -128,7 +128,7 @@ def report_massless(ledger: Ledger, model: Model, where: Places) -> None:
             reported.add(body.index)
             ledger.warning(
                 where(body.joint.name),
-                f"joint '{body.joint.name}' moves links that have no mass at all, from '{body.name}' on",
+                f"joint '{body.joint.name}' moves links without any mass, from '{body.name}' on",
                 "kept: the mass matrix is singular and forward dynamics undefined; give the links mass and inertia",
             )
 

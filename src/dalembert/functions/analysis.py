@@ -164,7 +164,7 @@ def _after(robot: Robot, A: np.ndarray, B: np.ndarray, step: float, check: bool)
     if check and not np.isfinite(after).all():
         rate = np.max(np.linalg.eigvals(A).real, initial=0.0)
         raise DalembertError(
-            f"linearize: over step={step:g} s deviations of robot {robot.name!r} grow beyond all numbers, with up to "
+            f"linearize: over step={step:g} s deviations of robot {robot.name!r} overflow, growing at up to "
             f"{rate:.3g} 1/s: take a shorter step"
         )
     return Linearization(after[..., : 2 * n], after[..., 2 * n :])
@@ -207,7 +207,11 @@ def modes(
     if tau is not None:
         scale = max(1.0, float(np.max(np.abs(holding), initial=0.0)))
         _demand(
-            robot.model, "modes", holding - np.asarray(tau, float), BALANCED * scale, "q is no equilibrium under tau"
+            robot.model,
+            "modes",
+            holding - np.asarray(tau, float),
+            BALANCED * scale,
+            "q is not an equilibrium under tau",
         )
     n = robot.model.nv
     A = robot.linearize(q, np.zeros(n), holding, external=external).A
@@ -227,14 +231,16 @@ def _closed_stiffness(
         holding = least_force(robot, q, robot.equilibrium_torque(q, external=external), actuated)
     pulls = robot.equilibrium_torque(q, external=external)
     scale = max(1.0, float(np.max(np.abs(pulls), initial=0.0)))
-    what = "q is no equilibrium under tau" if tau is not None else "q is no equilibrium without forces (actuated=…?)"
+    what = (
+        "q is not an equilibrium under tau" if tau is not None else "q is no equilibrium without forces (actuated=…?)"
+    )
     _demand(robot.model, "modes", left_over(robot, q, pulls - holding), BALANCED * scale, what)
     A, _, chart = closed_linearization(robot, q, still, holding, external, None)
     return A, chart.basis
 
 
 def _modes(A: np.ndarray, basis: np.ndarray) -> Modes:
-    """Of ẋ = A x, x = [y; ẏ], with the shapes basis · y."""
+    """The modes of ẋ = A x, x = [y; ẏ], with the shapes basis · y."""
     n = len(A) // 2
     eigenvalues, vectors = np.linalg.eig(A)
     moving = (np.abs(eigenvalues) > ZERO * np.max(np.abs(eigenvalues), initial=0.0)) & (eigenvalues.imag >= 0.0)

@@ -107,7 +107,7 @@ class Chart(NamedTuple):
     basis: np.ndarray
 
     def names(self, model: Model) -> tuple[str, ...]:
-        """Of the independent freedoms."""
+        """Names of the independent freedoms."""
         return tuple(model.freedom_names[k] for k in self.independent)
 
 

@@ -35,7 +35,7 @@ class Parameter(NamedTuple):
 
 @dataclass(frozen=True)
 class Variant:
-    """What selects the code of a quantity beside the robot: choices by parameter, and groups of live parameters."""
+    """The selection of a quantity's code beside the robot: choices by parameter, and groups of live parameters."""
 
     choices: tuple[tuple[str, Any], ...] = ()
     live: tuple[str, ...] = ()
@@ -46,7 +46,7 @@ class Variant:
 
 
 class Definition:
-    """What a quantity is: `function(robot, …)` computes it for one state, of floats or traced scalars.
+    """The definition of a quantity: `function(robot, …)` computes it for one state, of floats or traced scalars.
 
     shape: of the result, or of each field of a named tuple; by field where these differ; None: as computed. See
     `quantity` for the others.

@@ -84,14 +84,14 @@ def _shapeless(model: Model) -> str | None:
 
 
 def _nearest(model: Model, q: np.ndarray, pairs: Sequence[LinkPair]) -> list[Witness]:
-    """Of each pair of links the witness of the nearest of their shapes."""
+    """For each pair of links, the witness of their nearest shapes."""
     every = [both for pair in pairs for both in pair.solids]
     rows = iter(pair_distances(every, algorithms.poses(model, q)))
     return [reduce(nearer, islice(rows, len(pair.solids))) for pair in pairs]
 
 
 def _shaped(pairs: Any) -> tuple[LinkPair, ...]:
-    """What the kind of the parameter makes of the caller's pairs."""
+    """The caller's pairs as the parameter's kind converts them."""
     return pairs
 
 
@@ -140,7 +140,7 @@ def distance_jacobian(robot: Robot, q: Configuration, pairs: Pairs = None, **key
 
 
 def near_pairs(robot: Robot, q: Any, margin: float, pairs: Any = None) -> tuple[tuple[str, str], ...]:
-    """Those of the pairs that come within a margin [m] in any of the states q (…, nq), or may: by boxes around shapes.
+    """The pairs that come within a margin [m] in any of the states q (…, nq), or may: by boxes around shapes.
 
     Computed outside of compiled code, by sweep and prune; pass the result to `distance`. pairs: as there.
     """

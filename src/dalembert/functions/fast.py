@@ -1,4 +1,4 @@
-"""What comes between a fast call and the caller, and what stands in a method's place once it is compiled."""
+"""Fast calls: the method that replaces a quantity's once it is compiled, and what it checks."""
 
 from __future__ import annotations
 

@@ -89,18 +89,28 @@ def finite_outputs(
         return outputs[0]
 
     def all_guards(*inputs: np.ndarray) -> list[Any]:  # called after it, on the same inputs
-        values = np.asarray(outputs.pop(), object).ravel()
-        return [*guards(*inputs), *([sum(absolute(x) for x in values) < np.inf] if len(values) else [])]
+        output = outputs.pop()
+        arrays = output.values() if isinstance(output, Mapping) else [output]
+        sizes = [absolute(x) for array in arrays for x in np.asarray(array, object).ravel()]
+        return [*guards(*inputs), *([_sum_in_pairs(sizes) < np.inf] if sizes else [])]
 
     return computed, all_guards
+
+
+def _sum_in_pairs(terms: list[Any]) -> Any:
+    """The sum of numbers, in pairs and pairs of pairs: processors add those of one level at the same time."""
+    while len(terms) > 1:
+        terms = [x + y for x, y in zip(terms[::2], terms[1::2], strict=False)] + terms[len(terms) // 2 * 2 :]
+    return terms[0]
 
 
 def first_unbounded(call: Call, named: Mapping[str, np.ndarray]) -> tuple[str, dict[str, np.ndarray]]:
     """(words for its place, inputs) of the first state of a batch whose result is not finite."""
     batch = np.broadcast_shapes(*(a.shape[:-1] for a in named.values()))
     states = {name: np.broadcast_to(a, (*batch, a.shape[-1])).reshape(-1, a.shape[-1]) for name, a in named.items()}
-    result = call(*states.values(), check=False)
-    bad = int(np.argmin(np.isfinite(result).reshape(len(result), -1).all(axis=1)))
+    results = call(*states.values(), check=False)
+    arrays = results if isinstance(results, tuple) else (results,)
+    bad = int(np.argmin(np.all([np.isfinite(x).reshape(len(x), -1).all(axis=1) for x in arrays], axis=0)))
     place = tuple(int(k) for k in np.unravel_index(bad, batch)) if batch else ()
     words = f" of state {place if len(place) > 1 else place[0]}" if place else ""
     return words, {name: a[bad] for name, a in states.items()}

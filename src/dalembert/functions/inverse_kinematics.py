@@ -143,7 +143,7 @@ def _targets(target: Any) -> tuple[np.ndarray, bool]:
     slack = 100 * ROTATION if is_single(target) else ROTATION
     if off > slack or np.any(np.linalg.det(R) < 0.0) or np.any(x[..., 3, :] != (0.0, 0.0, 0.0, 1.0)):
         raise DalembertError(
-            "inverse_kinematics: target is no pose: expected a rotation matrix (orthonormal to "
+            "inverse_kinematics: target is not a pose: expected a rotation matrix (orthonormal to "
             f"{slack:g}, right-handed), a position, and the last row 0 0 0 1"
         )
     return np.concatenate([R.reshape(*x.shape[:-2], 9), x[..., :3, 3]], axis=-1), False

@@ -1,4 +1,4 @@
-"""What a quantity can take: numbers, which are inputs of its compiled code, and choices, which select the code.
+"""Parameters of quantities: numbers, which are inputs of its compiled code, and choices, which select the code.
 
 The annotation of a parameter names its kind. A kind splits the caller's argument into a choice (hashable, part of the
 code's identity) and arrays of numbers, and joins traced numbers of one state into the algorithm's argument, of the same
@@ -57,7 +57,7 @@ class Kind:
         return {}
 
     def join(self, choice: Any, numbers: Iterator[np.ndarray]) -> Any:
-        """What the algorithm sees."""
+        """The value that the algorithm sees."""
         return choice
 
 

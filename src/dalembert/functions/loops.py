@@ -25,7 +25,11 @@ CONSISTENT = 1e-6  # share of the forces, or of the accelerations, that may be l
 
 
 class LoopDynamics(NamedTuple):
-    """a (…, nv), and the forces of the closures (…, nc), equation by equation; 0 where others imply an equation."""
+    """a (…, nv), and the forces of the closures (…, nc), equation by equation.
+
+    Equations that follow from others wherever the loops are closed share the force, the least that does it; one that
+    does so only here, or that holds nothing, exerts none.
+    """
 
     a: np.ndarray
     multipliers: np.ndarray

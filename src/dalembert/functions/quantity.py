@@ -1,4 +1,4 @@
-"""What a quantity is, and its only way from a method call to numbers.
+"""Quantities, and their one path from a method call to numbers.
 
 A quantity is defined by one function of a robot and one state, decorated with `quantity`: its signature and docstring
 are those of the method of `Robot`, the annotations of its parameters say of what kind they are (see `kinds`), and its

@@ -1,4 +1,4 @@
-"""What passes through the joints, and the largest of it over a trajectory."""
+"""Forces through the joints, and their peaks over a trajectory."""
 
 from __future__ import annotations
 

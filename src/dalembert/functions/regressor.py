@@ -1,4 +1,4 @@
-"""What is linear in the inertial parameters, for identification and adaptive control.
+"""Regressors of the inertial parameters, for identification and adaptive control.
 
 Parameters π (10 nb,), body after body in the order of `robot.bodies`: m, m·cx, m·cy, m·cz, Ixx, Iyy, Izz, Ixy, Ixz, Iyz
 about the origin of the body's frame, in its axes. Friction, damping, springs and rotors (armature) are no part of them:

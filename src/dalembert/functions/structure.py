@@ -1,4 +1,4 @@
-"""What people see of a robot's structure: joints, bodies, frames; and the external wrenches they apply."""
+"""The structure of a robot for users: joints, bodies, frames; and the external wrenches they apply."""
 
 from __future__ import annotations
 

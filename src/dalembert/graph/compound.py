@@ -20,7 +20,7 @@ Rates = Mapping[int, Any]  # direction → rate of change; those that vanish are
 
 
 class Compound(ABC):
-    """What is computed together, apart from its arguments.
+    """The definition of a node with several results, apart from its arguments.
 
     size: the number of its results. verb: what a function with such a node does, for messages.
     """

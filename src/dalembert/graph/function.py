@@ -165,7 +165,8 @@ class Loop:
         """Itself, for a backend that takes the rows of sequences one after the other only."""
         for name, index in self.rows_by.items():
             raise DalembertError(
-                f"loop over '{self.step.name}': {backend} takes no rows of '{name}' by number ('{index}')"
+                f"loop over '{self.step.name}': {backend} takes no rows of '{name}' by number ('{index}'): run it on "
+                "'llvm', 'interpreter', 'jax' or 'torch'; runs with a fixed step need no such rows"
             )
         return self
 

@@ -1,4 +1,4 @@
-"""What every operation means on floats: the one table that folding and the interpreter share.
+"""The meaning of every operation on floats: the one table that folding and the interpreter share.
 
 All functions work on floats and on NumPy arrays; comparisons and logic give booleans. NaN propagates
 through `min`, `max` and `sign`; `where` takes the chosen side only.

@@ -15,7 +15,7 @@ LEAVES = ("const", "input")  # nodes that need no computation
 
 
 def fewest_at_once(roots: Sequence[Scalar]) -> list[Scalar]:
-    """What the roots need, arguments first, without inputs and constants.
+    """The nodes that the roots need, arguments first, without inputs and constants.
 
     Several orders are tried: of tracing, and depth first from the first or from the last root, into the argument that
     needs most registers or that was traced last; in each, a node that frees as many values as it adds is computed at

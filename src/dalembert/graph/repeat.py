@@ -54,7 +54,7 @@ class Repeated(Compound):
         return self.step.fingerprint(), self.times, self.settled, self.fixed_point
 
     def operations(self) -> Counter[str]:
-        """Of all passes where their number is fixed; of one pass where a test stops them."""
+        """Operations of all passes where their number is fixed; of one pass where a test stops them."""
         once = Counter(self.step.operations())
         return once if self.settled is not None else Counter({op: self.times * n for op, n in once.items()})
 
@@ -249,7 +249,7 @@ def repeat(
     settled: str | None = None,
     fixed_point: float | None = None,
 ) -> dict[str, Any]:
-    """As `dalembert.math.repeat`, which checks the arguments, traced into `graph`."""
+    """Like `dalembert.math.repeat`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in start.items()}
     ends = np.cumsum([x.size for x in arrays.values()])
     places = {name: slice(end - x.size, end) for (name, x), end in zip(arrays.items(), ends, strict=True)}

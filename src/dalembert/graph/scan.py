@@ -45,7 +45,8 @@ class Scanned(Compound):
 
     step: function of "carry", "item" and "captured" that gives "carry" and "record". reverse: from the last item to the
     first. counted: the place among the common values of a number from which on items change no carry and give records
-    of 0, as the step says as well: a backend may leave them out. Results: the carry after each item, each of its numbers a row; each number of the record, a row.
+    of 0, as the step says as well: a backend may leave them out. Results: the carry after each item, each of its
+    numbers a row; each number of the record, a row.
     """
 
     verb = "goes over items"
@@ -234,7 +235,7 @@ def scan(
     reverse: bool,
     count: Any = None,
 ) -> dict[str, np.ndarray]:
-    """As `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
+    """Like `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
     start = {name: np.asarray(x, object) for name, x in carry.items()}
     n = len(next(iter(arrays.values())))
@@ -275,8 +276,12 @@ def _counted(step: Step, count: Scalar) -> Step:
     def counted(state: list[Scalar], item: list[Scalar]) -> tuple[list[Any], list[Any]]:
         taken = item[0] < count
         following, record = step(state, item[1:])
-        kept = [taken.__traced__("where", taken, as_number(x, count.graph), y) for x, y in zip(following, state, strict=True)]
-        return kept, [taken.__traced__("where", taken, as_number(x, count.graph), 0.0) for x in record]
+
+        def chosen(x: Any, otherwise: Any) -> Scalar:
+            return taken.__traced__("where", taken, as_number(x, count.graph), otherwise)
+
+        kept = [chosen(x, before) for x, before in zip(following, state, strict=True)]
+        return kept, [chosen(x, 0.0) for x in record]
 
     return counted
 

@@ -18,7 +18,7 @@ ROUND_OFF = 1e-8  # coefficients of a combination below this are round-off
 
 @dataclass(frozen=True)
 class BaseParameters:
-    """What can be seen of a robot: base parameters β = matrix @ x, x the parameters `names`.
+    """The identifiable part of a robot: base parameters β = matrix @ x, x the parameters `names`.
 
     groups: each base parameter in words, "link2 Izz + 0.09 link3 m − …"; matrix (rank, size); independent (rank,): the
     parameter each group is named for; condition: of the regressor of β at random states, columns scaled to unit length.

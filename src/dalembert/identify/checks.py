@@ -1,4 +1,4 @@
-"""What must be true of a log before it is worth fitting: each check names the joint and the likely cause."""
+"""Checks of a log before it is worth fitting: each check names the joint and the likely cause."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class LogError(DalembertError):
 
 
 def doubts(robot: Robot, samples: Samples, t: np.ndarray | None = None) -> tuple[Doubt, ...]:
-    """All that is doubtful about a log."""
+    """Everything that is doubtful about a log."""
     listed = [*_shapes(robot, samples)]
     if listed:
         return tuple(listed)

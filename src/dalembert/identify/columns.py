@@ -1,4 +1,4 @@
-"""What a joint torque is linear in: inertial parameters of the bodies, friction, rotors, springs.
+"""Parameters in which a joint torque is linear: inertial parameters of the bodies, friction, rotors, springs.
 
 tau = W(q, v, a) x + known(q, v, a). The parameters x: ten per moving body, in the order of `Robot.parameters`, then one
 per freedom and term: viscous v, coulomb sgn(v), stribeck sgn(v) exp(−(v / stribeck_speed)²), offset 1, rotor a,
@@ -19,7 +19,8 @@ from dalembert.robot import Robot
 INERTIAL = ("m", "m·cx", "m·cy", "m·cz", "Ixx", "Iyy", "Izz", "Ixy", "Ixz", "Iyz")
 FRICTION = ("viscous", "coulomb", "stribeck", "offset")
 NONNEGATIVE = ("viscous", "coulomb", "rotor", "spring")  # terms that cannot be below zero
-REPLACED = {"viscous": "damping", "coulomb": "friction", "rotor": "armature", "spring": "springs"}
+FIELDS = {"viscous": "damping", "coulomb": "friction", "rotor": "armature", "spring": "stiffness"}  # of joints
+REPLACED = FIELDS | {"spring": "springs"}  # as `Robot.without` calls them
 
 
 @dataclass(frozen=True)
@@ -141,23 +142,34 @@ class Columns:
         x = np.zeros(self.size)
         x[: self.inertial] = self.robot.parameters().reshape(-1, len(INERTIAL))[list(self.bodies)].ravel()
         for name in self.terms:
-            if name in REPLACED:
-                field = {"springs": "stiffness"}.get(REPLACED[name], REPLACED[name])
-                x[self.term(name)] = np.concatenate([getattr(b.joint, field) for b in self.robot.model.independent])
+            if name in FIELDS:
+                x[self.term(name)] = np.concatenate(
+                    [getattr(b.joint, FIELDS[name]) for b in self.robot.model.independent]
+                )
         return x
 
     def live(self, x: np.ndarray) -> dict[str, np.ndarray]:
-        """The parameters x as live groups of a rollout: inertia (10 nb,), friction, damping, armature per freedom."""
-        pi = self.robot.parameters().reshape(-1, len(INERTIAL)).copy()
-        pi[list(self.bodies)] = x[: self.inertial].reshape(-1, len(INERTIAL))
-        groups = {"inertia": pi.ravel()}
-        for field in ("friction", "damping", "armature"):
-            values = [getattr(b.joint, field).copy() for b in self._remainder.model.bodies]
-            name = next((term for term, group in REPLACED.items() if group == field), "")
-            if name in self.terms:
+        """The parameters x as live groups of a rollout: inertia (10 nb,), friction and the like per freedom."""
+        bodies = self._remainder.model.bodies
+        groups = {field: np.concatenate([getattr(b.joint, field) for b in bodies]) for field in FIELDS.values()}
+        return self._placed(x, {"inertia": self.robot.parameters().ravel()} | groups)
+
+    def live_rates(self, slopes: np.ndarray) -> dict[str, np.ndarray]:
+        """Slopes (…, n) of live groups, from slopes (…, size) of the parameters."""
+        groups = self.live(np.zeros(self.size))
+        return self._placed(slopes, {name: np.zeros((*slopes.shape[:-1], len(x))) for name, x in groups.items()})
+
+    def _placed(self, x: np.ndarray, groups: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        """The groups, copied, with the parameters x (…, size) in their places."""
+        groups = {name: values.copy() for name, values in groups.items()}
+        for k, number in enumerate(self.bodies):
+            groups["inertia"][..., 10 * number : 10 * number + 10] = x[..., 10 * k : 10 * k + 10]
+        starts = np.cumsum([0, *(body.joint.nv for body in self.robot.model.bodies)])
+        for name in self.terms:
+            if name in FIELDS:
                 for body in self.robot.model.independent:
-                    values[body.index] = np.maximum(x[self.term(name)][body.v], 0.0)
-            groups[field] = np.concatenate(values)
+                    at = slice(starts[body.index], starts[body.index + 1])
+                    groups[FIELDS[name]][..., at] = x[..., self.term(name)][..., body.v]
         return groups
 
     def robot_with(self, x: np.ndarray) -> Robot:
@@ -170,9 +182,8 @@ class Columns:
                 continue
             values = {}
             for name in self.terms:
-                if name in REPLACED:
-                    field = {"springs": "stiffness"}.get(REPLACED[name], REPLACED[name])
-                    values[field] = np.maximum(x[self.term(name)][body.v], 0.0)
+                if name in FIELDS:
+                    values[FIELDS[name]] = np.maximum(x[self.term(name)][body.v], 0.0)
             robot = robot.edit().set_joint(body.joint.name, **values).done() if values else robot
         return robot
 

@@ -1,4 +1,4 @@
-"""How much later than the motion the torques of a log are.
+"""The delay of a log's torques behind its motion.
 
 Torque τ(t) = y(t − d) of a model y = W x: Gauss-Newton on x and d together. For the current d the torques are shifted
 back, x is fitted, and the residual's projection on the rate of y is what d still lacks. Each joint gets an estimate of
@@ -77,7 +77,7 @@ class Delays:
 def delays(
     robot: Robot, log: Log, *, friction: Iterable[str] = ("viscous", "coulomb", "offset"), rotor: bool = False
 ) -> Delays:
-    """How much later than the motion the torques of a log are, in all and joint by joint; negative: earlier.
+    """The delay of a log's torques behind its motion, for all joints together and for each; negative: earlier.
 
     friction, rotor: terms of the model, as of `fit`. Torques that are NaN are left out.
     """

@@ -27,7 +27,7 @@ from .moves import PointToPoint
 from .optimum import Information, best_motion
 from .series import FINE, Family, Fourier, Limits, Motion, Series, best_phase, edge_of, joint_limits, quintic
 
-STARTS = 12  # of the optimiser
+STARTS = 32  # of the optimiser
 KINDS = ("fourier", "points")
 CRITERIA = ("condition", "D", "A")
 RAMP = 2.0  # [s] from rest into the motion and out of it
@@ -167,12 +167,13 @@ def _check(robot: Robot, duration: float, harmonics: int, ramp: float, kind: str
         raise DalembertError(f"excitation: duration is {duration!r} s, expected more than 1 s")
     if kind == "fourier" and not (ramp > 0.0 and duration > 2.0 * ramp + 1.0):
         raise DalembertError(
-            f"excitation: duration is {duration!r} s, expected more than two ramps of {ramp:g} s and 1 s"
+            f"excitation: duration is {duration!r} s, expected more than {2.0 * ramp + 1.0:g} s: two ramps of {ramp:g} "
+            "s and 1 s of motion"
         )
 
 
 class Surroundings(NamedTuple):
-    """What a motion must keep to beside its shape; see `excitation`."""
+    """Bounds on a motion beside its shape; see `excitation`."""
 
     limits: Limits
     margin: float
@@ -198,12 +199,12 @@ def _within(robot: Robot, motion: Excitation, surroundings: Surroundings) -> tup
     else:
         raise DalembertError(f"excitation: even small motions about the middle of the range are not allowed: {why}")
     if surroundings.clearance is None and surroundings.allowed is None:
-        notes.append("self-collision was not looked at: pass clearance=0.02, or play the motion in the viewer first")
+        notes.append("self-collision was not checked: pass clearance=0.02, or play the motion in the viewer first")
     return motion, notes
 
 
 def _violated(robot: Robot, q: np.ndarray, v: np.ndarray, a: np.ndarray, surroundings: Surroundings) -> str:
-    """What a sampled motion breaks, in words; "" if nothing."""
+    """The bounds that a sampled motion breaks, in words; "" if none."""
     limits, margin, floor, clearance, allowed = surroundings
     names = robot.model.freedom_names
     effort = np.concatenate([b.joint.effort_limit for b in robot.model.independent if b.joint.nv]) * (1.0 - margin)

@@ -171,7 +171,7 @@ def possible_fit(
 
 
 def _below_zero(parameters: Columns, x: np.ndarray) -> list[str]:
-    """What is said of friction, rotors and springs that came out below zero."""
+    """A note on friction, rotors and springs that came out below zero."""
     low = [
         parameters.names[k]
         for name in parameters.terms

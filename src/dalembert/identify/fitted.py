@@ -24,7 +24,7 @@ CONFIDENCE = 1.96  # standard deviations of an interval that holds the truth in 
 
 
 class Log(Protocol):
-    """What a fit needs of a log; see `read_log`."""
+    """The part of a log that a fit needs; see `read_log`."""
 
     @property
     def t(self) -> np.ndarray:
@@ -72,7 +72,7 @@ class Fit:
 
     @cached_property
     def base(self) -> BaseParameters:
-        """What motions of the robot can show at all."""
+        """The parameters that motions of the robot can show."""
         return base_of(self.columns)
 
     @cached_property
@@ -112,7 +112,7 @@ class Fit:
 
     @property
     def unseen(self) -> tuple[str, ...]:
-        """What the logs cannot tell: parameters that no motion shows, then base parameters that these logs do not."""
+        """Parameters that the logs do not show: those of no motion, then base parameters that these logs miss."""
         missed = [group for group, seen in zip(self.base.groups, self.seen, strict=True) if not seen]
         return (*self.base.unseen, *missed)
 

@@ -113,7 +113,7 @@ def noise(data: Compressed, x: np.ndarray) -> np.ndarray:
 def covariance(
     data: Compressed, logs: Sequence[Samples], x: np.ndarray, sigma: np.ndarray, matrix: np.ndarray
 ) -> np.ndarray:
-    """Of β = matrix @ x (k, k), for a matrix of base parameters that the log shows; see `sandwich`."""
+    """The covariance of β = matrix @ x (k, k), for a matrix of base parameters that the log shows; see `sandwich`."""
     R, _, _ = data.stacked(sigma)
     columns = data.columns
     chosen = [int(np.flatnonzero(row == 1.0)[0]) for row in matrix]  # the parameter each row is named for

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 
@@ -45,10 +46,10 @@ class PointToPoint:
         """dq, dv, da / dtheta: (T, size) each."""
         return weights(t, self.moves, self.period)
 
-    def scaled(self, theta: np.ndarray, limits: Limits, shift: np.ndarray | None = None) -> Scaled:
-        """The motion of theta, as large as the limits allow; shift (n,), −1 … 1: where in its range a joint is."""
+    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+        """The motion of theta within the limits; see `Family`."""
         n, pace = len(theta), self.moves / self.period
-        shift = np.zeros(n) if shift is None else shift
+        shift = np.broadcast_to(shift, n)
         half = 0.5 * (limits.upper - limits.lower)
         steps = np.diff(theta, axis=1)
         scale, slope, by_shift, joints = np.full(n, np.inf), np.zeros_like(theta), np.zeros(n), np.arange(n)
@@ -68,12 +69,13 @@ class PointToPoint:
             slope = np.where(tighter[:, None], here, slope)
             by_shift = np.where(tighter, shift_of_amplitude(shift) if x is theta else 0.0, by_shift)
             scale = np.where(tighter, most / size, scale)
+        scale = share * scale
         points = (limits.center + half * shift)[None] + (scale[:, None] * theta).T
         return Scaled(Moves(points, self.period), scale, slope, by_shift)
 
 
 def weights(t: np.ndarray, moves: int, period: float) -> list[np.ndarray]:
-    """What each of the points (T, moves + 1) counts in position, velocity and acceleration at times t (T,)."""
+    """Weights of the points (T, moves + 1) in position, velocity and acceleration at times t (T,)."""
     length = period / moves
     t = np.clip(np.asarray(t, float), 0.0, period)
     move = np.minimum((t / length).astype(int), moves - 1)

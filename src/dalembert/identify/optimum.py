@@ -9,7 +9,7 @@ counts more than another; amplitudes are as large as the limits allow in any cas
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -23,24 +23,43 @@ from .series import Family, Limits, Motion
 SAMPLES = 240  # instants of a period at which information is counted
 STEPS = 300  # of the optimiser at most
 SHIFTED = 0.7  # share of the range over which a joint's middle may move
-FINISHED = 4  # of the starts, those that are finished
-SHARPNESS = (4, 24)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
+SMALLEST = 0.4  # share of the amplitude allowed by its limits that a joint moves at least
+FINISHED = 8  # of the starts, those that are finished
+SHARPNESS = (4, 12, 60)  # the p of the p-norms that stand for the extreme eigenvalues: to explore, to finish
 
 
 def best_motion(problem: Information, starts: int, rng: np.random.Generator) -> Motion:
     """The best of several local optima."""
-    size = problem.family.size
-    spread = np.append(np.ones(size), 0.3)
-    explore, finish = SHARPNESS
-    nv = problem.columns.robot.nv
-    climbed = [problem.climb(rng.normal(size=(nv, size + 1)) * spread, explore) for _ in range(starts)]
-    promising = sorted(climbed, key=lambda each: each[1])[:FINISHED]
-    best, _ = min((problem.climb(theta, finish) for theta, _ in promising), key=lambda each: each[1])
-    return problem.motion(best)
+    explore, *finish = SHARPNESS
+    shape = (problem.columns.robot.nv, problem.family.size)
+
+    def start() -> np.ndarray:
+        return np.column_stack(
+            [rng.normal(size=shape), 1.0 + 0.3 * rng.normal(size=shape[0]), 0.3 * rng.normal(size=shape[0])]
+        )
+
+    # the sum of variances has many poor optima: those of the volume lie nearer to its good ones
+    scout = Information(problem.base, problem.limits, problem.family, "D") if problem.criterion == "A" else problem
+    climbed = sorted((scout.climb(start(), explore) for _ in range(starts)), key=lambda each: each[1])[:FINISHED]
+    for sharpness in finish:
+        climbed = [problem.climb(theta, sharpness) for theta, _ in climbed]
+    return problem.motion(min(climbed, key=lambda each: each[1])[0])
+
+
+class Value(NamedTuple):
+    """A smooth function that falls with the measure, its slope in theta, and the measure itself."""
+
+    smooth: float
+    slope: np.ndarray
+    measure: float
 
 
 class Information:
-    """Information about the base parameters as a function of theta, the numbers of a family of motions."""
+    """Information about the base parameters as a function of theta (n, size + 2).
+
+    theta: the numbers of a family of motions, and for each joint two that say how much of its amplitude it uses and
+    where in its range it moves.
+    """
 
     def __init__(self, base: BaseParameters, limits: Limits, family: Family, criterion: str = "condition") -> None:
         self.base, self.limits, self.family, self.criterion = base, limits, family, criterion
@@ -52,12 +71,15 @@ class Information:
 
     def motion(self, theta: np.ndarray) -> Motion:
         """Within the limits."""
-        return self.family.scaled(theta[:, :-1], self.limits, SHIFTED * np.tanh(theta[:, -1])).motion
+        share, shift = _amplitude(theta[:, -2])[0], SHIFTED * np.tanh(theta[:, -1])
+        return self.family.scaled(theta[:, :-2], self.limits, shift, share).motion
 
     def matrix(self, motion: Motion) -> np.ndarray:
         """(T, nv, rank): the regressor of the base parameters over a period."""
-        W = self.columns.matrix(*(motion.at(self.t, order) for order in range(3)))
-        return W[:, :, self.chosen]
+        return self._matrix(*(motion.at(self.t, order) for order in range(3)))
+
+    def _matrix(self, q: np.ndarray, v: np.ndarray, a: np.ndarray) -> np.ndarray:
+        return self.columns.matrix(q, v, a)[:, :, self.chosen]
 
     def condition_of(self, motion: Motion) -> float:
         """Condition number with columns scaled to unit length."""
@@ -65,27 +87,32 @@ class Information:
         return float(values[0] / values[-1]) if values[-1] > 0.0 else np.inf
 
     def measure(self, motion: Motion) -> float:
-        """What is to be small: the condition number, −Σ log λ or Σ 1/λ."""
-        values = self._singular_values(motion)
-        if not values[-1] > 0.0:
+        """The measure to minimise: the condition number, −Σ log λ or Σ 1/λ."""
+        return self._measure(self._singular_values(motion)[::-1] ** 2)
+
+    def _measure(self, values: np.ndarray) -> float:
+        """The measure from eigenvalues, smallest first."""
+        if not values[0] > 0.0:
             return np.inf
         if self.criterion == "condition":
-            return float(values[0] / values[-1])
-        return float(-2.0 * np.log(values).sum()) if self.criterion == "D" else float(np.sum(values**-2.0))
+            return float(np.sqrt(values[-1] / values[0]))
+        return float(-np.log(values).sum()) if self.criterion == "D" else float(np.sum(1.0 / values))
 
     def _singular_values(self, motion: Motion) -> np.ndarray:
-        """Of the regressor with columns of unit length, largest first; zeros where a parameter does not show."""
+        """Singular values of the regressor with unit columns, largest first; 0 where a parameter does not show."""
         W = self.matrix(motion).reshape(-1, len(self.chosen))
         size = np.linalg.norm(W, axis=0)
         if np.any(size == 0.0):
             return np.zeros(1)
         return np.asarray(np.linalg.svd(np.linalg.qr(W / size, mode="r"), compute_uv=False))
 
-    def value(self, theta: np.ndarray, sharpness: int) -> tuple[float, np.ndarray]:
-        """A smooth function that falls with the measure, and its slope in theta."""
+    def value(self, theta: np.ndarray, sharpness: int) -> Value:
+        """A smooth function that falls with the measure, its slope in theta, and the measure."""
         bend = np.tanh(theta[:, -1])
-        motion, scale, slope, by_shift = self.family.scaled(theta[:, :-1], self.limits, SHIFTED * bend)
-        W = self.matrix(motion)
+        share, share_slope = _amplitude(theta[:, -2])
+        motion, scale, slope, by_shift = self.family.scaled(theta[:, :-2], self.limits, SHIFTED * bend, share)
+        states = [motion.at(self.t, order) for order in range(3)]
+        W = self._matrix(*states)
         flat = W.reshape(-1, len(self.chosen))
         size = np.linalg.norm(flat, axis=0)
         size[size == 0.0] = 1.0
@@ -97,14 +124,14 @@ class Information:
         pull -= unit * np.sum(unit * pull, axis=0)
         full = np.zeros((*W.shape[:2], self.columns.size))
         full[:, :, self.chosen] = pull.reshape(W.shape)
-        states = [motion.at(self.t, order) for order in range(3)]
         slopes = self._slopes(*states, full)
         by_coefficients = sum(g.T @ m for g, m in zip(slopes, self.maps, strict=True))  # (n, size)
-        along = np.sum(by_coefficients * theta[:, :-1], axis=1)
+        along = np.sum(by_coefficients * theta[:, :-2], axis=1)
         total = scale[:, None] * (by_coefficients + along[:, None] * slope)
         half = 0.5 * (self.limits.upper - self.limits.lower)
         moved = (half * slopes[0].sum(axis=0) + scale * along * by_shift) * SHIFTED * (1.0 - bend**2)
-        return value, np.column_stack([total, moved])
+        resized = scale * along * share_slope / share
+        return Value(value, np.column_stack([total, resized, moved]), self._measure(values))
 
     def _of_eigenvalues(self, values: np.ndarray, sharpness: int) -> tuple[float, np.ndarray]:
         """The function of the eigenvalues, smallest first, and its slope in each.
@@ -124,16 +151,16 @@ class Information:
     def climb(self, theta: np.ndarray, sharpness: int) -> tuple[np.ndarray, float]:
         """A local optimum by L-BFGS, and its measure."""
         theta = _normalized(theta)
-        value, slope = self.value(theta, sharpness)
+        here = self.value(theta, sharpness)
         pairs: list[tuple[np.ndarray, np.ndarray]] = []
-        best = theta, self.measure(self.motion(theta))
+        best = theta, here.measure
         for _ in range(STEPS):
-            step = _direction(slope, pairs)
-            length = 1.0 if pairs else 0.1 / max(float(np.abs(slope).max()), 1e-12)
+            step = _direction(here.slope, pairs)
+            length = 1.0 if pairs else 0.1 / max(float(np.abs(here.slope).max()), 1e-12)
             for _ in range(12):
                 trial = _normalized(theta + length * step)
-                trial_value, trial_slope = self.value(trial, sharpness)
-                if trial_value < value + 1e-4 * length * float(np.sum(step * slope)):
+                there = self.value(trial, sharpness)
+                if there.smooth < here.smooth + 1e-4 * length * float(np.sum(step * here.slope)):
                     break
                 length *= 0.4
             else:
@@ -141,23 +168,28 @@ class Information:
                     break
                 pairs = []
                 continue
-            s, y = trial - theta, trial_slope - slope
+            s, y = trial - theta, there.slope - here.slope
             if float(np.sum(s * y)) > 1e-10 * np.linalg.norm(s) * np.linalg.norm(y):
                 pairs = [*pairs[-9:], (s, y)]
-            gained = value - trial_value
-            theta, value, slope = trial, trial_value, trial_slope
-            measure = self.measure(self.motion(theta))
-            if measure < best[1]:
-                best = theta, measure
+            gained = here.smooth - there.smooth
+            theta, here = trial, there
+            if here.measure < best[1]:
+                best = theta, here.measure
             if gained < 1e-4:
                 break
         return best
 
 
+def _amplitude(z: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Share of the amplitude that the limits allow, SMALLEST … 1, and its slope in z."""
+    half, bend = 0.5 * (1.0 - SMALLEST), np.tanh(z)
+    return SMALLEST + half * (1.0 + bend), half * (1.0 - bend**2)
+
+
 def _normalized(theta: np.ndarray) -> np.ndarray:
-    """Coefficients of length 1 per joint, as the motion does not depend on it; the last column is the shift."""
-    length = np.linalg.norm(theta[:, :-1], axis=1)[:, None]
-    return np.column_stack([theta[:, :-1] / length, theta[:, -1]])
+    """Coefficients of length 1 per joint, as the motion does not depend on it; the last two columns stay."""
+    length = np.linalg.norm(theta[:, :-2], axis=1)[:, None]
+    return np.column_stack([theta[:, :-2] / length, theta[:, -2:]])
 
 
 def _direction(slope: np.ndarray, pairs: list[tuple[np.ndarray, np.ndarray]]) -> np.ndarray:

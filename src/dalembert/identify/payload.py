@@ -1,4 +1,4 @@
-"""What a robot holds, from a log without and one with it."""
+"""The payload of a robot, from a log without and one with it."""
 
 from __future__ import annotations
 

@@ -199,7 +199,7 @@ def _newton(problem: Problem, x: np.ndarray, barrier: float, enough: float) -> t
                 return x, count
         x, cost = x + length * step, trial
     raise DalembertError(
-        f"physical fit: no minimum after {ITERATIONS} Newton steps; is a column of the data not a number?"
+        f"physical fit: no minimum after {ITERATIONS} Newton steps; does a column of the data contain NaN?"
     )
 
 

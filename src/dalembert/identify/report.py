@@ -115,7 +115,7 @@ def _curves(shown: Validation) -> str:
 
 
 def _drift(shown: Validation) -> str:
-    """What is left over, piece after piece of the log: warming up and wear show as a trend."""
+    """The residual along the log, piece by piece: warming up and wear show as a trend."""
     drawing, axis = figure(9.0, 2.6)
     pieces = np.array_split(np.arange(len(shown.t)), min(DRIFT, len(shown.t)))
     t = [float(shown.t[at].mean()) for at in pieces]
@@ -131,7 +131,7 @@ def _drift(shown: Validation) -> str:
 
 
 def _against(shown: Validation) -> str:
-    """What is left over against what it may depend on: a good model leaves no shape in these clouds."""
+    """The residual against what it may depend on: a good model leaves no shape in these clouds."""
     n, units = len(shown.joints), {"position": "rad", "velocity": "rad/s", "temperature": "°C"}
     drawing, axes = figure(9.0, 1.5 * n + 0.4, nrows=n, ncols=len(shown.along), sharex="col", squeeze=False)
     every = max(1, len(shown.t) // SHOWN)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from typing import Any, NamedTuple, Protocol
 
 import numpy as np
@@ -18,7 +19,7 @@ PHASES = 96  # of the periodic part at which it may begin
 
 @dataclass(frozen=True)
 class Limits:
-    """What each joint may do: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
+    """Limits of each joint: lower, upper (n,) [rad or m], velocity, acceleration (n,); inf: no limit."""
 
     lower: np.ndarray
     upper: np.ndarray
@@ -62,11 +63,11 @@ class Motion(Protocol):
         """(T, n): position, velocity or acceleration (order 0, 1, 2) at times t (T,) [s]."""
 
     def drawn_in(self, factor: float) -> Motion:
-        """The same motion, smaller."""
+        """The same motion, scaled down."""
 
 
 class Scaled(NamedTuple):
-    """A motion as large as the limits allow; the scale (n,), the slope of its logarithm in theta, and that in shift."""
+    """A motion within the limits; its scale (n,), the slope of its logarithm in theta, and that in shift."""
 
     motion: Motion
     scale: np.ndarray
@@ -88,11 +89,11 @@ class Family(Protocol):
     def maps(self, t: np.ndarray) -> list[np.ndarray]:
         """dq, dv, da / dtheta: (T, size) each."""
 
-    def scaled(self, theta: np.ndarray, limits: Limits, shift: np.ndarray | None = None) -> Scaled:
-        """The motion of theta (n, size), as large as the limits allow.
+    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+        """The motion of theta (n, size), as large as the limits allow, times `share`.
 
         shift (n,), −1 … 1: where in its range a joint has its middle; what is left on the nearer side bounds its
-        amplitude.
+        amplitude. share (n,), 0 … 1: of the amplitude that the limits allow.
         """
 
 
@@ -110,14 +111,25 @@ class Fourier:
 
     def maps(self, t: np.ndarray) -> list[np.ndarray]:
         """dq, dv, da / dtheta: (T, size) each."""
-        w = 2.0 * np.pi / self.period * np.arange(1, self.harmonics + 1)
-        phase = np.multiply.outer(t, w)
-        s, c = np.sin(phase), np.cos(phase)
-        return [np.concatenate(pair, axis=1) for pair in ((s / w, c / w), (c, -s), (-s * w, -c * w))]
+        return _maps(t, self.harmonics, self.period)
 
-    def scaled(self, theta: np.ndarray, limits: Limits, shift: np.ndarray | None = None) -> Scaled:
-        """The series of theta, as large as the limits allow; see `Family`."""
-        return scaled(theta, limits, self.period, shift)
+    def scaled(self, theta: np.ndarray, limits: Limits, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+        """The series of theta within the limits; see `Family`."""
+        return scaled(theta, limits, self.period, shift, share)
+
+
+def _maps(t: np.ndarray, harmonics: int, period: float) -> list[np.ndarray]:
+    """Position, velocity and acceleration at times t (T,) of coefficients [A, B]: (T, 2 harmonics) each."""
+    w = 2.0 * np.pi / period * np.arange(1, harmonics + 1)
+    phase = np.multiply.outer(t, w)
+    s, c = np.sin(phase), np.cos(phase)
+    return [np.concatenate(pair, axis=1) for pair in ((s / w, c / w), (c, -s), (-s * w, -c * w))]
+
+
+@lru_cache(maxsize=8)
+def _fine_maps(harmonics: int, period: float) -> list[np.ndarray]:
+    """The same at the instants at which limits are looked at."""
+    return _maps(np.arange(FINE) * period / FINE, harmonics, period)
 
 
 def shift_of_amplitude(shift: np.ndarray) -> np.ndarray:
@@ -125,32 +137,31 @@ def shift_of_amplitude(shift: np.ndarray) -> np.ndarray:
     return np.asarray(-np.sign(shift) / (1.0 - np.abs(shift)))
 
 
-def scaled(theta: np.ndarray, limits: Limits, period: float, shift: np.ndarray | None = None) -> Scaled:
-    """The series of raw coefficients theta = [A, B] (n, 2 harmonics), as large as the limits allow; see `Family`."""
+def scaled(theta: np.ndarray, limits: Limits, period: float, shift: Any = 0.0, share: Any = 1.0) -> Scaled:
+    """The series of raw coefficients theta = [A, B] (n, 2 harmonics) within the limits; see `Family`."""
     n, m = len(theta), theta.shape[1] // 2
-    shift = np.zeros(n) if shift is None else shift
-    raw = Series(np.zeros(n), theta[:, :m], theta[:, m:], period)
-    t = np.arange(FINE) * period / FINE
+    shift = np.broadcast_to(shift, n)
     w = 2.0 * np.pi / period * np.arange(1, m + 1)
-    amplitude = np.hypot(theta[:, :m], theta[:, m:])
+    amplitude = np.maximum(np.hypot(theta[:, :m], theta[:, m:]), 1e-300)
     scale, slope = np.full(n, np.inf), np.zeros_like(theta)
     half = 0.5 * (limits.upper - limits.lower)
     by_shift = np.zeros(n)
     joints = np.arange(n)
     for order, most in ((0, half * (1.0 - np.abs(shift))), (1, limits.velocity), (2, limits.acceleration)):
-        x = raw.at(t, order)
+        fine = _fine_maps(m, period)[order]
+        x = fine @ theta.T
         at = np.argmax(np.abs(x), axis=0)
         # between two instants a curve rises above both by at most h²/8 times its largest curvature
-        above = (period / FINE) ** 2 / 8.0 * amplitude @ (w ** (order + 1))
+        curvature = (period / FINE) ** 2 / 8.0 * w ** (order + 1)
+        above = amplitude @ curvature
         size = np.abs(x[at, joints]) + above
         tighter = most / size < scale
-        phase = np.multiply.outer(t[at], w)
-        sine, cosine = np.sin(phase) * w ** (order - 1), np.cos(phase) * w ** (order - 1)
-        pair = ((sine, cosine), (cosine, -sine), (-sine, -cosine))[order]
-        here = -np.sign(x[at, joints])[:, None] * np.concatenate(pair, axis=1) / size[:, None]
+        rise = np.tile(curvature / amplitude, 2) * theta
+        here = -(np.sign(x[at, joints])[:, None] * fine[at] + rise) / size[:, None]
         slope = np.where(tighter[:, None], here, slope)
         by_shift = np.where(tighter, 0.0 if order else shift_of_amplitude(shift), by_shift)
         scale = np.where(tighter, most / size, scale)
+    scale = share * scale
     A, B = scale[:, None] * theta[:, :m], scale[:, None] * theta[:, m:]
     return Scaled(Series(limits.center + half * shift, A, B, period), scale, slope, by_shift)
 

@@ -3,18 +3,24 @@
 The log is cut into short pieces. Each starts where the log is, is driven by the measured torques, and is compared with
 the measured positions and velocities. Levenberg-Marquardt on the logarithms of friction and rotors, the log-Cholesky
 parameters of bodies (Rucker, Wensing 2022), offsets and one delay of the torques, near the fit it starts from. All
-pieces and all directions of the Jacobian are one batch of rollouts.
+pieces and all directions of the Jacobian are one batch of rollouts with their rates of change, which are exact.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.graph import jvp
+from dalembert.loading import function
 from dalembert.robot import Robot
+from dalembert.sim.rollout.rollout import rollout
+from dalembert.sim.rollout.settings import RolloutSettings
+from dalembert.sim.rollout.tangent import rollout_rates
 
 from .columns import INERTIAL, Columns
 from .fitted import Fit, Log
@@ -24,8 +30,8 @@ PIECE = 0.25  # [s]: long enough to feel friction, short enough that errors of t
 PIECES = 48  # at most, spread over the logs
 ITERATIONS = 30
 NEAR = 1e-3  # weight of the fit it starts from, per parameter, in units of the noise
-DIFFERENCE = 1e-6  # of parameters, for slopes
 LOOKS = 16  # samples of a piece that are compared with the log
+DIAGONAL, BELOW = range(4), ([1, 2, 2, 3, 3, 3], [0, 0, 1, 0, 1, 2])  # of a lower triangle
 SMALLEST = 1e-6  # friction or rotor inertia below which a logarithm begins
 
 
@@ -55,6 +61,11 @@ class _Pieces:
     margin: int
     every: int
 
+    @property
+    def length(self) -> int:
+        """L: steps of a piece."""
+        return self.q.shape[1] * self.every
+
 
 def refined(start: Fit, logs: Sequence[Log]) -> SimulationFit:
     """The fit whose simulated motions follow the logs, from one that explains their torques."""
@@ -65,7 +76,7 @@ def refined(start: Fit, logs: Sequence[Log]) -> SimulationFit:
     codec = _Codec(columns, start.x)
     theta = codec.start()
     weights = _weights(columns.robot, pieces)
-    residual, damping = _residual(codec, pieces, weights, theta[None])[0], 1e-2
+    residual, damping = _residual(codec, pieces, weights, theta), 1e-2
     begin, first = residual, theta
     for _ in range(ITERATIONS):
         J = _jacobian(codec, pieces, weights, theta)
@@ -75,7 +86,7 @@ def refined(start: Fit, logs: Sequence[Log]) -> SimulationFit:
         for _ in range(10):
             change = -np.linalg.solve(H + damping * np.diag(np.diag(H)), slope)
             change = np.clip(change, -1.0, 1.0)
-            trial = _residual(codec, pieces, weights, (theta + change)[None])[0]
+            trial = _residual(codec, pieces, weights, theta + change)
             new = trial @ trial + NEAR * np.sum((theta + change - first) ** 2)
             if np.isfinite(new) and new < cost:
                 break
@@ -118,14 +129,18 @@ class _Codec:
             parts.append(value if name == "offset" else np.log(np.maximum(value, SMALLEST)))
         return np.concatenate([*parts, [0.0]])
 
+    def _factor(self, theta: np.ndarray) -> np.ndarray:
+        """(bodies, 4, 4): U with the pseudo-inertias U Uᵀ."""
+        L = np.zeros((self.count, 4, 4))
+        rows = theta[: 10 * self.count].reshape(-1, 10)
+        L[:, DIAGONAL, DIAGONAL] = np.exp(0.5 * rows[:, :4])
+        L[:, BELOW[0], BELOW[1]] = 0.5 * rows[:, 4:]
+        return np.asarray(self.scale @ L)
+
     def decoded(self, theta: np.ndarray) -> tuple[np.ndarray, float]:
         """x and the delay [s]; theta's last entry is in ms."""
         x = np.empty_like(self.x)
-        L = np.zeros((self.count, 4, 4))
-        rows = theta[: 10 * self.count].reshape(-1, 10)
-        L[:, range(4), range(4)] = np.exp(0.5 * rows[:, :4])
-        L[:, [1, 2, 2, 3, 3, 3], [0, 0, 1, 0, 1, 2]] = 0.5 * rows[:, 4:]
-        U = self.scale @ L
+        U = self._factor(theta)
         x[: self.columns.inertial] = from_pseudo_inertia(U @ np.swapaxes(U, 1, 2)).ravel()
         begin, nv = 10 * self.count, self.columns.robot.nv
         for name in self.columns.terms:
@@ -133,6 +148,31 @@ class _Codec:
             x[self.columns.term(name)] = part if name == "offset" else np.exp(part)
             begin += nv
         return x, 1e-3 * float(theta[-1])
+
+    def rates(self, theta: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """Slopes of x (n, len(x)) and of the delay (n,) in each entry of theta."""
+        slopes = np.zeros((len(theta), len(self.x)))
+        U, rows = self._factor(theta), theta[: 10 * self.count].reshape(-1, 10)
+        for k in range(10):
+            dL = np.zeros((self.count, 4, 4))
+            if k < 4:
+                dL[:, k, k] = 0.5 * np.exp(0.5 * rows[:, k])
+            else:
+                dL[:, BELOW[0][k - 4], BELOW[1][k - 4]] = 0.5
+            dP = self.scale @ dL @ np.swapaxes(U, 1, 2)
+            moved = from_pseudo_inertia(dP + np.swapaxes(dP, 1, 2))
+            for body in range(self.count):
+                slopes[10 * body + k, 10 * body : 10 * body + 10] = moved[body]
+        begin, nv = 10 * self.count, self.columns.robot.nv
+        for name in self.columns.terms:
+            part = theta[begin : begin + nv]
+            slopes[begin : begin + nv, self.columns.term(name)] = np.diag(
+                np.ones(nv) if name == "offset" else np.exp(part)
+            )
+            begin += nv
+        delays = np.zeros(len(theta))
+        delays[-1] = 1e-3
+        return slopes, delays
 
 
 def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
@@ -164,46 +204,35 @@ def _cut(robot: Robot, logs: Sequence[Log]) -> _Pieces:
     return _Pieces(q0, v0, tau, q, v, step, margin, every)
 
 
-def _simulated(codec: _Codec, pieces: _Pieces, thetas: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """q, v (B, S, L, …) for parameters (B, n)."""
-    columns, robot = codec.columns, codec.columns.robot
-    length = pieces.q.shape[1] * pieces.every
-    live: dict[str, list[np.ndarray]] = {}
-    torques = []
-    for theta in thetas:
-        x, delay = codec.decoded(theta)
-        for group, values in columns.live(x).items():
-            live.setdefault(group, []).append(values)
-        offset = x[columns.term("offset")] if "offset" in columns.friction else 0.0
-        torques.append(_delayed(pieces, delay, length) - offset)
-    count = len(thetas)
-    q0, v0 = (np.broadcast_to(a, (count, *a.shape)) for a in (pieces.q0, pieces.v0))
-    parameters = {group: np.array(values)[:, None] for group, values in live.items()}
-    run = robot.rollout(
-        q0,
-        v0,
-        np.array(torques),
+def _settings(codec: _Codec, pieces: _Pieces, theta: np.ndarray) -> RolloutSettings:
+    """The rollouts of all pieces with parameters theta."""
+    columns = codec.columns
+    x, delay = codec.decoded(theta)
+    offset = x[columns.term("offset")] if "offset" in columns.friction else 0.0
+    return RolloutSettings(
+        torque=_delayed(pieces, delay)[0] - offset,
         step=pieces.step,
-        steps=length,
+        steps=pieces.length,
         integrator="rk4",
         record=pieces.every,
-        parameters=parameters,
-        check=False,
+        parameters=columns.live(x),
     )
-    return run.q, run.v
 
 
-def _delayed(pieces: _Pieces, delay: float, length: int) -> np.ndarray:
-    """(S, L, nv): the mean torque over each step, `delay` seconds ago, by linear interpolation."""
-    at = pieces.margin + np.arange(length) + 0.5 - delay / pieces.step
-    at = np.clip(at, 0.0, pieces.tau.shape[1] - 1.001)
+def _delayed(pieces: _Pieces, delay: float) -> tuple[np.ndarray, np.ndarray]:
+    """(S, L, nv): the mean torque over each step, `delay` seconds ago, by linear interpolation; its slope in delay."""
+    at = pieces.margin + np.arange(pieces.length) + 0.5 - delay / pieces.step
+    last = pieces.tau.shape[1] - 1.001
+    inside = (at > 0.0) & (at < last)
+    at = np.clip(at, 0.0, last)
     low = np.floor(at).astype(int)
     share = (at - low)[:, None]
-    return (1.0 - share) * pieces.tau[:, low] + share * pieces.tau[:, low + 1]
+    before, after = pieces.tau[:, low], pieces.tau[:, low + 1]
+    return (1.0 - share) * before + share * after, inside[:, None] * (before - after) / pieces.step
 
 
 def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
-    """What errors of position and velocity count: relative to how both change within a piece."""
+    """Weights of errors of position and velocity: relative to how both change within a piece."""
     far = robot.difference(np.repeat(pieces.q0[:, None], pieces.q.shape[1], 1), pieces.q)
     size = np.sqrt(np.mean(far**2, axis=(0, 1)))
     speed = np.sqrt(np.mean((pieces.v - pieces.v0[:, None]) ** 2, axis=(0, 1)))
@@ -211,19 +240,35 @@ def _weights(robot: Robot, pieces: _Pieces) -> tuple[np.ndarray, np.ndarray]:
     return 1e2 / (np.maximum(size, 1e-6) * count), 1e2 / (np.maximum(speed, 1e-6) * count)
 
 
-def _residual(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], thetas: np.ndarray) -> np.ndarray:
-    """(B, n): position and velocity errors, weighted."""
-    q, v = _simulated(codec, pieces, thetas)
-    away = codec.columns.robot.difference(np.broadcast_to(pieces.q, q.shape), q)
-    both = np.concatenate([away * weights[0], (v - pieces.v) * weights[1]], axis=-1)
-    return np.nan_to_num(both.reshape(len(thetas), -1), nan=1e6, posinf=1e6, neginf=-1e6)
+def _residual(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray) -> np.ndarray:
+    """(n,): position and velocity errors, weighted."""
+    robot = codec.columns.robot
+    run = rollout(robot.model, pieces.q0, pieces.v0, _settings(codec, pieces, theta), check=False)
+    both = np.concatenate([robot.difference(pieces.q, run.q) * weights[0], (run.v - pieces.v) * weights[1]], axis=-1)
+    return np.nan_to_num(both.ravel(), nan=1e6, posinf=1e6, neginf=-1e6)
 
 
 def _jacobian(codec: _Codec, pieces: _Pieces, weights: tuple[np.ndarray, np.ndarray], theta: np.ndarray) -> np.ndarray:
-    """(n, parameters): differences, all directions in one batch."""
-    steps = np.concatenate([np.zeros((1, len(theta))), DIFFERENCE * np.eye(len(theta))])
-    residuals = _residual(codec, pieces, weights, theta + steps)
-    return ((residuals[1:] - residuals[0]) / DIFFERENCE).T
+    """(n, parameters): exact slopes of the residuals, all directions and pieces in one batch."""
+    columns, robot = codec.columns, codec.columns.robot
+    slopes, delays = codec.rates(theta)
+    torque = delays[:, None, None, None] * _delayed(pieces, codec.decoded(theta)[1])[1]
+    if "offset" in columns.friction:
+        torque -= slopes[:, None, None, columns.term("offset")]
+    rates = {group: x[:, None] for group, x in columns.live_rates(slopes).items()} | {"torque": torque}
+    run = rollout_rates(robot.model, pieces.q0, pieces.v0, _settings(codec, pieces, theta), rates)
+    away = _difference_rates(robot)(np.broadcast_to(pieces.q, run.q.shape), run.q, run.q_rate)
+    both = np.concatenate([away * weights[0], run.v_rate * weights[1]], axis=-1)
+    return np.nan_to_num(both.reshape(len(theta), -1).T)
+
+
+def _difference_rates(robot: Robot) -> Callable[..., np.ndarray]:
+    """(q0, q1, rate of q1) → rate of difference(q0, q1)."""
+
+    def rates(q0: Any, q1: Any, rate: Any) -> Any:
+        return jvp(robot.difference(q0, q1), dict(zip(q1, rate, strict=True)))
+
+    return function(rates, robot, rate=robot.nq)
 
 
 def _position_rms(

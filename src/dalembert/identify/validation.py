@@ -65,7 +65,7 @@ class Validation:
 
     @property
     def total_percent(self) -> float:
-        """What is left over of all joints, in percent of all torques."""
+        """The residual of all joints, in percent of all torques."""
         return float(_percent(_norm(self.measured - self.predicted), _norm(self.measured)))
 
     @property
@@ -75,7 +75,7 @@ class Validation:
 
     @property
     def factory_total(self) -> float:
-        """What the robot before the fit leaves over, in percent of all torques."""
+        """The residual of the robot before the fit, in percent of all torques."""
         return float(_percent(_norm(self.measured - self.factory), _norm(self.measured)))
 
     @property
@@ -85,7 +85,7 @@ class Validation:
 
     @property
     def warming(self) -> tuple[Warming, ...]:
-        """Of every joint, how what is left over changes with its temperature; empty where that was not measured."""
+        """How the residual of each joint changes with its temperature; empty where that was not measured."""
         if "temperature" not in self.along:
             return ()
         left = self.measured - self.predicted
@@ -113,7 +113,7 @@ class Validation:
 def along_log(
     robot: Robot, q: np.ndarray, v: np.ndarray, temperature: np.ndarray | None = None
 ) -> dict[str, np.ndarray]:
-    """What residuals may depend on, (T, nv) each; positions only where every joint has one coordinate."""
+    """Quantities that residuals may depend on, (T, nv) each; positions only where every joint has one coordinate."""
     along = {"velocity": v} if robot.nq != robot.nv else {"position": q, "velocity": v}
     return along if temperature is None else along | {"temperature": temperature}
 

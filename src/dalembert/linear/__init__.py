@@ -5,23 +5,36 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
 from .cones import contact_error
+from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
-from .symmetric import Factor, factor, factor_entries, factor_semidefinite, gram, solve_semidefinite
+from .symmetric import (
+    SHARED,
+    Factor,
+    SharingFactor,
+    factor,
+    factor_entries,
+    factor_semidefinite,
+    gram,
+    solve_semidefinite,
+)
 from .zeros import is_zero, nonzeros, sparse_product
 
 __all__ = [
     "ANY",
+    "SHARED",
     "Carrier",
     "ConstraintImpulses",
+    "DryFriction",
     "Factor",
     "Law",
     "LoopedContacts",
     "Moment",
     "QuadraticSolution",
+    "SharingFactor",
     "constraint_impulses",
     "contact_error",
     "elimination_order",
@@ -39,4 +52,5 @@ __all__ = [
     "solve_saddle",
     "solve_semidefinite",
     "sparse_product",
+    "with_dry_friction",
 ]

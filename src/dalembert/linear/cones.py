@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_not, maximum, minimum, sqrt, where
+from dalembert.math import clip, logical_and, logical_not, maximum, minimum, repeat, sqrt, where
 
 MOST = 1e30  # a slip that no contact has
 TINY = 1e-30  # added to squares, so that roots have slopes
@@ -27,7 +27,7 @@ SLOPE = 0.25  # of the slope at infinity: the least with which the root of the s
 
 
 class Block(NamedTuple):
-    """What the solve of one contact needs of its block W = [[a, wᵀ], [w, T]] of G.
+    """The data for solving one contact, from its block W = [[a, wᵀ], [w, T]] of G.
 
     r = 1/a; S = T − w wᵀ/a and its determinant. size (3,): the diagonal, a velocity per impulse.
     """
@@ -41,7 +41,7 @@ class Block(NamedTuple):
 
 
 def contact_block(W: np.ndarray) -> Block:
-    """Of W (3, 3), the velocities per impulse of a contact alone."""
+    """The block for W (3, 3), the velocities per impulse of a contact alone."""
     least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
@@ -64,22 +64,26 @@ def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np
     stuck = tangents(0.0, -f)
     pressed = normal(stuck)
     closed = b[0] < 0.0
-    held = mu * pressed
-    sticks = logical_and(stuck @ stuck <= held * held, pressed >= 0.0)
-
-    t = tangents(slip, -f)
-    rate, length = tangents(slip, t), sqrt(t @ t + TINY)
-    share = mu * normal(t) / length
-    least = -SLOPE * mu * r * b[0] / sqrt(f @ f + TINY)
-    slope = maximum(mu * (w @ rate) * r / length + share * (t @ rate) / (length * length), maximum(least, TINY))
-    slipped = clip(slip + (1.0 - share) / slope, 0.0, MOST)
-    t = tangents(slipped, -f)
-    pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
-    t = minimum(1.0, mu * pushed / length) * t
-
+    most = mu * pressed
+    sticks = logical_and(stuck @ stuck <= most * most, pressed >= 0.0)
     slides = logical_and(closed, logical_not(sticks))
-    p = np.concatenate([[where(sticks, pressed, pushed)], where(sticks, stuck, t)])
-    return where(closed, p, 0.0), where(slides, slipped, 0.0), where(slides, length * absolute(slipped - slip), 0.0)
+
+    def sliding(_: np.ndarray, slip: Any, moved: Any, done: Any) -> dict[str, Any]:
+        t = tangents(slip, -f)
+        rate, length = tangents(slip, t), sqrt(t @ t + TINY)
+        share = mu * normal(t) / length
+        least = -SLOPE * mu * r * b[0] / sqrt(f @ f + TINY)
+        slope = maximum(mu * (w @ rate) * r / length + share * (t @ rate) / (length * length), maximum(least, TINY))
+        slipped = clip(slip + (1.0 - share) / slope, 0.0, MOST)
+        t = tangents(slipped, -f)
+        pushed, length = maximum(normal(t), 0.0), sqrt(t @ t + TINY)
+        p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
+        return {"p": p, "slip": slipped, "moved": length * absolute(slipped - slip), "done": 1.0}
+
+    p = where(logical_and(closed, sticks), np.concatenate([[pressed], stuck]), 0.0)
+    begin = {"p": p, "slip": where(slides, slip, 0.0), "moved": 0.0, "done": where(slides, 0.0, 1.0)}
+    end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
+    return end["p"], end["slip"], end["moved"]
 
 
 def contact_part(

@@ -75,7 +75,7 @@ def solve_quadratic(
 def solve_elastic(
     H: np.ndarray, g: np.ndarray, C: np.ndarray, low: np.ndarray, high: np.ndarray, hard: int
 ) -> QuadraticSolution:
-    """As `solve_quadratic`; where no x keeps all rows, the first `hard` rows are kept, the others missed by little.
+    """Like `solve_quadratic`; where no x keeps all rows, the first `hard` rows are kept, the others nearly.
 
     Each of the others may be missed by the same share of its length, and the least share that works is taken, with what
     H and g ask for deciding the rest. It is the `violation`; solved is 0.
@@ -170,7 +170,7 @@ class _Search:
         return sides if self.soft is None else np.append(sides - missing * self.soft * x[n], -x[n])
 
     def bounds(self, missing: Any) -> np.ndarray:
-        """Of the sides, and of e: 0, or far away where it has no effect."""
+        """Bounds of the sides, and of e: 0, or far away where it has no effect."""
         return self.sides.bounds if self.soft is None else np.append(self.sides.bounds, 1.0 - missing)
 
     def pushed(self, y: np.ndarray, missing: Any) -> np.ndarray:
@@ -180,7 +180,7 @@ class _Search:
         return pushes if self.soft is None else np.append(pushes, -missing * (self.soft @ y[:count]) - y[count])
 
     def slope(self, x: np.ndarray, missing: Any) -> np.ndarray:
-        """Of the objective."""
+        """The slope of the objective."""
         n = len(self.g)
         slope = self.H @ x[:n] + self.g
         if self.soft is None:

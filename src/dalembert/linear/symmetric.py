@@ -19,6 +19,7 @@ from .zeros import is_zero, nonzeros
 DEPENDENT = 1e-10  # a pivot this small beside its own diagonal entry: the row says what others say already
 EMPTY = 1e-20  # a diagonal entry this small beside the largest one: the square of round-off
 TINY = 1e-150  # [any unit]: the square of its reciprocal is still a number
+SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
 
 Pivot = Callable[[int, Any], Any]  # (unknown, pivot) → 1 / pivot, or what replaces it
 
@@ -139,6 +140,34 @@ def factor_semidefinite(A: np.ndarray, order: Sequence[int] | None = None) -> Fa
         return where(left > least[k], 1.0 / maximum(left, least[k]), 0.0)
 
     return factor(A, elimination_order(nonzeros(A)) if order is None else order, pivot)
+
+
+class SharingFactor:
+    """Solves A x = b for a symmetric A (n, n) ≥ 0 in which rows repeat others, without deciding on its rank.
+
+    Of all x the least one, in the metric of D = diag A. With U = ε D (A + ε D)⁻¹ and S = 1 − U, it is
+    x = (A + ε D)⁻¹ S² (1 + 3 U + 6 U²) b. Where A acts as λ D, that is b / λ times the smooth step
+    s³ (10 − 15 s + 6 s²) of s = λ / (λ + ε): what lies far above ε is solved to the third power of ε / λ; what lies far
+    below, equations that others imply at a state where they are not quite met, adds nothing, to the second power of
+    λ / ε. In between x changes smoothly with A and b.
+    """
+
+    def __init__(self, A: np.ndarray, order: Sequence[int] | None = None) -> None:
+        diagonal = list(np.diag(A))
+        least = EMPTY * _largest(diagonal) + TINY if diagonal else 0.0
+        self._growth = np.array([SHARED * maximum(x, least) for x in diagonal])
+        self._factor = factor(A + np.diag(self._growth), elimination_order(nonzeros(A)) if order is None else order)
+
+    def solve(self, b: np.ndarray) -> np.ndarray:
+        """x for b (n,) or (n, m)."""
+        x = b + self._repeated(3.0 * b + 6.0 * self._repeated(b))
+        for _ in range(2):
+            x = x - self._repeated(x)
+        return self._factor.solve(x)
+
+    def _repeated(self, b: np.ndarray) -> np.ndarray:
+        """U b: nearly all of b along rows that others imply, nearly nothing along all others."""
+        return (self._growth * self._factor.solve(b).T).T
 
 
 def least_pivots(diagonal: list[Any]) -> list[Any]:

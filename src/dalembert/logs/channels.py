@@ -106,7 +106,7 @@ class Sources:
         return np.asarray(values, float)
 
     def scale(self, heading: Heading, kind: str, coordinate: str) -> float:
-        """What turns a column's numbers into SI units."""
+        """The factor that turns a column's numbers into SI units."""
         wanted = expected(kind, coordinate)
         if heading.problem:
             raise DalembertError(
@@ -171,7 +171,7 @@ def channel(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.nda
 
 
 def required(source: Sources, robot: Robot, kind: str, rows: int) -> tuple[np.ndarray, list[str]]:
-    """As `channel`, of what a table must have."""
+    """Like `channel`, for a column that the table must have."""
     values, notes = channel(source, robot, kind, rows)
     if values is None:
         raise _missing(source, kind, list(names_of(robot, kind)))

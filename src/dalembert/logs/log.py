@@ -29,7 +29,7 @@ TYPICAL = {np.pi / 180: "velocities in degrees per second", 180 / np.pi: "positi
 
 @dataclass(frozen=True, eq=False)
 class Log:
-    """What a file has of a robot's motion, in SI units and the robot's order.
+    """A robot's motion as in a file, in SI units and the robot's order.
 
     t (n,) [s] from 0, increasing; q (n, nq), angles continuous; v, a, tau, temperature [°C] (n, nv), each None where
     the file has none.

@@ -13,7 +13,7 @@ from dalembert.robot import Robot
 
 @dataclass(frozen=True)
 class JointSensors:
-    """What the numbers of one joint in a log stand for.
+    """The meaning of one joint's numbers in a log.
 
     gear: radians of the motor per radian (slides: per metre) of the joint; negative where they turn oppositely.
     counts: encoder counts per turn of the motor; positions are then counts, rates counts per second; None: they are
@@ -38,7 +38,7 @@ class JointSensors:
 
 
 def by_joint(robot: Robot, sensors: JointSensors | Mapping[str, JointSensors] | None) -> tuple[JointSensors, ...]:
-    """Those of each freedom: one for all, or by the name of the joint."""
+    """The sensors of each freedom: one for all, or by the name of the joint."""
     names = robot.model.freedom_names
     if sensors is None or isinstance(sensors, JointSensors):
         return (sensors or JointSensors(),) * len(names)

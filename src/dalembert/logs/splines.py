@@ -53,7 +53,7 @@ class Basis:
 
     @property
     def length(self) -> float:
-        """Of a cell [s]."""
+        """Length of a cell [s]."""
         return float(self.t[-1] - self.t[0]) / self.cells
 
     def weights(self, order: int = 0) -> tuple[np.ndarray, np.ndarray]:

@@ -12,9 +12,7 @@ from dalembert.errors import DalembertError, unknown
 from .repeat import first_traced
 
 
-def map(
-    step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count: Any = None
-) -> dict[str, np.ndarray]:
+def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count: Any = None) -> dict[str, np.ndarray]:
     """step(*item) for each item: the results by name, with the items as first axis.
 
     items: arrays by name, (n, …) each; step takes one row of each, in this order, and returns numbers and arrays by

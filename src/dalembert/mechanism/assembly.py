@@ -7,13 +7,11 @@ from collections.abc import Sequence
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.algorithms.closing import CLOSED, closed_near, least_step
 from dalembert.errors import DalembertError
 from dalembert.model import Model
 
-CLOSED = 1e-11  # [m, rad]: what an assembled joint may miss
-ITERATIONS = 100
 TRIES = 12  # starts beside the one that was asked for
-DEPENDENT = 1e-9  # singular values below this share of the largest one are zero
 CONSISTENT = 1e-8  # share of the speeds that may open a joint
 
 
@@ -39,7 +37,7 @@ def closed(model: Model, q: np.ndarray, held: Sequence[int], what: str, stated: 
             if partly:
                 shift[stated] *= 0.1
                 shift[unknown] = rng.uniform(-2.0, 2.0, len(unknown))
-        reached, gap = _newton(model, algorithms.integrate(model, q, shift), free)
+        reached, gap = closed_near(model, algorithms.integrate(model, q, shift), free)
         if gap <= CLOSED and not partly:
             return reached
         away = (
@@ -52,35 +50,6 @@ def closed(model: Model, q: np.ndarray, held: Sequence[int], what: str, stated: 
     if nearest is None:
         raise DalembertError(_why_open(model, open_at, what))
     return nearest
-
-
-def _newton(model: Model, q: np.ndarray, free: np.ndarray) -> tuple[np.ndarray, float]:
-    still = np.zeros(model.nv)
-    rows = algorithms.constraints(model, q, still)
-    gap = float(np.max(np.abs(rows.residual)))
-    damping = 0.0
-    for _ in range(ITERATIONS):
-        if gap <= CLOSED or not np.isfinite(gap):
-            break
-        step = np.zeros(model.nv)
-        step[free] = _least_step(rows.J[:, free], -rows.residual, damping)
-        step *= min(1.0, 0.5 / max(float(np.max(np.abs(step))), 1e-30))  # at most half a radian or metre
-        trial = algorithms.integrate(model, q, step)
-        after = algorithms.constraints(model, trial, still)
-        if np.linalg.norm(after.residual) < (1.0 - 1e-6) * np.linalg.norm(rows.residual):
-            q, rows, gap, damping = trial, after, float(np.max(np.abs(after.residual))), 0.1 * damping
-        else:
-            damping = max(10.0 * damping, 1e-6)
-            if damping > 1e4:
-                break
-    return q, gap
-
-
-def _least_step(J: np.ndarray, wanted: np.ndarray, damping: float) -> np.ndarray:
-    U, s, Vt = np.linalg.svd(J, full_matrices=False)
-    s_most = s[0] if len(s) else 0.0
-    weights = np.where(s > DEPENDENT * s_most, s / np.maximum(s * s + damping * s_most**2, 1e-300), 0.0)
-    return Vt.T @ (weights * (U.T @ wanted))
 
 
 def owners(model: Model) -> list[str]:
@@ -117,7 +86,7 @@ def moving(
     J = algorithms.constraints(model, q, v).J
     free = np.setdiff1d(np.arange(model.nv), held)
     change = np.zeros(model.nv)
-    change[free] = _least_step(J[:, free], -(J @ v), 0.0)
+    change[free] = least_step(J[:, free], -(J @ v), 0.0)
     left = J @ (v + change)
     if np.max(np.abs(left)) > CONSISTENT * max(1.0, float(np.max(np.abs(v)))):
         worst = owners(model)[int(np.argmax(np.abs(left)))]

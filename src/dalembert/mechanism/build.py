@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert import algorithms
+from dalembert.algorithms.kinematics import joint_pose
 from dalembert.errors import DalembertError
 from dalembert.model import Model, ModelBuilder
-from dalembert.spatial import Inertia, Pose, so3
+from dalembert.spatial import Inertia, Pose, cross, so3
 
 from . import assembly
 from .graph import Step, Tree, coordinate_joints, factors, solved_for, spanning_tree
@@ -29,7 +30,7 @@ class Parts(NamedTuple):
 
     @property
     def what(self) -> str:
-        """How errors call it."""
+        """Its name in errors."""
         return f"mechanism {self.name!r}"
 
 
@@ -70,7 +71,7 @@ def built_free(parts: Parts) -> Built:
     assembled = built_tree(parts)
     tree = tree_of(parts, only_needed=True)
     model = _model(parts, tree)
-    X = algorithms.poses(assembled.model, assembled.q)
+    X, V = algorithms.poses(assembled.model, assembled.q), _twists(assembled)
     q, v = np.zeros(model.nq), np.zeros(model.nv)
     for name, step in tree.carriers.items():
         if step is None:
@@ -78,14 +79,25 @@ def built_free(parts: Parts) -> Built:
             X_BM = model.frame(f"{name}.{ORIGIN}").placement.inverse()
             place = X[stated.body] @ stated.placement @ X_BM
             q[body.q] = np.concatenate([place.p, so3.to_quaternion(place.R)])
-            twist = algorithms.velocity(assembled.model, assembled.q, assembled.v, stated, X_BM.p)
-            v[body.v] = np.concatenate([place.R.T @ twist[:3], place.R.T @ twist[3:]])
+            spin, R = V[stated.body][:3], place.R.T @ X[stated.body].R
+            velocity = V[stated.body][3:] + cross(spin, stated.placement.point(X_BM.p))
+            v[body.v] = np.concatenate([R @ spin, R @ velocity])
         elif KINDS[step.joint.kind].freedoms:
             body, source = model.body(name), assembled.model.joint(step.joint.name)
             q[body.q], v[body.v] = assembled.q[source.q], assembled.v[source.v]
     if _with_relations(parts, tree):
         model = _model(parts, tree, q)
     return Built(model, assembly.closed(model, q, (), parts.what), v)
+
+
+def _twists(built: Built) -> list[np.ndarray]:
+    """[ω; v] (6,) of every body, of its origin and along its axes."""
+    V: list[np.ndarray] = []
+    for body in built.model.bodies:
+        inherited = V[body.parent] if body.parent >= 0 else np.zeros(6)
+        X_PB = joint_pose(body, built.q)
+        V.append(X_PB.inverse_motion(inherited) + body.joint.subspace(built.q[body.q]) @ built.v[body.v])
+    return V
 
 
 def _with_relations(parts: Parts, tree: Tree) -> bool:

@@ -62,7 +62,7 @@ def bushing(parts: Parts, model: Model, q: np.ndarray, joint: JointPart, step: f
 
 
 def _angular(closure: Closure) -> np.ndarray:
-    """Of each row, whether it is an angle: shifts do not change it."""
+    """Whether each row is an angle: shifts do not change it."""
     rng = np.random.default_rng(0)
     X = Pose(so3.exp(rng.uniform(-0.5, 0.5, 3)), rng.uniform(0.5, 1.0, 3))
     shifts = np.array([closure.rate(X, V) for V in np.eye(6)[3:]])

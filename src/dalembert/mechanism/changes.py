@@ -276,28 +276,28 @@ class Later(Element):
 
     @property
     def gives(self) -> bool:  # type: ignore[override]
-        """As the element."""
+        """As of the element."""
         return bool(self.element.gives)
 
     @property
     def loses(self) -> bool:  # type: ignore[override]
-        """As the element."""
+        """As of the element."""
         return bool(self.element.loses)
 
     def label(self) -> str:
-        """As the element."""
+        """As of the element."""
         return str(self.element.label())
 
     def prepared(self, model: Model) -> Model:
-        """As the element."""
+        """As of the element."""
         return self.element.prepared(model)
 
     def act(self, s: Situation) -> Action:
-        """As the element, at the time that counts."""
+        """As of the element, at the time that counts for it."""
         return self.element.act(s._replace(t=s.t + self.since))
 
     def energy(self, s: Situation) -> Any:
-        """As the element, at the time that counts."""
+        """As of the element, at the time that counts for it."""
         return self.element.energy(s._replace(t=s.t + self.since))
 
 

@@ -245,7 +245,7 @@ class Drawing:
     def _end(self, text: str, where: str) -> End:
         body, dot, point = text.partition(".") if isinstance(text, str) else ("", "", "")
         if not dot:
-            raise DalembertError(f"{where}: {text!r} is no point, expected one such as 'crank.tip'")
+            raise DalembertError(f"{where}: {text!r} is not a point, expected one such as 'crank.tip'")
         if body not in self._bodies:
             raise unknown("body", body, self._bodies, where)
         if point not in self._bodies[body].points:
@@ -256,7 +256,7 @@ class Drawing:
         needed = KINDS[kind].shape
         for key, value in stated.items():
             if value is not None and key not in needed:
-                raise DalembertError(f"{where}: {key} means nothing to a {kind} joint: leave it out")
+                raise DalembertError(f"{where}: {key} does not apply to a {kind} joint: leave it out")
         shape: dict[str, Any] = {}
         for key in needed:
             value = stated[key]

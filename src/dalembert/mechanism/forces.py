@@ -71,9 +71,7 @@ def acting_alone(robot: MechanismRobot, where: str) -> tuple[System, np.ndarray]
             )
     if rows:
         names = ", ".join(repr(name) for name, _ in rows)
-        warnings.warn(
-            f"{where}: {names} of mechanism {robot.name!r}: stops and dry friction play no part", stacklevel=5
-        )
+        warnings.warn(f"{where}: {names} of mechanism {robot.name!r}: stops and dry friction are ignored", stacklevel=5)
     return system, z
 
 
@@ -109,7 +107,7 @@ def moving_states_refused(
 
 
 def added_forces(call: Any, q: Any, v: Any) -> AddedForces:
-    """What `compiled_forces` gives for states of any batch shape."""
+    """The result of `compiled_forces` for states of any batch shape."""
     return AddedForces(*call(*(np.ascontiguousarray(x) for x in (q, v))))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterable, Mapping
 from typing import NamedTuple
 
@@ -47,6 +48,7 @@ def spanning_tree(
 
     def root(name: str) -> str:
         while groups[name] != name:
+            groups[name] = groups[groups[name]]
             name = groups[name]
         return name
 
@@ -68,42 +70,54 @@ def spanning_tree(
                 "limits, friction, gears): leave that out at one of them"
             )
     if not only_needed:
-        for start in names:  # the ground first, then bodies that it does not reach
-            _spread(start, able, taken)
-    return _oriented(names, chosen, [joint for joint in joints if joint not in chosen and joint.springs is None])
+        _spread(names, _by_body(able), taken)
+    carrying = {joint.name for joint in chosen}
+    closing = [joint for joint in joints if joint.name not in carrying and joint.springs is None]
+    return _oriented(names, _by_body(chosen), closing)
 
 
-def _spread(start: str, joints: list[JointPart], taken: Callable[[JointPart], bool]) -> None:
-    reached, level = {start}, [start]
-    while level:
-        following = []
-        for body in level:
-            for joint in joints:
-                if body in (joint.a.body, joint.b.body):
+def _by_body(joints: Iterable[JointPart]) -> dict[str, list[JointPart]]:
+    """Body → the joints on it."""
+    on: dict[str, list[JointPart]] = {}
+    for joint in joints:
+        on.setdefault(joint.a.body, []).append(joint)
+        on.setdefault(joint.b.body, []).append(joint)
+    return on
+
+
+def _spread(names: list[str], on: Mapping[str, list[JointPart]], taken: Callable[[JointPart], bool]) -> None:
+    """Take joints level by level, from the ground first, then from bodies that it does not reach."""
+    reached: set[str] = set()
+    for start in names:
+        level = [] if start in reached else [start]
+        reached.add(start)
+        while level:
+            following = []
+            for body in level:
+                for joint in on.get(body, ()):
                     end, _ = other_end(joint, body)
                     taken(joint)
                     if end not in reached:
                         reached.add(end)
                         following.append(end)
-        level = following
+            level = following
 
 
-def _oriented(names: list[str], chosen: list[JointPart], closing: list[JointPart]) -> Tree:
+def _oriented(names: list[str], chosen: Mapping[str, list[JointPart]], closing: list[JointPart]) -> Tree:
     carriers: dict[str, Step | None] = {}
     for root in names:
         if root in carriers:
             continue
         if root != GROUND:
             carriers[root] = None
-        stack = [root]
-        while stack:
-            body = stack.pop(0)
-            for joint in chosen:
-                if body in (joint.a.body, joint.b.body):
-                    end, sign = other_end(joint, body)
-                    if end not in carriers and end != GROUND:
-                        carriers[end] = Step(joint, sign)
-                        stack.append(end)
+        queue = deque([root])
+        while queue:
+            body = queue.popleft()
+            for joint in chosen.get(body, ()):
+                end, sign = other_end(joint, body)
+                if end not in carriers and end != GROUND:
+                    carriers[end] = Step(joint, sign)
+                    queue.append(end)
     return Tree(carriers, tuple(closing))
 
 

@@ -62,12 +62,12 @@ class Cylinder(LineForce):
 
     @property
     def areas(self) -> tuple[float, float]:
-        """Of the piston on the bore's and on the rod's side [m²]."""
+        """Areas of the piston on the bore's and on the rod's side [m²]."""
         return 0.25 * np.pi * self.bore**2, 0.25 * np.pi * (self.bore**2 - self.rod**2)
 
     @property
     def stiffness(self) -> float:
-        """Of the oil along the cylinder [N/m]: β (A₁² / V₁ + A₂² / V₂)."""
+        """Stiffness of the oil along the cylinder [N/m]: β (A₁² / V₁ + A₂² / V₂)."""
         out = 0.5 * self.stroke if self.extended is None else self.extended
         (first, second), back = self.areas, self.stroke - out
         return float(self.bulk * (first**2 / (self.hose + first * out) + second**2 / (self.hose + second * back)))
@@ -115,7 +115,7 @@ class AtJoint(NamedTuple):
 
 
 def at_joint(robot: Robot, q: Any, cylinder: Cylinder, joint: str) -> AtJoint:
-    """What a cylinder is to a joint of one coordinate at q (nq,), other joints at rest where no loop moves them."""
+    """The effect of a cylinder on a joint of one coordinate at q (nq,), other joints still unless a loop moves them."""
     model, q = robot.model, np.asarray(q, float)
     moving = unit_motion(model, q, joint)
     still = Situation(model, 0.0, q, moving, np.zeros(1), np.zeros(model.nv))

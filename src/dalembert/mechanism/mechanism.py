@@ -160,7 +160,7 @@ class Mechanism(Drawing):
 
     @property
     def touching(self) -> Contact | None:
-        """What may touch; None: nothing."""
+        """The contact settings; None: nothing may touch."""
         return Contact(pairs=list(self._touching), **self._touch) if self._touching else None
 
     @property

@@ -39,7 +39,7 @@ class Mobility:
 
 
 def mobility(parts: Parts) -> Mobility:
-    """Of the mechanism as it is put together, looked at from a position beside it as well."""
+    """The mobility of the mechanism as assembled, and in a position nearby."""
     model, q, _ = built_tree(parts)
     held = [joint for joint in parts.joints.values() if joint.springs is None]
     count = grubler(len(parts.bodies) - 1, held, len(parts.relations))

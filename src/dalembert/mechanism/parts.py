@@ -1,4 +1,4 @@
-"""What a mechanism is made of, as it was stated: bodies, points, joints, and relations between coordinates."""
+"""Parts of a mechanism, as stated: bodies, points, joints, and relations between coordinates."""
 
 from __future__ import annotations
 

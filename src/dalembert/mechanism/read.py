@@ -95,7 +95,7 @@ def _points(mechanism: Mechanism, body: str, table: TomlTable) -> None:
 
 
 def _stated(table: TomlTable, key: str, make: Callable[..., Any], *arguments: Any, **options: Any) -> Any:
-    """What the call gives; its error with file and line before it. key: the line, if it is that of one key."""
+    """The result of the call; its errors get file and line in front. key: the line, if it is that of one key."""
     try:
         return make(*arguments, **options)
     except DalembertError as error:

@@ -55,7 +55,7 @@ class MechanismRobot(Robot):
         return type(self), (self.model, self.import_log, self.mechanism, self.coordinates, self.elements, self.start)
 
     def simulate(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Run:
-        """As `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
+        """Like `Robot.simulate`, with the mechanism's elements before those given; `run.readings` has its sensors."""
         elements = (*self.elements, *options.pop("elements", ()))
         options.setdefault("contact", self.mechanism.touching)
         run = super().simulate(q, v, *arguments, elements=elements, **options)
@@ -65,7 +65,7 @@ class MechanismRobot(Robot):
         return replace(run, readings=values)
 
     def save(self, path: str | os.PathLike[str], *, approximate: bool = False, **options: Any) -> tuple[Finding, ...]:
-        """As `Robot.save`, and .mech.toml; other formats hold no forces, which approximate=True leaves out."""
+        """Like `Robot.save`, and to .mech.toml; other formats hold no forces, which approximate=True leaves out."""
         if os.fspath(path).lower().endswith(".mech.toml"):
             self.mechanism.save(path)
             return ()
@@ -130,13 +130,13 @@ class MechanismRobot(Robot):
         return sweep(self, joint, values, start)
 
     def rollout(self, q: Any, v: Any, *arguments: Any, **options: Any) -> Rollout:
-        """As `Robot.rollout`, with the mechanism's elements before those given here."""
+        """Like `Robot.rollout`, with the mechanism's elements before those given here."""
         elements = (*self.elements, *options.pop("elements", ()))
         options.setdefault("contact", self.mechanism.touching)
         return super().rollout(q, v, *arguments, elements=elements, **options)
 
     def stepper(self, *arguments: Any, **options: Any) -> Stepper:
-        """As `Robot.stepper`, with the mechanism's elements before those given here."""
+        """Like `Robot.stepper`, with the mechanism's elements before those given here."""
         elements = (*self.elements, *options.pop("elements", ()))
         options.setdefault("contact", self.mechanism.touching)
         return super().stepper(*arguments, elements=elements, **options)

@@ -1,4 +1,4 @@
-"""What is written of a mechanism, as numbers: inertias, places, compliances, profiles of cams."""
+"""Statements about a mechanism as numbers: inertias, places, compliances, profiles of cams."""
 
 from __future__ import annotations
 

@@ -300,7 +300,7 @@ class ModelBuilder:
         return name in self._joints and self._joints[name].nv > 0
 
     def freedoms(self, joint: str) -> int:
-        """How many a joint has."""
+        """The number of a joint's freedoms."""
         return self._joints[joint].nv
 
     def has_frame(self, name: str) -> bool:

@@ -83,7 +83,7 @@ class Chart(ABC):
         return np.ones(self.nv)
 
     def problem(self, rest: np.ndarray, stiffness: np.ndarray) -> str | None:
-        """What is wrong with a spring of stiffness (nv,) about rest (nq,) along this chart; None: nothing."""
+        """The problem with a spring of stiffness (nv,) about rest (nq,) along this chart; None: nothing."""
         return None
 
 

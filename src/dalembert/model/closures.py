@@ -1,4 +1,4 @@
-"""What closes a loop: conditions between two frames, or between two coordinates, beside the tree of joints.
+"""Closures of loops: conditions between two frames, or between two coordinates, beside the tree of joints.
 
 Frame K lies in body A, frame L in body B; X = X_KL is L seen from K. Most closures ask for something that is linear in
 the position p and the rotation R of X, so `rows(p, R)` says all of it: zero when the loop is closed, and the same rows

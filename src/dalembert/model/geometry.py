@@ -125,7 +125,7 @@ class MujocoContact:
 
 @dataclass(frozen=True)
 class Surface:
-    """What a file says about touching a shape, in SI units; None where it says nothing.
+    """The contact properties of a shape in its file, in SI units; None where it says nothing.
 
     friction: Coulomb's coefficient; torsion and rolling: moments about and across the normal by the normal force [m];
     restitution: speed after an impact by the speed before; stiffness [N/m] and damping [N·s/m] of a contact point.

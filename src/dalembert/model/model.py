@@ -113,12 +113,12 @@ class Model:
 
     @property
     def coordinate_units(self) -> tuple[str, ...]:
-        """Of each coordinate (nq,): "rad", "m", or "" of a quaternion's."""
+        """The unit of each coordinate (nq,): "rad", "m", or "" of a quaternion's."""
         return tuple(u for body in self.independent for u in body.joint.coordinate_units)
 
     @property
     def freedom_units(self) -> tuple[str, ...]:
-        """Of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
+        """The unit of each freedom (nv,): "rad" or "m"; velocities are in these per s."""
         return tuple(u for body in self.independent for u in body.joint.units)
 
     @cached_property
@@ -190,7 +190,7 @@ class Model:
         if name not in self._bodies and name in self._frames:
             carrier = self.bodies[self._frames[name].body].name
             raise DalembertError(
-                f"model {self.name!r}: {name!r} is no body of its own, but a fixed link or frame of body {carrier!r}: "
+                f"model {self.name!r}: {name!r} is not a separate body, but a fixed link or frame of body {carrier!r}: "
                 f"use robot.frame({name!r}), or robot.body({carrier!r})"
             )
         return self._named("body", self._bodies, name)

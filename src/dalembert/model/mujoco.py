@@ -1,4 +1,4 @@
-"""What an MJCF file says about MuJoCo's soft constraints, as data: `Contact(model="mujoco")` makes it act."""
+"""MuJoCo's soft constraints in an MJCF file, as data: `Contact(model="mujoco")` makes it act."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .geometry import Surface
 
 @dataclass(frozen=True)
 class Softness:
-    """Of a constraint: solref (time constant [s], damping ratio) or (−stiffness, −damping); solimp, five numbers."""
+    """Softness of a constraint: solref (time constant [s], damping ratio) or (−stiffness, −damping); solimp (5,)."""
 
     solref: tuple[float, float] = (0.02, 1.0)
     solimp: tuple[float, float, float, float, float] = (0.9, 0.95, 0.001, 0.5, 2.0)
@@ -47,7 +47,7 @@ class MujocoOption:
 
 @dataclass(frozen=True)
 class MujocoJoint:
-    """Of a joint: reference, its coordinates in the model's first state; margin of its limits [rad or m].
+    """MuJoCo's data of a joint: reference, its coordinates in the model's first state; margin of its limits [rad or m].
 
     largest_angle: of a ball joint that is limited [rad].
     """
@@ -138,7 +138,7 @@ class Mujoco:
     height_maps: tuple[HeightMap, ...] = ()
 
     def joint(self, name: str) -> MujocoJoint | None:
-        """Of a joint, if the file states it."""
+        """The entry of a joint, if the file has one."""
         return next((each for each in self.joints if each.joint == name), None)
 
     def kept(self, links: Collection[str], joints: Collection[str]) -> Mujoco:

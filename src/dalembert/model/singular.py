@@ -31,7 +31,7 @@ class Unopposed(NamedTuple):
 
 
 def unopposed(model: Model) -> list[Unopposed]:
-    """What moves without inertia at any configuration, joint by joint first, then joints together."""
+    """Motions without inertia at any configuration, joint by joint first, then joints together."""
     if all(_opposed_by_itself(body) for body in model.bodies if body.joint.nv):
         return []
     rng = np.random.default_rng(0)

@@ -1,4 +1,4 @@
-"""What surrounds a robot and acts on its links: a fluid, and the share of gravity that is balanced. As data."""
+"""The surroundings that act on a robot's links: a fluid, and the share of gravity that is balanced. As data."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Compensation(NamedTuple):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class FluidShape:
-    """What a fluid sees of a link: a box, or an ellipsoid.
+    """The shape of a link in a fluid: a box, or an ellipsoid.
 
     placement: of its centre and axes in the link; size (3,): edges of the box, or half axes of the ellipsoid [m].
     coefficients: () for a box; for an ellipsoid (blunt drag, slender drag, angular drag, Kutta lift, Magnus lift), then
@@ -63,7 +63,7 @@ class Surroundings:
         return self.medium is not None or bool(self.compensations)
 
     def kept(self, links: Collection[str]) -> Surroundings:
-        """Those of these links."""
+        """The surroundings of these links alone."""
         medium = self.medium
         if medium is not None:
             medium = replace(medium, shapes=tuple(shape for shape in medium.shapes if shape.link in links))

@@ -84,7 +84,7 @@ def _named_on_the_way(model: Model, index: int) -> Frame | None:
 
 
 def _best(model: Model, index: int) -> Frame:
-    """Of the frames of body `index`: one named after a tool, else the last one, or a floating body's own."""
+    """The tool among the frames of body `index`: one named like a tool, else the last one, or a floating body's own."""
     frames = [frame for frame in model.frames if frame.body == index]
     best = min(_rank(frame.name) for frame in frames)
     if best == len(WORDS) and model.bodies[index].joint.kind == "free":

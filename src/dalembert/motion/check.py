@@ -20,7 +20,7 @@ UNITS = {"position": "", "velocity": "/s", "acceleration": "/s²", "jerk": "/s³
 
 
 class Violation(NamedTuple):
-    """What goes beyond a limit: of which joint, when it is worst [s], its value and the limit."""
+    """A violated limit: the joint, when it is worst [s], its value and the limit."""
 
     what: str
     joint: str
@@ -69,7 +69,7 @@ def check(
     """Whether a motion keeps to the limits of a robot: position, velocity and torque; and to further ones.
 
     velocity, acceleration, jerk, torque: a number or (nv,), in the place of the robot's. Extremes of polynomials and
-    series are exact; torques, and velocities of joints with quaternions, are computed at 2000 instants and finer about
+    series are exact; torques, and rates of joints with quaternions, are computed at 2000 instants and finer about
     their peaks. Without a robot, only what is passed is checked.
     """
     mover = robot if robot is not None else motion.robot
@@ -92,8 +92,8 @@ def check(
             violations += _jumps(motion, what, order, limits[what], names)
     quaternions = mover is not None and not mover.model.flat
     if quaternions and {"velocity", "acceleration"} & set(limits):
-        notes.append(f"velocities of joints with quaternions are sampled at {INSTANTS} instants")
-        if "jerk" in limits:
+        notes.append(f"rates of joints with quaternions are sampled at {INSTANTS} instants")
+        if "jerk" in limits and not isinstance(motion, PolynomialMotion):
             notes.append("the jerk of joints with quaternions is not checked")
     if mover is not None and "torque" in limits and np.isfinite(limits["torque"]).any():
         if mover.model.closures:
@@ -129,8 +129,9 @@ def _rates(
     lower = -extremes.least > extremes.greatest
     value = np.where(lower, extremes.least, extremes.greatest)
     time = np.where(lower, extremes.least_time, extremes.greatest_time)
-    if np.isnan(value).any() and order <= 2:  # joints with quaternions
-        sampled, sampled_time = _peaks(motion, lambda t: motion.v(t) if order == 1 else motion.a(t))
+    sampled_rates = [motion.v, motion.a, *([motion.jerk] if isinstance(motion, PolynomialMotion) else [])]
+    if np.isnan(value).any() and order <= len(sampled_rates):  # joints with quaternions
+        sampled, sampled_time = _peaks(motion, sampled_rates[order - 1])
         unknown = np.isnan(value)
         value, time = np.where(unknown, sampled, value), np.where(unknown, sampled_time, time)
     return [

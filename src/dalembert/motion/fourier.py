@@ -38,7 +38,7 @@ class Series:
         return 2.0 * np.pi / self.period * np.arange(1, self.A.shape[1] + 1)
 
     def amplitudes(self, order: int) -> tuple[np.ndarray, np.ndarray]:
-        """Of the sines and cosines (n, harmonics) of a derivative by time."""
+        """Amplitudes of the sines and cosines (n, harmonics) of a time derivative."""
         scale = self.frequencies ** (order - 1)
         A, B = self.A * scale, self.B * scale
         return ((A, B), (-B, A), (-A, -B), (B, -A))[order % 4]
@@ -93,7 +93,7 @@ class FourierMotion(Motion):
         return Extremes(*(np.array(x) for x in zip(*extremes, strict=True)))
 
     def _extremes(self, j: int, order: int) -> tuple[float, float, float, float]:
-        """Of one joint: where the next derivative, a polynomial in z = exp(i ω t), has roots on the unit circle."""
+        """Extremes of one joint: where the next derivative, a polynomial in z = exp(i ω t), has unit roots."""
         one = replace(
             self.series, center=self.series.center[j : j + 1], A=self.series.A[j : j + 1], B=self.series.B[j : j + 1]
         )

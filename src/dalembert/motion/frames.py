@@ -119,7 +119,7 @@ def follow(
     A pose that cannot be reached, and a place where the robot would have to jump, are errors that name the time.
     """
     if not isinstance(path, FrameMotion):
-        raise DalembertError("follow: path is no motion of a frame: make one with motion.slerp, screw or poses")
+        raise DalembertError("follow: path is not the motion of a frame: make one with motion.slerp, screw or poses")
     options = {"rows": rows, "joints": joints, "limits": True, "check": False, "tolerance": 0.01 * tolerance}
     first = robot.inverse_kinematics(path.pose(0.0), frame, start=start, **options)
     if not first.success:
@@ -218,7 +218,7 @@ def _coordinates(where: str, name: str, X: Any) -> np.ndarray:
     R = X[:3, :3]
     if np.abs(R.T @ R - np.eye(3)).max() > ROTATION or np.linalg.det(R) < 0.0 or np.any(X[3] != (0.0, 0.0, 0.0, 1.0)):
         raise DalembertError(
-            f"{where}: {name} is no pose: expected a rotation matrix, a position, and the last row 0 0 0 1"
+            f"{where}: {name} is not a pose: expected a rotation matrix, a position, and the last row 0 0 0 1"
         )
     return np.concatenate([X[:3, 3], so3.to_quaternion(R)])
 

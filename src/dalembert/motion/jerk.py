@@ -1,15 +1,16 @@
-"""A limit of jerk along a path: the time law of the fastest motion, averaged over a window.
+"""A limit of jerk along a path: a first motion that keeps to it, then the shortest.
 
-The moving average of s(t) stays on the path. Its acceleration is continuous, and its jerk is what the acceleration of
-the fastest motion changes over the window, by the window. Averaging carries speed into places where less was allowed,
-so the motion is then slowed down as a whole until all limits hold, by exact extremes; the window for which the result
-is shortest is taken.
+The moving average of s(t) of the fastest motion without that limit stays on the path. Its acceleration is continuous,
+and its jerk is what the acceleration of the fastest motion changes over the window, by the window. Averaging carries
+speed into places where less was allowed, so the motion is then slowed down as a whole until all limits hold, by exact
+extremes; the window for which the result is shortest is taken. From there `third_order` goes on: on points at equal
+times of the motion that is known, with limits drawn in where they are passed between points.
 """
 
 from __future__ import annotations
 
 from math import comb
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
@@ -18,81 +19,114 @@ from dalembert.robot import Robot
 
 from .motion import PolynomialMotion
 from .polynomials import Polynomials
+from .third_order import Shares, ThirdOrder, law_of
 
 if TYPE_CHECKING:
-    from .time_optimal import Bounds, Division
+    from .time_optimal import Bounds, Division, Fastest
 
 WINDOWS = np.geomspace(0.002, 0.5, 18)  # shares of the duration of the fastest motion that are tried
 INSTANTS = 2000  # at which torques are computed
 SHRINK = 1e-9  # by which the motion is slower than the exact factor, for rounding
 MERGED = 1e-9  # share of the duration: ends of pieces this near to each other are one
+GRIDS = 3  # times that points are set anew, at equal times of the last motion
+DRAWN = 8  # times that limits are drawn in on the same points
+MORE = 1.3  # what they are drawn in by, times the excess
+SETTLED = 1e-4  # relative gain below which the search ends
+FINER = 32  # the same for rates of joints with quaternions, whose peaks are not known exactly
+FINE = 8  # instants of each piece at which limits are looked at before they are drawn in
 
 
-def smoothed(
-    fastest: PolynomialMotion, line: PolynomialMotion, cut: Division, bounds: Bounds, robot: Robot | None
+class Along(NamedTuple):
+    """A motion along a path, and its time law s(t)."""
+
+    motion: PolynomialMotion
+    law: Polynomials
+
+    def slower(self, factor: float) -> Along:
+        """In so many times the duration."""
+        stretched = Polynomials(self.law.times * factor, self.law.coefficients)
+        return Along(self.motion.slower(factor), stretched)
+
+
+def limited(
+    fastest: Fastest, line: PolynomialMotion, cut: Division, bounds: Bounds, robot: Robot | None
 ) -> PolynomialMotion:
+    """The shortest motion along a path that keeps to all limits, that of jerk among them."""
+    best = smoothed(fastest, line, cut, bounds, robot)
+    for _ in range(GRIDS):
+        shorter = _refined(best, line, len(cut.grid.lengths), bounds, robot)
+        gain = 1.0 - shorter.motion.duration / best.motion.duration
+        best = shorter
+        if gain < SETTLED:
+            break
+    return best.motion
+
+
+def _refined(known: Along, line: PolynomialMotion, count: int, bounds: Bounds, robot: Robot | None) -> Along:
+    """The best of the motions on points at equal times of one that is known, or that one."""
+    best, shares = known, Shares.whole(count, line.nv)
+    for _ in range(DRAWN):
+        program = ThirdOrder(line, bounds, robot, known.law, count, shares)
+        x = program.solved()
+        if x is None:
+            return best
+        law = program.time_law(x)
+        trial = Along(_composed(line, law, robot), law)
+        factor = _slowdown(trial.motion, bounds, robot)
+        if np.isfinite(factor):
+            slowed = trial.slower(max(factor, 1.0) * (1.0 + SHRINK)) if factor > 1.0 else trial
+            best = slowed if slowed.motion.duration < best.motion.duration else best
+        if factor < 1.0 + SETTLED:
+            break
+        shares = _drawn_in(shares, trial, bounds, robot)
+    return best
+
+
+def _drawn_in(shares: Shares, trial: Along, bounds: Bounds, robot: Robot | None) -> Shares:
+    """With less of the limits where they are passed, and beside it."""
+    t = _instants(trial.motion, FINE)
+    state = trial.motion.at(t)
+    tau = np.zeros_like(state.v) if robot is None else robot.inverse_dynamics(*state)
+    values = state.v, trial.motion.jerk(t), state.a, tau
+    limits = bounds.velocity, bounds.jerk, bounds.acceleration, bounds.torque
+    about, _ = trial.law.locate(t[:, 0])  # pieces of the law reach from middle to middle, about the points
+    points = [np.zeros((len(trial.law.coefficients), len(limit))) for limit in limits]
+    for use, x, limit in zip(points, values, limits, strict=True):
+        np.maximum.at(use, about, np.abs(x).max(axis=1) / limit)
+    beside = [np.maximum(use[:-1], use[1:]) for use in points]
+    velocity, jerks = (np.maximum(np.pad(use, ((1, 0), (0, 0))), np.pad(use, ((0, 1), (0, 0)))) for use in beside[:2])
+    uses = velocity, jerks, *beside[2:]
+    return Shares(*(x / (1.0 + MORE * np.maximum(use - 1.0, 0.0)) for x, use in zip(shares, uses, strict=True)))
+
+
+def smoothed(fastest: Fastest, line: PolynomialMotion, cut: Division, bounds: Bounds, robot: Robot | None) -> Along:
     """The shortest of the averaged motions that keep to all limits."""
-    law = _time_law(fastest, cut)
-    best: PolynomialMotion | None = None
-    for window in WINDOWS * fastest.duration:
-        motion = _composed(line.curves, _averaged(law, window), robot)
-        factor = _slowdown(motion, bounds, robot)
-        if np.isfinite(factor) and (best is None or factor * motion.duration < best.duration):
-            best = motion.slower(max(factor, 1.0) * (1.0 + SHRINK)) if factor > 1.0 else motion
+    way, count = cut.starts[-1] + cut.grid.lengths[-1], len(cut.grid.lengths)
+    best: Along | None = None
+    for window in WINDOWS * fastest.motion.duration:
+        averaged = _averaged(fastest, way, window, count)
+        trial = Along(_composed(line, averaged, robot), averaged)
+        factor = _slowdown(trial.motion, bounds, robot)
+        if np.isfinite(factor) and (best is None or factor * trial.motion.duration < best.motion.duration):
+            best = trial.slower(max(factor, 1.0) * (1.0 + SHRINK)) if factor > 1.0 else trial
     if best is None:
         raise DalembertError("time_optimal: no motion along the path keeps to the limit of torque with this jerk limit")
     return best
 
 
-def _time_law(fastest: PolynomialMotion, cut: Division) -> Polynomials:
-    """s(t): in each interval σ = e θ + (1 − e) θ², with e found from the speeds at its ends."""
-    h = np.diff(fastest.curves.times)
-    ends = np.append(cut.starts, cut.starts[-1] + cut.grid.lengths[-1])
-    speed = np.zeros(len(h) + 1)
-    for i, (length, duration) in enumerate(zip(cut.grid.lengths, h, strict=True)):  # ṡ₁ = 2 Δ / h − ṡ₀
-        speed[i + 1] = max(2.0 * length / duration - speed[i], 0.0)
-    first = speed[:-1] * h
-    return Polynomials(fastest.curves.times, np.stack([ends[:-1], first, cut.grid.lengths - first], axis=1)[:, :, None])
+def _averaged(fastest: Fastest, way: float, window: float, count: int) -> Polynomials:
+    """s(t) whose speed is the mean of that of the fastest motion over the last `window` seconds."""
+    times = np.linspace(0.0, fastest.motion.duration + window, count + 1)
+    ends, speed = fastest.motion.curves.times, np.sqrt(fastest.x)
+    late, early = (np.interp(t, ends, speed, 0.0, 0.0) for t in (times, times - window))
+    a = (late - early) / window
+    a[[0, -1]] = 0.0
+    return law_of(times, a, way)
 
 
-def _averaged(law: Polynomials, window: float) -> Polynomials:
-    """The mean of s over the last `window` seconds, a cubic in each piece: [S(t) − S(t − w)] / w with S = ∫ s."""
-    end = law.times[-1]
-    breaks = np.unique(np.concatenate([law.times, law.times + window]))
-    breaks = breaks[np.concatenate([[True], np.diff(breaks) > MERGED * end])]
-    breaks[-1] = end + window
-    lengths = np.diff(breaks)
-    shares = np.linspace(0.0, 1.0, 4)
-    t = breaks[:-1, None] + lengths[:, None] * shares
-    inner = np.clip(t, breaks[:-1, None] + 1e-13 * end, breaks[1:, None] - 1e-13 * end)
-    integral = _Integral(law)
-    values = (integral(inner) - integral(inner - window)) / window
-    # a cubic through four points is the cubic itself
-    coefficients = np.linalg.solve(shares[:, None] ** np.arange(4), values.T).T
-    return Polynomials(breaks, coefficients[:, :, None])
-
-
-class _Integral:
-    """∫ s dt from the start; before it s is at the begin of the path, after it at the end."""
-
-    def __init__(self, law: Polynomials) -> None:
-        self.law = law
-        h = np.diff(law.times)
-        c = law.coefficients[:, :, 0]
-        self.pieces = np.concatenate([np.zeros((len(h), 1)), c / np.arange(1, c.shape[1] + 1)], axis=1) * h[:, None]
-        self.starts = np.concatenate([[0.0], np.cumsum(self.pieces.sum(axis=1))])
-        self.ends = c[0, 0], c[-1].sum()
-
-    def __call__(self, t: np.ndarray) -> np.ndarray:
-        piece, share = self.law.locate(t)
-        powers = share[..., None] ** np.arange(self.pieces.shape[1])
-        inside = self.starts[piece] + (self.pieces[piece] * powers).sum(axis=-1)
-        late, early = np.maximum(t - self.law.times[-1], 0.0), np.minimum(t - self.law.times[0], 0.0)
-        return inside + late * self.ends[1] + early * self.ends[0]
-
-
-def _composed(path: Polynomials, law: Polynomials, robot: Robot | None) -> PolynomialMotion:
+def _composed(line: PolynomialMotion, law: Polynomials, robot: Robot | None) -> PolynomialMotion:
     """q(s(t)) as polynomials: pieces of the law, cut where they pass a knot of the path."""
+    path = line.curves
     times = [law.times]
     for knot in path.times[1:-1]:
         k = int(np.searchsorted(law(law.times)[:, 0], knot))
@@ -109,7 +143,9 @@ def _composed(path: Polynomials, law: Polynomials, robot: Robot | None) -> Polyn
     start, length = path.times[piece], np.diff(path.times)[piece]
     share = inner / length[:, None]
     share[:, 0] -= start / length
-    return PolynomialMotion(Polynomials(breaks, _compose(path.coefficients[piece], share)), robot, title="time_optimal")
+    curves = Polynomials(breaks, _compose(path.coefficients[piece], share))
+    anchors = None if line.anchors is None else line.anchors[piece]
+    return PolynomialMotion(curves, robot, anchors, "time_optimal")
 
 
 def _cut(law: Polynomials, breaks: np.ndarray) -> np.ndarray:
@@ -147,16 +183,31 @@ def _slowdown(motion: PolynomialMotion, bounds: Bounds, robot: Robot | None) -> 
     factor = 0.0
     for order, limit in ((1, bounds.velocity), (2, bounds.acceleration), (3, bounds.jerk)):
         if np.isfinite(limit).any():
-            extremes = motion.extremes(order)
-            peak = np.maximum(-extremes.least, extremes.greatest)
-            factor = max(factor, float(np.max(peak / limit)) ** (1.0 / order))
+            factor = max(factor, float(np.max(_peak(motion, order) / limit)) ** (1.0 / order))
     if robot is None or not np.isfinite(bounds.torque).any():
         return factor
+    state = motion.at(np.linspace(0.0, motion.duration, INSTANTS + 1))
     for _ in range(60):
-        t = np.linspace(0.0, motion.duration, INSTANTS + 1)
-        state = motion.at(t)
         tau = robot.inverse_dynamics(state.q, state.v / max(factor, 1.0), state.a / max(factor, 1.0) ** 2)
-        if np.all(np.abs(tau) <= bounds.torque * (1.0 - 1e-6)):
+        excess = float(np.max(np.abs(tau) / (bounds.torque * (1.0 - 1e-6))))
+        if excess <= 1.0:
             return factor
-        factor = 1.02 * max(factor, 1.0)
+        factor = max(factor, 1.0) * min(1.02, 1.0 + 0.5 * (excess - 1.0) + 1e-5)
     return np.inf
+
+
+def _instants(motion: PolynomialMotion, count: int) -> np.ndarray:
+    """Times (K, count) within each piece, both ends of it included but for rounding."""
+    times = motion.curves.times
+    return times[:-1, None] + np.diff(times)[:, None] * np.linspace(1e-6, 1.0 - 1e-6, count)
+
+
+def _peak(motion: PolynomialMotion, order: int) -> np.ndarray:
+    """The largest size (nv,) of velocity, acceleration or jerk; of joints with quaternions at instants of pieces."""
+    extremes = motion.extremes(order)
+    peak = np.maximum(-extremes.least, extremes.greatest)
+    if motion.anchors is None:
+        return peak
+    t = _instants(motion, FINER)
+    rates = (motion.v, motion.a, motion.jerk)[order - 1](t)
+    return np.where(motion.straight, peak, np.abs(rates).max(axis=(0, 1)))

@@ -14,12 +14,13 @@ from dalembert.logs import Trajectory, write_trajectory
 from dalembert.robot import Robot
 
 from .manifold import Displaced, displaced
-from .polynomials import Extremes, Polynomials
+from .polynomials import Extremes, Polynomials, jumps
 
 if TYPE_CHECKING:
     from .check import Check
 
 STEP = 1e-3  # s between samples that are written
+REACH = 0.01  # share of a piece over which differences of accelerations are taken
 MOST_SAMPLES = 50_000_000
 
 
@@ -170,6 +171,16 @@ class PolynomialMotion(Motion):
         """Acceleration (…, nv) at t (…) [s]; 0 before and after the motion."""
         return self.curves(t, 2) if self.anchors is None else self.at(t).a
 
+    def jerk(self, t: Any) -> np.ndarray:
+        """The rate of the acceleration (…, nv) at t (…) [s]; of joints with quaternions by differences."""
+        if self.anchors is None:
+            return self.curves(t, 3)
+        ends = self.curves.times
+        piece, share = self.curves.locate(np.asarray(t, float))
+        length = np.diff(ends)[piece]
+        middle, reach = ends[piece] + np.clip(share, REACH, 1.0 - 2.0 * REACH) * length, REACH * length
+        return (self.a(middle + reach) - self.a(middle - reach)) / (2.0 * reach)[..., None]
+
     def derivative(self, t: Any, order: int) -> Any:
         """A derivative (…, nv) of any order of the coordinates, for motions without quaternions."""
         if self.anchors is not None:
@@ -191,6 +202,17 @@ class PolynomialMotion(Motion):
             for body in self.robot.model.independent:
                 flat[body.v] = body.joint.flat
         return flat
+
+    @property
+    def corners(self) -> np.ndarray:
+        """Between two pieces: whether the velocity jumps (K − 1,)."""
+        if self.anchors is None or self.robot is None:
+            return self.curves.corners
+        x, rate = self.curves.coefficients, self.curves.derivative(1)
+        none = np.zeros_like(x[1:, 0])
+        before = displaced(self.robot, self.anchors[:-1], x[:-1].sum(axis=1), rate[:-1].sum(axis=1), none).v
+        after = displaced(self.robot, self.anchors[1:], x[1:, 0], rate[1:, 0], none).v
+        return jumps(before, after)
 
     def slower(self, factor: float) -> PolynomialMotion:
         """The same path in `factor` times the duration; below 1 it is faster."""

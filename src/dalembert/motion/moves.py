@@ -130,7 +130,7 @@ def _way(where: str, q0: Any, q1: Any, robot: Robot | None) -> tuple[np.ndarray,
 def _share(where: str, name: str, limit: Any, step: np.ndarray, names: tuple[str, ...]) -> float:
     """The limit as a rate of the share of the way: of the joint that is nearest to its own."""
     if limit is None:
-        raise DalembertError(f"{where}: which {name} is allowed? pass {name}=…, a number or one for each joint")
+        raise DalembertError(f"{where}: what {name} is allowed? pass {name}=…, a number or one for each joint")
     limits = per_freedom(where, name, limit, names)
     moving = np.abs(step) > STILL
     share = float(np.min(limits[moving] / np.abs(step[moving]))) if moving.any() else 1.0

@@ -59,7 +59,7 @@ def online(
         setattr(task, field, numbers.tolist())
     for name, limit in (("velocity", velocity), ("acceleration", acceleration), ("jerk", jerk)):
         if limit is None:
-            raise DalembertError(f"online: which {name} is allowed? pass {name}=…")
+            raise DalembertError(f"online: what {name} is allowed? pass {name}=…")
         setattr(task, f"max_{name}", per_freedom("online", name, limit, names).tolist())
     plan = ruckig.Trajectory(n)
     outcome = ruckig.Ruckig(n).calculate(task, plan)

@@ -71,7 +71,7 @@ def per_freedom(where: str, name: str, x: Any, names: tuple[str, ...]) -> np.nda
 
 
 def freedom_names(robot: Robot | None, n: int) -> tuple[str, ...]:
-    """What errors call each freedom."""
+    """The name of each freedom in errors."""
     return _numbered(n) if robot is None else robot.model.freedom_names
 
 

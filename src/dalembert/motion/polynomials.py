@@ -104,9 +104,7 @@ class Polynomials:
     def corners(self) -> np.ndarray:
         """At the ends of pieces, without the first and last: whether the first derivative jumps (K − 1,)."""
         first = self.derivative(1)
-        before, after = first[:-1].sum(axis=1), first[1:, 0]
-        jump, size = np.abs(before - after).max(axis=1, initial=0.0), np.abs(before).max(axis=1, initial=1e-12)
-        return jump > CORNER * np.maximum(size, np.abs(after).max(axis=1, initial=0.0))
+        return jumps(first[:-1].sum(axis=1), first[1:, 0])
 
     def extremes(self, order: int = 0) -> Extremes:
         """Least and greatest values of a derivative at any time, from the roots of the next one."""
@@ -141,6 +139,12 @@ class Polynomials:
     def over(self, lengths: np.ndarray) -> Polynomials:
         """The same pieces, each of another length [s]."""
         return Polynomials(np.concatenate([[0.0], np.cumsum(lengths)]), self.coefficients)
+
+
+def jumps(before: np.ndarray, after: np.ndarray) -> np.ndarray:
+    """Whether rates (K, n) differ by more than rounding (K,)."""
+    jump, size = np.abs(before - after).max(axis=1, initial=0.0), np.abs(before).max(axis=1, initial=1e-12)
+    return jump > CORNER * np.maximum(size, np.abs(after).max(axis=1, initial=0.0))
 
 
 def _horner(coefficients: np.ndarray, s: Any) -> Any:

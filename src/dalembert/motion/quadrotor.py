@@ -88,7 +88,7 @@ def rotors(
     )
     layout = Rotors(X[:, :3, 3] - body.com, np.array(spin, float), float(drag), float(least), top)
     if np.linalg.matrix_rank(layout.map) < 4:
-        raise DalembertError("rotors: these rotors cannot turn the body about every axis: look at places and spin")
+        raise DalembertError("rotors: these rotors cannot turn the body about every axis: check their places and spin")
     return layout
 
 

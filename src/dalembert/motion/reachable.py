@@ -127,7 +127,7 @@ class _Workspace:
     def solve(
         self, grid: Grid, velocity: np.ndarray, acceleration: np.ndarray, rows: np.ndarray | None, caps: np.ndarray
     ) -> Profile:
-        """As `solve`."""
+        """See `solve`."""
         n, count = self.n, len(self.place)
         self.piece[:] = grid.piece.reshape(count, -1)
         self.place[:, :3], self.place[:, 3 : 3 + n], self.place[:, 3 + n :] = grid.place, velocity**-2.0, acceleration
@@ -180,7 +180,7 @@ def _programs(degree: int, n: int, r: int) -> Programs:
 
 
 class Lines(NamedTuple):
-    """What one interval allows: bounds of b from above and below, the greatest a, the greatest b."""
+    """The constraints of one interval: bounds of b from above and below, the greatest a, the greatest b."""
 
     upper: list[Line]
     lower: list[Line]

@@ -69,6 +69,22 @@ def minimum_snap(
     return _through("minimum_snap", points, t, path, _smoothest(t, path, 4), robot)
 
 
+def straight(where: str, points: np.ndarray, t: np.ndarray, robot: Robot | None) -> PolynomialMotion:
+    """Straight lines from point to point (k, nq), at t (k,); with quaternions the shortest ways."""
+    if robot is None or robot.model.flat:
+        return PolynomialMotion(
+            Polynomials(t, np.stack([points[:-1], np.diff(points, axis=0)], axis=1)), robot, title=where
+        )
+    path = _unrolled(points, robot)
+    steps, anchors = np.stack([path[:-1], np.diff(path, axis=0)], axis=1), points[:-1].copy()
+    for body in robot.model.independent:
+        if body.joint.flat:
+            anchors[:, body.q] = 0.0
+        else:
+            steps[:, 0, body.v] = 0.0
+    return PolynomialMotion(Polynomials(t, steps), robot, anchors, where)
+
+
 def _waypoints(
     where: str, points: Any, times: Any, duration: float | None, robot: Robot | None
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

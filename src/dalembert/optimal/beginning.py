@@ -23,14 +23,13 @@ def begin(solver: Solver, q: np.ndarray, v: np.ndarray, guess: Any) -> None:
     if guess is not None:
         _take(solver, guess)
     else:
-        states[:], velocities[:] = q, v
+        states[:] = q + solver.times * v if motion.is_linear and v.any() else q
+        velocities[:] = v
         controls[:] = _holding(solver, q) if motion.driven and not motion.by_acceleration else 0.0
     states[0], velocities[0] = q, v
     if motion.is_linear:
         if guess is not None:
             _roll(solver)
-        else:
-            states[:] = q + solver.times * v
     elif motion.by_acceleration and guess is None:
         for k, step in enumerate(solver.steps):
             states[k + 1] = motion.robot.integrate(states[k], v, step)

@@ -46,12 +46,12 @@ class Constants:
 
     @property
     def sizes(self) -> dict[str, int]:
-        """Of the arrays that hold them."""
+        """Sizes of the arrays that hold them."""
         start = {"start q": self.model.nq, "start v": self.model.nv} if self.with_start else {}
         return {f"unknown {name}": size for name, size in self.unknowns.items()} | start
 
     def named(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """As functions of the problem know them."""
+        """The constants by the names that the problem's functions use."""
         start = {"start_q": values["start q"], "start_v": values["start v"]} if self.with_start else {}
         return {name: values[f"unknown {name}"] for name in self.unknowns} | start
 

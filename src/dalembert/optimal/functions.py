@@ -1,7 +1,8 @@
 """The problem as functions for other solvers: cost, constraints and their sparse derivatives.
 
-The unknowns are z = [w₀, x₁, w₁, x₂, … x_N], with states x = [d, v] and controls w as `Plan.control` has them; the
-first state is what it is. d (nv,) is the configuration, of robots with quaternions its displacement from the guess.
+The unknowns are z = [c, w₀, x₁, w₁, x₂, … x_N], with states x = [d, v] and controls w as `Plan.control` has them. c is
+what the plan chooses for all nodes: parameters, and the first state if that is free; else it is what it is. d (nv,) is
+the configuration, of robots with quaternions its displacement from the guess.
 The constraints are the steps between nodes, x' − f(x, w) = 0, then limits and constraints of the nodes and the end.
 """
 
@@ -34,7 +35,7 @@ class NodeFunctions:
     def __init__(self, problem: Problem, node: Node) -> None:
         self.problem, self.node, self.n = problem, node, problem.robot.nv
         self.own = 2 * self.n + (0 if node.is_end else problem.motion.controls)
-        self.unknowns = self.own + (0 if node.is_end else 2 * self.n)
+        self.constants = problem.constants.count
         self.steps = 0 if node.is_end else 2 * self.n
         self.lower, self.upper, self.of_state = self._ranges()
 
@@ -61,6 +62,8 @@ class NodeFunctions:
         sizes = {"reference": robot.nq, "state": 2 * n}
         if not self.node.is_end:
             sizes |= {"control": self.own - 2 * n, "reference following": robot.nq, "state following": 2 * n}
+        if self.constants:
+            sizes |= {"constants": self.constants, "reference start": robot.nq}
         return sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
 
     def _placed(self, reference: np.ndarray, d: np.ndarray) -> np.ndarray:
@@ -68,10 +71,12 @@ class NodeFunctions:
         return d if model.flat else algorithms.integrate(model, reference, d)
 
     def _evaluated(self, x: Mapping[str, Any], z: np.ndarray) -> np.ndarray:
-        """[cost, steps, constraints] at z, the node's own unknowns and those that follow."""
-        n, motion = self.n, self.problem.motion
+        """[cost, steps, constraints] at z, the node's own unknowns, those that follow, and those of all nodes."""
+        n, motion, constants = self.n, self.problem.motion, self.problem.constants
+        z, chosen = np.split(z, [len(z) - self.constants])
         values = {"q": self._placed(x["reference"], z[:n]), "v": z[n : 2 * n]}
         values |= {name: value for name, value in x.items() if name.startswith("parameter")}
+        values |= constants.placed({"start q": x.get("reference start")}, chosen)
         if not self.node.is_end:
             q1, v1 = self._placed(x["reference following"], z[self.own : self.own + n]), z[self.own + n :]
             values |= {"w": z[2 * n : self.own], "q following": q1, "v following": v1}
@@ -89,7 +94,7 @@ class NodeFunctions:
 
     def _unknowns(self, x: Mapping[str, Any]) -> np.ndarray:
         parts = ("state",) if self.node.is_end else ("state", "control", "state following")
-        return np.concatenate([x[name] for name in parts])
+        return np.concatenate([x[name] for name in (*parts, *(("constants",) if self.constants else ()))])
 
     @cached_property
     def first(self) -> tuple[Program, np.ndarray]:
@@ -143,12 +148,14 @@ class NonlinearProgram:
             solver.begin(q, v, parameters, guess)
             self._q, self._v, w = solver.q[0].copy(), solver.v[0].copy(), solver.w[0].copy()
             self._rows = {f"parameter {name}": x.copy() for name, x in solver.parameters.items()}
+            constants = {name: x[0] for name, x in solver.constants[0].items()}
         self._nodes, self._end = problem.functions_of_nodes
         self.N, self.n, self.m = problem.nodes, problem.robot.nv, problem.motion.controls
         placed = self._q if problem.robot.model.flat else np.zeros((self.N + 1, self.n))
         self._first = np.concatenate([placed[0], v])
         stages = np.hstack([w, placed[1:], self._v[1:]])
-        self.start = stages.ravel()
+        self.start = np.concatenate([problem.constants.flat(constants).astype(float), stages.ravel()])
+        self.chosen = problem.constants.count
         self._last: np.ndarray | None = None
         self._rows_kept = self._kept()
 
@@ -157,20 +164,23 @@ class NonlinearProgram:
     def _kept(self) -> np.ndarray:
         """Which rows of the nodes' constraints count (N, count): the first state alone is what it is."""
         kept = np.ones((self.N, self._nodes.count), bool)
-        kept[0, self._nodes.steps :] = ~self._nodes.of_state
+        if not self.problem.constants.with_start:
+            kept[0, self._nodes.steps :] = ~self._nodes.of_state
         return kept
 
     @cached_property
     def _columns(self) -> np.ndarray:
-        """Places in z of each node's own and following unknowns (N, unknowns); −1 for the first state."""
+        """Places in z of each node's unknowns: its own, those that follow, those of all; −1 for a first state."""
         n, stage = 2 * self.n, 2 * self.n + self.m
-        k = np.arange(self.N)[:, None] * stage
-        states = np.where(k > 0, k - n + np.arange(n), -1)
-        return np.hstack([states, k + np.arange(self.m), k + self.m + np.arange(n)])
+        k = self.chosen + np.arange(self.N)[:, None] * stage
+        first = self.chosen - n + np.arange(n) if self.problem.constants.with_start else -1
+        states = np.where(k > self.chosen, k - n + np.arange(n), first)
+        constants = np.broadcast_to(np.arange(self.chosen), (self.N, self.chosen))
+        return np.hstack([states, k + np.arange(self.m), k + self.m + np.arange(n), constants])
 
     @cached_property
     def _end_columns(self) -> np.ndarray:
-        return len(self.start) - 2 * self.n + np.arange(2 * self.n)
+        return np.concatenate([len(self.start) - 2 * self.n + np.arange(2 * self.n), np.arange(self.chosen)])
 
     def _ranges(self, which: str) -> np.ndarray:
         nodes = np.concatenate([np.zeros(self._nodes.steps), getattr(self._nodes, which)])
@@ -190,7 +200,7 @@ class NonlinearProgram:
 
     @cached_property
     def names(self) -> list[str]:
-        """What each constraint is, and at which node."""
+        """The name of each constraint, with its node."""
         freedoms = self.problem.robot.model.freedom_names
         steps = [f"step of {what} of {name}" for what in ("position", "velocity") for name in freedoms]
         of_nodes = np.array([*steps, *_labels(self._nodes)], object)
@@ -203,11 +213,15 @@ class NonlinearProgram:
         z = np.asarray(z, float)
         if z.shape != self.start.shape:
             raise DalembertError(f"functions: z has shape {z.shape}, expected {self.start.shape}")
-        stages = z.reshape(self.N, -1)
-        states = np.vstack([self._first, stages[:, self.m :]])
+        stages, first = z[self.chosen :].reshape(self.N, -1), self._first
+        if self.problem.constants.with_start:
+            first = z[self.chosen - 2 * self.n : self.chosen]
+        states = np.vstack([first, stages[:, self.m :]])
         nodes = {"reference": self._q[:-1], "state": states[:-1], "control": np.ascontiguousarray(stages[:, : self.m])}
         nodes |= {"reference following": self._q[1:], "state following": states[1:]}
         end = {"reference": self._q[-1:], "state": states[-1:]}
+        for part in (nodes, end) if self.chosen else ():
+            part |= {"constants": z[: self.chosen], "reference start": self._q[0]}
         for name, rows in self._rows.items():
             nodes[name], end[name] = rows[:-1], rows[-1:]
         return nodes, end
@@ -231,7 +245,7 @@ class NonlinearProgram:
         return np.concatenate([nodes["values"][:, 1:][self._rows_kept], end["values"][0, 1:]])
 
     def gradient(self, z: Any) -> np.ndarray:
-        """Of the cost (n,)."""
+        """The gradient of the cost (n,)."""
         total = np.zeros(len(self.start))
         for slopes, filled, columns in self._parts(z):
             places = np.flatnonzero(filled[0])
@@ -249,8 +263,11 @@ class NonlinearProgram:
         ]
 
     @cached_property
-    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """Rows and columns of the Jacobian's entries, and which of all slopes of the constraints they are."""
+    def _pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and columns of the Jacobian's entries, which of all slopes count, and the entry that each is part of.
+
+        A first state that is free is the first node's own state, and what all nodes know of it: two slopes, one entry.
+        """
         numbers = np.full(self._rows_kept.shape, -1)
         numbers[self._rows_kept] = np.arange(self._rows_kept.sum())
         end = self._rows_kept.sum() + np.arange(self._end.count)
@@ -264,7 +281,8 @@ class NonlinearProgram:
             columns.append(places[:, j].ravel())
         row, column = np.concatenate(rows), np.concatenate(columns)
         kept = (row >= 0) & (column >= 0)
-        return row[kept], column[kept], kept
+        places, entries = np.unique(np.stack([row[kept], column[kept]]), axis=1, return_inverse=True)
+        return places[0], places[1], kept, np.ravel(entries)
 
     def jacobianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of `jacobian`."""
@@ -272,19 +290,23 @@ class NonlinearProgram:
 
     def jacobian(self, z: Any) -> np.ndarray:
         """Slopes of the constraints: the entries that can be other than 0."""
-        entries = [slopes[:, int(filled[0].sum()) :].ravel() for slopes, filled, _ in self._parts(z)]
-        return np.concatenate(entries)[self._pattern[2]]
+        slopes = [slopes[:, int(filled[0].sum()) :].ravel() for slopes, filled, _ in self._parts(z)]
+        rows, _, kept, entries = self._pattern
+        return np.bincount(entries, np.concatenate(slopes)[kept], len(rows))
 
     @cached_property
-    def _hessian_pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        rows, columns = [], []
+    def _hessian_pattern(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+        """Rows and columns of the Hessian's entries, which of all second derivatives count, and how often."""
+        rows, columns, aside = [], [], []
         for part, places in ((self._nodes, self._columns), (self._end, self._end_columns[None])):
             i, j = np.nonzero(part.second[1])
             rows.append(np.maximum(places[:, i], places[:, j]).ravel())
             columns.append(np.minimum(places[:, i], places[:, j]).ravel())
+            aside.append(np.broadcast_to(i != j, (len(places), len(i))).ravel())
         row, column = np.concatenate(rows), np.concatenate(columns)
         kept = column >= 0
-        return row[kept], column[kept], kept
+        twice = np.concatenate(aside) & (row == column)  # of one number by two names: the other half is above
+        return row[kept], column[kept], kept, np.where(twice, 2.0, 1.0)[kept]
 
     def hessianstructure(self) -> tuple[np.ndarray, np.ndarray]:
         """Rows and columns of the entries of `hessian`, on and below the diagonal; places may come twice and add up."""
@@ -302,7 +324,8 @@ class NonlinearProgram:
             self._nodes.second[0](nodes | {"weights": weights}, (self.N,))["hessian"][:, 1:].ravel(),
             self._end.second[0](end | {"weights": last}, (1,))["hessian"][:, 1:].ravel(),
         ]
-        return np.concatenate(entries)[self._hessian_pattern[2]]
+        _, _, kept, times = self._hessian_pattern
+        return np.concatenate(entries)[kept] * times
 
     # ---- results
 
@@ -324,6 +347,9 @@ class NonlinearProgram:
         with self.problem._solver() as solver:
             solver.begin(q[0], v[0], self._parameters, None)
             solver.q[0][:], solver.v[0][:], solver.w[0][:] = q, v, nodes["control"]
+            chosen = self.problem.constants.placed({"start q": self._q[0]}, np.asarray(z, float)[: self.chosen])
+            for name, x in chosen.items():
+                solver.constants[0][name][:] = x
             solver.start()
             return solver.plan(iterations, converged, why)
 

@@ -133,7 +133,7 @@ class Motion:
         return tau
 
     def effort(self, q: Any, v: Any, w: Any) -> np.ndarray:
-        """What people call u, of the control w that is solved for."""
+        """The user's u for the control w that is solved for."""
         return algorithms.rnea(self.robot.model, q, v, w) if self.by_acceleration else w
 
     def moved(self, x: Mapping[str, Any], a: Any, step: Any) -> tuple[np.ndarray, np.ndarray]:
@@ -143,7 +143,7 @@ class Motion:
         return algorithms.integrate(self.robot.model, x["q"], duration * after), after
 
     def duration(self, x: Mapping[str, Any], step: Any) -> Any:
-        """Of the step [s]; impacts take no time."""
+        """The duration of the step [s]; impacts take no time."""
         return step if self.contacts is None else step * (1.0 - x["impact"][0])
 
     def _pushed(self, q: Any, v: Any, tau: Any) -> np.ndarray:
@@ -161,7 +161,7 @@ class Motion:
         model, k = self.robot.model, LOOP_DECAY if self.has_free_steps else min(LOOP_DECAY, 0.2 / self.step)
         rows = algorithms.constraints(model, q, v)
         goal = -rows.bias - 2.0 * k * (rows.J @ v) - k * k * rows.residual
-        mass = algorithms.ConstrainedMass(model, q, rows.J)
+        mass = algorithms.ConstrainedMass(model, q, rows.J, repeated=algorithms.rows_repeat(model))
         return mass.accelerated(tau - algorithms.bias(model, q, v), goal)[0]
 
     def following(self, q: Any, v: Any, w: Any, h: Any) -> tuple[np.ndarray, np.ndarray]:

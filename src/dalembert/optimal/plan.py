@@ -99,7 +99,7 @@ class Plan:
         return Viewer(self.problem.robot, run=self.trajectory, **options)
 
     def summary(self) -> str:
-        """What it costs and whether it can be trusted, in a few lines."""
+        """The cost, and whether the plan can be trusted, in a few lines."""
         state = "converged" if self.converged else "not converged"
         lines = [f"{state} after {self.iterations} iterations: cost {self.cost:.6g}, violation {self.violation:.2g}"]
         lines += [f"  {name}: {value:.6g}" for name, value in self.costs.items()]

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.model import Model
+from dalembert.sim.run.plot import COLUMN, FORCES, LEGEND, style
+from dalembert.sim.run.plot import names as curve_names
 
 if TYPE_CHECKING:
     from .plan import Plan
 
-LEGEND = 16  # curves up to which each is named
+NEAR = 0.3  # of a curve's range: limits farther away would flatten it
 
 
 def plot(plan: Plan) -> Any:
@@ -24,39 +27,50 @@ def plot(plan: Plan) -> Any:
     problem, model = plan.problem, plan.problem.robot.model
     figure = Figure(figsize=(9.0, 9.0), layout="constrained")
     panels = figure.subplots(4, 1, height_ratios=(3, 3, 3, 2))
-    _curves(panels[0], plan.t, plan.q, model.coordinate_names, "q", problem.ranges.get("position"))
-    _curves(panels[1], plan.t, plan.v, model.freedom_names, "v", problem.ranges.get("velocity"))
-    held = np.vstack([plan.u, plan.u[-1:]])
-    _curves(panels[2], plan.t, held, problem.control_names, "u", problem.ranges.get("torque"), "steps-post")
-    panels[2].set_xlabel("t [s]")
-    names, values = list(plan.costs), list(plan.costs.values())
-    panels[3].barh(names, values, color="C0")
+    rates = [f"{unit}/s" for unit in model.freedom_units]
+    ranges = problem.ranges
+    _curves(panels[0], "q", plan.t, plan.q, curve_names(model, "q"), model.coordinate_units, ranges.get("position"))
+    _curves(panels[1], "v", plan.t, plan.v, curve_names(model, "v"), rates, ranges.get("velocity"))
+    held, units = np.vstack([plan.u, plan.u[-1:]]), _control_units(plan, model)
+    _curves(panels[2], "u", plan.t, held, problem.control_names, units, ranges.get("torque"), "steps-post")
+    for axes in panels[:3]:
+        axes.set_xlabel("t [s]")
+    panels[3].barh(list(plan.costs), list(plan.costs.values()), color="C0")
     panels[3].invert_yaxis()
-    panels[3].set_xlabel("cost")
+    panels[3].set_xlabel("cost over the whole plan (no unit)")
+    panels[3].grid(alpha=0.3, axis="x")
     state = "converged" if plan.converged else "not converged"
     figure.suptitle(f"{problem.robot.name}: cost {plan.cost:.6g}, {state} after {plan.iterations} iterations")
     return figure
 
 
+def _control_units(plan: Plan, model: Model) -> list[str]:
+    """Of motors; controls of other kinds have what units their function gives them."""
+    motion = plan.problem.motion
+    return [FORCES[model.freedom_units[k]] for k in motion.driven] or [""] * motion.controls
+
+
 def _curves(
     axes: Any,
+    label: str,
     t: np.ndarray,
     values: np.ndarray,
     names: Sequence[str],
-    label: str,
+    units: Sequence[str],
     limits: tuple[np.ndarray, np.ndarray] | None,
-    style: str = "default",
+    steps: str = "default",
 ) -> None:
-    for k, name in enumerate(names):
-        color, line = f"C{k % 10}", ("-", "--", ":", "-.")[k // 10 % 4]
-        axes.plot(t, values[:, k], color=color, linestyle=line, linewidth=1.2, label=name, drawstyle=style)
+    """Curves with their names, and dashed the limits near them; the unit stands at the axis where all have one."""
+    common = len(set(units)) == 1
+    for k, (name, unit) in enumerate(zip(names, units, strict=True)):
+        text = name if common or not unit else f"{name} [{unit}]"
+        axes.plot(t, values[:, k], label=text, linewidth=1.2, drawstyle=steps, **style(k))
         size = max(float(np.ptp(values[:, k])), 0.1 * float(np.ptp(values)), 1e-9)
         for bound in (side[k] for side in limits) if limits is not None else ():
-            if (
-                np.isfinite(bound) and np.min(np.abs(values[:, k] - bound)) < 0.3 * size
-            ):  # those far away would flatten it
-                axes.axhline(bound, color=color, linewidth=0.6, linestyle="--")
-    axes.set_ylabel(label)
+            if np.isfinite(bound) and np.min(np.abs(values[:, k] - bound)) < NEAR * size:
+                axes.axhline(bound, color=f"C{k % 10}", linewidth=0.6, linestyle="--")
+    axes.set_ylabel(f"{label} [{units[0]}]" if common and units[0] else label)
     axes.grid(alpha=0.3)
     if len(names) <= LEGEND:
-        axes.legend(fontsize="small", loc="center left", bbox_to_anchor=(1.0, 0.5))
+        columns, size_name = -(-len(names) // COLUMN), "small" if len(names) <= COLUMN else "xx-small"
+        axes.legend(fontsize=size_name, loc="center left", bbox_to_anchor=(1.0, 0.5), ncols=columns)

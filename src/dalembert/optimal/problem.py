@@ -132,7 +132,7 @@ class Problem:
         return control_names(self.motion)
 
     def step_at(self, values: Mapping[str, Any]) -> Any:
-        """Of the node with these parameters [s]."""
+        """The step of the node with these parameters [s]."""
         return self.step if self._step is None else self._step.number(values)
 
     # ---- what the nodes trace
@@ -157,8 +157,7 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        inline = self.bends and self.motion.is_linear
-        named = {"step": self.node.step(inline), "end": self.end.step(inline)}
+        named = {"step": self.node.step(False), "end": self.end.step(False)}
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
@@ -167,8 +166,6 @@ class Problem:
     @cached_property
     def bent_programs(self) -> dict[str, Program]:
         """Nodes and end with second derivatives, compiled where convergence is slow."""
-        if self.motion.is_linear:
-            return self.programs
         return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
@@ -201,25 +198,35 @@ class Problem:
             solver.begin(*self.state(start, v), values, guess)
             return solver.solve(most, accuracy, progress)
 
-    def receding(self, iterations: int = 1, *, rate: float | None = None, **parameters: Any) -> Receding:
+    def receding(
+        self,
+        iterations: int = 1,
+        *,
+        rate: float | None = None,
+        answer: Callable[..., Any] | None = None,
+        **parameters: Any,
+    ) -> Receding:
         """A law: u = law(t, q, v, goal=…), the first control of a plan that starts at the measured state.
 
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
-        will be called, for `budget`; else once each step. parameters: values until others are given in a call.
+        is called as the torque of a simulation, and for `budget`; else once each step. parameters: values until others
+        are given in a call, or functions of time t [s], such as the stance of a gait, asked at every call.
+        answer: what it gives in the place of torques, an array, for controllers that take it as an input: a traced
+        function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
+        frame) and parameters (of the first node).
         """
         if self.constants.count or self._step is not None:
             raise DalembertError(
-                "receding: a law plans with steps, a start and parameters that are given: step= a number, unknowns=(), "
-                "free_start=False"
+                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some "
+                "to the plan: make one for the law with step= a number and without unknowns= and free_start=, and give "
+                "it what a plan has chosen, as in receding(T=plan.unknowns['T'])"
             )
-        return Receding(self, _count("iterations", iterations), rate, parameters)
+        return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
     def functions(self, q: Any, v: Any = None, *, guess: Any = None, **parameters: Any) -> NonlinearProgram:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
-        if self.constants.count or self._step is not None:
-            raise DalembertError("functions: steps, start and parameters must be given: no unknowns=, no free_start=")
         start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
         return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
 
@@ -241,7 +248,7 @@ class Problem:
         if velocity.shape != (nv,):
             raise DalembertError(f"solve: v has shape {velocity.shape}, expected ({nv},) for robot {name!r}")
         for label, x in (("q", q), ("v", velocity)):
-            if not isfinite(x.sum()):  # rarely: NaN, inf, or a sum that overflows
+            if not isfinite(x @ x):  # rarely: NaN, inf, or squares that overflow
                 if np.all(np.isfinite(x)):
                     continue
                 k = int(np.argmin(np.isfinite(x)))
@@ -285,7 +292,7 @@ class Problem:
                 )
             if x.shape not in ((size,), (self.nodes + 1, size)):
                 raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
-            if not isfinite(x.sum()) and not np.all(np.isfinite(x)):
+            if not isfinite(np.vdot(x, x)) and not np.all(np.isfinite(x)):
                 raise DalembertError(f"solve: {name} has NaN or inf, expected finite numbers")
             rows[name] = x
         return rows

@@ -2,87 +2,103 @@
 
 from __future__ import annotations
 
+import threading
 import time
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute.threads import limit
+from dalembert.execute.threads import run as run_threads
 
+from .horizon import Horizon, HorizonPrograms
 from .plan import Plan
-from .solver import Solver
 
 if TYPE_CHECKING:
     from .problem import Problem
 
 REMEMBERED = 100_000  # durations of calls
-BARRIER = 1e-3  # of the cost: what the barrier of constraints takes away, so that a warm start stays well inside
-BOUNDARY = 0.9
+CHUNKS = 4  # of motions, for each thread
 
 
 class Receding:
-    """u = law(t, q, v, goal=…): generalised forces (nv,) for the measured state, for `simulate` in `Sampled`.
+    """u = law(t, q, v, goal=…): generalised forces (nv,) for the measured state; a law for simulate, rollout, stepper.
 
     The first call solves the problem. Each later one moves the plan on by the steps that have passed since, goes
     along the last direction, and computes the next one: with iterations=1 one linear-quadratic problem a call.
-    `control` is the control of the last call, as the costs know it; `plan` is all that is planned.
+    `control` is the control of the last call, as the costs know it; `plan` is all that is planned. A time before that
+    of the last call begins another run, without a plan.
+
+    As the torque of a simulation, alone or in `Sampled`, it is a planner (`sim.system.planners`): it runs between
+    compiled pieces of a rollout, for all motions at once, and each motion has a plan of its own.
     """
 
-    def __init__(self, problem: Problem, iterations: int, rate: float | None, parameters: Mapping[str, Any]) -> None:
+    def __init__(
+        self,
+        problem: Problem,
+        iterations: int,
+        rate: float | None,
+        answer: Callable[..., Any] | None,
+        parameters: Mapping[str, Any],
+    ) -> None:
         if rate is not None and not 0.0 < float(rate) < np.inf:
             raise DalembertError(f"receding: rate is {rate!r}, expected a number above 0 [Hz]")
         self.problem, self.iterations = problem, iterations
         self.rate = 1.0 / problem.step if rate is None else float(rate)
-        self._solver = Solver(problem)
+        self._timed = {name: x for name, x in parameters.items() if callable(x)}
+        fixed = {name: x for name, x in parameters.items() if name not in self._timed}
         defaults = {"impact": np.zeros(1)} if problem.motion.contacts is not None else {}
-        self._parameters = problem.values(defaults | dict(parameters), missing_allowed=True)
-        self._durations: deque[int] = deque(maxlen=REMEMBERED)
-        motion = problem.motion
+        self._parameters = problem.values(defaults | fixed, missing_allowed=True)
+        self._at(0.0)
+        self._programs = HorizonPrograms(problem, answer)
+        self._horizon = Horizon(problem, self._programs, iterations, ())
+        self._pieces = {piece.name: piece for piece in self._horizon.pieces()}
+        self._moving = [piece for piece in self._horizon.pieces() if piece.follows_nodes]
         self._columns, self._nv = list(problem.layout.columns), problem.robot.nv
-        self._torque_range = problem.ranges.get("torque")
-        self._is_full = motion.by_acceleration or len(motion.driven) == problem.robot.nv
+        self._idle: dict[tuple[str, ...], list[Horizon]] = {}
+        self._lock = threading.Lock()
+        self._durations: deque[int] = deque(maxlen=REMEMBERED)
         self.reset()
 
     def reset(self) -> None:
         """Forget the plan: the next call solves the problem anew."""
-        self._origin: float | None = None  # time of node 0
-        self._is_warm = False
+        self._memory, self._last = self.start(1), -np.inf
         self.restarts = -1  # how often the problem was solved anew since the first call
         self.control = np.zeros(self.problem.motion.controls)
 
     def __call__(self, t: float, q: Any, v: Any, **parameters: Any) -> np.ndarray:
         begin = time.perf_counter_ns()
-        solver = self._solver
-        for name, rows in (self.problem.values(parameters, missing_allowed=True) if parameters else {}).items():
-            self._parameters[name] = rows
-            solver.parameters[name][:] = rows
-        q, v = np.asarray(q, float), np.asarray(v, float)
-        self._is_warm = self._origin is not None
-        if not self._is_warm:
-            self._restart(t, q, v)
-        else:
-            self._shift(t)
-            if not self._iterate(q, v):  # the last direction led astray, or the state is no number
-                self._restart(t, q, v)
-        if self._torque_range is not None:
-            np.clip(self.control, *self._torque_range, out=self.control)
-        tau = (
-            self.control.copy() if self._is_full else np.asarray(self.problem.motion.torque(q, v, self.control), float)
-        )
-        if self._is_warm:
+        if parameters:
+            self._parameters |= self.problem.values(parameters, missing_allowed=True)
+            self._timed = {name: f for name, f in self._timed.items() if name not in parameters}
+        values = self._parameters | self._at(t) if self._timed else self._parameters
+        requests = np.concatenate([np.asarray(q, float), np.asarray(v, float)])[None]
+        if requests.shape[1] != self.problem.robot.nq + self._nv:
+            self.problem.state(np.asarray(q, float), v)
+        if t < self._last:  # another run begins
+            self._memory = self.start(1)
+        self._last, is_warm = t, not np.isnan(self._memory[0, 0])
+        controls, horizon = len(self.control), self._horizon
+        replies = np.empty((1, controls + self.width))
+        horizon.take(values)
+        self.restarts += self._improved(horizon, t, values, self._memory, requests, replies, range(1))
+        self.control = replies[0, :controls]
+        if is_warm:
             self._durations.append(time.perf_counter_ns() - begin)
-        return tau
+        return replies[0, controls:].reshape(self.shape)
 
     @property
     def plan(self) -> Plan:
         """The plan of the last call, from the state that was measured then."""
-        return self._solver.plan(self.iterations, False, "a plan that recedes is improved with every call")
+        return self._horizon.solver.plan(self.iterations, False, "a plan that recedes is improved with every call")
 
     def budget(self) -> str:
-        """How long calls after the first have taken, beside the time there is at the law's rate."""
+        """The time that calls after the first have taken, compared with the period of the law."""
         if not self._durations:
             return "no calls yet after the first, which solves the whole problem"
         µs = np.array(self._durations) / 1e3
@@ -94,68 +110,158 @@ class Receding:
             f"{late} too late, {max(self.restarts, 0)} restarts"
         )
 
+    # ---- as a planner of many motions
+
+    @property
+    def period(self) -> float:
+        """Between two plans [s]."""
+        return 1.0 / self.rate
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """Of an answer."""
+        return self._programs.shape
+
+    @property
+    def width(self) -> int:
+        """Numbers of an answer."""
+        return self._programs.control.shapes["answer"][0]
+
+    @property
+    def size(self) -> int:
+        """Numbers that are kept of a motion from plan to plan."""
+        return self._horizon.steps.widths[0]
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """Names of what may differ from motion to motion: the problem's parameters."""
+        return tuple(self.problem.parameters)
+
+    def determinants(self) -> dict[str, Any]:
+        """What decides the code of a step that it drives (see `execute.identity`): its answers are an input."""
+        return {"shape": self.shape, "settings": self.settings}
+
+    def start(self, count: int) -> np.ndarray:
+        """Memory (count, size) of motions that have no plan yet."""
+        memory = np.zeros((count, self.size))
+        memory[:, 0] = np.nan
+        return memory
+
+    def advance(
+        self,
+        t: float,
+        q: np.ndarray,
+        v: np.ndarray,
+        memory: np.ndarray,
+        settings: Mapping[str, np.ndarray],
+        threads: int | None = None,
+    ) -> np.ndarray:
+        """Answers (motions, width) at time t [s] in the states q (motions, nq), v (motions, nv); memory moves on.
+
+        settings: parameters, each (motions, size) or (motions, (nodes + 1) · size).
+        """
+        each = {name: self._rows(name, x) for name, x in settings.items()}
+        values = {name: x for name, x in (self._parameters | self._at(t)).items() if name not in each}
+        requests = np.concatenate([q, v, *(x.reshape(len(q), -1) for x in each.values())], axis=1).astype(float)
+        replies = np.empty((len(q), len(self.control) + self.width))
+        workers = min(limit(threads), max(1, len(q)))
+        length = 1 if np.isnan(memory[:, 0]).any() else max(1, len(q) // (CHUNKS * workers))
+        chunks = iter([range(k, min(k + length, len(q))) for k in range(0, len(q), length)])  # next() is atomic
+
+        def work() -> None:
+            with self._lent(tuple(each)) as horizon:
+                horizon.take(values)
+                for rows in chunks:
+                    self._improved(horizon, t, values, memory, requests, replies, rows)
+
+        run_threads(work, workers)
+        return replies[:, len(self.control) :]
+
+    def _rows(self, name: str, x: np.ndarray) -> np.ndarray:
+        """A parameter of all motions, (motions, nodes + 1, size)."""
+        size, rows = self.problem.parameters[name], self.problem.nodes + 1
+        if x.shape[1] not in (size, rows * size):
+            raise DalembertError(
+                f"receding: parameter {name!r} has {x.shape[1]} numbers for each motion, expected {size}, or "
+                f"{rows * size} for {rows} nodes"
+            )
+        return np.broadcast_to(np.asarray(x, float).reshape(len(x), -1, size), (len(x), rows, size))
+
+    @contextmanager
+    def _lent(self, each: tuple[str, ...]) -> Iterator[Horizon]:
+        """A solver for one thread, kept for the next call."""
+        with self._lock:
+            idle = self._idle.setdefault(each, [])
+            horizon = idle.pop() if idle else None
+        if horizon is None:
+            horizon = Horizon(self.problem, self._programs, self.iterations, each)
+        try:
+            yield horizon
+        finally:
+            with self._lock:
+                idle.append(horizon)
+
     # ---- steps of a call
 
-    def _restart(self, t: float, q: np.ndarray, v: np.ndarray) -> None:
-        """Solve from scratch."""
-        problem, solver = self.problem, self._solver
-        q, v = problem.state(q, v)
-        missing = [name for name in problem.parameters if name not in self._parameters]
-        if missing:
-            raise DalembertError(
-                f"receding: parameter {missing[0]!r} has no value yet: pass {missing[0]}=… to receding() or the "
-                f"first call"
-            )
-        solver.begin(q, v, self._parameters, None)
-        plan = solver.solve(100, 1e-6)
-        solver.direction.states[:], solver.direction.controls[:] = 0.0, 0.0
-        for kept in solver.constraints:
-            kept.rest()
-        self._lengths = 1.0, 1.0
-        self._origin = float(t)
-        self.restarts += 1
-        self.control = plan.u[0].copy()
+    def _at(self, t: float) -> dict[str, np.ndarray]:
+        """Parameters that are functions of time."""
+        return self.problem.values({name: f(float(t)) for name, f in self._timed.items()}, missing_allowed=True)
 
-    def _shift(self, t: float) -> None:
+    def _improved(
+        self,
+        horizon: Horizon,
+        t: float,
+        values: Mapping[str, np.ndarray],
+        memory: np.ndarray,
+        requests: np.ndarray,
+        replies: np.ndarray,
+        rows: range,
+    ) -> int:
+        """Plans of some rows, moved on to t and improved; how many were solved anew."""
+        warm = memory[rows.start : rows.stop]
+        if not isfinite(warm[:, 0].sum()):
+            bad: Sequence[int] = rows if len(rows) == 1 else [k for k in rows if np.isnan(memory[k, 0])]
+        else:
+            self._shift(t, warm)
+            horizon.advance(memory, requests, replies, rows.start, rows.stop)
+            answers = replies[rows.start : rows.stop]
+            if isfinite(answers.sum()):
+                return 0
+            bad = [k for k in rows if not np.isfinite(replies[k]).all()]  # the last direction led astray
+        nq, nv = self.problem.robot.nq, self._nv
+        for k in bad:
+            own, begin = dict(values), nq + nv
+            for name in horizon.each:
+                size = horizon.solver.parameters[name].size
+                own[name] = requests[k, begin : begin + size].reshape(horizon.solver.parameters[name].shape)
+                begin += size
+            memory[k] = horizon.restart(t, requests[k, :nq].copy(), requests[k, nq : nq + nv].copy(), own)
+            replies[k] = np.concatenate([horizon.control[0], horizon.answer[0]])
+        return len(bad)
+
+    def _shift(self, t: float, memory: np.ndarray) -> None:
         """Drop the nodes that have passed; what comes in behind goes on from the last."""
-        assert self._origin is not None
-        problem, solver = self.problem, self._solver
-        passed = min(int((t - self._origin) / problem.step + 1e-6), problem.nodes)
-        if passed < 1:
-            return
-        self._origin += passed * problem.step
-        side, n = solver.side, self._nv
-        q, v, w = solver.q[side], solver.v[side], solver.w[side]
-        dx, dw = solver.direction.states, solver.direction.controls
-        for _ in range(passed):
-            for x in (q, v, w, dx, dw, *solver.carried()):
-                x[:-1] = x[1:]
+        problem = self.problem
+        steps = np.minimum(((t - memory[:, 0]) / problem.step + 1e-6).astype(int), problem.nodes)
+        for passed in set(steps.tolist()) - {0}:
+            if passed < 0:
+                continue
+            chosen = steps == passed
+            group = memory if chosen.all() else memory[chosen]
+            group[:, 0] += passed * problem.step
+            for piece in self._moving:
+                x = piece.of(group)
+                x[:] = x[:, np.minimum(np.arange(piece.rows) + passed, piece.rows - 1)]
             if problem.motion.is_linear:
-                w[-1], dw[-2] = 0.0, 0.0
-                q[-1] += problem.step * v[-1]
-                dx[-1, :n] += problem.step * dx[-1, self._columns[n:]]
+                self._move_on(group, passed)
+            if group is not memory:
+                memory[chosen] = group
 
-    def _iterate(self, q: np.ndarray, v: np.ndarray) -> bool:
-        """Along the last direction, then the next one and its control; whether that is a number."""
-        solver, problem = self._solver, self.problem
-        n, motion = self._nv, problem.motion
-        for k in range(self.iterations):
-            sums = solver.evaluate(*self._lengths)
-            solver.side = side = 1 - solver.side
-            if k == 0:
-                change = (
-                    q - solver.q[side][0] if motion.robot.model.flat else motion.robot.difference(solver.q[side][0], q)
-                )
-                solver.direction.first[self._columns[:n]] = change
-                solver.direction.first[self._columns[n:]] = v - solver.v[side][0]
-            else:
-                solver.direction.first[:] = 0.0
-            solver.direction(0.0)
-            if solver.is_constrained:
-                self._lengths = solver.constrained_lengths(BARRIER * abs(float(sums[0])), BOUNDARY)
-        primal = self._lengths[0]
-        control = solver.w[side][0] + primal * solver.direction.controls[0, : motion.controls]
-        if not isfinite(control.sum()):
-            return False
-        self.control = np.array(motion.robot.inverse_dynamics(q, v, control)) if motion.by_acceleration else control
-        return True
+    def _move_on(self, memory: np.ndarray, passed: int) -> None:
+        """Where the step is linear, the last states go on at their velocity, without control."""
+        q, v, w, dx, dw = (self._pieces[name].of(memory) for name in ("q", "v", "w", "dx", "dw"))
+        N, n, h = self.problem.nodes, self._nv, self.problem.step
+        times = (h * np.arange(1, passed + 1))[:, None]
+        w[:, N - passed :], dw[:, N - passed : N] = 0.0, 0.0
+        q[:, N - passed + 1 :] += times * v[:, -1:]
+        dx[:, N - passed + 1 :, :n] += times * dx[:, -1:, self._columns[n:]]

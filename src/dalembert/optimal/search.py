@@ -1,4 +1,4 @@
-"""What makes Newton's method converge from afar: damping of directions, and the filter that accepts steps."""
+"""Globalisation of Newton's method: damping of directions, and the filter that accepts steps."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ FILTER = 1e-5  # margin of the filter
 
 
 class Damping:
-    """What is added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones.
+    """The damping added to the control's Hessian (Levenberg-Marquardt): more after short steps, less after long ones.
 
     floor: what remains where some control takes part in no cost, so that the Hessian is singular; next to nothing.
     """

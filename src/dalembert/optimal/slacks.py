@@ -31,6 +31,8 @@ class Slacks:
 
     def rest(self) -> None:
         """No change of slacks and multipliers."""
+        if not self.rows.rows:
+            return
         for x in self.rates.values():
             x[:] = 0.0
 

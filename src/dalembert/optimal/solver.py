@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import numpy as np
 
 from dalembert.errors import DalembertError
+from dalembert.execute.host import Bound
 from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
 
 from .beginning import begin
@@ -59,15 +60,14 @@ class Solver:
         self.plain = self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
         self.merit: Merit | None = None  # in the place of the filter, where convergence is slow
         self.failures = 0  # how often second derivatives made the model concave
-        self.bent: list[Evaluation] | None = None
-        self.rates = [self._rates(programs, side) for side in (0, 1)]
+        self.bent: list[Evaluation] | None = None  # with second derivatives, once they are needed
+        self.rates_by_part = [self._rates(programs, k) for k in (0, 1)]
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_linear = problem.motion.is_linear
         self.is_plain = not self.is_constrained and problem.motion.is_linear
-        self.full_steps = (
-            FullSteps(self.direction, self.evaluations, self.length, ARMIJO, ROUNDING) if self.is_plain else None
-        )
+        self.plain_steps = self.full_steps = self._full_steps(self.plain)
+        self.bent_steps: FullSteps | None = None
         self.side = 0  # which of the two trajectories holds the current one
 
     # ---- binding
@@ -110,21 +110,26 @@ class Solver:
             bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
         return Evaluation(self.direction, bound[0], bound[1], self.measures)
 
-    def _rates(self, programs: Mapping[str, Any], side: int) -> list[Callable[[], int]]:
-        calls = []
-        for k, name in enumerate(("rates", "end rates")):
-            if name in programs:
-                kept = self.constraints[k]
-                inputs = self.common(side, self._rows(k)) | kept.inputs(side)
-                calls.append(programs[name].bound(inputs, kept.rates))
-        return calls
+    def _full_steps(self, evaluations: list[Evaluation]) -> FullSteps | None:
+        """Newton's method in one call, where there are no gaps and no constraints."""
+        if not self.is_plain:
+            return None
+        return FullSteps(self.direction, evaluations, self.length, ARMIJO, ROUNDING)
+
+    def _rates(self, programs: Mapping[str, Any], k: int) -> list[Bound]:
+        """Of the constraints of the nodes (k = 0) or of the end, from both trajectories; none without constraints."""
+        name, kept = ("rates", "end rates")[k], self.constraints[k]
+        if name not in programs:
+            return []
+        both = [self.common(side, self._rows(k)) | kept.inputs(side) for side in (0, 1)]
+        return [programs[name].bound(inputs, kept.rates) for inputs in both]
 
     # ---- starting
 
     def begin(self, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, np.ndarray], guess: Any) -> None:
         """Take a start, parameters and a guess: see `beginning`."""
         self.side, self.failures, self.merit = 0, 0, None
-        self.curvature[0], self.evaluations = 0.0, self.plain
+        self.curvature[0], self.evaluations, self.full_steps = 0.0, self.plain, self.plain_steps
         for name, x in parameters.items():
             self.parameters[name][:] = x
         begin(self, q, v, guess)
@@ -214,8 +219,9 @@ class Solver:
         self.update_costates()
         if self.bent is None:
             programs = self.problem.bent_programs
-            self.bent = self.plain if self.is_linear else [self._evaluation(programs, side) for side in (0, 1)]
-        self.evaluations = self.bent
+            self.bent = [self._evaluation(programs, side) for side in (0, 1)]
+            self.bent_steps = self._full_steps(self.bent)
+        self.evaluations, self.full_steps = self.bent, self.bent_steps
         self.evaluate(0.0, 0.0)
         self.side = 1 - self.side
 
@@ -277,20 +283,11 @@ class Solver:
         states = np.vdot(self.slope_x, self.direction.states)
         return float(states + np.vdot(self.slope_w[:-1], self.direction.controls[:-1]))
 
-    # ---- receding horizons
-
-    def carried(self) -> list[np.ndarray]:
-        """Slacks and multipliers of the nodes, with their directions: rows that move on with the nodes."""
-        kept = self.constraints[0]
-        if not kept.rows.rows:
-            return []
-        return [kept.slack[self.side], kept.multiplier[self.side], kept.rates["d slack"], kept.rates["d multiplier"]]
-
     def constrained_lengths(self, barrier: float, boundary: float) -> tuple[float, float]:
         """Directions of slacks and multipliers, and how far they may go. barrier: of all rows together."""
         self.barrier[0] = barrier / max(1, self.count)
-        for rates in self.rates[self.side]:
-            rates()
+        for rates in filter(None, self.rates_by_part):
+            rates[self.side]()
         reach = [kept.rates["reach"].max(axis=0) for kept in self.constraints if kept.rows.rows]
         primal, dual = np.max(reach, axis=0)
         return min(1.0, boundary / max(primal, 1e-300)), min(1.0, boundary / max(dual, 1e-300))
@@ -333,6 +330,8 @@ class Solver:
     def _violation(self) -> tuple[float, str]:
         """The largest violation of a gap or constraint, and words for it."""
         worst, words = 0.0, ""
+        if self.is_plain:
+            return worst, words
         if not self.problem.motion.is_linear:
             gaps = np.abs(self.gaps)
             k, i = np.unravel_index(int(np.argmax(gaps)), gaps.shape)

@@ -89,7 +89,7 @@ class Node(TracedNode):
     _gradients: dict[int, np.ndarray]
 
     def _curvature(self, values: dict[str, Any], here: Point) -> np.ndarray:
-        """What second derivatives of residuals and constraints on the state alone, and of the step, add to H.
+        """Second derivatives of residuals and constraints on the state alone, and of the step, as part of H.
 
         Σ w r ∇²r − Σ λ ∇²c + Σ p ∇²f, with the costates p of the step f.
         """

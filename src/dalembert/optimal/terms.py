@@ -1,4 +1,4 @@
-"""What people write: functions that return costs and constraints by name, called on traced values and checked."""
+"""The user's functions, which return costs and constraints by name, called on traced values and checked."""
 
 from __future__ import annotations
 
@@ -83,11 +83,18 @@ class UserFunction:
         self.names = [name for name in named if name in known]
 
     def number(self, values: Mapping[str, Any]) -> Any:
-        """What a function that returns one number does."""
+        """The one number that a function returns."""
         return _vector(self.role, self._called(values))[0]
 
+    def array(self, values: Mapping[str, Any]) -> np.ndarray:
+        """What a function that returns an array does."""
+        answer = np.asarray(self._called(values), object)
+        if not answer.size:
+            raise DalembertError(f"optimal_control: {self.role} returned nothing, expected an array of numbers")
+        return answer
+
     def __call__(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """What it returns for traced values."""
+        """Its result for traced values."""
         answer = self._called(values)
         if not isinstance(answer, Mapping):
             raise DalembertError(

@@ -20,7 +20,7 @@ from .terms import Constraint, Residual, Smooth, Weighed
 
 
 class Point(NamedTuple):
-    """What a node's terms are, at a state and control: costs, constraints, difference to the next node."""
+    """The terms of a node at a state and control: costs, constraints, difference to the next node."""
 
     terms: list[Weighed]
     constraints: list[Constraint]
@@ -28,7 +28,7 @@ class Point(NamedTuple):
 
 
 class TracedNode:
-    """What a node computes at its values, by name: "q", "v", "w" (the control), constants and parameters."""
+    """The functions of a node of its values, by name: "q", "v", "w" (the control), constants and parameters."""
 
     def __init__(self, problem: Any, is_end: bool) -> None:
         self.problem, self.is_end = problem, is_end
@@ -112,7 +112,7 @@ class TracedNode:
         return self.motion.contacts.solved(self.situation(values), torque)
 
     def missing(self, values: Mapping[str, Any], y: np.ndarray) -> np.ndarray:
-        """What is missing in the equations of motion and contact."""
+        """The residual of the equations of motion and contact."""
         contacts, n = self.motion.contacts, self.motion.robot.nv
         assert contacts is not None
         torque = self.motion.torque(values["q"], values["v"], values["w"])

@@ -142,7 +142,7 @@ def _joint_row(joint: Any) -> dict[str, Any]:
 
 
 def _contact_rows(contacts: Any) -> list[dict[str, Any]]:
-    """Of each point that pushes: largest and last force, how much of its friction it used, how deep it was."""
+    """A row for each point that pushes: largest and last force, how much of its friction it used, how deep it was."""
     rows = []
     for k in np.flatnonzero((contacts.normal_force > 0.0).any(axis=0)):
         force = contacts.normal_force[:, k]

@@ -65,7 +65,7 @@ def sizing(
     stiffness: float | None = None,
     catalogue: Catalogue | str | os.PathLike[str] | None = None,
 ) -> Sizing:
-    """What motions and gravity ask of each motor: torque, speed, power, energy, inertia; print the result to read it.
+    """Demands of motions and gravity on each motor: torque, speed, power, energy, inertia; print the result to read it.
 
     motions: a trajectory, or a list of them; default: a quintic move of every joint. payload [kg] hangs at `frame`
     (default: the tool). margin: on the sum of gravity at its worst and the motion's dynamic part. contacts: frames that

@@ -192,8 +192,9 @@ def rollout(
     """Many motions at once: q (…, nq), v (…, nv) after `steps` fixed steps, compiled as one loop.
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
-    be traced, or `dalembert.Sampled` of such. controls: the same of the robot's actuators (…, nu), in the place of
-    torque. record: keep the states after every so many steps, q (…, n, nq); None: the last ones only.
+    be traced, `dalembert.Sampled` of such, or a receding horizon of `optimal_control`. controls: the same of the
+    robot's actuators (…, nu), in the place of torque. record: keep the states after every so many steps, q (…, n, nq);
+    None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
     of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:
     any of those of `simulate`, with fixed steps. Of several motions the same bits with any threads and any split; a

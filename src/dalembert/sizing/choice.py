@@ -38,7 +38,7 @@ class Drive(NamedTuple):
 
     @property
     def tightest(self) -> str:
-        """What leaves the least, in words."""
+        """The tightest limit, in words."""
         ratios = {"peak torque": self.peak, "continuous torque": self.continuous, "speed": self.speed}
         ratios["gear torque"] = self.output
         name = min(ratios, key=lambda key: ratios[key])

@@ -62,7 +62,7 @@ class Gear:
 
     @property
     def transparency(self) -> str:
-        """What the backdrivability means: a harmonic drive of 100 has 7e-5, a planetary gear of 6 has 0.025."""
+        """The meaning of the backdrivability: a harmonic drive of 100 has 7e-5, a planetary gear of 6 has 0.025."""
         for least, meaning in ((5e-3, "freely backdrivable"), (3e-4, "backdrivable with effort")):
             if self.backdrivability >= least:
                 return meaning

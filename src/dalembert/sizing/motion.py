@@ -34,7 +34,9 @@ def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
         middle = 0.5 * (low + high) if np.isfinite(room) else 0.0
         step[body.v], start[body.q] = move, middle - move / 2
     motion = quintic(start, robot.integrate(start, step), DURATION, robot)
-    title = f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, amid the ranges"
+    title = (
+        f"quintic move of {MOVE:g} rad ({MOVE / 5:g} m) on every joint in {DURATION:g} s, in the middle of its range"
+    )
     return replace(motion.sample(DURATION / (samples - 1)), title=title)
 
 
@@ -77,7 +79,7 @@ def efforts(robot: Robot, motion: Trajectory, contacts: Sequence[str] = ()) -> E
 
 
 def _left_out(robot: Robot) -> tuple[str, ...]:
-    """What acts in simulations, and not in inverse dynamics."""
+    """Forces that act in simulations, but not in inverse dynamics."""
     around = robot.model.surroundings
     words = ["the fluid around the robot"] * (around.medium is not None)
     words += ["the balanced part of gravity"] * bool(around.compensations)
@@ -129,5 +131,5 @@ def _carried(
     notes = [f"the base is carried at {', '.join(contacts)} by the smallest forces that do"]
     missing = float(np.max(np.abs(left[:, base]), initial=0.0)) / size
     if missing > UNCARRIED:
-        notes.append(f"these contacts leave {100 * missing:.3g} % of what carries the base to nobody")
+        notes.append(f"these contacts leave {100 * missing:.3g} % of the support of the base unexplained")
     return left, tuple(notes)

@@ -74,7 +74,7 @@ class Sizing:
             )
             if row.joint in self.nearest:
                 lines.append(f"    {self.choice(row.joint)}")
-        lines.append(f"  Coriolis by gravity {self.coriolis:.3g}: {self.coriolis_class}")
+        lines.append(f"  Coriolis over gravity: {self.coriolis:.3g}, {self.coriolis_class}")
         return "\n".join([*lines, *(f"  note: {note}" for note in self.notes)])
 
     def choice(self, joint: str) -> str:

@@ -22,7 +22,7 @@ SPECK = 1e-15  # m³: less does not count as a shape
 
 @dataclass(frozen=True)
 class MassProperties:
-    """Of a solid of uniform density.
+    """Mass properties of a solid of uniform density.
 
     volume [m³]; mass [kg]; com (3,) [m]; inertia (3, 3) [kg·m²] about the com, all in the frame of what was asked for:
     the shape's own for a shape, the link's for a geometry or link. notes: what was not taken as given.

@@ -64,7 +64,7 @@ def read_csv(path: Path) -> Table:
 
 
 def _separator(lines: Sequence[str]) -> str | None:
-    """What separates cells: the same number of cells in the first two lines; None for a single column."""
+    """The separator of cells: the same number of cells in the first two lines; None for a single column."""
     counts = {s: [len(row) for row in _cells(lines[:2], s)] for s in SEPARATORS}
     for separator, count in counts.items():
         if count[0] > 1 and len(set(count)) == 1:

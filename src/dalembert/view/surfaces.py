@@ -76,7 +76,7 @@ def _capsule(radius: float, length: float) -> Surface:
 
 
 def _smooth(profile: list[tuple[float, float]]) -> Surface:
-    """As `_lathe`, with shared vertices between the bands."""
+    """Like `_lathe`, with shared vertices between the bands."""
     angles = np.linspace(0.0, 2 * np.pi, AROUND, endpoint=False)
     rings = [np.column_stack([r * np.cos(angles), r * np.sin(angles), np.full(AROUND, z)]) for r, z in profile]
     k, after = np.arange(AROUND), (np.arange(AROUND) + 1) % AROUND

@@ -72,7 +72,7 @@ class Viewer:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What could not be drawn, such as meshes that were not found."""
+        """Things that could not be drawn, such as meshes that were not found."""
         return tuple(note for scene in self.scenes for note in scene.notes)
 
     def show(self, q: Any, robot: int = 0) -> None:

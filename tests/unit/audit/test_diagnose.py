@@ -79,7 +79,7 @@ def test_a_wrong_sign_and_a_missing_coriolis_term() -> None:
 
 def test_a_log_that_the_model_explains_accuses_nobody() -> None:
     notes = diagnose("tracking error grows with speed", arm(), motion=slow_log(arm()))[0].notes
-    assert any("speaks for the model" in note for note in notes)
+    assert any("agrees with the model" in note for note in notes)
 
 
 def test_questions_that_cannot_be_answered() -> None:

@@ -37,7 +37,7 @@ def test_a_motor_that_cannot_hold_is_an_error_for_the_command(capsys) -> None:
 def test_a_question_that_cannot_be_answered_is_not_passed(capsys) -> None:
     audit = load("quadruped").audit(payload=500.0, rules=["headroom", "base"])
     assert not audit.ok and audit.score == 95 and audit.passed == ("base",)
-    assert reasons(audit) == {"headroom": "the base is free: what its motors hold depends on where it stands"}
+    assert reasons(audit) == {"headroom": "the base is free: holding torques depend on where it stands"}
     content = json.loads(audit.json())
     assert content["not_run"] == [{"rule": "headroom", "because": reasons(audit)["headroom"], "blocked": True}]
     invocation = json.loads(audit.sarif())["runs"][0]["invocations"][0]

@@ -124,7 +124,7 @@ RUNNING = {
     ),
     "controller without damping": Fault("controller", "rings", arm, 6, lambda: controlled(kp=100.0, kd=2.0)),
     "gains that ring on this arm": Fault(
-        "closed-loop", "damping: least ratio 0.10", arm, None, lambda: controlled(kp=100.0, kd=2.0)
+        "closed-loop", "damping: lowest ratio 0.10", arm, None, lambda: controlled(kp=100.0, kd=2.0)
     ),
     "NaN in a log": Fault(
         "log-finite", "v has no number in row 8", arm, 12, lambda: {"motion": damaged.with_nan(slow_log(arm()))}

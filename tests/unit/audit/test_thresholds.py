@@ -1,4 +1,4 @@
-"""The table of thresholds in docs/audit.md says what the rules use."""
+"""The table of thresholds in docs/audit_rules.md says what the rules use."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-DOCS = Path(__file__).parents[3] / "docs" / "audit.md"
+DOCS = Path(__file__).parents[3] / "docs" / "audit_rules.md"
 ROWS = re.findall(r"^\| `(\w+)\.([A-Z_]+)` \| (.+?) \| (.+?) \|$", DOCS.read_text("utf-8"), re.MULTILINE)
 SOURCES = ("rounding", "text", "ours", "measured", "materials", "rule of thumb", "the integrator")
 

@@ -8,6 +8,7 @@ import pytest
 from dalembert.backends.interpreter import run
 from dalembert.graph import trace, vjp
 from dalembert.linear import (
+    SharingFactor,
     elimination_order,
     factor,
     factor_semidefinite,
@@ -17,7 +18,7 @@ from dalembert.linear import (
     solve_semidefinite,
     sparse_product,
 )
-from tolerances import EPS32, INTEGRATED, ROUNDING, SOLVE, assert_close
+from tolerances import EPS32, INTEGRATED, ITERATED, ROUNDING, SOLVE, assert_close
 
 
 def sparse_definite(n: int, seed: int, fill: float = 0.2) -> np.ndarray:
@@ -186,3 +187,29 @@ def test_gradients_against_differences(redundant: bool) -> None:
     (exact,) = run(trace(slope, {"s": 1}), {"s": np.array([0.3])})["y"]
     h = 1e-6
     assert exact == pytest.approx((value(0.3 + h) - value(0.3 - h)) / (2 * h), rel=INTEGRATED)
+
+
+def test_rows_that_repeat_others_share_the_force() -> None:
+    """The least solution in the metric of the diagonal, also where an empty row stands among them."""
+    rng = np.random.default_rng(3)
+    J = np.vstack([rng.normal(size=(4, 6)), np.zeros(6)])
+    J[3] = 2.0 * J[0] - J[1]
+    A, x = J @ J.T, rng.normal(size=5)
+    D = np.sqrt(np.diag(A)) + (np.diag(A) == 0.0)
+    least = np.linalg.pinv(A / np.outer(D, D), rcond=1e-10) @ (A @ x / D) / D
+    assert_close(SharingFactor(A).solve(A @ x), least, ITERATED)
+    columns = SharingFactor(A).solve(np.stack([A @ x, -A @ x], axis=1))
+    assert_close(columns[:, 1], -least, ITERATED)
+
+
+@pytest.mark.parametrize("off", [0.0, 1e-8, 1e-6, 1e-5])
+def test_a_row_that_nearly_repeats_others_asks_for_nothing_new(off: float) -> None:
+    """Solutions stay near those at `off` = 0, where two rows say the same, whatever they miss by."""
+    rng = np.random.default_rng(4)
+    J, d = rng.normal(size=(3, 5)), rng.normal(size=5)
+    J[2] = J[0] + J[1]
+    b = np.array([1.0, -2.0, -1.0])
+    exact = np.linalg.pinv(J) @ b
+    bent = J + off * np.outer([0.0, 0.0, 1.0], d)
+    a = bent.T @ SharingFactor(bent @ bent.T).solve(b + off * np.array([0.0, 0.0, 1.0]))
+    assert_close(a, exact, ITERATED + 10.0 * off)

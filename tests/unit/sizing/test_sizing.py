@@ -285,5 +285,5 @@ def test_json_csv_and_the_command(tmp_path, capsys) -> None:
     assert float(lines[1].split(",")[2]) == pytest.approx(content["joints"][0]["gravity"])
     assert cli.main(["size", "ur5", "--payload", "5"]) == 1
     text = " ".join(capsys.readouterr().out.split())
-    assert "5 kg at frame 'tool0'" in text and "too weak" in text and "Coriolis by gravity" in text
+    assert "5 kg at frame 'tool0'" in text and "too weak" in text and "Coriolis over gravity" in text
     assert cli.main(["size", "ur5", "--margin", "0.1"]) == 2

@@ -46,7 +46,7 @@ class CParameter:
         return size
 
     def declare(self, real: str) -> str:
-        """As a parameter, for instance `const double q[6]`."""
+        """The declaration as a parameter, for instance `const double q[6]`."""
         return f"{'const ' if self.constant else ''}{real} {self.identifier}[{'' if self.rows else self.size}]"
 
     def describe(self) -> str:

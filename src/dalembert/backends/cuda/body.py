@@ -40,7 +40,7 @@ class Held(CParameter):
 
 @dataclass
 class CudaBody(CBody):
-    """As in C, but in the order with the fewest values alive, outputs stored at once, sine and cosine together."""
+    """Like the C body, in the order with the fewest live values; outputs stored at once, sine and cosine together."""
 
     local: ClassVar[str] = "static __device__ __noinline__ void"
     inner: ClassVar[str] = "static __device__ __forceinline__ void"

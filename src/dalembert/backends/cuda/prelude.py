@@ -1,4 +1,4 @@
-"""What an emitted kernel brings along: views of device memory, sine and cosine.
+"""The prelude of an emitted kernel: views of device memory, sine and cosine.
 
 sin, cos: as in the LLVM backend (three-step Cody-Waite reduction with fused multiply-adds, minimax polynomials), but
 without a branch: the toolkit's versions carry a slow path that costs registers and local memory even where it is never

@@ -7,6 +7,7 @@ IR = """
 declare ptr @dalembert_array_new(ptr, i32, ptr, i32, ptr, ptr, i32, i32, ptr)
 declare ptr @dalembert_vectorcall(ptr, ptr, i64, ptr)
 declare ptr @dalembert_float(double)
+declare ptr @dalembert_tuple_new(i64)
 declare ptr @dalembert_getitem(ptr, ptr)
 declare void @dalembert_incref(ptr)
 declare void @dalembert_decref(ptr)
@@ -61,7 +62,7 @@ define ptr @call(ptr %self, ptr %args, i64 %nargs, ptr %kwnames) nounwind {
 entry:
   %ins = alloca [MAX_INPUTS x ptr]
   %strides = alloca [MAX_INPUTS x i64]
-  %outs = alloca ptr
+  %outs = alloca [MAX_OUTPUTS x ptr]
   %dims = alloca [8 x i64]
   %number = alloca double
   %table.at = getelementptr i8, ptr %self, i64 16
@@ -179,6 +180,54 @@ input.ok:
   %k.next = add i64 %k, 1
   br label %inputs
 result:
+  %results.at = getelementptr i64, ptr %table, i64 OUTPUTS
+  %results = load i64, ptr %results.at
+  %several = icmp ugt i64 %results, 1
+  br i1 %several, label %tuple, label %single
+tuple:                                           ; several arrays, which Python has memory for if they are large
+  %tuplecount.at = getelementptr i64, ptr %table, i64 OUT_COUNT
+  %tuplecount = load i64, ptr %tuplecount.at
+  %tuplerow = mul i64 %tuplecount, %itemsize
+  %tuplebytes = mul i64 %tuplerow, %count
+  %tuplesmall = icmp ult i64 %tuplebytes, LARGE_RESULT
+  %tuplenew = icmp eq ptr %outarg, null
+  %tupleok = and i1 %tuplesmall, %tuplenew
+  br i1 %tupleok, label %tuple.new, label %slow
+tuple.new:
+  %pack = call ptr @dalembert_tuple_new(i64 %results)
+  %nopack = icmp eq ptr %pack, null
+  br i1 %nopack, label %nothing, label %tuple.items
+tuple.items:
+  %items = getelementptr i8, ptr %pack, i64 TUPLE_ITEMS
+  br label %item
+item:
+  %i = phi i64 [ 0, %tuple.items ], [ %i.next, %item.ok ]
+  %shape.word = mul i64 %i, OUT_WORDS
+  %ndim.word = add i64 %shape.word, MORE_OUTPUTS
+  %ndim.at = getelementptr i64, ptr %table, i64 %ndim.word
+  %ndim64 = load i64, ptr %ndim.at
+  %ndim = trunc i64 %ndim64 to i32
+  %itemrank = add i32 %ndim, %batch
+  %itemdims.at = getelementptr i64, ptr %ndim.at, i64 1
+  call void @llvm.memcpy.p0.p0.i64(ptr %column, ptr %itemdims.at, i64 32, i1 false)
+  %array.new = call ptr @dalembert_array_new(ptr %array.type, i32 %itemrank, ptr %dims, i32 %typenum, ptr null,
+                                             ptr null, i32 0, i32 0, ptr null)
+  %noarray = icmp eq ptr %array.new, null
+  br i1 %noarray, label %item.failed, label %item.ok
+item.ok:
+  %item.at = getelementptr ptr, ptr %items, i64 %i
+  store ptr %array.new, ptr %item.at
+  %array.data.at = getelementptr i8, ptr %array.new, i64 16
+  %array.data = load ptr, ptr %array.data.at
+  %item.out = getelementptr ptr, ptr %outs, i64 %i
+  store ptr %array.data, ptr %item.out
+  %i.next = add i64 %i, 1
+  %more.items = icmp ult i64 %i.next, %results
+  br i1 %more.items, label %item, label %compute
+item.failed:
+  call void @dalembert_decref(ptr %pack)
+  ret ptr null
+single:
   %outnd.at = getelementptr i64, ptr %table, i64 OUT_NDIM
   %outnd64 = load i64, ptr %outnd.at
   %outnd = trunc i64 %outnd64 to i32
@@ -216,11 +265,13 @@ apart.one:
   br i1 %clear, label %apart, label %slow
 given.ok:
   call void @dalembert_incref(ptr %outarg)
+  store ptr %outdata, ptr %outs
   br label %compute
 plain:
   %scalar = icmp eq i32 %outrank, 0
   br i1 %scalar, label %scalar.out, label %new
 scalar.out:
+  store ptr %number, ptr %outs
   br i1 %is64, label %compute, label %slow
 new:                                             ; Python has memory for large results that was used before
   %newcount.at = getelementptr i64, ptr %table, i64 OUT_COUNT
@@ -237,11 +288,10 @@ small:
 made.ok:
   %made.data.at = getelementptr i8, ptr %made, i64 16
   %made.data = load ptr, ptr %made.data.at
+  store ptr %made.data, ptr %outs
   br label %compute
 compute:
-  %out = phi ptr [ %outarg, %given.ok ], [ %made, %made.ok ], [ null, %scalar.out ]
-  %target = phi ptr [ %outdata, %given.ok ], [ %made.data, %made.ok ], [ %number, %scalar.out ]
-  store ptr %target, ptr %outs
+  %out = phi ptr [ %outarg, %given.ok ], [ %made, %made.ok ], [ null, %scalar.out ], [ %pack, %item.ok ]
   br i1 %rank1, label %state, label %states
 state:
   %s1 = call i64 %kernel(ptr %ins, ptr %outs)

@@ -26,7 +26,7 @@ from dalembert.errors import DalembertError
 
 from . import builtin_ir
 
-MAX_INPUTS, MAX_DIMS = 16, 4
+MAX_INPUTS, MAX_OUTPUTS, MAX_DIMS = 16, 4, 4
 _Word = ctypes.c_size_t
 FAST_WORK = 2_000_000  # operations in a batch above which it goes through Python, which may use threads
 
@@ -35,6 +35,8 @@ SLOW, INPUTS, ARRAY_TYPE, OUT_KEYWORD, THREADS_KEYWORD, NUMBER_ONE, FAST_LIMIT =
 OUT_NDIM, OUT_COUNT, OUT_DIMS = range(7, 10)
 KERNELS = {"double": OUT_DIMS + MAX_DIMS, "float": OUT_DIMS + MAX_DIMS + 3}  # descr, one, batch
 SIZES = KERNELS["float"] + 3
+OUTPUTS = SIZES + MAX_INPUTS  # their number; where there are several, OUT_COUNT is that of all their numbers
+MORE_OUTPUTS, OUT_WORDS = OUTPUTS + 1, 1 + MAX_DIMS  # of each of several, its rank and dimensions
 NAMES, TEXT_TYPE = 2, 3  # of the table of a builtin whose last argument is a name
 
 TUPLE_ITEMS = tuple.__basicsize__  # where the items of a tuple begin: at 24 before Python 3.14, at 32 since
@@ -45,7 +47,11 @@ def source() -> str:
     """The IR of the builtin."""
     words = {
         "MAX_INPUTS": MAX_INPUTS,
+        "MAX_OUTPUTS": MAX_OUTPUTS,
         "INPUTS": INPUTS,
+        "OUTPUTS": OUTPUTS,
+        "MORE_OUTPUTS": MORE_OUTPUTS,
+        "OUT_WORDS": OUT_WORDS,
         "ARRAY_TYPE": ARRAY_TYPE,
         "OUT_KEYWORD": OUT_KEYWORD,
         "THREADS_KEYWORD": THREADS_KEYWORD,
@@ -111,7 +117,7 @@ def make(
     name: str,
     doc: str,
     sizes: list[int],
-    out_shape: tuple[int, ...],
+    shapes: list[tuple[int, ...]],
     slow: Callable[..., Any],
     address: int,
     owner: Any = None,
@@ -120,14 +126,17 @@ def make(
 
     The builtin holds the table as its `self`, and the table everything it points to. owner: has it as attribute `name`.
     """
-    table = np.zeros(SIZES + MAX_INPUTS, np.uint64).view(CallTable)
+    table = np.zeros(MORE_OUTPUTS + MAX_OUTPUTS * OUT_WORDS, np.uint64).view(CallTable)
     method = _method(name, doc, address)
     keywords = sys.intern("out"), sys.intern("threads"), 1  # the interpreter's only copies
     table.keep, table.owner = [slow, keywords], owner
     table[SLOW], table[INPUTS], table[ARRAY_TYPE] = id(slow), len(sizes), id(np.ndarray)
     table[OUT_KEYWORD], table[THREADS_KEYWORD], table[NUMBER_ONE] = map(id, keywords)
-    table[OUT_NDIM], table[OUT_COUNT] = len(out_shape), prod(out_shape)
-    table[OUT_DIMS : OUT_DIMS + len(out_shape)] = out_shape
+    table[OUTPUTS], table[OUT_NDIM], table[OUT_COUNT] = len(shapes), len(shapes[0]), sum(map(prod, shapes))
+    table[OUT_DIMS : OUT_DIMS + len(shapes[0])] = shapes[0]
+    for k, shape in enumerate(shapes):
+        at = MORE_OUTPUTS + k * OUT_WORDS
+        table[at : at + 1 + len(shape)] = len(shape), *shape
     table[SIZES : SIZES + len(sizes)] = sizes
     for element, dtype in (("double", np.dtype(np.float64)), ("float", np.dtype(np.float32))):
         table[KERNELS[element]] = id(dtype)
@@ -162,8 +171,9 @@ def enter(table: CallTable, element: str, kind: str, address: int, operations: i
 
 
 def fits(sizes: list[int], shapes: list[tuple[int, ...]]) -> bool:
-    """Whether a function's signature can have a builtin: few inputs, one output of few dimensions."""
-    return 0 < len(sizes) <= MAX_INPUTS and len(shapes) == 1 and len(shapes[0]) <= MAX_DIMS
+    """Whether a function's signature can have a builtin: few inputs, an output of few dimensions or a few arrays."""
+    few = 0 < len(sizes) <= MAX_INPUTS and 0 < len(shapes) <= MAX_OUTPUTS and max(map(len, shapes)) <= MAX_DIMS
+    return few and (len(shapes) == 1 or all(shapes))
 
 
 @cache
@@ -204,6 +214,7 @@ def _addresses() -> dict[str, int]:
     for ours, theirs in (
         ("dalembert_vectorcall", "PyObject_Vectorcall"),
         ("dalembert_float", "PyFloat_FromDouble"),
+        ("dalembert_tuple_new", "PyTuple_New"),
         ("dalembert_getitem", "PyDict_GetItemWithError"),
         ("dalembert_incref", "Py_IncRef"),
         ("dalembert_decref", "Py_DecRef"),

@@ -47,7 +47,7 @@ class Module:
         self.parts["invariant"] = "!2 = !{}"
 
     def nontemporal(self) -> str:
-        """What makes a store go past the cache, to be put behind it."""
+        """The suffix that makes a store bypass the cache."""
         self.parts["nontemporal"] = "!1 = !{i32 1}"
         return ", !nontemporal !1"
 

@@ -46,7 +46,9 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
         else:
             number = b.splat(b.op(f"sitofp i64 {first} to {b.element}"))
             taken = b.any(b.compare("olt", number, b.load(memory, items.count)))
-            b.branch(taken, f"{step.name}.item", lambda: compute(first, here), lambda: _leave_out(wide, plan, here, unit))
+            b.branch(
+                taken, f"{step.name}.item", lambda: compute(first, here), lambda: _leave_out(wide, plan, here, unit)
+            )
         return carried
 
     b.repeat(f"{step.name}.items", str(-(-n // lanes)), one)

@@ -63,14 +63,6 @@ class LlvmKernel:
         self._executables: dict[tuple[str, str], MachineCode] = {}
         self._tables: list[fastcall.CallTable] = []
         self._lock = threading.RLock()
-        self._function: Function | Loop | None = None
-
-    def function(self) -> Function | Loop:
-        """The traced function or loop."""
-        with self._lock:
-            if self._function is None:
-                self._function = self._build()
-            return self._function
 
     def executable(self, kind: str, element: str) -> MachineCode:
         """The code of a kind and element type: from memory, from the disk, or compiled now."""
@@ -93,7 +85,7 @@ class LlvmKernel:
             with announced(f"compiling {self.name}"), uncollected():
                 from . import emit  # not needed for kernels from the disk cache
 
-                function = self.function()
+                function = self._build()
                 if kind == "one":
                     assert isinstance(function, Function), "a loop has no kernel for one state"
                     text = emit.one_kernel(function, element, vector)
@@ -114,7 +106,7 @@ class LlvmKernel:
         address = fast_address() if fastcall.fits(self.sizes, self.shapes) else None
         if address is None:
             return slow
-        function, table = fastcall.make(name, doc, self.sizes, self.shapes[0], slow, address, owner)
+        function, table = fastcall.make(name, doc, self.sizes, self.shapes, slow, address, owner)
         with self._lock:
             self._tables.append(table)
             for (kind, element), executable in self._executables.items():

@@ -1,4 +1,4 @@
-"""What an object file needs from outside: the undefined symbols of ELF (Linux), Mach-O (macOS) and COFF (Windows)."""
+"""External needs of an object file: the undefined symbols of ELF (Linux), Mach-O (macOS) and COFF (Windows)."""
 
 from __future__ import annotations
 

@@ -44,7 +44,7 @@ class Product:
         ]
 
     def slot(self, i: int, j: int) -> int:
-        """Of an entry of C."""
+        """The slot of an entry of C."""
         return self.base + self.C + i * self.width + j
 
     def moves(self) -> Iterator[tuple[Scalar, int]]:
@@ -107,7 +107,7 @@ class Calling:
     base: int
 
     def slot(self, k: int) -> int:
-        """Of a result."""
+        """The slot of a result."""
         return self.base + k
 
 
@@ -121,7 +121,7 @@ class Repeating:
     passes: int
 
     def slot(self, k: int) -> int:
-        """Of a result: the state stays where it is."""
+        """The slot of a result: the state stays where it is."""
         return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
 
 
@@ -144,7 +144,7 @@ class Items:
     count: int | None
 
     def slot(self, k: int) -> int:
-        """Of a result."""
+        """The slot of a result."""
         row, item = divmod(k, self.scanned.sizes.items)
         behind = row < self.scanned.sizes.carry and not self.scanned.reversed
         return self.rows + row * self.stride + item + behind
@@ -298,7 +298,7 @@ class SlotPlan:
         return Calling(subroutine, slots, self._take(len(subroutine.results)))
 
     def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
-        """What the step takes from outside stays in its place."""
+        """The plan of a repetition: captured values stay in their place."""
         base = self._take(0, align=self.group)
         outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))

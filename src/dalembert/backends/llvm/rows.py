@@ -51,7 +51,7 @@ def write_rows(
 
 
 def settle(b: Builder, far: str) -> None:
-    """What went past the cache (if `far`, i1) is in memory for every processor before the kernel returns."""
+    """Stores that bypassed the cache (if `far`, i1) reach memory before the kernel returns."""
     b.branch(far, "settle", lambda: b.do("fence seq_cst"))
 
 

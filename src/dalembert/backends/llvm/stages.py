@@ -14,6 +14,7 @@ from dalembert.linear.stages import LANES, StageLayout
 from .ir import Module, literal
 from .stages_calls import NEWTON, direction, evaluate
 from .stages_chain import Chain
+from .stages_receding import recede
 from .stages_writer import VECTOR, StageWriter
 from .tiles import shuffle
 
@@ -21,11 +22,11 @@ MIRRORED = 4  # every so many stages, a power of two, V is made symmetric
 
 
 def module(layout: StageLayout, step: float, measures: int) -> str:
-    """IR of `direction`, `evaluate` and `newton`. step [s]: between stages, of a layout of two parts."""
+    """IR of `direction`, `evaluate`, `newton` and `recede`. step [s]: between stages, of a layout of two parts."""
     text = Module()
     _Backward(text, layout, step).define()
     _Forward(text, layout, step).define()
-    return text.text() + direction() + evaluate(measures) + NEWTON
+    return text.text() + direction() + evaluate(measures) + NEWTON + recede()
 
 
 class _Backward(StageWriter):

@@ -16,7 +16,7 @@ VECTOR = 8 * LANES  # bytes
 
 
 class StageWriter:
-    """What both directions need: vectors of rows at addresses, products of matrices."""
+    """Shared by both directions: vectors of rows at addresses, products of matrices."""
 
     def __init__(self, text: Module, layout: StageLayout, step: float) -> None:
         self.module, self.layout, self.step = text, layout, step

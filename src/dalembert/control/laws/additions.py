@@ -1,4 +1,4 @@
-"""What is added to a law: dither against stick-slip, buffers before joint limits, limits of the motors."""
+"""Additions to a law: dither against stick-slip, buffers before joint limits, limits of the motors."""
 
 from __future__ import annotations
 

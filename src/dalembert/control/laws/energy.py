@@ -82,7 +82,7 @@ def energy_shaping(
             raise DalembertError(f"energy_shaping: {name} is {value!r}, expected above 0")
     hold = lqr(robot, q) if hold is None else hold
     if not isinstance(hold, LinearQuadratic):
-        raise DalembertError(f"energy_shaping: hold is {type(hold).__name__}, expected what control.lqr gives")
+        raise DalembertError(f"energy_shaping: hold is {type(hold).__name__}, expected the result of control.lqr")
     gains = {"energy": 1.0, "position": frequency**2, "damping": 2.0 * damping * frequency}
     law = EnergyShaping(robot, hold, gains, _linear_region(hold) if region is None else float(region))
     law.gains["energy"] = _strong(law) if energy is None else float(energy)

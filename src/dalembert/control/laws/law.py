@@ -1,4 +1,4 @@
-"""What all laws share."""
+"""The base class of all laws."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Law:
         raise TypeError(f"{type(self).__name__} must define __call__(t, q, v)")
 
     def determinants(self) -> dict[str, Any]:
-        """What decides all that it computes (see `execute.identity`): attributes whose names do not begin with _."""
+        """Everything its results depend on (see `execute.identity`): attributes whose names do not begin with _."""
         return {name: x for name, x in vars(self).items() if not name.startswith("_")}
 
     def __repr__(self) -> str:

@@ -76,7 +76,7 @@ def lqr(robot: Robot, q: Any, Q: Any = None, R: Any = None) -> LinearQuadratic:
     if lacking.max() > BALANCED * max(1.0, float(np.abs(tau).max())):
         k = int(np.argmax(lacking))
         raise DalembertError(
-            f"lqr: q is no equilibrium of robot {robot.name!r}: joint {model.freedom_names[k]!r} has no motor and "
+            f"lqr: q is not an equilibrium of robot {robot.name!r}: joint {model.freedom_names[k]!r} has no motor and "
             f"needs {tau[k]:.4g} (N·m or N): start from robot.equilibrium(q).q"
         )
     tau = np.where(mask, tau, 0.0)

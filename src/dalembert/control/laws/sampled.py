@@ -102,7 +102,7 @@ class Encoders:
 
 def encoders(robot: Robot, law: Sampled | Callable[..., Any], resolution: Any, cutoff: float = 50.0,
              *, period: float = 1e-3) -> Sampled:  # fmt: skip
-    """What encoders make of a law's measurements: q in steps of `resolution` [rad or m], a number or (nv,).
+    """A law that measures with encoders: q in steps of `resolution` [rad or m], a number or (nv,).
 
     v is the difference of counts, low-passed at `cutoff` [Hz]. law: a `Sampled`, or a law (t, q, v) → tau that is then
     run every `period` [s].

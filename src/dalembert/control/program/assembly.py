@@ -52,7 +52,7 @@ class Program(NamedTuple):
 
 
 class Settings(NamedTuple):
-    """What a program is made of; see `whole_body`."""
+    """The settings of a program; see `whole_body`."""
 
     tasks: tuple[Task, ...]
     supports: tuple[Support, ...]

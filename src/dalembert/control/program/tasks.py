@@ -21,7 +21,7 @@ from ..reference import Deviation, deviation, reference
 
 
 class Situation(NamedTuple):
-    """What a task sees: time t [s], q (nq,), v (nv,), and the numbers `command` of this tick."""
+    """The situation of a task: time t [s], q (nq,), v (nv,), and the numbers `command` of this tick."""
 
     robot: Robot
     t: Any
@@ -47,16 +47,16 @@ class Task:
     damping: float = 1.0
 
     def rows(self, s: Situation) -> Wanted:
-        """What the task asks for, traced."""
+        """The rows of the task, traced."""
         raise TypeError(f"{type(self).__name__} must define rows(situation)")
 
     def displacement(self, s: Situation) -> Wanted:
         """A d = e: the displacement d (nv,) that would reach the goal, for inverse kinematics."""
-        raise DalembertError(f"inverse_kinematics: {self.name} says nothing of places")
+        raise DalembertError(f"inverse_kinematics: {self.name} does not constrain positions")
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return type(self).__name__
 
     def checked(self, robot: Robot) -> None:

@@ -24,7 +24,7 @@ MISSED = 1e-6  # of a row, relative to its length: what counts as kept
 
 
 class Tick(NamedTuple):
-    """What one tick of the controller gives.
+    """The result of one tick of the controller.
 
     tau (nv,) [N·m, N], 0 at passive freedoms; a (nv,) that follows; forces: of the supports by frame, (3,) [N] or (6,)
     [N·m; N] along world axes; solved: whether all rows are kept; why: where not, the rows that cannot be kept and by

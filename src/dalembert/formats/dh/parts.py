@@ -1,4 +1,4 @@
-"""What the links of a DH table carry: inertia, shapes, and the loops between them."""
+"""Parts on the links of a DH table: inertia, shapes, and the loops between them."""
 
 from __future__ import annotations
 

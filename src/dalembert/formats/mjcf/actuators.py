@@ -49,7 +49,7 @@ def add_actuators(mjcf: Compiled, builder: ModelBuilder, names: Names, ledger: L
 
 
 class Target(NamedTuple):
-    """What an actuator acts on: fields of `Actuator`, a name for it, or what is in the way."""
+    """The target of an actuator: fields of `Actuator`, a name for it, or what is in the way."""
 
     label: str
     fields: dict[str, Any] = {}
@@ -107,7 +107,7 @@ def _group_disabled(mjcf: Compiled, i: int) -> bool:
 
 
 def _obstacle(mjcf: Compiled, i: int) -> str:
-    """What of its law the model has not; "": nothing."""
+    """The part of its law that the model does not have; "": none."""
     m, mj = mjcf.m, mjcf.mj
     gain, bias = mj.mjtGain(int(m.actuator_gaintype[i])), mj.mjtBias(int(m.actuator_biastype[i]))
     if gain not in (mj.mjtGain.mjGAIN_FIXED, mj.mjtGain.mjGAIN_AFFINE):

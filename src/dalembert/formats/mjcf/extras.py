@@ -1,4 +1,4 @@
-"""What an MJCF model has besides bodies and joints: dropped forces are warnings, everything else is information."""
+"""Elements of an MJCF model besides bodies and joints: dropped forces are warnings, everything else is information."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ PHYSICS = {"gravity", "density", "viscosity", "wind"}  # attributes of <option>;
 
 
 def add_softness(mjcf: Compiled, builder: ModelBuilder, equalities: list[int], names: Names, ledger: Ledger) -> None:
-    """All that `Contact(model="mujoco")` takes from the file."""
+    """Read everything that `Contact(model="mujoco")` takes from the file."""
     m = mjcf.m
     builder.soften(
         Mujoco(
@@ -99,7 +99,7 @@ def _option(mjcf: Compiled, ledger: Ledger) -> MujocoOption:
 
 
 def _unused(mjcf: Compiled, ledger: Ledger) -> None:
-    """What of the solver is not there."""
+    """Settings of the solver that are not used."""
     m, mj = mjcf.m, mjcf.mj
     where, flags = mjcf.source.first("option"), int(m.opt.enableflags)
     names = {
@@ -109,7 +109,7 @@ def _unused(mjcf: Compiled, ledger: Ledger) -> None:
     }
     for name, used in names.items():
         if used:
-            ledger.warning(where, f"option {name}", 'not used, also not by Contact(model="mujoco")')
+            ledger.warning(where, f"option {name}", 'not used, not even by Contact(model="mujoco")')
 
 
 def softness(solref: Any, solimp: Any) -> Softness:

@@ -58,7 +58,7 @@ def _shapes(mjcf: Compiled, body: int, link: str) -> list[FluidShape]:
 
 
 def _half_axes(kind: object, size: np.ndarray, mj: object) -> np.ndarray:
-    """Of the ellipsoid that stands for a geom."""
+    """Half axes of the ellipsoid that stands for a geom."""
     name = str(getattr(kind, "name", kind))
     if name.endswith("SPHERE"):
         return np.full(3, size[0])

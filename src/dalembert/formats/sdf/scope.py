@@ -109,7 +109,7 @@ class Scope:
         raise DalembertError(f"{unknown('frame', name, self.names(), where)}; expected a link, joint, frame or model")
 
     def _inside(self, name: str) -> tuple[Entity, Scope, str] | None:
-        """Of a name like "arm::hand": the model here, the scope to look in, and the name there."""
+        """For a name like "arm::hand": the model here, the scope to look in, and the name there."""
         head, separator, inner_name = name.partition(SEPARATOR)
         model = self.frames.get(head) if separator else None
         if model is None or model.scope is None:

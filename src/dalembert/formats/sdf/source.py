@@ -1,4 +1,4 @@
-"""What every SDF element has in common: values as text of child elements, poses, and unknown tags."""
+"""Shared by all SDF elements: values as text of child elements, poses, and unknown tags."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What every URDF element has in common: single children, <origin>, and unknown tags or attributes."""
+"""Shared by all URDF elements: single children, <origin>, and unknown tags or attributes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What URDF files carry beside links and joints: simulator and controller sections, and leftovers of xacro."""
+"""Elements of URDF files besides links and joints: simulator and controller sections, and leftovers of xacro."""
 
 from __future__ import annotations
 
@@ -112,7 +112,7 @@ def _mujoco(document: Document, element: Element, ledger: Ledger) -> None:
         ]
         if set_here and tag == "option":
             cure = "not used: write <dalembert gravity='…'/> in <robot>"
-            ledger.warning(where, f"<mujoco> sets {', '.join(set_here)}, which URDF readers pass over", cure)
+            ledger.warning(where, f"<mujoco> sets {', '.join(set_here)}, which URDF readers ignore", cure)
         elif set_here:
             what = f"<mujoco> lets MuJoCo change masses ({', '.join(set_here)})"
             ledger.warning(where, what, "not used: write the masses that are meant in <inertial>")

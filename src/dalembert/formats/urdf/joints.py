@@ -46,7 +46,7 @@ class Mimic:
 
     @property
     def law(self) -> tuple[str, float, float]:
-        """As the model's builder takes it."""
+        """Leader, ratio and offset, as the model's builder takes them."""
         return self.leader, self.multiplier, self.offset
 
 

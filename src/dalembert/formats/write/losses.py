@@ -1,4 +1,4 @@
-"""What a format cannot express about a robot: collected while writing, then raised as one error or returned."""
+"""Properties of a robot that a format cannot express: collected while writing, then raised as one error or returned."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class _Sdf:
                 parent, placement = name, Pose.identity()
 
     def _floating(self, joint: Joint, name: str, placement: Pose) -> None:
-        """What SDF cannot say of the joint that lets a base float: it has no element for it."""
+        """Losses of the joint that lets a base float: SDF has no element for it."""
         if joint.name != name:
             self.losses.note("joint", joint.name, "the base's joint has no name in SDF", "takes the link's")
         if np.any(placement.matrix() != np.eye(4)):
@@ -152,7 +152,7 @@ class _Sdf:
         if part.name in self.weightless:
             add(link, "gravity", "false")
         if not np.any(part.inertia.parameters()):
-            what = "a link without mass, which SDF allows and simulators may refuse"
+            what = "a massless link, which SDF allows but simulators may refuse"
             self.losses.note("link", part.name, what, "mass 0 is stated")
         if self.geometry:
             add_shapes(link, part, self.losses, self.package)

@@ -26,18 +26,18 @@ class MjcfSurroundings:
             self.shapes.setdefault(shape.link, []).append(shape)
 
     def option(self) -> dict[str, str]:
-        """Of the fluid."""
+        """Attributes of the fluid."""
         if self.medium is None:
             return {}
         numbers_of = {"density": number(self.medium.density), "viscosity": number(self.medium.viscosity)}
         return numbers_of | ({"wind": numbers(self.medium.wind)} if np.any(self.medium.wind) else {})
 
     def body(self, link: str) -> dict[str, str]:
-        """Of a body: the share of its weight that is balanced."""
+        """Attributes of a body: the share of its weight that is balanced."""
         return {"gravcomp": number(self.shares.pop(link))} if link in self.shares else {}
 
     def geom(self, part: Part, geometry: Geometry) -> dict[str, str]:
-        """Of a geom that stands for an ellipsoid in the fluid."""
+        """Attributes of a geom that stands for an ellipsoid in the fluid."""
         waiting = self.shapes.get(part.name, [])
         for shape in waiting:
             half_axes = _half_axes(geometry.shape)
@@ -75,7 +75,7 @@ def weightless_in_sdf(model: Model, losses: Losses) -> set[str]:
 
 
 def _half_axes(shape: Shape) -> np.ndarray | None:
-    """Of the ellipsoid that MuJoCo takes for a shape."""
+    """Half axes of the ellipsoid that MuJoCo takes for a shape."""
     if isinstance(shape, Sphere):
         return np.full(3, shape.radius)
     if isinstance(shape, Capsule):

@@ -22,7 +22,7 @@ from .text import Element, add, number, numbers, tidied
 
 GRAVITY = (0.0, 0.0, -9.81)
 FORMAT = "urdf"  # among the keywords of joints
-PASSED_OVER = "stated in <dalembert>, which readers other than dalembert pass over"
+PASSED_OVER = "written in <dalembert>, which other readers ignore"
 
 
 def to_urdf(model: Model, losses: Losses, package: Package, geometry: bool = True) -> Element:
@@ -70,7 +70,7 @@ class _Urdf:
         if np.any(self.model.gravity != GRAVITY):
             stated["gravity"] = numbers(self.model.gravity)
         if stated:
-            self.losses.note("link", base.name, f"{', '.join(stated)} of the base or the world", PASSED_OVER)
+            self.losses.note("link", base.name, f"of the base or the world: {', '.join(stated)}", PASSED_OVER)
         if stated or self.model.closures:
             self.extension = add(self.root, "dalembert", **stated)
 
@@ -167,7 +167,9 @@ class _Urdf:
         for shape in without_capsules(part.geometry) if self.geometry else []:
             self._shape(link, part.name, shape)
         if self.geometry and any(geometry.surface is not None for geometry in part.geometry):
-            self.losses.note("link", part.name, "friction and stiffness of its shapes", "left out: URDF has no words")
+            self.losses.note(
+                "link", part.name, "friction and stiffness of its shapes", "left out: URDF cannot express them"
+            )
         if self.geometry and any(isinstance(geometry.shape, Capsule) for geometry in part.geometry):
             self.losses.note(
                 "link", part.name, "URDF has no capsule", "a cylinder with a ball at each end, the same space"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -10,11 +10,12 @@ import numpy as np
 from dalembert.spatial import Pose
 
 from ..charts import Line
+from .derived import Derived
 from .joint import Joint, Mimic
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Coupled(Joint):
+class Coupled(Derived):
     """A joint of one coordinate, ratio · q + offset, where q is the coordinate of its leader; v and a are the leader's.
 
     `joint` is the follower by itself, with fields in its own coordinate. The fields of this class are the same things
@@ -23,22 +24,9 @@ class Coupled(Joint):
 
     charts = (Line("", 1.0),)  # of the leader
 
-    joint: Joint
     leader: str
     ratio: float
     offset: float
-
-    name: str = field(init=False)
-    armature: Any = field(init=False)
-    damping: Any = field(init=False)
-    friction: Any = field(init=False)
-    slip_speed: float = field(init=False)
-    stiffness: Any = field(init=False)
-    rest: Any = field(init=False)
-    lower: Any = field(init=False)
-    upper: Any = field(init=False)
-    velocity_limit: Any = field(init=False)
-    effort_limit: Any = field(init=False)
 
     def __post_init__(self) -> None:
         joint, ratio, size = self.joint, self.ratio, abs(self.ratio)
@@ -61,7 +49,7 @@ class Coupled(Joint):
 
     @property
     def kind(self) -> str:  # type: ignore[override]  # a class constant elsewhere
-        """That of the follower by itself."""
+        """The kind of the follower by itself."""
         return self.joint.kind
 
     def with_values(self, **values: Any) -> Self:
@@ -70,12 +58,12 @@ class Coupled(Joint):
 
     @property
     def stages(self) -> tuple[slice, ...]:  # type: ignore[override]
-        """Those of the follower by itself."""
+        """The stages of the follower by itself."""
         return self.joint.stages
 
     @property
     def mimic(self) -> Mimic:
-        """What the joint follows."""
+        """The joint that it follows, with ratio and offset."""
         return Mimic(self.leader, self.ratio, self.offset)
 
     @property

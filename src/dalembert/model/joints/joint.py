@@ -299,7 +299,7 @@ class Joint(ABC):
 
 
 def traits(charts: tuple[Chart, ...]) -> dict[str, Any]:
-    """What a joint has from its charts, by name."""
+    """The properties that a joint gets from its charts, by name."""
     factors, lines, nq, nv = [], [], 0, 0
     for chart in charts:
         factors.append(Factor(chart, slice(nq, nq + chart.nq), slice(nv, nv + chart.nv)))

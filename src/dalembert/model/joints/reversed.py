@@ -3,38 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Self
 
 import numpy as np
 
 from dalembert.spatial import Pose
 
+from .derived import Derived
 from .joint import Joint, traits
 
 COMMON = tuple(field.name for field in fields(Joint))
 
 
 @dataclass(frozen=True, eq=False, kw_only=True)
-class Reversed(Joint):
+class Reversed(Derived):
     """`joint` with parent and child exchanged, for types that have no reversed joint of the same type.
 
     The pose is the inverse; q, v and all parameters are those of `joint`.
     """
-
-    joint: Joint
-
-    name: str = field(init=False)
-    armature: Any = field(init=False)
-    damping: Any = field(init=False)
-    friction: Any = field(init=False)
-    slip_speed: float = field(init=False)
-    stiffness: Any = field(init=False)
-    rest: Any = field(init=False)
-    lower: Any = field(init=False)
-    upper: Any = field(init=False)
-    velocity_limit: Any = field(init=False)
-    effort_limit: Any = field(init=False)
 
     def __post_init__(self) -> None:
         for name in (*COMMON, "charts", *traits(self.joint.charts)):

@@ -1,4 +1,4 @@
-"""What joints with a quaternion share."""
+"""The base class of joints with a quaternion."""
 
 from __future__ import annotations
 

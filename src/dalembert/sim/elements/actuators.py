@@ -18,7 +18,7 @@ from .base import Action, Element, Situation
 
 @dataclass(frozen=True)
 class Actuators(Element):
-    """What turns the controls (nu,), one for each actuator, into the commanded forces (nv,) of the robot.
+    """Turns the controls (nu,), one for each actuator, into the commanded forces (nv,) of the robot.
 
     States: the activation of each actuator whose command has dynamics.
     """
@@ -28,7 +28,7 @@ class Actuators(Element):
 
     @classmethod
     def of(cls, model: Model, where: str) -> Actuators:
-        """Those of a model; an error where it has none, or one that cannot act here."""
+        """The actuators of a model; an error where it has none, or one that cannot act here."""
         if not model.actuators:
             raise DalembertError(
                 f"{where}: robot {model.name!r} has no actuators for controls to drive: give torque, or add them with "

@@ -1,4 +1,4 @@
-"""What a force element is: forces of a state, states of its own, and what it does to the energy."""
+"""Force elements: forces in a state, states of their own, and their effect on the energy."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOTHING = np.zeros(0)
 
 
 class Situation(NamedTuple):
-    """What an element sees: time t [s], q (nq,), v (nv,), its own states z, and the commanded forces tau (nv,).
+    """The situation of an element: time t [s], q (nq,), v (nv,), its own states z, and the commanded forces tau (nv,).
 
     controls (nu,): of actuators, where these drive the robot.
     """
@@ -34,7 +34,7 @@ class Situation(NamedTuple):
 
 @dataclass(frozen=True)
 class Action:
-    """What an element does.
+    """The effect of an element.
 
     tau: body of the joint → generalised force (nv_i,) on it; wrenches: body index → wrench [τ; f] (6,) at its origin,
     in its axes; rate: ż of its own states; lost: power turned into heat [W]; given: power put in from outside [W].

@@ -28,7 +28,7 @@ FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillati
 
 
 class Memory(NamedTuple):
-    """What a step of rigid contact leaves for the next one and for reports, of k contacts.
+    """Results of a step of rigid contact for the next one and for reports, of k contacts.
 
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
     [N·m·s]; rows: impulses of other elements; slip (k,); numbers: where contacts are gathered, 1 + that of the
@@ -73,16 +73,16 @@ class RigidContact(Element):
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the points that may touch."""
+        """Names of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
     def label(self) -> str:
-        """As its accounts are called."""
+        """The name of its accounts."""
         return "contact"
 
     @property
     def laws(self) -> tuple[ContactLaw, ...]:
-        """Of the points that may touch."""
+        """Laws of the points that may touch."""
         return laws_of(self.patches)
 
     @property
@@ -156,12 +156,12 @@ class CompliantContact(Element):
     patches: tuple[Patch, ...]
 
     def label(self) -> str:
-        """As its account is called."""
+        """The name of its account."""
         return "contact"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the points that may touch."""
+        """Names of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
     @property
@@ -260,7 +260,7 @@ def _check_step(
 
 
 def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[str]:
-    """What to tell of the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
+    """Remarks on the start of a run: that there is no ground, whose friction it takes, what starts inside it."""
     if contact is None:
         falls = any(drifts(model, body) for body in model.bodies) and bool(model.gravity.any())
         return (

@@ -41,7 +41,7 @@ class Motor(Element):
         return replace(model, bodies=bodies)
 
     def act(self, s: Situation) -> Action:
-        """What is missing from, or too much in, the command."""
+        """The difference between the force that the motor can give and the command."""
         body = s.model.joint(self.joint)
         (v,), (tau,) = s.v[body.v], s.tau[body.v]
         stall, share = self.stall_torque * abs(self.gear), v * abs(self.gear) / self.no_load_speed
@@ -96,7 +96,7 @@ class FlexibleJoint(Element):
         return Action({body.index: np.array([force - tau])}, rate=rate, lost=lost, given=tau * (speed - v))
 
     def energy(self, s: Situation) -> Any:
-        """Of the spring and of the motor's inertia."""
+        """Energy of the spring and of the motor's inertia."""
         (x,) = s.q[s.model.joint(self.joint).q]
         angle, speed = s.z
         return 0.5 * self.stiffness * depth(angle - x, self.backlash) ** 2 + 0.5 * self.inertia * speed * speed

@@ -169,5 +169,5 @@ def with_friction(
         return model, elements, [said]
     joints = [(body.joint.name, tuple(levels[body.v].tolist())) for body in model.independent]
     dry = [JointFriction(name, level) for name, level in joints if any(level)]
-    said = "friction: dry, joints stick; forward_dynamics and friction='smooth' have a smooth sign"
+    said = "friction: dry, joints can stick; forward_dynamics and friction='smooth' use a smooth sign of the velocity"
     return model.without("friction"), (*elements, *dry), [said]

@@ -29,7 +29,7 @@ SHORTEST = 2.0  # steps: the shortest time constant of a reference acceleration
 
 
 class Balance(NamedTuple):
-    """Of a state: all contact points, their velocities as rows (3, nv) along world axes, and the solution.
+    """The balance of a state: all contact points, their velocities as rows (3, nv) along world axes, and the solution.
 
     The first of its answers are those of the points.
     """
@@ -53,12 +53,12 @@ class MujocoConstraints(Element):
     shortest: float
 
     def label(self) -> str:
-        """As its account is called."""
+        """The name of its account."""
         return "contact"
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of the points that may touch."""
+        """Names of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
     def act(self, s: Situation) -> Action:

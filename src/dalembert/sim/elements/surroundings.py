@@ -43,7 +43,7 @@ class GravityCompensation(Element):
         return Action(wrenches=body_loads(s.model, s.q, loads))
 
     def energy(self, s: Situation) -> Any:
-        """What is gained by sinking."""
+        """The energy that sinking releases."""
         return sum((weight @ frame_pose(s.model, s.q, f).point(com) for f, com, weight in self._weights(s.model)), 0.0)
 
 

@@ -31,7 +31,7 @@ class Tendon(Element):
 
     @classmethod
     def of(cls, tendon: MujocoTendon) -> Tendon:
-        """That of a file."""
+        """The element for a tendon of a file."""
         return cls(tendon.name, tendon.stiffness, tendon.damping, tendon.rest, tendon.joints, tendon.path)
 
     def label(self) -> str:
@@ -42,7 +42,7 @@ class Tendon(Element):
         return transmission(s.model, Actuator(name=self.name, tendon=self.joints, path=self.path), s.q)
 
     def _stretch(self, length: Any) -> Any:
-        """How much longer than its rest it is, below 0: shorter."""
+        """The stretch beyond its rest length; below 0 it is shorter."""
         short, long = self.rest
         return maximum(length - long, 0.0) + minimum(length - short, 0.0)
 
@@ -61,6 +61,6 @@ class Tendon(Element):
 
 
 def tendons(model: Model) -> tuple[Element, ...]:
-    """Those of a model that have a spring or a damper."""
+    """The tendons of a model that have a spring or a damper."""
     stated = model.mujoco.tendons if model.mujoco else ()
     return tuple(Tendon.of(tendon) for tendon in stated if tendon.stiffness or tendon.damping)

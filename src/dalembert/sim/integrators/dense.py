@@ -88,7 +88,7 @@ def interpolated(
 def on_polynomials(
     system: System, polynomials: np.ndarray, h: np.ndarray, x: np.ndarray, q: np.ndarray, e: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `interpolated`, with the polynomials (k, degree, nv + ne) of the steps at hand."""
+    """Like `interpolated`, with the polynomials (k, degree, nv + ne) of the steps at hand."""
     n = system.model.nv
     powers = x[:, None] ** np.arange(1, polynomials.shape[1] + 1)
     moved = h[:, None] * (powers[:, None, :] @ polynomials)[:, 0]

@@ -80,7 +80,7 @@ def semi_implicit(
 def semi_implicit_damped(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `semi_implicit`, with the damping of joints felt at the end of the step: stable however strong it is.
+    """Like `semi_implicit`, with the damping of joints felt at the end of the step: stable however strong it is.
 
     (M + h D) Δv = h f, D the damping: it adds h times itself to the rotor inertia.
     """

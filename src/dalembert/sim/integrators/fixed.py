@@ -41,7 +41,7 @@ def program(
 
 
 def sampled_program(system: System, integrator: Integrator, sampling: Sampling) -> Program:
-    """As `program`, driven by controllers that run at rates: their memory and the command are carried too.
+    """Like `program`, driven by controllers that run at rates: their memory and the command are carried too.
 
     number: of the step in the whole run; recorded (q, e, command) of each step.
     """

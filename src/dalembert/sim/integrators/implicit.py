@@ -36,7 +36,7 @@ TOGETHER = 4  # iterations of states in lanes, one more under constraints: the l
 
 
 class Attempt(NamedTuple):
-    """Of unknowns x = [displacement d, z at the end]: the residual R (nx,), and where (q, e) they lead if R is 0."""
+    """Where x = [displacement d, z at the end] leads: the residual R (nx,), and (q, e), the next state if R = 0."""
 
     residual: np.ndarray
     q: np.ndarray
@@ -98,9 +98,9 @@ def held(
     missed = [p if holds else s for holds, p, s in zip(rows.positional, end.deviation, slid, strict=True)]
     missed = [p if on is True else where(on, p, f) for on, p, f in zip(rows.active, missed, impulses, strict=True)]
     v1 = layout.velocity(step.e)
-    solver = end.solver(model, step.q)
-    last = solver.forces(end.surface - sparse_product(end.J, v1))
-    e1 = layout.replaced(step.e, v1 + solver.response(last))
+    solver = end.solver(model, step.q, system.rows_repeat)
+    change, last = solver.closed(end.surface - sparse_product(end.J, v1))
+    e1 = layout.replaced(step.e, v1 + change)
     if system.ledger:
         work = system.surface_work(end, rows.on * impulses + last)
         e1 = layout.replaced(e1, accounts=layout.accounts(e1) + work)
@@ -215,7 +215,7 @@ def implicit_velocity(
 def implicit_fast(
     system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """As `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1."""
+    """Like `implicit_velocity`, but ∂f/∂v without that of Coriolis and centrifugal forces, and symmetric. Order 1."""
 
     def force(v: np.ndarray) -> np.ndarray:
         applied = _applied_at(system, t, q, e, u, v)
@@ -227,7 +227,7 @@ def implicit_fast(
 
 
 def _applied_at(system: System, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, v: np.ndarray) -> Applied:
-    """All that acts at the velocity v (nv,) in the place of that of e.
+    """All that acts at the velocity v (nv,) instead of that of e.
 
     Sliding friction stays as it is at the velocity of e: where it falls with the speed, its slope is no damping.
     """

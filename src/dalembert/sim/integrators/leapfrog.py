@@ -33,7 +33,7 @@ FIRST = 0.5  # share of a step that the first kick takes
 
 
 class Memory(NamedTuple):
-    """What is carried from step to step, of all bodies: poses (n, 7) ahead, V and W (n, 3) of the half step, W × I W
+    """Numbers carried from step to step, of all bodies: poses (n, 7) ahead, V and W (n, 3) of the half step, W × I W
     (n, 3), e (count,), kick (1,)."""
 
     poses: np.ndarray

@@ -1,4 +1,4 @@
-"""What an integrator is: one record with its step and everything that is known about it."""
+"""An integrator: one record with its step and its properties."""
 
 from __future__ import annotations
 

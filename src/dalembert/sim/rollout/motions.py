@@ -43,7 +43,7 @@ class Motions:
 
     @property
     def steps(self) -> int:
-        """How many in all."""
+        """The number of steps in all."""
         return self.every * self.count
 
     @property
@@ -53,7 +53,7 @@ class Motions:
 
     @cached_property
     def numbers(self) -> Constants:
-        """What a device keeps: 0, the step [s], a zero, a place to write to, and numbers of steps."""
+        """Constants on a device: 0, the step [s], a zero, a place to write to, and numbers of steps."""
         first = [float(k * self.every) for k in range(self.count)]
         return Constants([0.0, self.step, 0.0, 0.0, *first, *(x + self.every - 1.0 for x in first)])
 
@@ -141,7 +141,7 @@ class Motions:
         arrays: Sequence[np.ndarray],
         batch: tuple[int, ...],
     ) -> Interrupted:
-        """What to raise when loop k was interrupted. result: (q, e) of the records until then, (q, e) at the end."""
+        """The exception for an interruption of loop k. result: (q, e) of the records until then, (q, e) at the end."""
         passes = error.passes if isinstance(error, Interrupted) else 0
         steps = passes if self.each else k * self.every + passes
         records = passes if self.each else k
@@ -167,7 +167,7 @@ class Motions:
         return self.operators.setdefault(f"cuda {check}", DeviceMotions(self, check))
 
     def _trouble(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, first: int) -> DalembertError:
-        """What is wrong with the records from `first` on, not all of which are numbers, or with the inputs."""
+        """The error for records from `first` on that are not all finite, or for bad inputs."""
         for name, x in zip(self.sizes, arrays, strict=True):
             if not np.isfinite(x).all():
                 return DalembertError(

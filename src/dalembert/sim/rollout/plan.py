@@ -19,10 +19,12 @@ from ..elements.contact import with_contact
 from ..elements.mujoco import softened
 from ..integrators.record import Integrator, uncarried
 from ..system.laws import Inputs, chosen_inputs, drive
+from ..system.planner import Planner, sampled
 from ..system.sampled import Sampled, settings_of
 from ..system.sampling import Sampling, shared_sampling
 from ..system.system import Law
 from .motions import Motions
+from .planned_motions import PlannedMotions
 from .settings import RolloutSettings, prepared
 from .stepping import NEVER, Stepping, stepping
 
@@ -48,7 +50,7 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
     method, step = settings.method("rollout", model), settings.step
     settings.check()
     parameters = dict(settings.parameters)
-    law_sizes = _law_sizes(settings.torque if settings.controls is None else settings.controls, parameters)
+    law_sizes = _law_sizes(sampled(settings.torque if settings.controls is None else settings.controls), parameters)
     live = checked([name for name in parameters if name not in law_sizes])
     model, elements = softened(model, tuple(settings.elements), settings.contact, step)
     model, elements = prepared("rollout", model, elements, method, settings.friction, live)
@@ -69,12 +71,31 @@ def planned(model: Model, q: Any, v: Any, settings: RolloutSettings, check: bool
         arrays[inputs.word] = _flat_rows(arrays[inputs.word], settings.every * settings.count)
     if not carries or sampling is not None or any(map(is_foreign, (q, v))):
         method = uncarried(method)
+    planned_sizes = {} if sampling is None else sampling.planned_sizes
+    if planned_sizes:
+        _check_planned(driving, arrays, carries)
+    dtype = np.float32 if all(map(is_single, arrays.values())) else np.float64
+    arrays |= {name: np.zeros(size, dtype) for name, size in planned_sizes.items()}
+    law_sizes |= planned_sizes
     steps = stepping(model, elements, law, method, live, driven, varying, tuple(settings.events), sampling, law_sizes)
     _check_precision(arrays, method, steps)
     e = _with_carried(steps, arrays["q"], arrays["v"], _with_states(steps, arrays["q"], arrays["v"]))
     by_name = arrays | {"q": arrays["q"], "e": _with_marks(steps, e), "u": arrays.get(inputs.word)}
     arguments = [by_name[name] for name in steps.arguments]
+    if planned_sizes:
+        planned_motions = PlannedMotions(steps, float(step), settings.every, settings.count, driving)
+        return RolloutPlan(planned_motions, arguments, inputs.word)
     return RolloutPlan(_motions(steps, float(step), settings.every, settings.count), arguments, inputs.word)
+
+
+def _check_planned(torque: Sampled, arrays: Mapping[str, Any], carries: bool) -> None:
+    """Refuse what planners, which run between compiled pieces, cannot do."""
+    if not carries:
+        raise DalembertError(f"rollout_gradient: {torque.name} plans between compiled pieces, which has no slopes")
+    if any(map(is_foreign, arrays.values())):
+        raise DalembertError(
+            f"rollout: {torque.name} plans between compiled pieces, on this machine's processor: give NumPy arrays"
+        )
 
 
 def _flat_rows(rows: Any, count: int) -> Any:
@@ -87,7 +108,9 @@ def _law_sizes(torque: Any, parameters: Mapping[str, Any]) -> dict[str, int]:
     """Sizes of those parameters that are arguments of the law, and no live groups of the model."""
     laws = [each.law for each in torque.chain()] if isinstance(torque, Sampled) else [torque]
     named = {name: x for name, x in parameters.items() if name not in GROUPS}
-    taken = {name for law in laws if callable(law) for name in settings_of(law, named)}
+    taken: set[str] = set()
+    for law in filter(callable, laws):
+        taken |= named.keys() & set(law.settings) if isinstance(law, Planner) else set(settings_of(law, named))
     return {name: x.shape[-1] if np.ndim(x) else 1 for name, x in named.items() if name in taken}
 
 

@@ -1,4 +1,4 @@
-"""What a rollout returns."""
+"""The result of a rollout."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Rollout(NamedTuple):
 
     @property
     def contacts(self) -> RolloutContacts | None:
-        """How rigid contact was solved for; None: there was none."""
+        """The report of rigid contact; None: there was none."""
         return None
 
     def beyond_limits(self, robot: Robot) -> list[str]:
@@ -47,7 +47,7 @@ class Rollout(NamedTuple):
 
 
 class RolloutContacts(NamedTuple):
-    """Of rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
+    """Rigid contact in each motion (…,): how many steps did not reach the tolerance, and the largest error [m/s].
 
     names: of the points that may touch.
     """
@@ -72,7 +72,7 @@ class WatchedRollout(Rollout):
 
     @property
     def contacts(self) -> RolloutContacts | None:
-        """How rigid contact was solved for; None: there was none."""
+        """The report of rigid contact; None: there was none."""
         return self._contacts
 
     @property

@@ -63,7 +63,7 @@ def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
 
 
 def _contacts(stepping: Stepping, e_end: Any) -> RolloutContacts | None:
-    """What the memory of rigid contact says at the end."""
+    """The report of rigid contact, from its memory at the end."""
     system = stepping.system
     if system.contact is None:
         return None

@@ -22,7 +22,7 @@ from ..run.events import Event
 
 @dataclass(frozen=True, kw_only=True)
 class StepSettings:
-    """What rollouts, their gradients and steppers have in common; see `Robot.rollout`. step [s]."""
+    """Settings that rollouts, their gradients and steppers share; see `Robot.rollout`. step [s]."""
 
     step: float = 1e-3
     integrator: str | Integrator | None = None
@@ -42,7 +42,7 @@ class StepSettings:
 
 @dataclass(frozen=True, kw_only=True)
 class RolloutSettings(StepSettings):
-    """What a rollout is asked for beside the states; see `Robot.rollout`."""
+    """The settings of a rollout beside the states; see `Robot.rollout`."""
 
     torque: Any = None
     controls: Any = None

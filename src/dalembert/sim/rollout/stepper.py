@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,8 @@ from ..elements.contact import with_contact
 from ..elements.mujoco import softened
 from ..integrators.record import Integrator
 from ..system.drive import Command
+from ..system.planner import sampled
+from ..system.planners import PlannedMemory
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling
 from ..system.system import System
@@ -34,7 +37,7 @@ class Stepper:
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
     check. A mass matrix that is singular, a Newton iteration of an implicit integrator that does not settle, as always
     in float32, and numbers that overflow are errors; with check=False the state is NaN or infinite.
-    `call` is the function behind it, whose result is [q; v; z] in one array.
+    `call` is the function behind it, of all these arguments.
     """
 
     def __init__(self, model: Model, settings: StepSettings, controls: bool = False) -> None:
@@ -47,20 +50,18 @@ class Stepper:
         self._nothing = np.zeros(self._system.input_count)
 
     def __call__(self, q: Any, v: Any, tau: Any = None, z: Any = None, **keywords: Any) -> tuple[Any, ...]:
-        tau = self._nothing if tau is None else tau
-        n, m = self.model.nq, self.model.nq + self.model.nv
+        if tau is None:
+            tau = self._nothing
         if not self.nz:
             if z is not None:
                 raise DalembertError("stepper: got z, but no element or actuator has states of its own")
-            x = self._fast(q, v, tau, **keywords)
-            return (x[:n], x[n:]) if x.ndim == 1 else (x[..., :n], x[..., n:])
+            return self._fast(q, v, tau, **keywords) if keywords else self._fast(q, v, tau)
         if z is None:
             raise DalembertError(
                 f"stepper: elements or actuators have {self.nz} states of their own: write q, v, z = stepper(q, v, "
                 "tau, z), from z = stepper.start(q, v)"
             )
-        x = self._fast(q, v, tau, z, **keywords)
-        return x[..., :n], x[..., n:m], x[..., m:]
+        return self._fast(q, v, tau, z, **keywords)
 
     def start(self, q: Any, v: Any) -> np.ndarray:
         """The states z (nz,) of elements and actuators at the beginning, at q (nq,), v (nv,)."""
@@ -94,10 +95,11 @@ def _compiled(model: Model, settings: StepSettings, method: Integrator, controls
     take, shown = method.fixed_step, _shown_states(system)
     forgotten = np.zeros(system.layout.nz - shown)
 
-    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> np.ndarray:
+    def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
         e = np.concatenate([v, *z, forgotten])
         q1, e1 = take(system, t[0], t[0].lift(step), q, e, Command.held(tau).flat())
-        return np.concatenate([q1, e1[: model.nv + shown]])
+        after = {"q": q1, "v": e1[: model.nv]}
+        return after | {"z": e1[model.nv : model.nv + shown]} if shown else after
 
     sizes = {"q": model.nq, "v": model.nv, "tau": system.input_count}
     if shown:
@@ -105,7 +107,7 @@ def _compiled(model: Model, settings: StepSettings, method: Integrator, controls
     if any(node.op == "input" and node.value[0] == "t" for node in trace(compute, {"t": 1, **sizes}).schedule()):
         raise DalembertError("stepper: the elements depend on time, which a step does not know: use `simulate`")
 
-    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> np.ndarray:
+    def at_any_time(q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
         return compute(tau[:1], q, v, tau, *z)
 
     def unbounded(state: Mapping[str, np.ndarray]) -> str:
@@ -123,7 +125,8 @@ class ControlledStepper:
     """q, v, memory = stepper(q, v, memory): the state after one step under controllers that run at rates.
 
     memory (…, n) is what the controllers keep, and the number of the step; `start(q, v)` gives the first one, also for
-    batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`.
+    batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`. Planners plan before a step is taken, in
+    the same call, for all states that are at the same step.
     """
 
     def __init__(self, model: Model, settings: StepSettings, torque: Any) -> None:
@@ -131,6 +134,7 @@ class ControlledStepper:
         settings.check_step("stepper")
         model, elements = softened(model, tuple(settings.elements), settings.contact, step)
         model, elements = prepared("stepper", model, elements, method, settings.friction)
+        torque = sampled(torque)
         controller = torque if isinstance(torque, Sampled) else Sampled(torque, step, state=())
         sampling = Sampling("stepper", model, controller, float(step))
         for element in elements:
@@ -142,27 +146,44 @@ class ControlledStepper:
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
         take, forgotten = method.fixed_step, np.zeros(system.layout.nz)
         self.model, self.step = model, float(step)
+        self._planned = [PlannedMemory(*item) for item in sampling.planned.items()]
+        held = sampling.planned_sizes
 
-        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray) -> np.ndarray:
+        def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray, *answers: np.ndarray) -> dict[str, Any]:
             number, kept = memory[0], memory[1:]
             t = number * self.step
-            tau, after = sampling.advanced(number, t, q, v, kept, {})
+            tau, after = sampling.advanced(number, t, q, v, kept, dict(zip(held, answers, strict=True)))
             e = np.concatenate([v, forgotten])
             q1, e1 = take(system, t, number.lift(self.step), q, e, Command.held(tau).flat())
-            return np.concatenate([q1, e1[: model.nv], [number + 1.0], after])
+            return {"q": q1, "v": e1[: model.nv], "memory": np.concatenate([[number + 1.0], after])}
 
         def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
             return np.array([q[0].lift(0.0), *sampling.start(q, v)], object)
 
         sizes = {"q": model.nq, "v": model.nv}
+        self._size = 1 + sampling.size
         self._start = function_call(model, "stepper", sizes, begin)
-        self.call = function_call(model, "stepper", {**sizes, "memory": 1 + sampling.size}, compute)
-        self._fast = self.call.builtin("stepper", "(q, v, memory)\n--\n\n", self.call)
+        self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held}, compute)
+        words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held)))))
+        self._fast = self.call.builtin("stepper", f"({words})\n--\n\n", self.call)
 
     def start(self, q: Any, v: Any) -> Any:
         """The memory before the first step."""
-        return self._start(q, v)
+        memory = self._start(q, v)
+        if not self._planned:
+            return memory
+        batch = memory.shape[:-1]
+        plans = [each.start(prod(batch)).reshape(*batch, -1) for each in self._planned]
+        return np.concatenate([memory, *plans], -1)
 
     def __call__(self, q: Any, v: Any, memory: Any, **keywords: Any) -> tuple[Any, Any, Any]:
-        x, nq, nx = self._fast(q, v, memory, **keywords), self.model.nq, self.model.nq + self.model.nv
-        return x[..., :nq], x[..., nq:nx], x[..., nx:]
+        if not self._planned:
+            return self._fast(q, v, memory, **keywords)
+        q, v, memory = np.asarray(q, float), np.asarray(v, float), np.array(memory, float)
+        answers, begin = [], self._size
+        for each in self._planned:
+            plans = memory[..., begin : begin + each.size]
+            answers.append(each.held(q, v, memory[..., 0], plans, self.step, keywords.get("threads")))
+            begin += each.size
+        q1, v1, sampled = self._fast(q, v, memory[..., : self._size], *answers, **keywords)
+        return q1, v1, np.concatenate([sampled, memory[..., self._size :]], -1)

@@ -17,7 +17,7 @@ import numpy as np
 from dalembert.execute import Call, Program, Recent, Repetition, code, content
 from dalembert.functions.guards import UNIT_TOLERANCE, function_call, quaternions
 from dalembert.functions.live import GROUPS
-from dalembert.graph import Function, Input, Output, Scalar, substitute, trace, vjp
+from dalembert.graph import Function, Input, Output, Scalar, jvp, substitute, trace, vjp
 from dalembert.math import abs as absolute
 from dalembert.math import logical_and, logical_or, where
 from dalembert.model import Model
@@ -190,6 +190,32 @@ class Stepping:
 
         results = {f"{name} next": size for name, size in slopes.items()} | {"number_next": 1}
         return self._loop(("backwards", each, self.varying), sizes, results, build, Repetition(carry, rows, record))
+
+    def with_rates(self) -> Program:
+        """Step after step, with the rates of q and e if each argument changes at its rate ("q rate", "u rate", …)."""
+        rates = {f"{name} rate": size for name, size in self.arguments.items()}
+        sizes = {**self.sizes, **rates}
+        results = {f"{name}{kind}": self.sizes[name] for kind in ("_next", " rate next") for name in ("q", "e")}
+        carry = (*CARRY, *((f"{name} rate next", f"{name} rate") for name in ("q", "e")))
+
+        def build() -> Function:
+            inputs, graph = _inputs(self.step), self.step.outputs[-1].nodes[0].graph
+            seeds = {
+                node: rate
+                for name, size in self.arguments.items()
+                for node, rate in zip(inputs[name], graph.input(f"{name} rate", size), strict=True)
+            }
+            after = {o.name: o.nodes for o in self.step.outputs}
+            pushed = [
+                _output(f"{name} rate next", jvp(after[f"{name}_next"], seeds), inputs["number"][0])
+                for name in ("q", "e")
+            ]
+            outputs = (*self.step.outputs[:-1], *pushed, self.step.outputs[-1])
+            return Function(self.name, tuple(Input(*each) for each in sizes.items()), outputs)
+
+        rows = ("u", "u rate") if self.varying else ()
+        repetition = Repetition(carry, rows, ())
+        return self._loop(("rates", self.varying), sizes, results | {"number_next": 1}, build, repetition)
 
     def _loop(
         self,

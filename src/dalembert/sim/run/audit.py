@@ -1,4 +1,4 @@
-"""What the ledger of a run means, in words."""
+"""The verdict on the ledger of a run, in words."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def audit(run: Run) -> EnergyAudit:
     relative = 0.0 if rounding or not scale else worst / scale
     steady = rounding or not _grows(ledger.residual)
     judgement = "good" if relative < GOOD else "fair" if relative < FAIR else "poor"
-    share = "" if rounding else f", {relative:.1e} of the {scale:.3g} J that moved"
+    share = "" if rounding else f", {relative:.1e} of the {scale:.3g} J exchanged"
     lines = [
         f"Energy of run of {run.robot!r} with {name}: {judgement}.",
         f"  {worst:.3g} J are unaccounted for{share}"

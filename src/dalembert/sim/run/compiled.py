@@ -24,7 +24,7 @@ from ..system.system import Law, System
 
 
 class Programs:
-    """What a run needs of a system, compiled when first used. identity: text that determines all of it, or None."""
+    """The programs of a run, compiled when first used. identity: text that determines all of it, or None."""
 
     def __init__(self, system: System, integrator: Integrator, identity: str | None) -> None:
         self.system, self.integrator = system, integrator
@@ -36,11 +36,11 @@ class Programs:
 
     @cached_property
     def open(self) -> Programs:
-        """Those of the system while none of the constraints that come and go holds: smaller and faster steps."""
+        """The programs for the time when no constraint that comes and goes holds: smaller and faster steps."""
         return Programs(replace(self.system, holding=False), self.integrator, self._plain_identity)
 
     def renew(self, elements: tuple[Element, ...], law: Law | None) -> None:
-        """What is not compiled yet is traced from the functions and classes as they are now."""
+        """Trace what is not compiled yet from the functions and classes as they are now."""
         self.system = replace(self.system, elements=elements, law=law)
         if "open" in vars(self):
             self.open.system = replace(self.open.system, elements=elements, law=law)
@@ -113,7 +113,7 @@ class Programs:
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         count = system.layout.nm + sum(gap_counts(system)) + len(events)
-        program = Program("watched", None if events else self.identity, sizes, {"values": (count,)}, compute)
+        program = Program("event functions", None if events else self.identity, sizes, {"values": (count,)}, compute)
         return self._watched.get(program.identity, lambda: program)  # ready to run, if there was one like it
 
     @cached_property

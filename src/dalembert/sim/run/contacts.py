@@ -1,4 +1,4 @@
-"""What touched in a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
+"""Contacts of a run: gaps, points, forces, how much of the friction was used, and how well the laws were kept."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.contact.rows import contact_rows
+from dalembert.contact.rows import Rows, contact_rows
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
+from dalembert.math import product
 
 from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, RigidContact, laws_of
@@ -113,7 +114,7 @@ class Contacts:
 
     @property
     def log(self) -> list[str]:
-        """What a user should know: steps that did not settle, forces outside of the friction cone."""
+        """Remarks for the user: steps that did not settle, forces outside of the friction cone."""
         lines = []
         if self.unsettled:
             lines.append(
@@ -124,7 +125,7 @@ class Contacts:
         for k in np.flatnonzero(over.any(axis=0)):
             at = int(np.argmax(over[:, k]))
             lines.append(
-                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its most at t = {self.t[at]:g} s"
+                f"contact: friction of {self.names[k]!r} is {self.ratio[at, k]:.3g} of its limit at {self.t[at]:g} s"
             )
         return lines
 
@@ -158,7 +159,7 @@ class Contacts:
 def contacts_of(
     programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray, step: float | None
 ) -> Contacts | None:
-    """Those of states (n,) of a system after steps of `step` [s]; None: without contact."""
+    """The contacts of states (n,) of a system after steps of `step` [s]; None: without contact."""
     if programs.system.contact is not None:
         assert step is not None
         return _rigid(programs, t, q, e, step)
@@ -207,7 +208,7 @@ def _compliant(programs: Programs, element: CompliantContact, t: np.ndarray, q: 
 def _soft(
     programs: Programs, element: MujocoConstraints, t: np.ndarray, q: np.ndarray, e: np.ndarray, u: np.ndarray
 ) -> Contacts | None:
-    """Those of MuJoCo's model, with the forces of each state."""
+    """The contacts of MuJoCo's model, with the forces of each state."""
     system, k = programs.system, len(element.names)
     model = system.model
     if not k:
@@ -251,7 +252,7 @@ def _soft(
 
 
 def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float) -> Contacts:
-    """Those of states (n,) of a system with rigid contact, after steps of `step` [s]."""
+    """The contacts of states (n,) of a system with rigid contact, after steps of `step` [s]."""
     system = programs.system
     element = system.contact
     assert element is not None
@@ -295,16 +296,19 @@ def _observed(programs: Programs, element: RigidContact) -> Program:
     model, k, nv = system.model, len(element.names), system.model.nv
 
     def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
-        here = contact_rows(model, q, element.patches)
+        here = rows_of(q)
         before, v_before = drifted(model, q, v, -0.5 * h[0])
-        rows = contact_rows(model, before, element.patches)
+        rows = rows_of(before)
         return {
             "gap": here.gap,
             "position": here.position.reshape(-1),
             "axes": rows.axes.reshape(-1),
             "J": rows.J,
-            "u": rows.J @ v_before,
+            "u": product(rows.J, v_before[:, None])[:, 0],
         }
+
+    def rows_of(q: Any) -> Rows:
+        return element.gathering(model).rows(q) if element.slots else contact_rows(model, q, element.patches)
 
     shapes = {"gap": (k,), "position": (3 * k,), "axes": (9 * k,), "J": (3 * k, nv), "u": (3 * k,)}
     sizes = {"q": model.nq, "v": nv, "h": 1}

@@ -33,7 +33,7 @@ ROUNDS = 200  # of impacts at one instant, after which they are taken as inelast
 
 
 class Assembly(NamedTuple):
-    """Of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
+    """The equations of one state: M (nv, nv), acceleration a (nv,) without held rows, and the rows.
 
     force_scale: the largest force at work; response M⁻¹ Jᵀ (nv, nr); A = J M⁻¹ Jᵀ (nr, nr).
     """
@@ -86,7 +86,7 @@ class Hybrid:
         return [None if k is None else accounts.get(("heat", names[k])) for k in owners]
 
     def instant(self, state: State, u: np.ndarray, fired: np.ndarray, soft: np.ndarray) -> Outcome:
-        """What follows from a state in which the guards of some rows that come and go (nm,) have fired.
+        """The state after the guards of some rows that come and go (nm,) have fired.
 
         soft (nm,): those that meet their end without restitution.
         """

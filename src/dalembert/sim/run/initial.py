@@ -130,7 +130,7 @@ def _rows(compiled: Programs, q: np.ndarray, v: np.ndarray) -> tuple[np.ndarray,
 
 
 def _name(compiled: Programs, number: int) -> str:
-    """Of what an equation is part."""
+    """The name of the loop or constraint that an equation belongs to."""
     system = compiled.system
     parts = [(closure.name, closure.count) for closure in system.model.closures]
     parts += [(each.constraint.name, each.constraint.count) for each in system.constraints if each.element is not None]

@@ -21,7 +21,7 @@ AT_ONCE = 1e-13  # [s, relative to 1 + the time]: what counts as one time
 
 
 class Instants:
-    """What happens in a run. log: events that took place; remarks: for the log; ended: by which event, or ""."""
+    """Events of a run. log: events that took place; remarks: for the log; ended: by which event, or ""."""
 
     def __init__(self, programs: Programs, engine: Engine, events: tuple[Event, ...], torques: Torques | None) -> None:
         self.programs, self.system, self.layout = programs, programs.system, programs.system.layout
@@ -132,7 +132,7 @@ class Instants:
         return state._replace(e=self.layout.replaced(state.e, states=np.concatenate(parts)))
 
     def _report(self, before: State, modes: np.ndarray, after: State, hit: np.ndarray, initial: bool) -> None:
-        """What rows did at an instant: impacts, and modes that changed."""
+        """Report the impacts and changed modes of rows at an instant."""
         owners = self.system.row_owners[self.system.permanent_count :]
         reported: set[int] = set()
         for owner, old, new, struck in zip(owners, modes, self.layout.modes(after.e), hit, strict=True):

@@ -30,7 +30,7 @@ class EnergyLedger:
 
     @property
     def residual(self) -> np.ndarray:
-        """What the total gained beyond work − heat (n,): the error of the integration."""
+        """The gain of the total beyond work − heat (n,): the error of the integration."""
         gained = self.total - self.total[0]
         return gained - sum(self.work.values(), 0.0) + sum(self.heat.values(), 0.0)
 

@@ -1,4 +1,4 @@
-"""What a run says of joints that went beyond the limits of the model, which do not act by themselves."""
+"""Remarks on joints that went beyond the limits of the model, which do not act by themselves."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def beyond_limits(
         if joint is not None and "effort" in element.enforces:
             effort[model.joint(joint).v] = np.inf
     lines = (
-        _line("range", model.coordinate_names, t, q, lower, upper, "it acts with elements=robot.stops()"),
-        _line("speed", model.freedom_names, t, v, -speed, speed, "nothing holds the joint to it"),
+        _line("range", model.coordinate_names, t, q, lower, upper, "limits act only with elements=robot.stops()"),
+        _line("speed", model.freedom_names, t, v, -speed, speed, "nothing enforces it"),
         _line("effort", model.freedom_names, t, tau, -effort, effort, "elements.Motor limits what a motor gives"),
     )
     return [line for line in lines if line]

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.model import Model
 
 from .run import Run
 
@@ -48,15 +50,31 @@ def style(k: int) -> dict[str, str]:
 
 
 def labels(run: Run, name: str) -> list[str]:
-    """What the columns of "q", "v" or "tau" are called: a joint's name, with the component where it has a quaternion.
+    """Labels of the columns of "q", "v" or "tau"; see `names`."""
+    units = run.coordinate_units if name == "q" else run.freedom_units
+    columns = run.coordinates if name == "q" else run.freedoms
+    return _labels(name, columns, units, _turning(run.coordinates, run.coordinate_units))
+
+
+def names(model: Model, name: str) -> list[str]:
+    """Labels of the columns of "q", "v" or "tau": a joint's name, with the component where it has a quaternion.
 
     "base[3]" becomes "base qw", and of v "base[0]" becomes "base ωx".
     """
-    turning = {_joint(n)[0] for n, unit in zip(run.coordinates, run.coordinate_units, strict=False) if unit == ""}
-    names, units = (run.coordinates, run.coordinate_units) if name == "q" else (run.freedoms, run.freedom_units)
-    sizes = Counter(_joint(n)[0] for n in names)
+    units = model.coordinate_units if name == "q" else model.freedom_units
+    columns = model.coordinate_names if name == "q" else model.freedom_names
+    return _labels(name, columns, units, _turning(model.coordinate_names, model.coordinate_units))
+
+
+def _turning(coordinates: Sequence[str], units: Sequence[str]) -> set[str]:
+    """Joints with a quaternion."""
+    return {_joint(n)[0] for n, unit in zip(coordinates, units, strict=False) if unit == ""}
+
+
+def _labels(name: str, columns: Sequence[str], units: Sequence[str], turning: set[str]) -> list[str]:
+    sizes = Counter(_joint(n)[0] for n in columns)
     texts = []
-    for text, unit in zip(names, units or [""] * len(names), strict=True):
+    for text, unit in zip(columns, units or [""] * len(columns), strict=True):
         joint, k = _joint(text)
         if joint not in turning or k < 0:
             texts.append(text)

@@ -26,7 +26,7 @@ class Recorder:
         self._next = 0
 
     def driven(self, u: np.ndarray) -> None:
-        """What drives the start, if that was not known before."""
+        """Set what drives the start, if that was not known before."""
         if self._rows[0][3] is None:
             self._rows[0] = (*self._rows[0][:3], u)
 

@@ -21,7 +21,7 @@ MOST_RECORDS, MOST_STEPS = 1e8, 1e15  # of what fits into memory, and of what ca
 
 @dataclass(frozen=True, kw_only=True)
 class RunSettings:
-    """What a run is asked for beside its start; see `Robot.simulate`."""
+    """The settings of a run beside its start; see `Robot.simulate`."""
 
     duration: float
     torque: Any = None

@@ -25,6 +25,7 @@ from ..integrators.catalogue import integrator_for
 from ..system.called_controllers import CalledControllers
 from ..system.drive import Command, Leg
 from ..system.laws import Checked, Drive, chosen_inputs, drive
+from ..system.planner import Planner
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling, shared_sampling
 from .advice import why_and_what
@@ -136,7 +137,9 @@ class _Simulation:
         """Run controllers inside the compiled step, where it can be; the log says why not."""
         step, duration, model = self.settings["step"], self.settings["duration"], self.compiled.system.model
         why = None
-        if not torque.declared:
+        if any(isinstance(each.law, Planner) for each in torque.chain()):
+            why = "it plans between steps; `rollout` and `stepper` compile all but the plans"
+        elif not torque.declared:
             why = "it may keep a state that it does not state; pass state=… to have it compiled"
         elif not isinstance(self.engine, Fixed) or self.instants.watching:
             what = "events, stops or dry friction" if isinstance(self.engine, Fixed) else "this integrator's own steps"

@@ -100,7 +100,7 @@ class _Columns:
         return {name.removeprefix(f"{kind}."): self.column(name) for name in self.starting(kind)}
 
     def contacts(self, stated: dict[str, Any] | None) -> Contacts | None:
-        """What touched, from the columns and the facts about the points."""
+        """The contacts, from the columns and the facts about the points."""
         if stated is None:
             return None
         points = [f"contact.{k}" for k in range(len(stated["names"]))]

@@ -110,7 +110,7 @@ class Watch:
         return (numbers[: self.rows] < 0.0) & (self._tolerance == 0.0)
 
     def first(self, chunk: Chunk, u: np.ndarray) -> Crossing | None:
-        """What happens first in a chunk; if nothing does, the guards go on from its end."""
+        """The first event in a chunk; if there is none, the guards go on from its end."""
         numbers = self.values(chunk.t, chunk.q, chunk.e, u)
         rows, signs = numbers[:, : self.rows], np.sign(numbers[:, self.rows :])
         signs[0] = self._signs

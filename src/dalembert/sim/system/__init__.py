@@ -1,1 +1,1 @@
-"""What is integrated: equations of motion with elements, constraints and accounts, and what drives them."""
+"""The system that is integrated: equations of motion with elements, constraints and accounts, and what drives them."""

@@ -22,7 +22,7 @@ class CalledSystem(System):
 
     @cached_property
     def _compiled(self) -> System:
-        """The same with the torques as numbers."""
+        """The same system with the torques as numbers."""
         same = {field.name: getattr(self, field.name) for field in fields(System)}
         return System(**same | {"law": None, "called": False})
 

@@ -1,4 +1,4 @@
-"""What a constraint is: rows of conditions on the motion, the forces that may keep them, and what an impact does.
+"""Constraints: rows of conditions on the motion, the forces that may keep them, and what an impact does.
 
 A row has a coordinate φ(q) with rate φ̇ = J v − surface and acceleration φ̈ = J a + bias, and a force λ along it, which
 acts on the robot as Jᵀ λ. Which (φ, λ) go together is said by the set:
@@ -37,7 +37,7 @@ IDLE = 2.0  # mode of a row of friction whose rows are kept at rest by others: n
 
 
 class Rows(NamedTuple):
-    """Of k rows at one state: φ (k,), J (k, nv), bias (k,) and surface (k,), with φ̇ = J v − surface, φ̈ = J a + bias.
+    """Constraint rows at one state: φ (k,), J (k, nv), bias (k,), surface (k,); φ̇ = J v − surface, φ̈ = J a + bias.
 
     surface: the speed of a surface that moves by itself, such as a belt.
     """
@@ -100,7 +100,7 @@ class Admissible(Protocol):
         """The mode of a row at rest at an end, or with friction, with its force."""
 
     def law(self, h: Any, coordinate: Any, rate: Any, bias: Any, free: Any, impact: Impact) -> Law:
-        """What a row asks of its rate at the end of a step h, and of its impulse, in time stepping.
+        """The law of a row in time stepping: bounds on its rate at the end of a step h, and on its impulse.
 
         coordinate, rate, bias: of the row at the start; free: its rate at the end if no row that comes and goes acted.
         """
@@ -221,7 +221,7 @@ def _approach(h: Any, gap: Any, rate: Any, bias: Any, free: Any, impact: Impact)
 
 @dataclass(frozen=True)
 class Impact:
-    """What happens when a row of a `Range` meets its end: φ̇ after = −restitution times φ̇ before.
+    """The impact when a row of a `Range` meets its end: φ̇ after = −restitution times φ̇ before.
 
     Below rest_speed [of φ̇] the row comes to rest instead: the resolution at which bounces that follow each other ever
     faster end.

@@ -63,7 +63,7 @@ class ContactImpulses(ABC):
         compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
         self.kick, self.closing, self.loops = at.kick, np.zeros(system.model.nv), None
         if always:
-            self.loops = Loops(self.mass, self.rows.first(always), compliance[:always], self.h)
+            self.loops = Loops(self.mass, self.rows.first(always), compliance[:always], self.h, system.rows_repeat)
             self.kick = self.loops.kicked(self.kick, self.v, 0.5 * self.loops.rows.bias)
             self.closing = self.loops.closing(0.125)
         self.row_carrier = self.carrier(self.rows.J[always:])
@@ -98,7 +98,7 @@ class ContactImpulses(ABC):
         return mass.backward(mass.r * out) if nonzeros(out).any() else None
 
     def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
-        """What each account of the ledger takes in the step [J]: forces over it times the mean velocity."""
+        """The change of each account of the ledger in the step [J]: forces over it times the mean velocity."""
         system, h, model = self.system, self.h, self.system.model
         mean = 0.5 * (self.v + v1)
         work = list(h * system.powers(self.v, mean, applied))

@@ -1,4 +1,4 @@
-"""What drives a system from outside: a command over a leg of the way, or several in turn."""
+"""Commands that drive a system: one over a leg of the way, or several in turn."""
 
 from __future__ import annotations
 

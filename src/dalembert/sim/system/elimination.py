@@ -73,14 +73,14 @@ class Elimination:
         return self.between[column, row].T if block is None else block
 
     def impulses(self, last: np.ndarray) -> dict[int, np.ndarray]:
-        """Of all joints but the last one, of which it is given: p = g − G p'."""
+        """Impulses of all joints but the last one, whose p' is known: p = g − G p'."""
         step = lambda p, G, g: {"p": g - G @ p}  # noqa: E731
         p = scan(step, {"G": self.G, "g": self.g}, {"p": last}, reverse=True)["p"]
         return dict(zip(self.joints[:-1], p, strict=True))
 
 
 def neighbours(closures: list[Closure]) -> list[set[int]]:
-    """Of every closure, those on the same bodies."""
+    """For every closure, the others on the same bodies."""
     on: dict[int, set[int]] = {}
     for k, closure in enumerate(closures):
         for frame in (closure.a, closure.b):

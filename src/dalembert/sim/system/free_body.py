@@ -24,7 +24,7 @@ class FreeBody(NamedTuple):
 
 
 class Moving(NamedTuple):
-    """Of all bodies: poses (n, 7), velocities of centres of mass (n, 3) in the world, spins (n, 3) along body axes."""
+    """State of all bodies: poses (n, 7), velocities of centres of mass (n, 3), world axes; spins (n, 3), body axes."""
 
     pose: np.ndarray
     velocity: np.ndarray

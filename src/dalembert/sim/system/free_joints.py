@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from dalembert.linear import SHARED
 from dalembert.model import Closure, Frame
 
 from .elimination import Elimination, elimination_order, neighbours, solved
 from .free_body import STILL, FreeBody, Moving, alike, over
 from .free_joint_rows import JointState, push_results, response_block, row_results
 
-SHARED = 1e-6  # share by which diagonal entries grow where rows can depend on each other
 ENDS = ("name", "a", "b")  # fields of a closure that tell it from others of its kind
 LIKE = 4  # joints of a kind from which on they are the lanes of a loop
 CHAINED = 30  # joints in a row from which on a loop eliminates them: slower than unrolled code, but compiled at once
@@ -62,7 +62,7 @@ class Group:
 
 
 class Ask(NamedTuple):
-    """What rows ask for: wanted(φ, rate, *known, and compliance if they give way) (k,) of the k rows of a joint.
+    """The demand of rows: wanted(φ, rate, *known, and compliance if they give way) (k,) of the k rows of a joint.
 
     known: numbers of all rows (count,) each, such as what was learned, or the stiffness of springs.
     """
@@ -72,7 +72,7 @@ class Ask(NamedTuple):
 
 
 class JointRows(NamedTuple):
-    """Of one joint: φ (k,), what is wanted (k,), body → rows J (k, 6) on its twist [W; Rᵀ V], J M⁻¹ Jᵀ (k, k) below."""
+    """Rows of one joint: φ (k,), wanted (k,), body → J (k, 6) on its twist [W; Rᵀ V], lower half of J M⁻¹ Jᵀ (k, k)."""
 
     phi: np.ndarray
     wanted: np.ndarray
@@ -135,7 +135,7 @@ class Joints:
         return Side(numbers, alike([frame.placement.R for frame in frames]), r)
 
     def rows(self, moving: Moving, ask: Ask) -> list[JointRows]:
-        """Of every joint."""
+        """The rows of every joint."""
         rows: dict[int, JointRows] = {}
         for group in self.groups:
             results = self._over_joints(group, moving, ask, row_results)
@@ -289,7 +289,7 @@ class Joints:
 
     @cached_property
     def compliance(self) -> np.ndarray | None:
-        """Of every row (count,); None if no row gives way."""
+        """The compliance of every row (count,); None if no row gives way."""
         if all(held.compliance is None for held in self.held):
             return None
         return np.concatenate(

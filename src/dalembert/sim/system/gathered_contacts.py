@@ -2,7 +2,8 @@
 
 Those that may touch within the step are gathered into a few slots, and the problem is solved for these alone. Where
 they are more than there are slots, or another candidate would be passed through, the step is solved again with room for
-all, and with those that were missed. Each state of a batch decides that alone, so that what is computed beside it does not matter.
+all, and with those that were missed. Each state of a batch decides that alone, so that what is computed beside it does
+not matter.
 """
 
 from __future__ import annotations
@@ -55,11 +56,10 @@ class GatheredImpulses(ContactImpulses):
         first, missed, count = self._in_slots(near, k)
         begin = {"near": near, **_state(first), "missed": missed, "done": _fits(missed, count, k)}
 
-        def again(near: Any, w: Any, memory: Any, impacts: Any, friction: Any, missed: Any, done: Any) -> dict[str, Any]:
+        def again(near: Any, w: Any, memory: Any, impacts: Any, friction: Any, missed: Any, _: Any) -> dict[str, Any]:
             near = maximum(near, missed)
             solved, missed, count = self._in_slots(near, len(gathering))
-            done = _fits(missed, count, len(gathering))
-            return {"near": near, **_state(solved), "missed": missed, "done": done}
+            return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
         end = repeat(again, ROUNDS, begin, "done")
         memory = self.element.memory(end["memory"])
@@ -67,7 +67,7 @@ class GatheredImpulses(ContactImpulses):
         return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"])
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
-        """The problem with the candidates that are near (n,) in k slots; which others it passes through; their count."""
+        """The problem with the candidates that are near (n,) in k slots, those that it passes through, and the count."""
         slots, count = self.gathering.numbered(near)
         solved = self._solved_with(lambda slot: taken_from(self.candidates, slots, slot), k, count)
         speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(solved.w))

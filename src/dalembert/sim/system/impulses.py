@@ -17,13 +17,18 @@ from dalembert.algorithms.coupled import MassSolver
 from dalembert.linear import (
     ANY,
     Carrier,
+    DryFriction,
     Factor,
     Law,
+    SharingFactor,
     constraint_impulses,
     factor_semidefinite,
     gram,
+    is_zero,
+    nonzeros,
     row_impulse,
     sparse_product,
+    with_dry_friction,
 )
 from dalembert.math import maximum
 
@@ -35,13 +40,17 @@ RECOVERED = 0.2  # share of what a coordinate is beyond its set that a step take
 
 
 class Loops:
-    """Rows that always hold, eliminated: the others then move only what these let move. compliance (n,): of each."""
+    """Rows that always hold, eliminated: the others then move only what these let move.
 
-    def __init__(self, mass: Factor, rows: Rows, compliance: np.ndarray, h: Any) -> None:
+    compliance (n,): of each; repeated: whether rows follow from others (`System.rows_repeat`).
+    """
+
+    def __init__(self, mass: Factor, rows: Rows, compliance: np.ndarray, h: Any, repeated: bool) -> None:
         self.h, self.rows, self.Y = h, rows, mass.forward(rows.J.T)
         self.X = (self.Y.T * mass.r).T
         self.rigid = (compliance == 0.0).astype(float)
-        self.factor = factor_semidefinite(gram(self.Y, mass.r) + np.diag(compliance / (h * h)))
+        A = gram(self.Y, mass.r) + np.diag(compliance / (h * h))
+        self.factor = SharingFactor(A) if repeated else factor_semidefinite(A)
 
     def kicked(self, kick: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """A kick (m,) = L⁻¹ h f at velocities v, with the impulses of the loops; bias (n,): lost of their rates."""
@@ -68,28 +77,46 @@ def impulsive_step(
     v, z, always = layout.velocity(e), layout.states(e), system.permanent_count
     rows = system.constraint_rows(t, q, v, z)
     M, mass = algorithms.mass_matrix(system.model, q), MassSolver(system.model, q).factor
-    kick = mass.forward(h * (applied.forces - algorithms.bias(system.model, q, v, applied.wrenches)))
+    impulse = h * (applied.forces - algorithms.bias(system.model, q, v, applied.wrenches))
+    kick = mass.forward(impulse)
     compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
     carrier, closing = Carrier.bodies(M, mass, rows.J[always:]), np.zeros(len(v))
     if always:
-        loops = Loops(mass, rows.first(always), compliance[:always], h)
+        loops = Loops(mass, rows.first(always), compliance[:always], h, system.rows_repeat)
         kick = loops.kicked(kick, v, loops.rows.bias * (0.5 + 0.5 * loops.rigid))
         carrier, closing = Carrier.reduced(loops.freed(carrier.Y), mass.r), loops.closing(0.5)
 
     rates = rows.rate(v)[always:]
     free = rates + sparse_product(carrier.X.T, kick)
     laws = row_laws(system, rows, h, rates, free)
+    sets = [owner.constraint.admissible for owner in system.row_owners[always:]]
+    beyond = np.array([opened(each, x) for each, x in zip(sets, rows.coordinate[always:], strict=True)])
+    z1 = system.next_states(h, e, applied)
+    plain = not (always or compliance.any() or nonzeros(beyond).any())
+    if plain and (frictions := _joint_frictions(rows, laws)):
+        v1 = with_dry_friction(M, sparse_product(M, v) + impulse, v, frictions)
+        return h * v1, layout.replaced(e, v1, z1)
     sizes = np.array([x @ y for x, y in zip(carrier.X.T, carrier.Y.T, strict=True)])
     alone = [row_impulse(law, g, rate) for law, g, rate in zip(laws, sizes, rates, strict=True)]
     start = np.array(alone), np.zeros(0)
     p = constraint_impulses(carrier, free, (), laws, start, give=compliance[always:] / (h * h)).p
 
     v1 = v + mass.backward(mass.r * (kick + sparse_product(carrier.Y, p)))
-    owners = system.row_owners[always:]
-    beyond = [opened(o.constraint.admissible, x) for o, x in zip(owners, rows.coordinate[always:], strict=True)]
-    out = RECOVERED * np.array(beyond) / np.array([maximum(x, 1.0 / ANY) for x in sizes])
+    out = RECOVERED * beyond / np.array([maximum(x, 1.0 / ANY) for x in sizes])
     d = h * v1 + mass.backward(mass.r * (closing + sparse_product(carrier.Y, out)))
-    return d, layout.replaced(e, v1, system.next_states(h, e, applied))
+    return d, layout.replaced(e, v1, z1)
+
+
+def _joint_frictions(rows: Rows, laws: list[Law]) -> dict[int, DryFriction] | None:
+    """Dry friction by coordinate, if that is what all rows are, each of a coordinate of its own; else None."""
+    frictions: dict[int, DryFriction] = {}
+    for law, J, surface in zip(laws, rows.J, rows.surface, strict=True):
+        places = np.flatnonzero(nonzeros(J)).tolist()
+        pinned = is_zero(law.low) and is_zero(law.high)
+        if len(places) != 1 or not pinned or places[0] in frictions or not is_zero(J[places[0]] - 1.0):
+            return None
+        frictions[places[0]] = DryFriction(law.most, surface)
+    return frictions
 
 
 def row_laws(system: System, rows: Rows, h: Any, rates: np.ndarray, free: np.ndarray) -> list[Law]:

@@ -10,7 +10,7 @@ import numpy as np
 
 from dalembert.algorithms import integrate
 from dalembert.errors import DalembertError
-from dalembert.execute import is_traced, real_array
+from dalembert.execute import Recent, code, is_traced, real_array
 from dalembert.graph import TracedValueError, trace
 from dalembert.model import Model
 
@@ -18,6 +18,7 @@ from ..elements.actuators import Actuators
 from ..elements.base import Element
 from ..failure import SimulationError
 from .drive import Command
+from .planner import sampled
 from .sampled import Sampled, sample
 from .system import Law
 
@@ -43,7 +44,7 @@ class Drive:
 
 @dataclass(frozen=True)
 class Inputs:
-    """What drives a robot from outside: its word ("torque", "controls"), and a name for each number (n,)."""
+    """The kind of input that drives a robot: its word ("torque", "controls"), and a name for each number (n,)."""
 
     word: str
     names: tuple[str, ...]
@@ -56,31 +57,31 @@ class Inputs:
 
     @property
     def count(self) -> int:
-        """How many."""
+        """The number of inputs."""
         return len(self.names)
 
     @property
     def named(self) -> str:
-        """What a single one belongs to."""
+        """The owner of a single one."""
         return "joint" if self.word == "torque" else "actuator"
 
 
 def chosen_inputs(
     where: str, model: Model, torque: Any, controls: Any
 ) -> tuple[Inputs, Any, tuple[Element, ...], list[str]]:
-    """What drives the robot, its value, the elements that turn it into forces, and lines for the log."""
+    """The inputs of the robot, their value, the elements that turn it into forces, and lines for the log."""
     if torque is not None and controls is not None:
         raise DalembertError(
             f"{where}: got both torque and controls: controls drive the actuators, torque acts in their place"
         )
     if controls is not None:
         actuators = Actuators.of(model, where)
-        return Inputs("controls", actuators.names, model), controls, (actuators,), []
+        return Inputs("controls", actuators.names, model), sampled(controls), (actuators,), []
     said = []
     if model.actuators:
         verb = "are not used: torque acts in their place" if torque is not None else "are off: nothing drives the robot"
         said = [f"actuators: the {len(model.actuators)} of the model {verb}; controls=… drives them"]
-    return Inputs.torques(model), torque, (), said
+    return Inputs.torques(model), sampled(torque), (), said
 
 
 def drive(inputs: Inputs, value: Any, duration: float, settings: Mapping[str, int] | None = None) -> Drive:
@@ -162,8 +163,19 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
     def on_vectors(t: Any, q: Any, v: Any, *values: Any) -> np.ndarray:
         return _shaped(inputs, name, law(t[0], q, v, **dict(zip(settings, values, strict=True))))
 
-    try:
+    def examined() -> tuple[str, bool]:
+        """The traced result, and whether it depends on time."""
         traced = trace(on_vectors, sizes, "torque")
+        try:
+            same = trace(on_vectors, sizes, "torque").fingerprint() == traced.fingerprint()
+        except Exception:  # it met what it kept of the first trace
+            same = False
+        if not same:
+            raise changing(inputs.word, name)
+        return traced.fingerprint(), any(n.op == "input" and n.value[0] == "t" for n in traced.schedule())
+
+    try:
+        fingerprint, timed = _examined.get(code(law, inputs, tuple(sizes.items())), examined)
     except SimulationError:
         raise
     except Exception as error:  # whatever the user's code raises when it meets a traced number
@@ -171,14 +183,10 @@ def _function(inputs: Inputs, law: Callable[..., Any], settings: Mapping[str, in
         log = (f"{inputs.word}: {name} cannot be traced ({why}) and is called back from Python, which is slower",)
         nothing = np.zeros((1, Command.size(inputs.count)))
         return Drive(np.zeros(1), nothing, Checked(inputs, name, law), True, timed=True, log=log)
-    try:
-        same = trace(on_vectors, sizes, "torque").fingerprint() == traced.fingerprint()
-    except Exception:  # it met what it kept of the first trace
-        same = False
-    if not same:
-        raise changing(inputs.word, name)
-    timed = any(node.op == "input" and node.value[0] == "t" for node in traced.schedule())
-    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, traced.fingerprint()), timed=timed)
+    return Drive(np.zeros(1), np.zeros((1, 0)), TracedLaw(law, fingerprint), timed=timed)
+
+
+_examined = Recent(64)  # by the code of a law and all that it refers to: what it was found to compute
 
 
 def changing(word: str, name: str) -> SimulationError:

@@ -43,13 +43,13 @@ class HeldRows(NamedTuple):
         parts: list[Any] = [part[:count] for part in self]
         return HeldRows(*parts)
 
-    def solver(self, model: Model, q: np.ndarray) -> ConstrainedMass:
-        """What gives the forces of the active rows at q (nq,); redundant ones are left out."""
-        return ConstrainedMass(model, q, self.J, None if all(x is True for x in self.active) else self.on)
+    def solver(self, model: Model, q: np.ndarray, repeated: bool) -> ConstrainedMass:
+        """The solver for the forces of the active rows at q (nq,); repeated: as of `ConstrainedMass`."""
+        return ConstrainedMass(model, q, self.J, None if all(x is True for x in self.active) else self.on, repeated)
 
 
 def held_rows(rows: Rows, sets: Sequence[Admissible], modes: Sequence[Any], v: np.ndarray) -> HeldRows:
-    """What rows ask for: φ̈ = −2 α φ̇ − α² deviation where they are active."""
+    """The demand of rows: φ̈ = −2 α φ̇ − α² deviation where they are active."""
     rate = rows.rate(v)
     triples = list(zip(sets, modes, range(len(sets)), strict=True))
     deviation = np.array([s.deviation(m, rows.coordinate[k]) for s, m, k in triples])

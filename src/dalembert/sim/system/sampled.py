@@ -65,7 +65,7 @@ class Sampled:
 
     @property
     def name(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return getattr(self.law, "__name__", type(self.law).__name__)
 
     @property
@@ -140,7 +140,7 @@ def initial(model: Model, controller: Sampled, q: np.ndarray, v: np.ndarray) -> 
 
 
 def settings_of(law: Callable[..., Any], settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Those of the named settings that a law takes as arguments."""
+    """The named settings that a law takes as arguments."""
     if not settings:
         return {}
     parameters = inspect.signature(law).parameters.values()

@@ -15,6 +15,7 @@ from dalembert.math import floor, repeat, where
 from dalembert.model import Model
 
 from ..failure import SimulationError
+from .planner import Planner, check_planned
 from .sampled import NOTHING, TIE, Kept, Sampled, initial, sample, settings_of
 
 
@@ -22,7 +23,8 @@ class Block(NamedTuple):
     """One controller in the memory: [state, answers], the latest answer first.
 
     every: steps from sample to sample; whole, rest: its delay as whole periods and further steps. kept: layout of its
-    state; shape: of its answer; begin: where its part of the memory begins.
+    state; shape: of its answer; begin: where its part of the memory begins. is_planned: its answers are an input of the
+    step, and it has no part in the memory (see `planners`).
     """
 
     controller: Sampled
@@ -32,6 +34,12 @@ class Block(NamedTuple):
     kept: Kept
     shape: tuple[int, ...]
     begin: int
+    is_planned: bool = False
+
+    @property
+    def late(self) -> int:
+        """Steps from a sample to when its answer acts."""
+        return self.whole * self.every + self.rest
 
     @property
     def width(self) -> int:
@@ -46,7 +54,7 @@ class Block(NamedTuple):
     @property
     def size(self) -> int:
         """Numbers in the memory."""
-        return self.kept.size + self.answers * self.width
+        return 0 if self.is_planned else self.kept.size + self.answers * self.width
 
 
 class Sampling:
@@ -80,9 +88,23 @@ class Sampling:
 
     def _add(self, controller: Sampled) -> None:
         every, late = (self._steps(controller, name) for name in ("period", "delay"))
-        kept, shape = self._shapes(controller)
+        if isinstance(controller.law, Planner):
+            check_planned(self.where, controller)
+            kept, shape, is_planned = NOTHING, controller.law.shape, True
+        else:
+            kept, shape, is_planned = *self._shapes(controller), False
         begin = self.size
-        self.blocks.append(Block(controller, every, late // every, late % every, kept, shape, begin))
+        self.blocks.append(Block(controller, every, late // every, late % every, kept, shape, begin, is_planned))
+
+    @property
+    def planned(self) -> dict[str, Block]:
+        """Blocks whose answers come from outside, by the name of the step's input that holds them."""
+        return {f"held {k}": block for k, block in enumerate(self.blocks) if block.is_planned}
+
+    @property
+    def planned_sizes(self) -> dict[str, int]:
+        """Numbers of those inputs."""
+        return {name: block.width for name, block in self.planned.items()}
 
     def _steps(self, controller: Sampled, name: str) -> int:
         time = float(getattr(controller, name))
@@ -99,12 +121,16 @@ class Sampling:
         model, layouts = self.model, []
         sources = {id(block.controller): block.shape for block in self.blocks}
 
-        def answer_at(t: Any, q: Any, v: Any, *values: Any) -> list[Any]:
+        def answer_at(t: Any, q: Any, v: Any, *vectors: Any) -> list[Any]:
+            values, answers = vectors[: len(self.settings)], vectors[len(self.settings) :]
             settings = settings_of(controller.law, dict(zip(self.settings, values, strict=True)))
             state = initial(model, controller, q, v) if controller.keeps else None
             kept = Kept.of(f"Sampled {controller.name}", state) if controller.keeps else NOTHING
             taken = kept.structured(np.array([*kept.flat("", state), t[0]], object)[:-1]) if controller.keeps else None
-            inputs = {name: np.zeros(sources[id(each)]) + 0.0 * t[0] for name, each in controller.inputs.items()}
+            inputs = {
+                name: x.reshape(sources[id(each)]) if sources[id(each)] else x[0]
+                for x, (name, each) in zip(answers, controller.inputs.items(), strict=True)
+            }
             answer, after = sample(controller, t[0], q, v, taken, inputs | settings)
             if controller.keeps:
                 kept.flat(f"Sampled {controller.name}", after)
@@ -112,6 +138,7 @@ class Sampling:
             return list(np.asarray(answer, object).ravel())
 
         sizes = {"t": 1, "q": model.nq, "v": model.nv, **self.settings}
+        sizes |= {f"input {name}": int(np.prod(sources[id(each)])) for name, each in controller.inputs.items()}
         first = trace(answer_at, sizes, "sampled").fingerprint()
         try:
             same = trace(answer_at, sizes, "sampled").fingerprint() == first
@@ -133,6 +160,8 @@ class Sampling:
         """The memory at the beginning: states as they start, answers of 0."""
         parts: list[Any] = []
         for block in self.blocks:
+            if block.is_planned:
+                continue
             if block.controller.keeps:
                 parts += block.kept.flat(block.controller.name, initial(self.model, block.controller, q, v))
             parts += [0.0] * (block.answers * block.width)
@@ -141,10 +170,16 @@ class Sampling:
     def advanced(
         self, number: Any, t: Any, q: np.ndarray, v: np.ndarray, memory: np.ndarray, settings: Mapping[str, Any]
     ) -> tuple[np.ndarray, np.ndarray]:
-        """(tau (nv,) over step `number`, the memory after it)."""
-        parts: list[np.ndarray] = []
+        """(tau (nv,) over step `number`, the memory after it). settings: with the answers of planners."""
+        parts: list[np.ndarray] = [np.zeros(0, object)]
         held: dict[int, Any] = {}
+        outside = {id(block.controller): settings[name] for name, block in self.planned.items()}
+        settings = {name: x for name, x in settings.items() if name in self.settings}
         for block in self.blocks:
+            if block.is_planned:
+                numbers = outside[id(block.controller)]
+                held[id(block.controller)] = numbers.reshape(block.shape) if block.shape else numbers[0]
+                continue
             old = memory[block.begin : block.begin + block.size]
             controller = block.controller
             inputs = {name: held[id(each)] for name, each in controller.inputs.items()}
@@ -191,7 +226,7 @@ def shared_sampling(
     settings: Mapping[str, int] | None = None,
     count: int | None = None,
 ) -> Sampling:
-    """As `Sampling`; that of an earlier run with the same controllers if there was one."""
+    """Like `Sampling`; reuses that of an earlier run with the same controllers."""
 
     def prepare() -> Sampling:
         return Sampling(where, model, torque, step, settings, count)

@@ -166,6 +166,11 @@ class System:
         """Rows that always hold: they come first."""
         return sum(not each.constraint.admissible.switches for each in self.row_owners)
 
+    @cached_property
+    def rows_repeat(self) -> bool:
+        """Whether equations of loops follow from others wherever these are closed."""
+        return algorithms.rows_repeat(self.model)
+
     @property
     def solved_count(self) -> int:
         """Rows with forces that follow from a state; impulses of others are those of a step."""
@@ -178,7 +183,7 @@ class System:
         return joined([c.rows(alone if k is None else seen[k]) for c, k in self.constraints], self.model.nv)
 
     def held_rows(self, t: Any, q: np.ndarray, e: np.ndarray) -> HeldRows | None:
-        """What the rows ask for, with the modes of e; None if there are none."""
+        """The demand of the rows under the modes of e; None if there are none."""
         count = self.solved_count
         if not count:
             return None
@@ -207,7 +212,7 @@ class System:
         return self.driven_situations(t, q, e, u)[0]
 
     def acting(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
-        """What the command and the elements do, without any constraint rows."""
+        """The effect of the command and the elements, without any constraint rows."""
         tau, seen = self.driven_situations(t, q, e, u)
         actions = [element.act(s) for element, s in zip(self.elements, seen, strict=True)]
         forces = np.array(tau, object if any(a.tau for a in actions) else None)
@@ -260,15 +265,15 @@ class System:
         if rows is None:
             return algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches), sliding
         force = applied.forces - algorithms.bias(self.model, q, v, applied.wrenches)
-        a, forces = rows.solver(self.model, q).accelerated(force, rows.goal)
+        a, forces = rows.solver(self.model, q, self.rows_repeat).accelerated(force, rows.goal)
         return a, sliding + np.concatenate([forces, np.zeros(len(sliding) - len(forces))])
 
     def kicked(self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Displacement (nv,) and e, its accounts left as they are, after a step h of symplectic Euler with constraints.
 
         v1 = v + M⁻¹ (h f + Jᵀ p) with J v1 = −h J̇ v, so that it fits the rows at the end; the displacement is h v1, and
-        what φ + h J v1 + ½ h² J̇ v leaves open goes back by the shortest way in the metric of the inertia. One solver
-        serves both. Positions fit to third order in h, velocities to second, and neither drifts.
+        what φ + h J v1 + ½ h² J̇ v leaves open goes back by the shortest way in the metric of the inertia, every loop
+        by itself. One solver serves both. Positions fit to third order in h, velocities to second, and neither drifts.
         """
         if self.impulsive and any(c.admissible.switches or c.compliance for c, _ in self.constraints):
             return impulsive_step(self, t, h, q, e, u)
@@ -278,10 +283,10 @@ class System:
         if rows is None:
             v1 = v + h * algorithms.forward_dynamics(self.model, q, v, applied.forces, applied.wrenches)
             return h * v1, layout.replaced(e, v1, z1)
-        solver = rows.solver(self.model, q)
+        solver = rows.solver(self.model, q, self.rows_repeat)
         impulse = h * (applied.forces - algorithms.bias(self.model, q, v, applied.wrenches))
         change, _ = solver.accelerated(impulse, -h * rows.bias - rows.rate)
-        back = solver.response(solver.forces(0.5 * h * h * rows.bias - rows.deviation))
+        back = solver.displaced(0.5 * h * h * rows.bias - rows.deviation)
         return h * (v + change) + back, layout.replaced(e, v + change, z1)
 
     def multipliers(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
@@ -289,15 +294,18 @@ class System:
         return self.accelerations(q, e, self.applied(t, q, e, u))[1]
 
     def projected(self, q: np.ndarray, e: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(q, e) moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia."""
+        """(q, e) moved onto closed loops, with all that holds, by the shortest way in the metric of the inertia.
+
+        Positions go there loop by loop, velocities all at once.
+        """
         if not self.permanent_count:
             return q, e
         layout = self.layout
         rows = self.solved_rows(self.held_rows(0.0, q, e))
         assert rows is not None
-        solver = rows.solver(self.model, q)
-        back = solver.response(solver.forces(-rows.deviation))
-        change = solver.response(solver.forces(-rows.rate))
+        solver = rows.solver(self.model, q, self.rows_repeat)
+        back = solver.displaced(-rows.deviation)
+        change = solver.closed(-rows.rate).a
         return algorithms.integrate(self.model, q, back), layout.replaced(e, layout.velocity(e) + change)
 
     def guards(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
@@ -333,7 +341,7 @@ class System:
     def situations(
         self, t: Any, q: np.ndarray, v: np.ndarray, z: np.ndarray, tau: np.ndarray, controls: np.ndarray = NOTHING
     ) -> list[Situation]:
-        """What each element sees."""
+        """The situation of each element."""
         return [Situation(self.model, t, q, v, part, tau, controls) for part in self.layout.by_element(z)]
 
     def driven_situations(
@@ -360,7 +368,7 @@ class System:
         return surface_work(self, rows, impulses)
 
     def energies(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Energies:
-        """What is stored where."""
+        """Kinetic, potential and elastic energy."""
         v = self.layout.velocity(e)
         _, h = first_moment(self.model, q)
         elastic = spring_energy(self.model, q)
@@ -370,6 +378,6 @@ class System:
 
 
 def _closure_rows(s: Situation) -> Rows:
-    """Those of the model's closed loops."""
+    """The rows of the model's closed loops."""
     residual, J, bias = algorithms.constraints(s.model, s.q, s.v)
     return Rows(residual, J, bias, np.zeros(len(residual)))

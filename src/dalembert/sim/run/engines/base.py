@@ -1,4 +1,4 @@
-"""What all engines share: states, chunks of steps, trouble, the sizes of chunks."""
+"""Shared by all engines: states, chunks of steps, trouble, the sizes of chunks."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class Trouble(Exception):
 
 
 class Engine(Protocol):
-    """What all engines have."""
+    """The base class of all engines."""
 
     lands: bool  # whether recording times must be ends of steps
     adaptive: bool  # whether it chooses its steps

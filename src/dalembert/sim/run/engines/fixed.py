@@ -79,7 +79,7 @@ class SampledFixed(Fixed):
         return inputs | ({"memory": self.memory} if self.sampling.size else {})
 
     def first_command(self, state: State) -> np.ndarray:
-        """What drives the first step (nu,)."""
+        """The command of the first step (nu,)."""
         return self._loop(self._inputs(0, state.q, state.e))["command_next"][0, 0]
 
     def advance(
