@@ -67,7 +67,7 @@ class GatheredImpulses(ContactImpulses):
         return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"])
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
-        """The problem with the candidates that are near (n,) in k slots, those that it passes through, and the count."""
+        """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
         slots, count = self.gathering.numbered(near)
         solved = self._solved_with(lambda slot: taken_from(self.candidates, slots, slot), k, count)
         speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(solved.w))
