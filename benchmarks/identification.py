@@ -25,6 +25,7 @@ from dalembert.identify.fit import _bounds
 from dalembert.identify.least_squares import weighted
 from dalembert.identify.optimum import Information
 from dalembert.identify.series import Fourier, joint_limits
+from dalembert.spatial.pseudo_inertia import BASIS
 
 FRICTION = ("viscous", "coulomb", "offset")
 
@@ -75,7 +76,7 @@ def beside_clarabel(robot, log):
 
     def reference():
         x = cp.Variable(R.shape[1])
-        cones = [sum(x[10 * b + k] * physical.BASIS[k] for k in range(10)) >> 0 for b in range(len(bodies))]
+        cones = [sum(x[10 * b + k] * BASIS[k] for k in range(10)) >> 0 for b in range(len(bodies))]
         cost = 0.5 * cp.sum_squares(R @ x - z) + 0.5 * cp.sum_squares(x[: bodies.size] - bodies.ravel())
         cp.Problem(cp.Minimize(cost), [*cones, G @ x >= 0]).solve(
             solver="CLARABEL", tol_gap_abs=1e-9, tol_gap_rel=1e-9, tol_feas=1e-9

@@ -55,7 +55,7 @@ def main() -> None:
     panels[0, 0].legend(fontsize="small", ncols=2)
     panels[1, 1].plot(samples.t, 1e-3 * tau[:, 1:4], label=["joint 2", "joint 3", "joint 4"])
     panels[1, 1].set_ylabel("torques [kN·m]")
-    panels[1, 1].legend(fontsize="small", loc="center right")
+    panels[1, 1].legend(fontsize="small", loc="center right", bbox_to_anchor=(1.0, 0.67))
     panels[2, 0].plot(run.t, run.q[:, 0])
     panels[2, 0].set_ylabel("joint 2 [rad]")
     panels[2, 1].plot(run.t, run.v[:, 0])

@@ -90,27 +90,27 @@ def scene(*robots: Robot, at: Mapping[str, Any] | None = None, name: str = "scen
     of the first robot.
     """
     parts: dict[str, tuple[Any, str]] = {robot.name: (robot, "") for robot in robots}
-    parts |= {key: (thing, f"{key}_") for key, thing in objects.items()}
+    parts |= {key: (content, f"{key}_") for key, content in objects.items()}
     if len(parts) < len(robots) + len(objects):
         raise DalembertError("scene: two robots of one name: give one by keyword, as in scene(left=…, right=…)")
     places = dict(at or {})
     for key in places:
         if key not in parts:
             raise unknown("robot or object", key, parts, "scene: at")
-    things = [thing for thing, _ in parts.values()]
-    gravity = next((thing.model.gravity for thing in things if isinstance(thing, Robot)), (0.0, 0.0, -9.81))
+    contents = [content for content, _ in parts.values()]
+    gravity = next((content.model.gravity for content in contents if isinstance(content, Robot)), (0.0, 0.0, -9.81))
     builder = ModelBuilder(name, gravity)
     builder.add_body("world", parent="world")
-    for key, (thing, _) in parts.items():
-        if not isinstance(thing, Robot):
+    for key, (content, _) in parts.items():
+        if not isinstance(content, Robot):
             builder.add_geometry(
-                thing, body="world", placement=_place(places.get(key), key), role="collision", name=key
+                content, body="world", placement=_place(places.get(key), key), role="collision", name=key
             )
     editor = builder.build().edit()
-    for key, (thing, prefix) in parts.items():
-        if isinstance(thing, Robot):
+    for key, (content, prefix) in parts.items():
+        if isinstance(content, Robot):
             X = _place(places.get(key), key)
-            editor.attach(thing, frame="world", prefix=prefix, placement=X, free=True)
+            editor.attach(content, frame="world", prefix=prefix, placement=X, free=True)
     return editor.done()
 
 

@@ -6,7 +6,7 @@ import pytest
 from dalembert import DalembertError, identify, load
 from dalembert.identify import simulation
 from dalembert.identify.columns import columns
-from dalembert.identify.physical import pseudo_inertia
+from dalembert.spatial.pseudo_inertia import pseudo_inertia
 from simulated import SimulatedLog, log_of, with_friction
 from tolerances import INTEGRATED, ITERATED, SLOPE
 

@@ -47,6 +47,9 @@ def run(
     """Fit a robot's masses, inertias and friction to logs; exit code 1 if over 5 % of the torques stays unexplained.
 
     Example: `dalembert identify arm.urdf log.csv --validate other.csv --out arm_identified.urdf --report page.html`
+
+    Without a robot at hand: `dalembert excite 2r --out motion.csv`, `dalembert torques 2r motion.csv --out log.csv`,
+    `dalembert identify 2r log.csv`
     """
     from dalembert import identify
 
@@ -109,7 +112,7 @@ def _print(fit: Fit, judged: Validation, audit: Audit, notes: list[str], held_ou
     screen = console()
     for note in notes:
         screen.print(f"note: {note}", markup=False)
-    where = "held-out log" if held_out else "the fitted log itself (give --validate to judge by another)"
+    where = "held-out log" if held_out else "fitted log itself (give --validate to judge by another)"
     screen.print(f"{fit.columns.robot.name}, method {fit.method}, on the {where}:", markup=False)
     screen.print(judged.table(), markup=False)
     screen.print(f"{len(fit.unseen)} parameters or groups do not show in the data; the report lists them", markup=False)

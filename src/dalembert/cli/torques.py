@@ -74,8 +74,10 @@ def run(
         print_json({"robot": arm.name, **load, "log": [*motion.log, *notes], "joints": rows})
         return 0
     screen = console()
-    held_load = (f"{payload:g} kg at frame '{carrier}'",) if payload else ()
-    for note in (motion.title, *held_load, *motion.log, *notes):
+    screen.print(f"motion: {motion.title}", markup=False)
+    if payload:
+        screen.print(f"payload: {payload:g} kg at frame '{carrier}'", markup=False)
+    for note in (*motion.log, *notes):
         screen.print(f"note: {note}", markup=False)
     heads = ["joint", "peak", "RMS", "gravity", "peak speed", "peak power"]
     title = f"{arm.name}: {len(motion.t)} samples over {motion.t[-1]:.4g} s; N·m and rad (N and m for slides), W"

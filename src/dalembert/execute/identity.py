@@ -169,7 +169,7 @@ def _digest(objects: tuple[Any, ...], others: bool) -> str | None:
         walk.visit(objects)
     except (_Unseen, RecursionError):
         return None
-    return walk.digest.hexdigest()
+    return hashlib.sha256("".join(walk.words).encode()).hexdigest()
 
 
 def _root(x: Any) -> str:
@@ -181,11 +181,11 @@ class _Walk:
 
     def __init__(self, others: bool) -> None:
         self.others = others
-        self.digest = hashlib.sha256()
+        self.words: list[str] = []  # all that was seen, in order
         self.seen: dict[int, tuple[int, Any]] = {}  # id → its number; the object is kept, lest its id is used again
 
     def add(self, *words: Any) -> None:
-        self.digest.update(repr(words).encode())
+        self.words.append(repr(words))
 
     def visit(self, x: Any) -> None:
         """Anything."""
@@ -232,7 +232,7 @@ class _Walk:
             for item in x.ravel():
                 self.visit(item)
         else:
-            self.digest.update(x.tobytes())
+            self.words.append(hashlib.sha256(x.tobytes()).hexdigest())
 
     def _class(self, x: type) -> None:
         self.add("class", x.__module__, x.__qualname__)

@@ -157,14 +157,14 @@ class _ScanAdjoint:
         sums = p if m else 0  # carried; without a carry they are recorded, so that items can be lanes
 
         def step(state: list[Scalar], one: list[Scalar]) -> tuple[list[Any], list[Any]]:
-            before, this = one[: sizes.carry], one[sizes.carry : sizes.carry + sizes.item]
+            before, values_of_item = one[: sizes.carry], one[sizes.carry : sizes.carry + sizes.item]
             on_after, on_record = (
                 one[sizes.carry + sizes.item :][: len(self.after)],
                 one[len(one) - len(self.on_record) :],
             )
             due = dict(zip(self.after, on_after, strict=True))
             weights = [x + due.get(k, 0.0) for k, x in zip(self.places, state[:m], strict=True)]
-            values = constants | dict(zip([*carry, *item], [*before, *this], strict=True))
+            values = constants | dict(zip([*carry, *item], [*before, *values_of_item], strict=True))
             values |= dict(zip(self.names, [*weights, *on_record], strict=True))
             nodes = inlined(self.pulled, values, graph)
             on_common = nodes[m + len(self.items) :]

@@ -150,7 +150,10 @@ def possible_fit(
     stated = parameters.prior()[: parameters.inertial].reshape(-1, len(INERTIAL))
     bodies, changed = physical.possible(stated)
     names = [parameters.robot.model.bodies[parameters.bodies[k]].name for k in changed]
-    notes = [f"the file's inertia of {name!r} is no possible body's: a near one is the prior" for name in names]
+    notes = [
+        f"no body can have the inertia that the file gives {name!r}: the prior is a possible one near it"
+        for name in names
+    ]
     R, z, _ = data.stacked(sigma)
     entropic = prior == "entropic"
     radius = np.sqrt(bodies[:, 4:7].sum(axis=1) / (2.0 * bodies[:, 0]))  # of gyration about the origin

@@ -21,10 +21,11 @@ from dalembert.robot import Robot
 from dalembert.sim.rollout.rollout import rollout
 from dalembert.sim.rollout.settings import RolloutSettings
 from dalembert.sim.rollout.tangent import rollout_rates
+from dalembert.spatial.pseudo_inertia import from_pseudo_inertia, pseudo_inertia
 
 from .columns import INERTIAL, Columns
 from .fitted import Fit, Log
-from .physical import from_pseudo_inertia, possible, pseudo_inertia
+from .physical import possible
 
 PIECE = 0.25  # [s]: long enough to feel friction, short enough that errors of the start do not grow
 PIECES = 48  # at most, spread over the logs

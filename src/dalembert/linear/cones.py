@@ -29,7 +29,8 @@ SLOPE = 0.25  # of the slope at infinity: the least with which the root of the s
 class Block(NamedTuple):
     """The data for solving one contact, from its block W = [[a, wᵀ], [w, T]] of G.
 
-    r = 1/a; S = T − w wᵀ/a and its determinant. size (3,): the diagonal, a velocity per impulse.
+    r = 1/a; S = T − w wᵀ/a and its determinant. size (3,): the diagonal, a velocity per impulse; inverse (3, 3): of W,
+    where it holds.
     """
 
     W: np.ndarray
@@ -38,6 +39,7 @@ class Block(NamedTuple):
     S: np.ndarray
     determinant: Any
     size: np.ndarray
+    inverse: np.ndarray
 
 
 def contact_block(W: np.ndarray) -> Block:
@@ -45,13 +47,20 @@ def contact_block(W: np.ndarray) -> Block:
     least = HELD * (W[0, 0] + W[1, 1] + W[2, 2]) + TINY
     r, w = 1.0 / (W[0, 0] + least), W[0, 1:]
     S = W[1:, 1:] - np.outer(w, w) * r + least * np.eye(2)
-    return Block(W, r, w, S, S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1], np.diag(W))
+    determinant = S[0, 0] * S[1, 1] - S[0, 1] * S[0, 1]
+    tangents = np.array([[S[1, 1], -S[0, 1]], [-S[0, 1], S[0, 0]]]) / determinant
+    across = -r * (tangents @ w)
+    inverse = np.block([[np.array([[r * (1.0 - w @ across)]]), across[None]], [across[:, None], tangents]])
+    return Block(W, r, w, S, determinant, np.diag(W), inverse)
 
 
 def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any, Any]:
     """p (3,), slip, and the velocity that the change of the slip makes, for velocities b (3,) without p."""
-    _, r, w, S, determinant, _ = block
-    f = b[1:] - w * (b[0] * r)
+    _, r, w, S, determinant, _, inverse = block
+    pressed, *stuck = held = -(inverse @ b)
+    closed = b[0] < 0.0
+    sticks = logical_and(stuck[0] * stuck[0] + stuck[1] * stuck[1] <= (mu * pressed) * (mu * pressed), pressed >= 0.0)
+    slides = logical_and(closed, logical_not(sticks))
 
     def tangents(s: Any, x: np.ndarray) -> np.ndarray:
         """(S + s)⁻¹ x."""
@@ -61,14 +70,8 @@ def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np
     def normal(t: np.ndarray) -> Any:
         return -(b[0] + w @ t) * r
 
-    stuck = tangents(0.0, -f)
-    pressed = normal(stuck)
-    closed = b[0] < 0.0
-    most = mu * pressed
-    sticks = logical_and(stuck @ stuck <= most * most, pressed >= 0.0)
-    slides = logical_and(closed, logical_not(sticks))
-
     def sliding(_: np.ndarray, slip: Any, moved: Any, done: Any) -> dict[str, Any]:
+        f = b[1:] - w * (b[0] * r)
         t = tangents(slip, -f)
         rate, length = tangents(slip, t), sqrt(t @ t + TINY)
         share = mu * normal(t) / length
@@ -80,8 +83,12 @@ def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np
         p = np.concatenate([[pushed], minimum(1.0, mu * pushed / length) * t])
         return {"p": p, "slip": slipped, "moved": length * absolute(slipped - slip), "done": 1.0}
 
-    p = where(logical_and(closed, sticks), np.concatenate([[pressed], stuck]), 0.0)
-    begin = {"p": p, "slip": where(slides, slip, 0.0), "moved": 0.0, "done": where(slides, 0.0, 1.0)}
+    begin = {
+        "p": where(logical_and(closed, sticks), held, 0.0),
+        "slip": where(slides, slip, 0.0),
+        "moved": 0.0,
+        "done": where(slides, 0.0, 1.0),
+    }
     end = repeat(sliding, 1, begin, "done")  # a branch: without a contact that slides it is not computed
     return end["p"], end["slip"], end["moved"]
 

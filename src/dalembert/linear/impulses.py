@@ -280,7 +280,7 @@ class _Problem(RowProblem):
         X, Y = self.all.X, self.all.Y
         p, slip, changes = p.astype(object), slip.astype(object), []
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
-            b = self.c[at] + sparse_product(X[:, at].T, w) - block.W @ p[at]
+            b = self.c[at] - block.W @ p[at] + sparse_product(X[::-1, at].T, w[::-1])  # what changed last comes last
             new, slip[i], moved = contact_impulse(block, self.mu[i], b, slip[i])
             changes += [moved, *(block.size * absolute(new - p[at]))]
             w = w + sparse_product(Y[:, at], new - p[at])

@@ -68,15 +68,15 @@ class Sources:
     units: Mapping[str, Unit]
     headings: list[Heading]
 
-    def find(self, words: Sequence[str], own: str = "") -> Heading | None:
+    def find(self, words: Sequence[str], preferred: str = "") -> Heading | None:
         """The column that one of these words names; several that do so equally well are an error.
 
-        own: the word that wins over the others. Then the whole name counts more than one with a unit in brackets, that
-        more than one with a unit behind it; capitals count unless nothing else matches.
+        preferred: the word that wins over the others. Then a bare name wins over one with a unit in brackets, and that
+        one over a name with a unit behind it; case counts unless nothing else matches.
         """
         lowered = {word.lower() for word in words}
         free = [h for h in self.headings if h.column not in self.choice.values()]
-        ranked = [[h for h in free if h.name == own]]
+        ranked = [[h for h in free if h.name == preferred]]
         ranked += [[h for h in free if h.level == level and h.name in words] for level in range(3)]
         ranked += [[h for h in free if h.level == level and h.name.lower() in lowered] for level in range(3)]
         best = next((candidates for candidates in ranked if candidates), [])

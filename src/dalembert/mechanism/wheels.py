@@ -119,8 +119,8 @@ def eigenvalues(robot: MechanismRobot, slopes: Any, q: Any, v: Any) -> np.ndarra
     v_rate = [a_q @ N_q + a_v @ bent, a_v @ N_v]
     rows_q = [N_q.T @ x for x in q_rate]
     rows_v = [N_v.T @ (x - bent @ y) for x, y in zip(v_rate, rows_q, strict=True)]
-    found = np.linalg.eigvals(np.block([rows_q, rows_v]))
-    return found[np.lexsort((-found.imag, -np.round(found.real, 9)))]
+    exponents = np.linalg.eigvals(np.block([rows_q, rows_v]))
+    return exponents[np.lexsort((-exponents.imag, -np.round(exponents.real, 9)))]
 
 
 def compiled_slopes(robot: MechanismRobot) -> Any:

@@ -20,6 +20,7 @@ from .geometry import Geometry
 from .joints import Free, Joint
 from .keyframes import Keyframe
 from .mujoco import Mujoco
+from .parts import with_parameters
 from .surroundings import Surroundings
 
 EFFECTS = {"friction": "friction", "damping": "damping", "armature": "armature", "springs": "stiffness"}
@@ -252,7 +253,7 @@ class Model:
         if not np.all(np.isfinite(numbers)):
             raise DalembertError(f"with_parameters: number {np.argmin(np.isfinite(numbers))} is not finite")
         rows = numbers.reshape(-1, 10)
-        return replace(self, bodies=tuple(_with_parameters(b, row) for b, row in zip(self.bodies, rows, strict=True)))
+        return replace(self, bodies=tuple(with_parameters(b, row) for b, row in zip(self.bodies, rows, strict=True)))
 
     def _named(self, kind: str, named: Mapping[str, Any], name: str) -> Any:
         if name not in named:
@@ -281,12 +282,3 @@ class Model:
 
 def _numbered(name: str, count: int) -> list[str]:
     return [name] if count == 1 else [f"{name}[{k}]" for k in range(count)]
-
-
-def _with_parameters(body: Body, pi: np.ndarray) -> Body:
-    """A body with other inertial parameters (10,). Its main link takes the change, parts merged into it stay."""
-    change = pi - body.inertia.parameters()
-    if not np.any(change):
-        return body
-    main_part = replace(body.parts[0], inertia=Inertia.from_parameters(body.parts[0].inertia.parameters() + change))
-    return replace(body, inertia=Inertia.from_parameters(pi), parts=(main_part, *body.parts[1:]))

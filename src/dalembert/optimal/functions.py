@@ -34,7 +34,7 @@ class NodeFunctions:
 
     def __init__(self, problem: Problem, node: Node) -> None:
         self.problem, self.node, self.n = problem, node, problem.robot.nv
-        self.own = 2 * self.n + (0 if node.is_end else problem.motion.controls)
+        self.node_size = 2 * self.n + (0 if node.is_end else problem.motion.controls)
         self.constants = problem.constants.count
         self.steps = 0 if node.is_end else 2 * self.n
         self.lower, self.upper, self.of_state = self._ranges()
@@ -61,7 +61,7 @@ class NodeFunctions:
         robot, n = self.problem.robot, self.n
         sizes = {"reference": robot.nq, "state": 2 * n}
         if not self.node.is_end:
-            sizes |= {"control": self.own - 2 * n, "reference following": robot.nq, "state following": 2 * n}
+            sizes |= {"control": self.node_size - 2 * n, "reference following": robot.nq, "state following": 2 * n}
         if self.constants:
             sizes |= {"constants": self.constants, "reference start": robot.nq}
         return sizes | {f"parameter {name}": size for name, size in self.problem.parameters.items()}
@@ -78,8 +78,11 @@ class NodeFunctions:
         values |= {name: value for name, value in x.items() if name.startswith("parameter")}
         values |= constants.placed({"start q": x.get("reference start")}, chosen)
         if not self.node.is_end:
-            q1, v1 = self._placed(x["reference following"], z[self.own : self.own + n]), z[self.own + n :]
-            values |= {"w": z[2 * n : self.own], "q following": q1, "v following": v1}
+            q1, v1 = (
+                self._placed(x["reference following"], z[self.node_size : self.node_size + n]),
+                z[self.node_size + n :],
+            )
+            values |= {"w": z[2 * n : self.node_size], "q following": q1, "v following": v1}
         point = self.node.point(values)
         step = -point.gap
         if not self.node.is_end and motion.is_linear:

@@ -145,8 +145,8 @@ class Problem:
         if not is_end:
             costs += self._costs(self._impact, values, impact)
         of_state = [limit(values) for name, limit in self._limits.items() if not (is_end and name == "torque")]
-        own = self._terminal_constraints if is_end else self._constraints
-        return costs, [*of_state, *(terms.constraints(own.role, own(values)) if own else [])]
+        constrain = self._terminal_constraints if is_end else self._constraints
+        return costs, [*of_state, *(terms.constraints(constrain.role, constrain(values)) if constrain else [])]
 
     def _costs(self, function: UserFunction | None, values: Mapping[str, Any], scale: Any) -> list[Weighed]:
         if function is None:

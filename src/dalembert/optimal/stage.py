@@ -279,8 +279,8 @@ class Node(TracedNode):
             dy = solved.slopes(missing.slope)[:, 0]
 
         def along(t: np.ndarray) -> np.ndarray:
-            there = self.values_at(values, self.coordinates(values) + t[0] * dz) | self.named(y + t[0] * dy)
-            return rows_of(self.point(there).constraints)[1]
+            ahead = self.values_at(values, self.coordinates(values) + t[0] * dz) | self.named(y + t[0] * dy)
+            return rows_of(self.point(ahead).constraints)[1]
 
         rate = linearised(along, start).slope[:, 0]
         s, multiplier, enabled, mu = x["slack"], x["multiplier"], x["enabled"], x["barrier"][0]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -89,6 +90,7 @@ def test_a_broken_file_of_rules_is_explained(text: str, message: str, tmp_path, 
 
 
 def test_documentation_lists_every_rule_with_its_reason() -> None:
+    import_module("dalembert.control.rules")  # a rule of a room above the audit
     text = Path(__file__).parents[3].joinpath("docs", "audit_rules.md").read_text("utf-8")
     for name, entry in RULES.items():
         reason, cure = (re.sub(r"(<[^<>]+>)", r"`\1`", words) for words in (entry.reason, entry.cure))  # tags as code

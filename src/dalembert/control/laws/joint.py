@@ -23,7 +23,7 @@ from dalembert.robot import Robot
 from ..actuation import refuse_passive
 from ..gains import gains
 from ..reference import deviation, reference
-from .law import Law, given_or
+from .law import Law, setting_or
 
 WHOLE_BODY = "control.lqr, control.energy_shaping or control.whole_body, which know of passive joints"
 
@@ -40,7 +40,7 @@ class _JointLaw(Law):
 
     def _rates(self, frequency: Any, damping: Any) -> tuple[Any, Any]:
         """kp [1/s²] and kd [1/s]."""
-        omega, zeta = given_or(frequency, self.frequency), given_or(damping, self.damping)
+        omega, zeta = setting_or(frequency, self.frequency), setting_or(damping, self.damping)
         return omega * omega, 2.0 * zeta * omega
 
     def _pd(self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any, damping: Any) -> np.ndarray:
@@ -93,8 +93,8 @@ class Passivity(_JointLaw):
     def __call__(
         self, t: Any, q: np.ndarray, v: np.ndarray, frequency: Any = None, damping_ratio: Any = None
     ) -> np.ndarray:
-        robot, omega = self.robot, given_or(frequency, self.frequency)
-        zeta = given_or(damping_ratio, self.damping)
+        robot, omega = self.robot, setting_or(frequency, self.frequency)
+        zeta = setting_or(damping_ratio, self.damping)
         off = deviation(robot.model, self.reference, t, q, v)
         v_r, a_r = off.v + omega * off.e, off.a + omega * (off.v - v)
         C = robot.coriolis_matrix(q, v)

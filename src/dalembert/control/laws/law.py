@@ -33,10 +33,10 @@ class Law:
         return f"<{type(self).__name__} of robot {self.robot.name!r}{notes}>"
 
 
-def given_or(value: Any, own: np.ndarray) -> Any:
+def setting_or(value: Any, default: np.ndarray) -> Any:
     """A setting passed to the call, one number (1,) or one for each freedom; else the law's own."""
     if value is None:
-        return own
+        return default
     value = np.asarray(value)
     return value[0] if value.shape == (1,) else value
 

@@ -16,7 +16,7 @@ from ..actuation import refuse_passive
 from ..gains import gains, per_freedom
 from ..reference import deviation, reference
 from .joint import WHOLE_BODY
-from .law import given_or, within_effort
+from .law import setting_or, within_effort
 
 
 class PID:
@@ -40,16 +40,16 @@ class PID:
         damping_ratio: Any = None,
         integral: Any = None,
     ) -> tuple[np.ndarray, np.ndarray]:
-        omega, zeta = given_or(frequency, self.frequency), given_or(damping_ratio, self.damping)
+        omega, zeta = setting_or(frequency, self.frequency), setting_or(damping_ratio, self.damping)
         off = deviation(self.robot.model, self.reference, t, q, v)
         kp = self.inertia * omega * omega
         tau = self.robot.gravity(q) + kp * off.e + 2.0 * self.inertia * zeta * omega * (off.v - v)
-        grown = state + self.period * given_or(integral, self.integral) * kp * off.e
+        grown = state + self.period * setting_or(integral, self.integral) * kp * off.e
         wanted = tau + grown
-        given = within_effort(self.robot, wanted)
-        further = (wanted - given) * off.e  # positive at the limit, where the error would take the torque beyond it
+        limited = within_effort(self.robot, wanted)
+        further = (wanted - limited) * off.e  # positive at the limit, where the error would take the torque beyond it
         held = [where(x > 0.0, old, new) for x, old, new in zip(further, state, grown, strict=True)]
-        return given, np.array(held)
+        return limited, np.array(held)
 
 
 def pid(

@@ -66,7 +66,7 @@ class Fluid(Element):
 
     def act(self, s: Situation) -> Action:
         """A wrench on each shape."""
-        loads, lost, given = [], 0.0, 0.0
+        loads, lost, put_in = [], 0.0, 0.0
         for shape in self.medium.shapes:
             frame = s.model.frame(shape.link)
             V = velocity(s.model, s.q, s.v, frame, shape.placement.p)
@@ -77,8 +77,8 @@ class Fluid(Element):
             loads.append(Load(frame, torque, force, shape.placement.p, "world"))
             heat = -shape.share * (drag[0] @ w + drag[1] @ u)
             lost = lost + heat
-            given = given + (torque @ V[:3] + force @ V[3:] + heat)
-        return Action(wrenches=body_loads(s.model, s.q, loads), lost=lost, given=given if self.gives else 0.0)
+            put_in = put_in + (torque @ V[:3] + force @ V[3:] + heat)
+        return Action(wrenches=body_loads(s.model, s.q, loads), lost=lost, given=put_in if self.gives else 0.0)
 
 
 Wrench = tuple[np.ndarray, np.ndarray]  # torque and force, along the axes of the shape

@@ -110,14 +110,14 @@ def integrator_for(
 
 def _for_mujoco(where: str, integrator: str | Integrator | None, model: Model) -> Integrator:
     option = model.mujoco.option if model.mujoco else MujocoOption()
-    own = MUJOCO.get(option.integrator, MUJOCO["Euler"])
-    if own is MUJOCO["Euler"] and not option.implicit_damping:
-        own = INTEGRATORS["semi-implicit"]
-    method = own if integrator is None else chosen(integrator, INTEGRATORS, where)
+    of_file = MUJOCO.get(option.integrator, MUJOCO["Euler"])
+    if of_file is MUJOCO["Euler"] and not option.implicit_damping:
+        of_file = INTEGRATORS["semi-implicit"]
+    method = of_file if integrator is None else chosen(integrator, INTEGRATORS, where)
     if method.residual is not None or method.free_bodies:
         raise DalembertError(
             f"{where}: integrator {method.name!r} does not take the constraints of Contact(model='mujoco'): leave "
-            f"`integrator` out for {own.name!r}, that of the file, or use 'semi-implicit-damped', 'implicit-velocity', "
-            "'implicit-fast' or 'rk4'"
+            f"`integrator` out for {of_file.name!r}, that of the file, or use 'semi-implicit-damped', "
+            "'implicit-velocity', 'implicit-fast' or 'rk4'"
         )
     return method

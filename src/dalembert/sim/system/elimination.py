@@ -17,14 +17,16 @@ Blocks = Mapping[int, np.ndarray]  # joint → its block (k, k), lower triangle
 Between = Mapping[tuple[int, int], np.ndarray]  # (later, earlier) joint → the block between them (k, k')
 
 
-def solved(joints: list[int], own: Blocks, between: Between, wanted: Mapping[int, np.ndarray]) -> dict[int, np.ndarray]:
+def solved(
+    joints: list[int], blocks: Blocks, between: Between, wanted: Mapping[int, np.ndarray]
+) -> dict[int, np.ndarray]:
     """Impulses of some joints, eliminated in this order."""
     sizes = [len(wanted[k]) for k in joints]
     starts = {k: int(start) for k, start in zip(joints, np.cumsum([0, *sizes]), strict=False)}
     diagonal: list[Any] = [0.0] * sum(sizes)
     below: dict[tuple[int, int], Any] = {}
     for k in joints:
-        _add(diagonal, below, starts[k], starts[k], own[k])
+        _add(diagonal, below, starts[k], starts[k], blocks[k])
     for (later, earlier), block in between.items():
         if later in starts and earlier in starts:
             _add(diagonal, below, starts[later], starts[earlier], block)
@@ -37,12 +39,12 @@ def solved(joints: list[int], own: Blocks, between: Between, wanted: Mapping[int
 class Elimination:
     """Block elimination along joints in a row, as one loop there and one back; the last joint stays.
 
-    own: joint → its block (k, k), lower triangle; between: (later, earlier) → block; wanted: joint → (k,). What is
+    blocks: joint → its block (k, k), lower triangle; between: (later, earlier) → block; wanted: joint → (k,). What is
     eliminated is taken off the last joint's.
     """
 
     joints: list[int]
-    own: dict[int, np.ndarray]
+    blocks: dict[int, np.ndarray]
     between: dict[tuple[int, int], np.ndarray]
     wanted: dict[int, np.ndarray]
 
@@ -59,13 +61,13 @@ class Elimination:
 
         last, pairs = self.joints[-1], list(pairwise(self.joints))
         items = {
-            "D": np.array([self.own[k] for k, _ in pairs]),
+            "D": np.array([self.blocks[k] for k, _ in pairs]),
             "C": np.array([self._coupling(following, k) for k, following in pairs]),
             "w": np.array([self.wanted[k] for k, _ in pairs]),
         }
         result = scan(step, items, {"S": np.zeros((size, size)), "s": np.zeros(size)})
         self.G, self.g = result["G"], result["g"]
-        self.own[last] = self.own[last] - result["S"][-1]
+        self.blocks[last] = self.blocks[last] - result["S"][-1]
         self.wanted[last] = self.wanted[last] - result["s"][-1]
 
     def _coupling(self, row: int, column: int) -> np.ndarray:

@@ -55,17 +55,17 @@ class Loops:
     def kicked(self, kick: np.ndarray, v: np.ndarray, bias: np.ndarray) -> np.ndarray:
         """A kick (m,) = L⁻¹ h f at velocities v, with the impulses of the loops; bias (n,): lost of their rates."""
         ends = -self.h * bias - (1.0 - self.rigid) * self.rows.coordinate / self.h
-        return kick + self._made(ends - self.rows.rate(v) - sparse_product(self.X.T, kick))
+        return kick + self._response(ends - self.rows.rate(v) - sparse_product(self.X.T, kick))
 
     def freed(self, Y: np.ndarray) -> np.ndarray:
         """Columns Y (m, k) = L⁻¹ Jᵀ of other rows, without what the loops hold."""
-        return Y - self._made(sparse_product(self.X.T, Y))
+        return Y - self._response(sparse_product(self.X.T, Y))
 
     def closing(self, ahead: float) -> np.ndarray:
         """(m,): what closes the loops, as a displacement; ahead: the share of h² bias that the step has made."""
-        return self._made(self.rigid * (ahead * self.h * self.h * self.rows.bias - self.rows.coordinate))
+        return self._response(self.rigid * (ahead * self.h * self.h * self.rows.bias - self.rows.coordinate))
 
-    def _made(self, x: np.ndarray) -> np.ndarray:
+    def _response(self, x: np.ndarray) -> np.ndarray:
         return sparse_product(self.Y, self.factor.solve(x))
 
 

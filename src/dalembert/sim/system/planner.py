@@ -56,7 +56,8 @@ class Planner(Protocol):
 
 def sampled(torque: Any) -> Any:
     """A torque as it is; a planner as a controller that runs at its own rate."""
-    return Sampled(torque, torque.period) if isinstance(torque, Planner) else torque
+    plans = hasattr(torque, "advance") and isinstance(torque, Planner)  # the first test is quick
+    return Sampled(torque, torque.period) if plans else torque
 
 
 def planner_of(controller: Sampled) -> Planner:
