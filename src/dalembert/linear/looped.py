@@ -248,8 +248,9 @@ def held_items(family: dict[str, np.ndarray], du: np.ndarray) -> dict[str, np.nd
 
 
 def _measured(X: Any, Y: Any) -> dict[str, Any]:
-    """The block of a contact, by name in the order of `Block`."""
-    return contact_block(X @ Y.T)._asdict()
+    """The block of a contact, by name in the order of `Block`; one that moves nothing gets a block that has slopes."""
+    W = X @ Y.T
+    return contact_block(W + where(W[0, 0] + W[1, 1] + W[2, 2] > 0.0, 0.0, 1.0) * np.eye(3))._asdict()
 
 
 def _moment(lever: Any, normal: Any) -> Law:
