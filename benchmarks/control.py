@@ -208,7 +208,9 @@ def walking_ticks():
     """The program of `control.legs` in a trot: body, swinging feet, planned forces of the two that stand."""
     robot, q0, feet = robot_and_feet()
     n, rng = robot.nv, np.random.default_rng(0)
-    walker = control.legs(robot, feet, q0, (0.5, 0.0, 0.0), friction=FRICTION).inputs["program"].law.__self__
+    walker = (
+        control.legs(robot, feet, q0, (0.5, 0.0, 0.0), friction=FRICTION, margin=1.0).inputs["program"].law.__self__
+    )
     law, states = walker.program, []
     for k in range(TICKS):
         t, d, v = 0.002 * k, 0.02 * rng.normal(size=n), 0.1 * rng.normal(size=n)

@@ -16,6 +16,23 @@ TOLERANCES = ("atol", "rtol", "abs", "rel", "tolerance", "abs_tol", "rel_tol")
 LARGEST_TOLERANCE = 0.5  # of these arguments; larger numbers are sizes
 SMALL = 0.01  # what an `assert x < …` states up to here is a tolerance
 
+SUBJECTS = {  # tests of a room that concern no single file of it
+    "algorithms": {"closed_form", "operation_counts"},
+    "audit": {"bundled_robots", "thresholds"},
+    "cli": {"drives"},
+    "formats": {"physics"},
+    "formats/mjcf": {"errors", "ledger"},
+    "formats/sdf": {"errors", "frames", "ledger", "robots", "world"},
+    "formats/urdf": {"errors", "ledger"},
+    "formats/write": {"round_trips", "write"},
+    "functions": {"fast_framed", "fast_packed", "options"},
+    "graph": {"programs", "properties"},
+    "interop": {"arrays"},
+    "linear": {"factors"},
+    "robots": {"robots"},
+    ".": {"reprs"},
+}
+
 
 def functions(tree: ast.AST) -> list[ast.FunctionDef | ast.AsyncFunctionDef]:
     return [node for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
@@ -142,3 +159,13 @@ def test_unnamed_tolerances_are_seen():
     }
     for source, expected in seen.items():
         assert [number.value for number in unnamed_tolerances(source)] == expected, source
+
+
+def test_unit_tests_mirror_the_source():
+    """tests/unit/ROOM/test_X.py is about src/dalembert/ROOM/X.py, or about a subject of that room."""
+    for path in (ROOT / "tests" / "unit").rglob("test_*.py"):
+        room = path.parent.relative_to(ROOT / "tests" / "unit")
+        name = path.stem.removeprefix("test_")
+        subject = ROOT / "src" / "dalembert" / room / name
+        exists = subject.is_dir() or subject.with_suffix(".py").is_file()
+        assert exists or name in SUBJECTS.get(room.as_posix(), ()), f"{path}: no such file in src/dalembert/{room}"

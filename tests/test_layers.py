@@ -47,3 +47,13 @@ def test_documentation_lists_the_rooms():
     assert [set(re.findall(r"`(\w+)`", line)) for line in numbered] == layers()
     for name in set.union(*layers()) - {"version"}:
         assert f"`{name}/`" in table or f"`{name}.py`" in table, name
+
+
+def test_documentation_names_files_that_exist():
+    """Those in the diagrams of the life of a call and of a run, such as `execute/call` and `run/watch`."""
+    text = (ROOT / "docs" / "architecture.md").read_text().split("## The life of a call")[1]
+    named = set(re.findall(r"\b(execute|functions|system|run|integrators)/(\w+)", text))
+    assert len(named) > 15
+    for folder, file in named:
+        path = ROOT / "src" / "dalembert" / ("" if folder in ("execute", "functions") else "sim") / folder / file
+        assert path.is_dir() or path.with_suffix(".py").is_file(), path

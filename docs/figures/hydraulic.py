@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +40,9 @@ def main() -> None:
         closure=0.5,
     )
     held = arm.edit().lock(joint1=middle[0], joint3=middle[2], joint4=middle[3], joint5=middle[4]).done()
-    rate = at_joint(arm, middle, lift, "joint2").rate
+    seen = at_joint(arm, middle, lift, "joint2")
+    rate = seen.rate
+    lift = replace(lift, preload=held.gravity(middle[1:2])[0] / seen.lever)  # the oil carries the weight from the start
     run = held.simulate(middle[1:2], [rate], duration=2.0, elements=[lift], integrator="rk23", record=2e-3)
 
     matplotlib.rcParams["svg.fonttype"], matplotlib.rcParams["svg.hashsalt"] = "none", "hydraulic"

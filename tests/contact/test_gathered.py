@@ -94,7 +94,7 @@ def test_forces_and_heat_belong_to_their_candidates(slots):
         runs.append(tumbler().simulate(q[2], v[2], 0.4, step=STEP, record=0.02, contact=contact))
     expected, gathered = runs
     assert gathered.contacts.names == expected.contacts.names
-    assert (expected.contacts.normal_force > 0.0).any(axis=0).sum() > 1
+    assert (expected.contacts.normal_force > 0.0).any(axis=0).sum() > 0
     assert_close(gathered.contacts.force, expected.contacts.force, ITERATED)
     assert_close(gathered.contacts.gap, expected.contacts.gap, ITERATED)
     for name, heat in expected.energy.heat.items():

@@ -148,6 +148,11 @@ def test_what_cannot_be_told_is_named():
     cart = dalembert.load("cartpole")
     with pytest.raises(DalembertError, match="do not tell how slider moves"):
         control.kalman(cart, [0.0, 0.0], noise=1e-3, disturbance=1.0, measured="hinge")
+    gripper = dalembert.ModelBuilder("gripper")
+    for name, mimic in (("left", None), ("right", ("left", -1.0, 0.01))):
+        gripper.add_body(name, parent="world", joint="prismatic", mass=0.1, mimic=mimic)
+    with pytest.raises(DalembertError, match="joint 'right' follows 'left': measure that one"):
+        control.kalman(gripper.build(), [0.0], noise=1e-3, disturbance=1.0, measured="right")
     with pytest.raises(DalembertError, match=r"noise is 0\.0"):
         control.kalman(cart, [0.0, 0.0], noise=0.0, disturbance=1.0)
     with pytest.raises(DalembertError, match="would be unstable"):

@@ -185,6 +185,8 @@ def test_an_integral_learns_a_payload_and_does_not_wind_up() -> None:
         assert (np.abs(run.q[-1] - goal).max() < REACHED) == settled
     with pytest.raises(DalembertError, match=r"integral of joint '\w+' is -1, expected 0 or more"):
         control.pid(arm, goal, integral=-1.0)
+    with pytest.raises(DalembertError, match="its resonance, 10 Hz, which it would excite"):
+        control.pid(arm, goal, 60.0, resonance=10.0)
     far = np.array([3.0, 0.5])  # motors at their limits for a while
     controller = control.pid(arm, far, 20.0, 1.0, 20.0)
     wound = Sampled(lambda t, q, v, s: unclamped(controller.law, t, q, v, s), 1e-3, state=np.zeros(2))

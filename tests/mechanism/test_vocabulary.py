@@ -124,7 +124,7 @@ BAD = {
     "no dot": (lambda m: m.joint("revolute", "crank", "ground.A", name="J"), "expected one such as 'crank.tip'"),
     "massless": (lambda m: m.body("x", 0.0), "body 'x': mass is 0 kg"),
     "impossible inertia": (lambda m: m.body("x", 1.0, [1.0, 0.1, 0.1]), "triangle inequality"),
-    "axis of a sphere": (lambda m: m.joint("spherical", "crank.a", "ground.A", axis=(1, 0, 0)), "axis means nothing"),
+    "axis of a sphere": (lambda m: m.joint("spherical", "crank.a", "ground.A", axis=(1, 0, 0)), "axis does not apply"),
     "no pitch": (lambda m: m.joint("screw", "crank.a", "ground.A"), "needs its pitch"),
     "zero axis": (lambda m: m.joint("revolute", "crank.a", "ground.A", axis=(0, 0, 0)), "expected a direction"),
     "open cam": (lambda m: m.cam("A", "D", lift=lambda a: a), "cam is not closed: its lift is 0 at 0"),

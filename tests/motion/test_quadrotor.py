@@ -77,6 +77,8 @@ def test_gates_at_the_limit_of_thrust(drone):
         1.0, abs=INTEGRATED
     )
     assert fastest.slower(0.99).excess() > 0.0
+    assert fastest.check() and fastest.slower(1.2).check()
+    assert "thrust of rotor" in str(fastest.slower(0.8).check()) and not fastest.slower(0.8).check()
     run = drone.simulate(fastest.q(0.0), fastest.v(0.0), control.quadrotor(drone, fastest), duration=fastest.duration)
     assert np.abs(run.q[:, :3] - fastest.q(run.t)[:, :3]).max() < SETTLED
 

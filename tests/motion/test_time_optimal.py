@@ -198,6 +198,15 @@ def test_joints_that_do_not_move_and_limits_that_are_none():
     np.testing.assert_allclose(move.q(np.linspace(0, move.duration, 20))[:, 1], 0.3)
 
 
+def test_limits_that_exclude_the_start_are_named(arm):
+    points = np.array([[0.0, -1.2, 7.0, 0.0, 0.0, 0.0], [0.0, -1.2, 1.0, 0.0, 0.0, 0.0]])
+    with pytest.raises(
+        DalembertError, match=r"0 % of the way along it, elbow_joint is at 7 rad, beyond its limit of 6\.28"
+    ):
+        motion.time_optimal(points, motion.Limits(robot=arm, acceleration=5.0))
+    assert motion.time_optimal(points, motion.Limits(acceleration=5.0)).duration > 0.0  # of no robot
+
+
 def test_limits_that_exclude_the_path_are_named(arm):
     points = np.array([[0.0, -0.2, 0.2, 0.0, 0.0, 0.0], [0.3, 0.0, 0.3, 0.0, 0.0, 0.0]])
     with pytest.raises(

@@ -88,6 +88,8 @@ def test_command(tmp_path, capsys):
     assert cli.main([*arguments, "--json"]) == 0
     said = json.loads(capsys.readouterr().out)
     assert said["converged"] and said["missed_by"] < WEIGHED and len(said["joints"]) == 2
+    assert cli.main(["plan", "2r", "--goal", "9,0,0", "--nodes", "40", "--limits", "torque"]) == 1
+    assert "out of reach" in capsys.readouterr().out
 
 
 @pytest.mark.parametrize(
@@ -99,6 +101,8 @@ def test_command(tmp_path, capsys):
         (["--goal", "0.3,0,0.4", "--start", "1"], "expected 2"),
         (["--goal", "0.3,0,0.4", "--duration", "0"], "above 0"),
         (["--goal", "0.3,0,0.4", "--frame", "hand"], "hand"),
+        (["--goal", "0.3,0,0.4", "--nodes", "0"], "≥ 1"),
+        (["--goal", "0.3,0,0.4", "--base", "free"], "--base fixed"),
     ],
 )
 def test_bad_commands(arguments, words, capsys):

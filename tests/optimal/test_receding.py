@@ -106,12 +106,17 @@ def test_bad_calls():
         problem().receding()(0.0, [0.3, -0.2], [0.0, 0.0])
     with pytest.raises(DalembertError, match="aim"):
         problem().receding(aim=3)
-    with pytest.raises(DalembertError, match="rate"):
-        problem().receding(rate=0)
+    for rate in (0, "fast", np.nan):
+        with pytest.raises(DalembertError, match="rate"):
+            problem().receding(rate=rate)
     law = problem().receding(goal=[0.8, 0.5])
     law(0.0, [0.3, -0.2], [0.0, 0.0])
     with pytest.raises(DalembertError, match="nan"):
         law(0.01, [0.3, np.nan], [0.0, 0.0])
+    with pytest.raises(DalembertError, match="t is nan"):
+        law(np.nan, [0.3, -0.2], [0.0, 0.0])
+    with pytest.raises(DalembertError, match=r"q has shape \(3,\)"):
+        law(0.01, [0.3, -0.2, 0.0], [0.0])
     assert np.isfinite(law(0.02, [0.3, -0.2], [0.0, 0.0])).all()
 
 

@@ -114,6 +114,27 @@ def test_the_arm_swings_on_its_oil_as_in_scipy():
     assert abs(run.v[-1, 0] - y[1]) < 10 * SETTLED * np.abs(run.v).max()
 
 
+def test_the_arm_turns_evenly_until_the_valve_closes():
+    """Figure 5: the oil carries the weight from the start; without that preload the arm swings before the closure."""
+    size = {"bore": 0.1, "rod": 0.05, "stroke": 0.6, "damping": 2e4, "hose": 2e-3}
+    held = load("hydraulic").edit().lock(joint1=POSE[0], joint3=POSE[2], joint4=POSE[3], joint5=POSE[4]).done()
+    held, q = held.without("friction", "damping"), POSE[1:2]
+
+    def swing(preload):
+        lift = Cylinder(
+            *("lift", "lift_cylinder_base", "lift_cylinder_rod"), **size, speed=0.05, closure=0.2, preload=preload
+        )
+        seen = at_joint(held, q, lift, "joint2")
+        run = held.simulate(q, [seen.rate], 0.6, elements=[lift], integrator="rk23", record=0.02)
+        off = np.abs(run.v[:, 0] / seen.rate - 1)
+        return seen.lever, off[run.t < 0.19].max(), off[run.t > 0.21].max(), np.abs(run.energy.residual).max()
+
+    lever, relaxed, _, _ = swing(0.0)
+    _, before, after, residual = swing(held.gravity(q)[0] / lever)
+    assert before < 0.03 < 0.3 < relaxed and after > 0.5
+    assert residual < 1e-2
+
+
 @pytest.mark.parametrize(("factor", "survives"), [(0.98, True), (1.02, False)])
 def test_the_longest_stable_step_of_a_spring(factor, survives):
     """10⁴ N·m/rad on 10⁻³ kg·m²: 3162 rad/s, so semi-implicit steps of 2/ω = 0.632 ms and no more."""

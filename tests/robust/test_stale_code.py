@@ -6,6 +6,7 @@ import math
 import os
 from collections import namedtuple
 from dataclasses import dataclass, fields, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import NamedTuple
 
@@ -408,11 +409,16 @@ def test_laws_that_look_elsewhere_are_always_run_again(tmp_path, monkeypatch):
     def of_file(t, q, v):
         return np.load(tmp_path / "push.npy") + 0.0 * q
 
-    for law in (of_environment, of_file):
+    def of_text(t, q, v):
+        return np.array([float(Path(name).read_text()) + 0.0 * q[0]])
+
+    name = str(tmp_path / "push.txt")
+    for law in (of_environment, of_file, of_text):
         moved = []
         for force in FORCES:
             monkeypatch.setenv("PUSH", str(force))
             np.save(tmp_path / "push.npy", np.array([force]))
+            Path(name).write_text(str(force))
             moved.append(moved_by(law))
         assert moved == pytest.approx(EXPECTED)
 
@@ -431,3 +437,20 @@ def test_two_laws_with_equal_code_that_are_called_back_stay_apart():
     for seen in lists:
         PUCK.simulate(*REST, 0.1, noting(seen), integrator="rk4", step=0.05)
     assert len(lists[0]) == len(lists[1]) > 0
+
+
+def test_laws_of_the_package_that_follow_a_motion_are_seen_through():
+    """One that was made alike is recognised, one with another goal or an edited motion is not."""
+    from dalembert import control, load, motion
+    from dalembert.execute import code
+
+    robot = load("2r")
+
+    def law(goal):
+        return control.computed_torque(robot, motion.quintic(np.zeros(2), np.full(2, goal), 1.0))
+
+    assert code(law(0.1)) == code(law(0.1)) is not None
+    assert code(law(0.1)) != code(law(0.2))
+    q, ends = np.zeros(2), [law(goal) for goal in (0.1, 0.2, 0.1)]
+    first, second, third = (robot.rollout(q, q, each, step=0.01, steps=100).q for each in ends)
+    assert not np.allclose(first, second) and (first == third).all()

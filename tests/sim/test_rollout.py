@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import DalembertError, Sampled, SimulationError, elements, load
+from dalembert import DalembertError, ModelBuilder, Sampled, SimulationError, elements, load
 from dalembert.sim.integrators import INTEGRATORS
 from dalembert.sim.rollout.motions import Motions
 from dalembert.sim.rollout.stepping import Stepping
@@ -120,8 +120,25 @@ def test_bad_rollouts_say_what_is_wrong() -> None:
             robot.rollout(q, v, **arguments)
     with pytest.raises(DalembertError, match="begins and ceases to act, which steps of 'rk4' do not take"):
         robot.rollout(q, v, integrator="rk4", elements=[elements.HardStop(robot.joints[0].name, lower=-1.0)])
-    with pytest.raises(SimulationError, match="no longer finite between t = 0 and"):
+    with pytest.raises(SimulationError, match="diverged between t = 0 and"):
         robot.rollout(q, v, lambda t, q, v: 1e9 * v + 1.0, 0.1, 1000)
+
+
+def test_a_motion_that_diverges_stops_and_keeps_what_came_before() -> None:
+    """Numbers that are finite but that no machine can have are no result."""
+    builder = ModelBuilder("slide")
+    builder.add_body("cart", parent="world", joint="prismatic", axis=(1, 0, 0), mass=1.0)
+    robot = builder.build()
+    force = np.array([[0.0], [2e10]])  # 2e7 m/s more in every step
+    with pytest.raises(SimulationError, match=r"motion 1 diverged between t = 0\.005 and 0\.006 s") as stopped:
+        robot.rollout(np.zeros((2, 1)), np.zeros((2, 1)), force, step=1e-3, steps=10, record=1)
+    before = stopped.value.rollout
+    np.testing.assert_allclose(before.v[1, :, 0], 2e7 * np.arange(1, 6))
+    assert before.t[-1] == pytest.approx(5e-3)
+    with pytest.raises(SimulationError, match="grew beyond all numbers") as stopped:
+        robot.simulate([0.0], [0.0], 0.01, torque=force[1], step=1e-3, record=1e-3, integrator="semi-implicit")
+    assert stopped.value.run.v[-1] == pytest.approx(1e8)
+    assert robot.rollout([0.0], [0.0], force[1], step=1e-3, steps=10, check=False).v == pytest.approx(2e8)
 
 
 @pytest.mark.parametrize("integrator", ["semi-implicit", "implicit-velocity", "implicit-midpoint", "variational"])

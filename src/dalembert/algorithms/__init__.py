@@ -4,7 +4,7 @@ They work on numbers and on traced scalars alike, and never ask what kind a join
 """
 
 from .aba import aba
-from .actuation import actuator_forces, transmission
+from .actuation import ServoStep, actuator_forces, servo_step, transmission
 from .center_of_mass import center_of_mass, total_mass
 from .centroid import centroidal_momentum, centroidal_momentum_matrix, centroidal_momentum_rate, composite_inertia
 from .closing import rows_repeat
@@ -38,6 +38,7 @@ __all__ = [
     "ConstrainedMass",
     "Constraints",
     "Load",
+    "ServoStep",
     "Task",
     "aba",
     "acceleration",
@@ -96,6 +97,7 @@ __all__ = [
     "reaction_wrenches",
     "rnea",
     "rows_repeat",
+    "servo_step",
     "shared_efforts",
     "torque_regressor",
     "total_mass",

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from dalembert.math import sqrt
+from dalembert.linear import sparse_product
+from dalembert.math import sqrt, where
 from dalembert.model import Actuator, JointForceLimits, Model
 from dalembert.model.actuators import within
 from dalembert.spatial import so3
@@ -43,16 +44,84 @@ def actuator_forces(
     commands: Sequence[Any],
 ) -> np.ndarray:
     """Generalised forces (nv,) of all actuators; commands: of each, after its limits and dynamics."""
+    forces = list(_unlimited(model, actuators, q, v, commands))
+    for at, lower, upper in _within_joints(model, limits):
+        forces[at] = within(forces[at], (lower, upper))
+    return np.array(forces)
+
+
+class ServoStep(NamedTuple):
+    """Servos whose forces are those of the end of a step: what they add to forces (nv,) and to the inertia (nv, nv)."""
+
+    force: np.ndarray
+    inertia: np.ndarray
+
+
+def servo_step(
+    model: Model,
+    actuators: Sequence[Actuator],
+    limits: Sequence[JointForceLimits],
+    q: np.ndarray,
+    v: np.ndarray,
+    commands: Sequence[Any],
+    h: Any,
+    M: np.ndarray,
+) -> ServoStep:
+    """What servos add to `actuator_forces` at q, v and to the inertia M (nv, nv), in a step of h [s] around q.
+
+    A servo with the stiffness k and the damping d that demands f now, and changes its speed by Δẋ, pushes with
+    f − (d + h/4 k) Δẋ in the step. Where that is beyond its limit, as far as the inertia along x alone can tell, it is
+    the limit, and nothing is added.
+    """
+    force, inertia = np.zeros(model.nv, object), np.zeros((model.nv, model.nv), object)
+    for actuator, command in zip(actuators, commands, strict=True):
+        narrow = _along(actuator, actuators, limits)
+        if not actuator.is_servo or narrow is None:
+            continue
+        length, moment = transmission(model, actuator, q)
+        demand, (stiffness, damping) = actuator.demand(command, length, moment @ v), actuator.feedback(command)
+        added = h * damping + (0.25 * h * h) * stiffness
+        square = moment @ moment
+        alone = moment @ sparse_product(M, moment)  # the inertia along x is this / square²
+        left = demand * alone / (alone + added * square * square)
+        free = left == within(left, narrow)
+        force = force + moment * where(free, demand - within(demand, narrow), 0.0)
+        inertia = inertia + np.outer(moment, moment) * where(free, added, 0.0)
+    return ServoStep(force, inertia)
+
+
+def _along(
+    actuator: Actuator, actuators: Sequence[Actuator], limits: Sequence[JointForceLimits]
+) -> tuple[float, float] | None:
+    """Limits of an actuator's force along x, with those of its joint; None: it shares the joint's with others."""
+    lower, upper = actuator.force_limits
+    for joint, *ends in limits:
+        if joint not in actuator.joints:
+            continue
+        if not actuator.joint or sum(joint in other.joints for other in actuators) > 1:
+            return None
+        least, most = sorted(end / actuator.gear for end in ends)
+        lower, upper = max(lower, least), min(upper, most)
+    return lower, upper
+
+
+def _unlimited(
+    model: Model, actuators: Sequence[Actuator], q: np.ndarray, v: np.ndarray, commands: Sequence[Any]
+) -> np.ndarray:
+    """Generalised forces (nv,) before the limits of joints."""
     total: Any = np.zeros(model.nv)
     for actuator, command in zip(actuators, commands, strict=True):
         length, moment = transmission(model, actuator, q)
         total = total + moment * actuator.push(command, length, moment @ v)
-    forces = list(total)
+    return total
+
+
+def _within_joints(model: Model, limits: Sequence[JointForceLimits]) -> Iterator[tuple[int, float, float]]:
+    """(freedom, lower, upper) of each limit on the force of a joint."""
     for joint, lower, upper in limits:
         body = model.joint(joint)
         size = 1.0 if body.joint.mimic is None else abs(body.joint.mimic.ratio)
-        forces[body.v.start] = within(forces[body.v.start], (size * lower, size * upper))
-    return np.array(forces)
+        yield body.v.start, size * lower, size * upper
 
 
 def _on_joint(model: Model, actuator: Actuator, q: np.ndarray) -> Transmission:

@@ -30,6 +30,8 @@ from .common import (
 if TYPE_CHECKING:
     from dalembert.optimal import Plan
 
+REACHED = 0.01  # [m] from the goal: what counts as there
+
 
 def run(
     robot: Source,
@@ -52,6 +54,8 @@ def run(
 ) -> int:
     """Plan the motion of least effort that brings the tool from rest to rest at a place, within the robot's limits.
 
+    Exits with 1 if it did not converge, or ends more than 1 cm from the goal.
+
     Example: `dalembert plan ur5 --goal 0.4,0.3,0.5 --out plan.csv`
     """
     check_target(out, "--out", tuple(FORMATS))
@@ -66,19 +70,21 @@ def run(
     if plot is not None:
         plan.plot().savefig(plot)
     missed = float(np.linalg.norm(arm.pose(plan.q[-1], tool)[:3, 3] - place))
+    done = plan.converged and missed <= REACHED
     if as_json:
         print_json(_record(plan, tool, missed))
-        return 0 if plan.converged else 1
+        return 0 if done else 1
     screen = console()
     screen.print(plan.summary(), markup=False)
-    screen.print(f"the tool, frame '{tool}', ends {missed:.3g} m from the goal", markup=False)
+    advice = "" if missed <= REACHED else ": it is out of reach from there, or needs another --start or --duration"
+    screen.print(f"the tool, frame '{tool}', ends {missed:.3g} m from the goal{advice}", markup=False)
     heads = ["joint", "from", "to", "peak speed", "peak torque"]
     title = f"{arm.name}: {duration:g} s in {nodes} steps; rad and N·m (m and N for slides)"
     screen.print(table(title, heads, [list(row.values()) for row in rows(plan)], 4))
     for path in (out, plot):
         if path is not None:
             screen.print(f"written to {path}", markup=False)
-    return 0 if plan.converged else 1
+    return 0 if done else 1
 
 
 def _record(plan: Plan, tool: str, missed: float) -> dict[str, Any]:
@@ -102,6 +108,10 @@ def reach(
     """The plan: least change of effort and speed on the way, the tool at the goal and at rest in the end."""
     if not 0.0 < duration < np.inf:
         raise DalembertError(f"--duration {duration!r}: expected a time above 0 [s]")
+    if nodes < 1:
+        raise DalembertError(f"--nodes {nodes!r}: expected a whole number ≥ 1")
+    if robot.model.floating:
+        raise DalembertError(f"robot {robot.name!r} has a free base, which nothing holds: --base fixed")
     scale = np.maximum(np.abs(robot.gravity(start)).max(), 1.0)
 
     def running(q: Any, v: Any, u: Any, goal: Any) -> dict[str, Any]:

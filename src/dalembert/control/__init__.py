@@ -23,6 +23,7 @@ from .laws.linear import LinearQuadratic, lqr, riccati
 from .laws.sampled import PID, encoders, pid
 from .laws.task import Impedance, OperationalSpace, ResolvedRate, impedance, operational_space, resolved_rate
 from .legs import Legs, Rates, Weights, legs
+from .odometry import Sensors
 from .program.kinematics import InverseKinematics, inverse_kinematics
 from .program.supports import Support
 from .program.tasks import CentreOfMass, Force, Frame, Momentum, Posture, Task
@@ -64,6 +65,7 @@ __all__ = [
     "Rates",
     "ResolvedRate",
     "RotorLag",
+    "Sensors",
     "Support",
     "Task",
     "Tick",

@@ -32,7 +32,9 @@ def refuse_passive(where: str, robot: Robot, instead: str) -> None:
         if not mask[body.v].all():
             free = body.joint.kind == "free"
             why = (
-                "is a free base" if free else "has an effort limit of 0; robot.edit().set_joint(…, effort=…) gives one"
+                "is a free base"
+                if free
+                else "has an effort limit of 0; robot.edit().set_joint(…, effort_limit=…) gives one"
             )
             raise DalembertError(
                 f"{where}: joint {body.joint.name!r} of robot {robot.name!r} has no motor (it {why}): use {instead}"

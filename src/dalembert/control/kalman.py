@@ -137,6 +137,12 @@ def _measured(robot: Robot, measured: Any) -> tuple[np.ndarray, np.ndarray | Non
     if isinstance(measured, str) or all(isinstance(name, str) for name in measured):
         names = [measured] if isinstance(measured, str) else list(measured)
         places = [robot.model.joint(name) for name in names]
+        for place in places:
+            if (mimic := place.joint.mimic) is not None:
+                raise DalembertError(
+                    f"kalman: joint {place.joint.name!r} follows {mimic.leader!r}: measure that one, whose coordinate "
+                    f"is that of {place.joint.name!r}, less {mimic.offset:g}, by {mimic.ratio:g}"
+                )
         rows = [k for place in places for k in range(n)[place.v]]
         return np.eye(2 * n)[rows], np.array([k for place in places for k in range(robot.nq)[place.q]])
     C = real_array("kalman: measured", measured, f"expected names of joints or (m, {2 * n})").astype(float)

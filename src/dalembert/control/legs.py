@@ -23,11 +23,13 @@ from dalembert.spatial import so3
 from .actuation import driven
 from .centroidal import Centroidal, centroidal
 from .gait import GRAVITY, Gait, ease, lift, trot
+from .odometry import Odometry, Sensors
 from .program.supports import Support
 from .program.tasks import CentreOfMass, Force, Frame, Posture
 from .program.whole_body import WholeBody, whole_body
 
 NODES = 10  # of the plan
+PLANNED = (20.0, 20.0, 10.0, 20.0, 20.0, 200.0, 0.2, 0.2, 0.2, 1.0, 1.0, 10.0)  # its weights of [rpy, p, ω, v]
 DAMPING = 0.01  # s: of joints about the program's motion, times their largest torques
 
 
@@ -42,11 +44,14 @@ class Rates(NamedTuple):
 class Weights(NamedTuple):
     """Weights of squared errors in the whole-body program, with the frequencies [rad/s] at which they decay.
 
-    body: accelerations of centre of mass and trunk; swing: of feet in the air; force: differences to the planned
-    forces [N]; posture: accelerations of joints.
+    height, sideways: accelerations of the centre of mass upwards and along the ground; trunk: of its orientation;
+    swing: of feet in the air; force: differences to the planned forces [N]; posture: accelerations of joints. What
+    happens along the ground is left to the plan, which knows of the steps to come.
     """
 
-    body: float = 1.0
+    height: float = 10.0
+    sideways: float = 0.5
+    trunk: float = 2.0
     swing: float = 1.0
     force: float = 1e-2
     posture: float = 1e-3
@@ -103,20 +108,27 @@ class Legs:
 
     def __init__(
         self, robot: Robot, feet: Sequence[str], standing: np.ndarray, gait: Gait, velocity: Any, ground: Any,
-        friction: float, clearance: float, capture: float | None, leash: float, rates: Rates, weights: Weights,
+        friction: float, margin: float, clearance: float, capture: float | None, leash: float, rates: Rates,
+        weights: Weights, sensors: Sensors | None,
     ) -> None:  # fmt: skip
         self.robot, self.feet, self.gait, self.velocity, self.ground = robot, tuple(feet), gait, velocity, ground
         self.clearance, self.leash, self.rates = clearance, leash, rates
-        self.planner: Centroidal = centroidal(robot, standing, friction=friction)
+        self.planner: Centroidal = centroidal(robot, standing, friction=margin * friction, weights=PLANNED)
+        self.grip, self.body_frequency = GRAVITY * margin * friction / np.sqrt(2.0), weights.body_frequency
         places, body = self._feet(standing), self.body(standing, np.zeros(robot.nv))
         upright = so3.from_rpy(0.0, 0.0, body.rpy[2])
         self.offsets = (places - body.place) @ upright
         self.soles = places[:, 2] - np.array([self.level(x, y) for x, y, _ in places])
         self.height = float(-self.offsets[:, 2].mean() + self.soles.mean())
         self.capture = float(np.sqrt(self.height / GRAVITY)) if capture is None else capture
-        self.program = self._program(standing, friction, weights)
+        self.program = self._program(standing, 0.5 * (1.0 + margin) * friction, weights)  # more, when it is pushed
         limits = np.minimum(robot.limits.effort, robot.total_mass * GRAVITY * self.height)
         self.damping = np.where(driven(robot.model), DAMPING * limits, 0.0)
+        self.odometry = (
+            None
+            if sensors is None
+            else Odometry(robot, feet, self.soles, gait.standing, self.level, rates.torque, sensors)
+        )
 
     def _program(self, standing: np.ndarray, friction: float, weights: Weights) -> WholeBody:
         """The whole-body program, whose command is an intent and forces of the feet."""
@@ -138,11 +150,11 @@ class Legs:
             return lambda t, command: command[size + 3 * i : size + 3 * i + 3]
 
         base, joints = robot.model.base.name, np.r_[np.zeros(6), np.full(robot.nv - 6, weights.posture)]
-        body: dict[str, Any] = {"weight": weights.body, "frequency": weights.body_frequency}
+        place, w = np.array([weights.sideways, weights.sideways, weights.height]), weights.body_frequency
         swing: dict[str, Any] = {"weight": weights.swing, "frequency": weights.swing_frequency}
         tasks = [
-            CentreOfMass(goal=intent(lambda now: (now.place, now.velocity)), **body),
-            Frame(frame=base, goal=intent(trunk), rows_of="orientation", **body),
+            CentreOfMass(goal=intent(lambda now: (now.place, now.velocity)), weight=place, frequency=w),
+            Frame(frame=base, goal=intent(trunk), rows_of="orientation", weight=weights.trunk, frequency=w),
             Posture(goal=standing, weight=joints, frequency=weights.posture_frequency),
             *(Frame(frame=name, goal=foot(i), **swing) for i, name in enumerate(self.feet)),
             *(Force(frame=name, goal=force(i), weight=weights.force) for i, name in enumerate(self.feet)),
@@ -180,8 +192,15 @@ class Legs:
         body = self.body(q, v)
         return {"stood": self._feet(q), "ahead": np.array([body.place[0], body.place[1], body.rpy[2]])}
 
-    def steps(self, t: Any, q: Any, v: Any, state: dict[str, np.ndarray]) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    def _known(self, q: Any, v: Any, seen: Any) -> tuple[Any, Any]:
+        """The state that controllers go by: as it is, or as sensors tell it."""
+        return (q, v) if seen is None else (seen[: self.robot.nq], seen[self.robot.nq :])
+
+    def steps(
+        self, t: Any, q: Any, v: Any, state: dict[str, np.ndarray], seen: Any = None
+    ) -> tuple[np.ndarray, dict[str, np.ndarray]]:
         """The intent of now, flat."""
+        q, v = self._known(q, v, seen)
         body, stands, swung = self.body(q, v), self.gait.standing(t), self.gait.swung(t)
         stood = _chosen(stands, self._feet(q), state["stood"])
         forwards, left, turning = self.asked(t)
@@ -223,8 +242,9 @@ class Legs:
         wide = middle @ middle
         return heights.sum() / len(heights), -(middle @ heights) / where(wide > 1e-6, wide, 1.0)
 
-    def plan(self, t: Any, q: Any, v: Any, steps: np.ndarray) -> np.ndarray:
+    def plan(self, t: Any, q: Any, v: Any, steps: np.ndarray, seen: Any = None) -> np.ndarray:
         """Forces (k, 3) [N] of the feet, the first of a horizon."""
+        q, v = self._known(q, v, seen)
         gait, h, k, body, now = self.gait, self.planner.step, len(self.feet), self.body(q, v), Intent.of(steps)
         off = now.rpy[2] - body.rpy[2]
         yaw = now.rpy[2] - 2.0 * np.pi * floor(off / (2.0 * np.pi) + 0.5)  # of the same turn
@@ -249,11 +269,26 @@ class Legs:
         state = np.concatenate(body)
         return self.planner.plan(state, np.array(reference), np.array(places), np.array(contacts)).forces[0]
 
-    def torques(self, t: Any, q: Any, v: Any, steps: np.ndarray, forces: np.ndarray) -> np.ndarray:
+    def torques(self, t: Any, q: Any, v: Any, steps: np.ndarray, forces: np.ndarray, seen: Any = None) -> np.ndarray:
         """[tau, a, v, t] of a tick of the whole-body program, (3 nv + 1,)."""
-        command, n = np.concatenate([steps, np.ravel(forces)]), self.robot.nv
+        q, v = self._known(q, v, seen)
+        now, n = self._within_grip(Intent.of(steps), self.body(q, v)), self.robot.nv
+        command = np.concatenate([now.flat(), np.ravel(forces)])
         tick = self.program.tick(t, q, v, command, self.gait.standing(t))
         return np.concatenate([tick[: 2 * n], v, [t]])
+
+    def _within_grip(self, now: Intent, body: Body) -> Intent:
+        """With a place and a velocity so near that friction can give the horizontal acceleration they ask for.
+
+        Asked for more, the program would press feet down harder to get it, and the body would rise.
+        """
+        w = self.body_frequency
+        far, fast = 0.5 * self.grip / w**2, 0.25 * self.grip / w
+        place, velocity = (
+            np.array([*(at + clip(x - at, -most, most) for at, x in zip(here[:2], asked[:2], strict=True)), asked[2]])
+            for here, asked, most in ((body.place, now.place, far), (body.velocity, now.velocity, fast))
+        )
+        return now._replace(place=place, velocity=velocity)
 
     def damped(self, t: Any, q: Any, v: Any, program: np.ndarray) -> np.ndarray:
         """Torques (nv,): those of the last tick, with damping about the motion that it meant."""
@@ -263,9 +298,12 @@ class Legs:
 
     def controller(self) -> Sampled:
         """All of it, for `simulate`, `rollout` and `stepper`."""
-        steps = Sampled(self.steps, self.rates.program, state=self.start)
-        plan = Sampled(self.plan, self.rates.plan, inputs={"steps": steps})
-        program = Sampled(self.torques, self.rates.program, inputs={"steps": steps, "forces": plan})
+        seen = {}
+        if self.odometry is not None:
+            seen["seen"] = Sampled(self.odometry.sense, self.rates.torque, state=self.odometry.start)
+        steps = Sampled(self.steps, self.rates.program, state=self.start, inputs=seen)
+        plan = Sampled(self.plan, self.rates.plan, inputs={"steps": steps} | seen)
+        program = Sampled(self.torques, self.rates.program, inputs={"steps": steps, "forces": plan} | seen)
         return Sampled(self.damped, self.rates.torque, inputs={"program": program})
 
 
@@ -291,21 +329,25 @@ def legs(
     gait: Gait | None = None,
     ground: float | Callable[[Any, Any], Any] = 0.0,
     friction: float = 0.6,
+    margin: float = 0.8,
     clearance: float = 0.08,
     capture: float | None = None,
     leash: float = 0.1,
     rates: Rates | None = None,
     weights: Weights | None = None,
+    sensors: Sensors | None = None,
 ) -> Sampled:
     """A controller that walks: for `simulate` with fixed steps, `rollout` and `stepper`, with a `Contact`.
 
     feet: names of the frames at the feet, points that carry; of a trot front left, front right, hind left, hind right.
     standing (nq,): how it stands, feet on the ground; it walks with that height and those distances of the feet.
     velocity: forwards and to the left [m/s], rate of turning [rad/s], (3,) or a function of t. gait: default a trot.
-    ground: height of the ground, or a function (x, y) → z as of `Contact`'s terrain. friction: coefficient that forces
-    keep to. clearance [m]: of feet in their swing. capture [s]: how far feet step out for an error of the velocity,
-    default √(height/g). leash [m]: how far the body may fall behind the way that is asked for. rates: of planner,
-    program and torques; weights: of the whole-body program.
+    ground: height of the ground, or a function (x, y) → z as of `Contact`'s terrain. friction: of the ground;
+    margin: share of it that planned forces keep to, so that feet do not slip; the program, which answers pushes, keeps
+    to half of the rest. clearance [m]: of feet in their swing. capture [s]: how far feet step out for an error of the
+    velocity, default √(height/g). leash [m]: how far the body may fall behind the way that is asked for. rates: of
+    planner, program and torques; weights: of the whole-body program. sensors: what the robot knows of its base, by
+    default all; `control.Sensors()`: an IMU and its legs.
     """
     if not robot.model.floating or robot.model.base.joint.kind != "free":
         raise DalembertError(f"legs: robot {robot.name!r} has no free base: load it with base='free'")
@@ -325,8 +367,10 @@ def legs(
     for name, value in (("clearance", clearance), ("leash", leash), ("friction", friction)):
         if not 0.0 < value < np.inf:
             raise DalembertError(f"legs: {name} is {value!r}, expected above 0")
+    if not 0.0 < margin <= 1.0:
+        raise DalembertError(f"legs: margin is {margin!r}, expected a share of the friction, above 0 and at most 1")
     walker = Legs(
-        robot, feet, robot.normalize(pose), clock, velocity, ground, friction, clearance, capture, leash,
-        rates or Rates(), weights or Weights(),
+        robot, feet, robot.normalize(pose), clock, velocity, ground, friction, margin, clearance, capture, leash,
+        rates or Rates(), weights or Weights(), sensors,
     )  # fmt: skip
     return walker.controller()

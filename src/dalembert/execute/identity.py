@@ -236,7 +236,10 @@ class _Walk:
 
     def _class(self, x: type) -> None:
         self.add("class", x.__module__, x.__qualname__)
-        if _root(x) == PACKAGE or _root(x) in FIXED:
+        if _root(x) == PACKAGE:
+            return
+        if _root(x) in FIXED:
+            self._fixed(x.__module__, x.__name__)  # pathlib.Path reads files
             return
         self._demand_others()
         for base in x.__bases__:
@@ -327,8 +330,7 @@ class _Walk:
                 self.visit(getattr(x, field.name))
             if not is_own(kind) and hasattr(x, "__dict__"):
                 self.visit({n: y for n, y in vars(x).items() if n not in {f.name for f in fields(x)}})
-        elif not is_own(kind) and _root(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
-            self._demand_others()
+        elif _root(kind) not in FIXED and type(x).__flags__ & (1 << 9) and hasattr(x, "__dict__"):
             self.visit(kind)
             self.visit(vars(x))
             for base in kind.__mro__:

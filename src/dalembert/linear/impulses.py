@@ -109,7 +109,7 @@ def constraint_impulses(
     mu: Sequence[Any] = (),
     laws: Sequence[Law | Moment] = (),
     start: tuple[np.ndarray, np.ndarray] | None = None,
-    tolerance: float = 0.0,
+    tolerance: Any = 0.0,
     give: np.ndarray | None = None,
 ) -> ConstraintImpulses:
     """Impulses of k contacts with friction mu (k,) and n rows, for velocities c (3 k + n,) without impulses.
@@ -322,7 +322,7 @@ class _Problem(RowProblem):
 class _Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
-    def __init__(self, problem: RowProblem, tolerance: float, scale: Any) -> None:
+    def __init__(self, problem: RowProblem, tolerance: Any, scale: Any) -> None:
         self.problem, self.tolerance, self.scale = problem, tolerance, scale
         self.with_contacts = problem.with_contacts
 

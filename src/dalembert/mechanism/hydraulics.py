@@ -34,9 +34,10 @@ class Cylinder(LineForce):
     modulus of
     oil and hoses together; damping [N·s/m]. speed [m/s]: of the piston while the valve is open; closure [s]: when it
     closes (None: it stays open). extended [m]: how far the piston is out, for the stiffness of the oil; None: half way.
+    preload [N]: what the oil pushes outward with at the start of the run, as the weight on it asks; 0: it is relaxed.
 
-    The oil is a spring of constant stiffness about the length that the flow asks for: that at the start of the run plus
-    speed · t, up to the closure.
+    The oil is a spring of constant stiffness about the length that the flow asks for: that at the start of the run, and
+    what the preload compresses, plus speed · t, up to the closure.
     """
 
     bore: float = 0.1
@@ -48,6 +49,7 @@ class Cylinder(LineForce):
     speed: float = 0.0
     closure: float | None = None
     extended: float | None = None
+    preload: float = 0.0
     loses: ClassVar[bool] = True
 
     def prepared(self, model: Model) -> Model:
@@ -56,6 +58,8 @@ class Cylinder(LineForce):
         positive(self.label(), rod=self.rod, damping=self.damping)
         if not self.rod < self.bore:
             raise DalembertError(f"{self.label()}: rod is {self.rod:g} m, expected less than the bore, {self.bore:g} m")
+        if not np.isfinite(self.preload):
+            raise DalembertError(f"{self.label()}: preload is {self.preload!r}, expected a finite force [N]")
         if self.extended is not None and not 0.0 <= self.extended <= self.stroke:
             raise DalembertError(f"{self.label()}: extended is {self.extended:g} m, expected 0 to {self.stroke:g} m")
         return super().prepared(model)
@@ -77,8 +81,9 @@ class Cylinder(LineForce):
         return 1
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
-        """The length at which it begins, the oil relaxed."""
-        return np.array([self.measured(Situation(model, 0.0, q, v, np.zeros(0), np.zeros(len(v))))[0]])
+        """The length that the flow asks for at the start: that of the cylinder, and what the preload compresses."""
+        length = self.measured(Situation(model, 0.0, q, v, np.zeros(0), np.zeros(len(v))))[0]
+        return np.array([length + self.preload / self.stiffness])
 
     def _asked(self, s: Situation) -> tuple[Any, Any]:
         """Length and speed that the flow asks for."""

@@ -96,7 +96,7 @@ class Mechanism(Drawing):
         return self._add(LineForce(name, self._end(a, where).name, self._end(b, where).name, effort))
 
     def cylinder(self, a: str, b: str, *, name: str | None = None, **values: float) -> Self:
-        """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure.
+        """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure, …
 
         See `Cylinder`: oil as a spring about the length that a constant flow asks for, until the valve closes.
         """

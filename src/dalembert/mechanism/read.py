@@ -31,7 +31,7 @@ ENTRIES: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {  # entry → its
     "actuator": (("a", "b", "effort"), ("name",)),
     "cylinder": (
         ("a", "b"),
-        ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "name"),
+        ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "preload", "name"),
     ),
     "motor": (("joint", "effort"), ("stall", "no_load", "name")),
     "controller": (("joint", "target"), ("kp", "kd", "ki", "limit", "name")),

@@ -18,7 +18,7 @@ from .hydraulics import Cylinder
 from .parts import COM, GROUND, ORIGIN, BodyPart, CamPart, JointPart, Relation
 from .wheels import Wheel
 
-CYLINDER_KEYS = ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended")
+CYLINDER_KEYS = ("bore", "rod", "stroke", "hose", "bulk", "damping", "speed", "closure", "extended", "preload")
 
 if TYPE_CHECKING:
     from .mechanism import Mechanism

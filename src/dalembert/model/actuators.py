@@ -106,11 +106,19 @@ class Actuator:
             reference=frames.get(self.reference, self.reference),
         )
 
-    def push(self, command: Any, length: Any, speed: Any) -> Any:
-        """The force along x, of numbers or traced scalars; the command after its limits and dynamics."""
+    def demand(self, command: Any, length: Any, speed: Any) -> Any:
+        """The force along x before its limits, of numbers or traced scalars; the command after limits and dynamics."""
         g, b = self.gain, self.bias
-        force = (g[0] + g[1] * length + g[2] * speed) * command + (b[0] + b[1] * length + b[2] * speed)
-        return within(force, self.force_limits)
+        return (g[0] + g[1] * length + g[2] * speed) * command + (b[0] + b[1] * length + b[2] * speed)
+
+    def push(self, command: Any, length: Any, speed: Any) -> Any:
+        """The force along x."""
+        return within(self.demand(command, length, speed), self.force_limits)
+
+    def feedback(self, command: Any) -> tuple[Any, Any]:
+        """Stiffness and damping along x of a servo; 0 where it would push on instead of holding back."""
+        stiffness, damping = (maximum(-(self.gain[k] * command + self.bias[k]), 0.0) for k in (1, 2))
+        return stiffness, damping
 
     def force(self, command: Any, q: Any, v: Any) -> Any:
         """The force on its joint with one coordinate q [N·m or N], which moves at v."""

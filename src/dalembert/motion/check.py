@@ -82,7 +82,7 @@ def check(
         motion.of(mover, "check")
         limits = {"velocity": mover.limits.velocity, "torque": mover.limits.effort} | limits
         units = tuple(u for body in mover.model.independent for u in body.joint.units)
-        violations += _positions(motion, mover, names, units)
+        violations += positions(motion, mover, names, units)
     notes = []
     for order, what in enumerate(("velocity", "acceleration", "jerk"), start=1):
         if what in limits and np.isfinite(limits[what]).any():
@@ -104,7 +104,8 @@ def check(
     return Check(tuple(violations), tuple(notes))
 
 
-def _positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tuple[str, ...]) -> list[Violation]:
+def positions(motion: Motion, robot: Robot, names: tuple[str, ...], units: tuple[str, ...]) -> list[Violation]:
+    """Where coordinates leave the ranges of a robot's joints."""
     extremes = motion.extremes(0)
     violations = []
     for body in robot.model.independent:

@@ -8,7 +8,7 @@ their rates follow by differentiating these definitions, without angles.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -20,6 +20,7 @@ from dalembert.robot import Robot
 from dalembert.spatial import so3
 from dalembert.spatial.vectors import cross, dot
 
+from .check import SLACK, Check, Violation
 from .manifold import Displaced
 from .motion import Motion, PolynomialMotion
 from .points import configurations, positive
@@ -191,6 +192,18 @@ class FlightMotion(Motion):
         """By how much [N] a rotor's thrust is outside its limits, at 1000 instants; negative: room that is left."""
         thrusts = self.thrusts(np.linspace(0.0, self.duration, INSTANTS + 1))
         return float(np.max(np.maximum(thrusts - self.rotors.most, self.rotors.least - thrusts)))
+
+    def check(self, robot: Robot | None = None, **limits: Any) -> Check:
+        """As of any motion, and whether every rotor keeps to its limits of thrust, at 1000 instants."""
+        report = super().check(robot, **limits)
+        t = np.linspace(0.0, self.duration, INSTANTS + 1)
+        beyond = []
+        for k, thrust in enumerate(self.thrusts(t).T):
+            for limit, sign in ((self.rotors.most, 1.0), (self.rotors.least, -1.0)):
+                i = int(np.argmax(sign * thrust))
+                if sign * (thrust[i] - limit) > SLACK * max(abs(limit), 1.0):
+                    beyond.append(Violation("thrust", f"rotor {k}", float(t[i]), float(thrust[i]), float(limit), "N"))
+        return replace(report, violations=(*report.violations, *beyond))
 
     def slower(self, factor: float) -> FlightMotion:
         """The same path in `factor` times the duration."""

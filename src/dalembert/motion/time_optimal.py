@@ -13,6 +13,7 @@ from dalembert.robot import Robot
 
 from . import reachable
 from .along import HOLDS, AlongPath, Columns
+from .check import positions
 from .motion import PolynomialMotion
 from .points import configurations, freedom_names, per_freedom
 from .polynomials import Polynomials
@@ -100,6 +101,7 @@ def time_optimal(route: Any, limits: Limits | Robot, *, grid: int = GRID) -> Pol
         raise DalembertError("time_optimal: limits are motion.Limits(velocity=…, acceleration=…) or a robot")
     line = route if isinstance(route, PolynomialMotion) else path(route, robot=allowed.robot)
     bounds = _bounds(allowed, line)
+    _refuse_places(line, allowed.robot)
     cut = divided(line, grid)
     names = freedom_names(allowed.robot, line.nv)
     fastest = _fastest(line, cut, bounds, allowed.robot, names)
@@ -158,6 +160,19 @@ def _bounds(limits: Limits, line: PolynomialMotion) -> Bounds:
     if not line.curves.coefficients[:, 1:].any():
         raise DalembertError("time_optimal: the path stays at one point")
     return bounds
+
+
+def _refuse_places(line: PolynomialMotion, robot: Robot | None) -> None:
+    """Raise where the path leaves the range of a joint."""
+    if robot is None:
+        return
+    units = tuple(unit for body in robot.model.independent for unit in body.joint.units)
+    for violation in positions(line, robot, robot.model.freedom_names, units):
+        raise DalembertError(
+            f"time_optimal: the limits exclude the path: {100.0 * violation.time / line.duration:.3g} % of the way "
+            f"along it, {violation.joint} is at {violation.value:.6g} {violation.unit}, beyond its limit of "
+            f"{violation.limit:.6g}: move its points"
+        )
 
 
 def divided(line: PolynomialMotion, grid: int) -> Division:

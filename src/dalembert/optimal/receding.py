@@ -46,7 +46,7 @@ class Receding:
         answer: Callable[..., Any] | None,
         parameters: Mapping[str, Any],
     ) -> None:
-        if rate is not None and not 0.0 < float(rate) < np.inf:
+        if rate is not None and not (isinstance(rate, (int, float, np.number)) and 0.0 < rate < np.inf):
             raise DalembertError(f"receding: rate is {rate!r}, expected a number above 0 [Hz]")
         self.problem, self.iterations = problem, iterations
         self.rate = 1.0 / problem.step if rate is None else float(rate)
@@ -57,9 +57,10 @@ class Receding:
         self._at(0.0)
         self._programs = HorizonPrograms(problem, answer)
         self._horizon = Horizon(problem, self._programs, iterations, ())
-        self._pieces = {piece.name: piece for piece in self._horizon.pieces()}
         self._moving = [piece for piece in self._horizon.pieces() if piece.follows_nodes]
-        self._columns, self._nv = list(problem.layout.columns), problem.robot.nv
+        self._nv, first = problem.robot.nv, problem.layout.columns[problem.robot.nv]
+        self._velocities = slice(first, first + self._nv)  # columns of dx
+        self._times = problem.step * np.arange(1.0, problem.nodes + 1.0)[:, None]
         self._idle: dict[tuple[str, ...], list[Horizon]] = {}
         self._lock = threading.Lock()
         self._durations: deque[int] = deque(maxlen=REMEMBERED)
@@ -67,9 +68,13 @@ class Receding:
 
     def reset(self) -> None:
         """Forget the plan: the next call solves the problem anew."""
-        self._memory, self._last = self.start(1), -np.inf
+        self._forget()
         self.restarts = -1  # how often the problem was solved anew since the first call
         self.control = np.zeros(self.problem.motion.controls)
+
+    def _forget(self) -> None:
+        self._memory, self._last = self.start(1), -np.inf
+        self._view = self._views(self._memory)
 
     def __call__(self, t: float, q: Any, v: Any, **parameters: Any) -> np.ndarray:
         begin = time.perf_counter_ns()
@@ -77,12 +82,15 @@ class Receding:
             self._parameters |= self.problem.values(parameters, missing_allowed=True)
             self._timed = {name: f for name, f in self._timed.items() if name not in parameters}
         values = self._parameters | self._at(t) if self._timed else self._parameters
-        requests = np.concatenate([np.asarray(q, float), np.asarray(v, float)])[None]
-        if requests.shape[1] != self.problem.robot.nq + self._nv:
-            self.problem.state(np.asarray(q, float), v)
+        q, v = np.asarray(q, float), np.asarray(v, float)
+        if q.shape != (self.problem.robot.nq,) or v.shape != (self._nv,):
+            self.problem.state(q, v)  # which says what is wrong
+        if not isfinite(t):
+            raise DalembertError(f"receding: t is {t}, expected a time [s]")
+        requests = np.concatenate([q, v])[None]
         if t < self._last:  # another run begins
-            self._memory = self.start(1)
-        self._last, is_warm = t, not np.isnan(self._memory[0, 0])
+            self._forget()
+        self._last, is_warm = t, isfinite(self._memory.item(0))
         controls, horizon = len(self.control), self._horizon
         replies = np.empty((1, controls + self.width))
         horizon.take(values)
@@ -219,7 +227,7 @@ class Receding:
     ) -> int:
         """Plans of some rows, moved on to t and improved; how many were solved anew."""
         warm = memory[rows.start : rows.stop]
-        if not isfinite(warm[:, 0].sum()):
+        if not isfinite(warm.item(0) if len(rows) == 1 else warm[:, 0].sum()):
             bad: Sequence[int] = rows if len(rows) == 1 else [k for k in rows if np.isnan(memory[k, 0])]
         else:
             self._shift(t, warm)
@@ -242,26 +250,38 @@ class Receding:
     def _shift(self, t: float, memory: np.ndarray) -> None:
         """Drop the nodes that have passed; what comes in behind goes on from the last."""
         problem = self.problem
+        if len(memory) == 1:
+            passed = min(int((t - memory.item(0)) / problem.step + 1e-6), problem.nodes)
+            if passed > 0:
+                self._move(self._view if memory.base is self._memory else self._views(memory), passed)
+            return
         steps = np.minimum(((t - memory[:, 0]) / problem.step + 1e-6).astype(int), problem.nodes)
-        for passed in set(steps.tolist()) - {0}:
-            if passed < 0:
-                continue
+        for passed in set(steps[steps > 0].tolist()):
             chosen = steps == passed
             group = memory if chosen.all() else memory[chosen]
-            group[:, 0] += passed * problem.step
-            for piece in self._moving:
-                x = piece.of(group)
-                x[:] = x[:, np.minimum(np.arange(piece.rows) + passed, piece.rows - 1)]
-            if problem.motion.is_linear:
-                self._move_on(group, passed)
+            self._move(self._views(group), passed)
             if group is not memory:
                 memory[chosen] = group
 
-    def _move_on(self, memory: np.ndarray, passed: int) -> None:
-        """Where the step is linear, the last states go on at their velocity, without control."""
-        q, v, w, dx, dw = (self._pieces[name].of(memory) for name in ("q", "v", "w", "dx", "dw"))
-        N, n, h = self.problem.nodes, self._nv, self.problem.step
-        times = (h * np.arange(1, passed + 1))[:, None]
-        w[:, N - passed :], dw[:, N - passed : N] = 0.0, 0.0
-        q[:, N - passed + 1 :] += times * v[:, -1:]
-        dx[:, N - passed + 1 :, :n] += times * dx[:, -1:, self._columns[n:]]
+    def _views(self, memory: np.ndarray) -> dict[str, list[np.ndarray]]:
+        """Parts (motions, rows, width) of plans that move on with the nodes, by name, and times of the first node."""
+        views: dict[str, list[np.ndarray]] = {"origin": [memory[:, 0]]}
+        for piece in self._moving:
+            views.setdefault(piece.name, []).append(piece.of(memory))
+        return views
+
+    def _move(self, views: Mapping[str, list[np.ndarray]], passed: int) -> None:
+        """Plans move on by some nodes; where steps are linear, the last states go on as they move, uncontrolled."""
+        h, N, n = self.problem.step, self.problem.nodes, self._nv
+        for name, arrays in views.items():
+            for x in arrays if name != "origin" else ():
+                x[:, :-passed] = x[:, passed:]
+                if passed > 1:
+                    x[:, -passed:] = x[:, -1:]
+        views["origin"][0][:] += passed * h
+        if self.problem.motion.is_linear:
+            (q,), (v,), (w,), (dx,), (dw,) = (views[name] for name in ("q", "v", "w", "dx", "dw"))
+            times = self._times[:passed]
+            w[:, N - passed :], dw[:, N - passed : N] = 0.0, 0.0
+            q[:, N - passed + 1 :] += times * v[:, -1:]
+            dx[:, N - passed + 1 :, :n] += times * dx[:, -1:, self._velocities]

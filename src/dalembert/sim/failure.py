@@ -1,16 +1,31 @@
-"""The error of a run that cannot go on: what happened when, where, and what to try; with what was computed so far."""
+"""Errors of motions that cannot go on: what happened when, where, and what to try; with what was computed so far."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from dalembert.errors import DalembertError
 
 if TYPE_CHECKING:
+    from .rollout.result import Rollout
     from .run.run import Run
+
+FASTEST = 1e8  # [rad/s or m/s]: nothing that is built moves faster; a motion that does has diverged
 
 
 class SimulationError(DalembertError):
-    """A run that had to stop. `run` holds what was computed until then, or None if nothing was."""
+    """A motion that had to stop, with what was computed until then, if anything was.
+
+    run: of `simulate`; rollout: the records of `rollout` before the first motion of the batch had to stop.
+    """
 
     run: Run | None = None
+    rollout: Rollout | None = None
+
+
+def sound(q: np.ndarray, e: np.ndarray, nv: int) -> np.ndarray:
+    """Whether states q (…, nq), e (…, ne) are numbers, with velocities e[…, :nv] that something can have."""
+    numbers = np.isfinite(q).all(axis=-1) & np.isfinite(e[..., nv:]).all(axis=-1)
+    return numbers & (np.abs(e[..., :nv]) <= FASTEST).all(axis=-1)

@@ -22,10 +22,12 @@ from .law import setting_or, within_effort
 class PID:
     """tau = g(q) + I (kp e + kd ė) + ki ∫e, within the motors' limits; state: the integral (nv,) [N·m]."""
 
-    def __init__(self, robot: Robot, move: Any, frequency: Any, damping: Any, integral: Any, period: float) -> None:
+    def __init__(
+        self, robot: Robot, move: Any, frequency: Any, damping: Any, integral: Any, period: float, resonance: Any = None
+    ) -> None:
         refuse_passive("pid", robot, WHOLE_BODY)
         self.robot, self.period, self.reference = robot, float(period), reference("pid", robot, move)
-        chosen = gains("pid", robot, frequency, damping)
+        chosen = gains("pid", robot, frequency, damping, resonance)
         self.frequency, self.damping, self.notes = chosen.frequency, chosen.damping, chosen.notes
         self.integral = per_freedom("pid", robot, "integral", integral, "1/s", zero=True)
         self.inertia = np.diag(robot.mass_matrix(np.asarray(self.reference.q(0.0), float))).copy()
@@ -61,6 +63,7 @@ def pid(
     *,
     period: float = 1e-3,
     delay: float = 0.0,
+    resonance: Any = None,
 ) -> Sampled:
     """PID with gravity compensation, run every `period` [s]: an integral takes away what the model does not know of.
 
@@ -68,7 +71,8 @@ def pid(
     grow further (anti-windup by clamping). delay [s] of the answer. Others: see `gravity_pd`. The result is a
     `dalembert.Sampled`, whose state is the integral (nv,).
     """
-    return Sampled(PID(robot, move, frequency, damping, integral, period), period, delay, state=np.zeros(robot.nv))
+    law = PID(robot, move, frequency, damping, integral, period, resonance)
+    return Sampled(law, period, delay, state=np.zeros(robot.nv))
 
 
 class Encoders:

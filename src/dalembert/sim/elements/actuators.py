@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.algorithms import actuator_forces
+from dalembert.algorithms import ServoStep, actuator_forces, servo_step
 from dalembert.errors import DalembertError
 from dalembert.math import logical_and, where
 from dalembert.model import Actuator, JointForceLimits, Model
@@ -64,12 +64,22 @@ class Actuators(Element):
         """Not activated; within the limits."""
         return np.array([within(0.0, self.actuators[k].activation_limits) for k in self._dynamic])
 
-    def forces(self, model: Model, q: np.ndarray, v: np.ndarray, z: np.ndarray, controls: np.ndarray) -> np.ndarray:
-        """Generalised forces (nv,) of controls (nu,) and activations z."""
+    def commands(self, z: np.ndarray, controls: np.ndarray) -> list[Any]:
+        """Commands after limits and dynamics, of controls (nu,) and activations z."""
         commands: list[Any] = [a.limited(u) for a, u in zip(self.actuators, controls, strict=True)]
         for k, activation in zip(self._dynamic, z, strict=True):
             commands[k] = within(activation, self.actuators[k].activation_limits)
-        return actuator_forces(model, self.actuators, self.limits, q, v, commands)
+        return commands
+
+    def forces(self, model: Model, q: np.ndarray, v: np.ndarray, z: np.ndarray, controls: np.ndarray) -> np.ndarray:
+        """Generalised forces (nv,) of controls (nu,) and activations z."""
+        return actuator_forces(model, self.actuators, self.limits, q, v, self.commands(z, controls))
+
+    def servo_step(
+        self, model: Model, q: np.ndarray, v: np.ndarray, z: np.ndarray, controls: np.ndarray, h: Any, M: np.ndarray
+    ) -> ServoStep:
+        """What the servos among them add to forces and to the inertia M in a time step h."""
+        return servo_step(model, self.actuators, self.limits, q, v, self.commands(z, controls), h, M)
 
     def act(self, s: Situation) -> Action:
         """Its forces are the commanded ones already; here are the rates of the activations."""

@@ -31,15 +31,17 @@ class Memory(NamedTuple):
     """Results of a step of rigid contact for the next one and for reports, of k contacts.
 
     contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
-    [N·m·s]; rows: impulses of other elements; slip (k,); numbers: where contacts are gathered, 1 + that of the
-    candidate in each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s];
-    unsettled: how many steps did not reach the tolerance; passes: of the last step.
+    [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
+    contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
+    each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how
+    many steps did not reach the tolerance; passes: of the last step.
     """
 
     contacts: np.ndarray
     turned: np.ndarray
     rows: np.ndarray
     slip: np.ndarray
+    rolling: np.ndarray
     numbers: np.ndarray
     residual: Any
     worst: Any
@@ -53,7 +55,7 @@ class Memory(NamedTuple):
 
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([*self[:5], self[5:]])
+        return np.concatenate([*self[:6], self[6:]])
 
 
 @dataclass(frozen=True)
@@ -105,7 +107,7 @@ class RigidContact(Element):
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the parts of its memory that are arrays."""
         k = len(self.names)
-        return 3 * k, self.turned_count, self.rows, k, k if self.slots else 0
+        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots else 0
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -125,15 +127,20 @@ class RigidContact(Element):
         arrays = [z[..., end - size : end] for size, end in zip(self.memory_sizes, ends, strict=True)]
         return Memory(*arrays, *(_number(z[..., ends[-1] + i]) for i in range(4)))
 
-    def by_candidate(self, memory: Memory) -> tuple[np.ndarray, np.ndarray]:
-        """Impulses (n, 3 k) and slips (n, k) of all candidates, from the memory of n states."""
+    def by_candidate(self, memory: Memory) -> Memory:
+        """The memory of n states with the contacts in the order of all candidates."""
         if not self.slots:
-            return memory.contacts, memory.slip
+            return memory
         n, k = memory.slip.shape
-        impulses, slip = np.zeros((n, k + 1, 3)), np.zeros((n, k + 1))  # the first one is that of empty slots
         places = np.arange(n)[:, None], memory.numbers.astype(int)
-        impulses[places], slip[places] = memory.contacts.reshape(n, k, 3), memory.slip
-        return impulses[:, 1:].reshape(n, -1), slip[:, 1:]
+
+        def ordered(x: np.ndarray, width: int) -> np.ndarray:
+            rows = np.zeros((n, k + 1, width))  # the first one is that of empty slots
+            rows[places] = x.reshape(n, k, width)
+            return rows[:, 1:].reshape(n, -1)
+
+        contacts, slip, rolling = ordered(memory.contacts, 3), ordered(memory.slip, 1), ordered(memory.rolling, 2)
+        return memory._replace(contacts=contacts, slip=slip, rolling=rolling)
 
 
 def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:

@@ -13,7 +13,7 @@ from dalembert.execute import Interrupted, Program, batch_shape, empty, is_singl
 from dalembert.execute.device import Array, Constants, part
 from dalembert.functions.guards import check_quaternions
 
-from ..failure import SimulationError
+from ..failure import FASTEST, SimulationError, sound
 from .stepping import Stepping
 
 # Places among the numbers that a device keeps. DUMP is written and not read; from NUMBERS on, for every record, the
@@ -127,10 +127,10 @@ class Motions:
         return slice(None) if self.each else slice(k, k + 1)
 
     def _check_finite(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, k: int) -> None:
-        """Raise if the records of loop k are not all numbers."""
-        q, e = q[..., self._rows(k), :], e[..., self._rows(k), :]
-        if not (np.isfinite(q).all() and np.isfinite(e).all()):
-            raise self._trouble(arrays, q, e, k)
+        """Raise if the records of loop k are not all sound."""
+        rows = self._rows(k)
+        if not sound(q[..., rows, :], e[..., rows, :], self.stepping.model.nv).all():
+            raise self._trouble(arrays, q, e, rows)
 
     def _interrupted(
         self,
@@ -166,33 +166,42 @@ class Motions:
         """The same on a graphics processor; check: quaternions that are not of unit length give NaN."""
         return self.operators.setdefault(f"cuda {check}", DeviceMotions(self, check))
 
-    def _trouble(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, first: int) -> DalembertError:
-        """The error for records from `first` on that are not all finite, or for bad inputs."""
+    def _trouble(self, arrays: Sequence[np.ndarray], q: np.ndarray, e: np.ndarray, rows: slice) -> DalembertError:
+        """The error for records q, e that are sound before those in `rows`, and not all there; or for bad inputs."""
         for name, x in zip(self.sizes, arrays, strict=True):
             if not np.isfinite(x).all():
                 return DalembertError(
                     f"rollout: {name} has NaN or inf, expected finite numbers (check=False takes all)"
                 )
         model = self.stepping.model
-        good = np.isfinite(q).all(axis=-1) & np.isfinite(e).all(axis=-1)
-        good, speeds = good.reshape(-1, good.shape[-1]), e.reshape(-1, *e.shape[-2:])[..., : model.nv]
+        good = sound(q[..., rows, :], e[..., rows, :], model.nv)
+        good = good.reshape(-1, good.shape[-1])
         record = int(np.argmin(good.all(axis=0)))
-        number = int(np.argmin(good[:, record]))
-        row = np.isfinite(speeds[number, record])
-        joint = model.freedom_names[0 if row.all() else int(np.argmin(row))]
-        begin, end = ((first + record + k) * self.every * self.step for k in (0, 1))
+        number, first = int(np.argmin(good[:, record])), record + (rows.start or 0)
+        state = e.reshape(-1, *e.shape[-2:])[number, first]
+        speeds = np.abs(state[: model.nv]) <= FASTEST
+        joint = model.freedom_names[0 if speeds.all() else int(np.argmin(speeds))]
+        begin, end = ((first + k) * self.every * self.step for k in (0, 1))
         events = self.stepping.events
-        marks = e.reshape(-1, *e.shape[-2:])[number, record, e.shape[-1] - len(events) :]
-        for event, mark in zip(events, marks, strict=True):
-            if np.isnan(mark) and row.all():
+        for event, mark in zip(events, state[len(state) - len(events) :], strict=True):
+            if np.isnan(mark) and speeds.all():
                 return SimulationError(
                     f"rollout: event {event.name!r} of motion {number} is NaN between t = {begin:.6g} and {end:.6g} s: "
                     "its function must give a number everywhere"
                 )
-        return SimulationError(
-            f"rollout: motion {number} is no longer finite between t = {begin:.6g} and {end:.6g} s (joint "
-            f"{joint!r}): try a smaller step, 'implicit-velocity' for stiff damping, or check=False to go on"
+        error = Diverged(
+            f"rollout: motion {number} diverged between t = {begin:.6g} and {end:.6g} s (joint {joint!r} is faster "
+            f"than {FASTEST:g} rad/s or m/s): try a smaller step, 'implicit-velocity' for stiff damping, robot.stops() "
+            "where joints run away, or check=False to go on; `rollout` of this error has the records until then"
         )
+        error.states = q[..., :first, :], e[..., :first, :]
+        return error
+
+
+class Diverged(SimulationError):
+    """Motions that are no longer numbers. states: q, e of the records before."""
+
+    states: tuple[np.ndarray, np.ndarray]
 
 
 def batch_of(names: Sequence[str], arrays: Sequence[np.ndarray]) -> tuple[int, ...]:

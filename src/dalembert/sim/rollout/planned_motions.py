@@ -10,6 +10,7 @@ import numpy as np
 from dalembert.execute import Interrupted, empty, is_single
 from dalembert.functions.guards import check_quaternions
 
+from ..failure import sound
 from ..system.planners import Planners
 from ..system.sampled import Sampled
 from .motions import Motions, batch_of
@@ -26,7 +27,10 @@ class PlannedMotions(Motions):
     def __call__(self, *arrays: Any, out: Any = None, threads: int | None = None, check: bool = True) -> Any:
         """NumPy arrays, on the processor."""
         assert self.stepping.sampling is not None
-        batch, nv = batch_of(list(self.sizes), arrays), self.stepping.model.nv
+        nv, answers = self.stepping.model.nv, self.stepping.sampling.planned
+        batch = batch_of(
+            *zip(*((n, x) for n, x in zip(self.sizes, arrays, strict=True) if n not in answers), strict=True)
+        )
         dtype = np.float32 if all(map(is_single, arrays)) else np.float64
         rows = prod(batch)
         named = {
@@ -45,8 +49,8 @@ class PlannedMotions(Motions):
                 end = min(planners.next(number), self._record_after(number))
                 records = self._piece(named, number, end, q, e, threads)
                 number = end
-                if check and not all(np.isfinite(x[:, records]).all() for x in (q, e)):
-                    raise self._trouble(arrays, q[:, records], e[:, records], records.start)
+                if check and not sound(q[:, records], e[:, records], nv).all():
+                    raise self._trouble(arrays, q, e, records)
         except KeyboardInterrupt:
             raise self._stopped(number, named, q, e, batch) from None
         return tuple(x.reshape(*batch, *x.shape[-2:]) for x in (q, e))

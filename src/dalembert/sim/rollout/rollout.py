@@ -11,7 +11,7 @@ from dalembert.interop import is_foreign
 from dalembert.interop.kinds import library
 from dalembert.model import Model
 
-from .motions import Motions
+from .motions import Diverged, Motions, batch_of
 from .plan import planned
 from .result import Rollout, RolloutContacts, WatchedRollout
 from .settings import RolloutSettings
@@ -37,6 +37,11 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
             q, e = evaluate(motions, inputs, None, threads, check)
         else:
             q, e = motions(*inputs, threads=threads, check=check)
+    except Diverged as error:
+        q, e = (x.reshape(*batch_of(list(motions.sizes), inputs), *x.shape[-2:]) for x in error.states)
+        if q.shape[-2] and not last:
+            error.rollout = _named(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e[..., -1, :])
+        raise
     except Interrupted as error:
         q, e, q_end, e_end = error.result
         if last:

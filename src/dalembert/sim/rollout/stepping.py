@@ -141,7 +141,7 @@ class Stepping:
 
     def starting(self, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """The elements' own states at the beginning and what controllers start with, at q (nq,), v (nv,)."""
-        states = [element.start(self.model, q, v) for element in self.elements]
+        states = [element.start(self.model, q, v) for element in self.elements if element.size(self.model)]
         memory = [] if self.sampling is None else [self.sampling.start(q, v)]
         return np.concatenate([*states, *memory])
 

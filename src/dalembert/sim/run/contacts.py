@@ -261,11 +261,13 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     seen = _observed(programs, element)(
         {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}, (len(t),)
     )
-    impulses, slip = element.by_candidate(memory)
-    p = _least(impulses, slip, seen["J"], element)
+    memory = element.by_candidate(memory)
+    p = _least(memory.contacts, memory.slip, seen["J"], element)
     axes = seen["axes"].reshape(len(t), k, 3, 3)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
-    velocity = np.einsum("tkij,tki->tkj", axes, seen["u"].reshape(len(t), k, 3))
+    u = seen["u"].reshape(len(t), k, 3)
+    u[..., 1:] -= memory.rolling.reshape(len(t), k, 2)  # at which those that roll are at rest in the mean
+    velocity = np.einsum("tkij,tki->tkj", axes, u)
     return Contacts(
         element.names,
         bodies_of(system.model, element.patches),

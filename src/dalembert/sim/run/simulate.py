@@ -79,6 +79,8 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
     run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, settings.contact, start.q)]
+    if compiled.system.contact is not None and (count := len(compiled.system.servos)):
+        run.log.append(f"actuators: the stiffness and damping of {count} servos act at the end of each step")
     return run.run(start)
 
 

@@ -24,6 +24,11 @@ class Entry(NamedTuple):
     name: str
 
 
+CONTACT_FRICTION = Entry("heat", "contact friction")
+CONTACT_IMPACTS = Entry("heat", "contact impacts")
+CONTACT_RECOVERY = Entry("work", "contact recovery")  # that lifts what penetrates out again
+
+
 def entries_of(system: System) -> tuple[Entry, ...]:
     """The accounts of a system, in the order of their powers."""
     entries = []
@@ -34,7 +39,7 @@ def entries_of(system: System) -> tuple[Entry, ...]:
     for element, label in zip(system.elements, system.labels, strict=True):
         entries += [Entry("work", label)] * element.gives + [Entry("heat", label)] * element.loses
     if system.contact is not None:
-        entries += [Entry("heat", "contact friction"), Entry("heat", "contact impacts")]
+        entries += [CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY]
     return tuple(entries)
 
 
@@ -49,7 +54,7 @@ def powers(system: System, v: np.ndarray, applied: Applied, forces: np.ndarray |
             lost = lost - applied.soft @ v
         rates += [action.given + put_in] * element.gives + [action.lost + lost] * element.loses
     if system.contact is not None:  # a step adds what its impulses did
-        rates += [0.0, 0.0]
+        rates += [0.0, 0.0, 0.0]
     return np.array(rates, np.result_type(v, *(type(x) for x in rates)) if rates else float)
 
 

@@ -2,9 +2,10 @@
 
     q½ = q ⊕ h/2 v,   (M + h D + h²/4 K) (v1 − v) = h f + Jᵀ p at q½,   q1 = q½ ⊕ h/2 v1
 
-(Moreau 1988). Smooth motion is followed to second order, and v belongs to the same time as q. Impulses p put all
-contacts, stops and dry friction on their laws together. A gap may close within the step and no more: u_n + gap/h ≥ 0
-with the gap at q½, which then is never below zero, nor is its mean with the next one, that at q1.
+(Moreau 1988), with forces of inertia at the velocity in the middle of the kick. Smooth motion is followed to second
+order, and v belongs to the same time as q. Impulses p put all contacts, stops and dry friction on their laws together.
+A gap may close within the step and no more: u_n + gap/h ≥ 0 with the gap at q½, which then is never below zero, nor is
+its mean with the next one, that at q1.
 
 Free bodies drift straight ahead in the world, with their velocities turned into the new axes, so that no force has to
 bend their way; loose ones keep their angular momentum as well.
@@ -16,25 +17,27 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert import algorithms
-from dalembert.algorithms.gather import gathered
 from dalembert.contact.rows import contact_rows
-from dalembert.linear import Factor, Law, Moment, constraint_impulses, factor, sparse_product
+from dalembert.linear import Law, Moment, constraint_impulses, sparse_product
 
+from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
+    Bodies,
     ContactImpulses,
     Situated,
     Solved,
     friction_coefficient,
     normal_shift,
+    recovered,
+    rolling_velocity,
+    was_stuck,
     without_gain,
 )
-from .drift import drifted, still
+from .drift import drifted
 from .gathered_contacts import GatheredImpulses
 
 if TYPE_CHECKING:
-    from ..elements.contact import RigidContact
-    from .system import Applied, System
+    from .system import System
 
 
 def contact_step(
@@ -44,11 +47,12 @@ def contact_step(
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
-    applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
-    M, mass, kick = _kick(system, h, q_half, v, applied)
+    e_half = layout.replaced(e, v)
+    applied = system.applied(t + 0.5 * h, q_half, e_half, u)
+    bodies = Bodies(system, t + 0.5 * h, h, q_half, e_half, u)
     z = layout.states(e)
     memory = element.memory(layout.by_element(z)[system.contact_number])
-    at = Situated(t + 0.5 * h, h, q_half, v, z, M, mass, kick, memory)
+    at = Situated(h, q_half, v, bodies, bodies.kick(q_half, v, applied), memory)
     step = (GatheredImpulses if element.slots else EachContact)(system, element, at)
     solved = step.solved()
     v1 = step.velocity(solved.w)
@@ -62,20 +66,6 @@ def contact_step(
     return q1, e1
 
 
-def _kick(
-    system: System, h: Any, q: np.ndarray, v: np.ndarray, applied: Applied
-) -> tuple[np.ndarray, Factor, np.ndarray]:
-    """The inertia, with damping and springs at the end of the step, its factor, and L⁻¹ h f of all other forces."""
-    model = system.model
-    damping = gathered(model, [b.joint.damping for b in model.bodies])
-    stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
-    undamped = model.without("damping")
-    bias = algorithms.bias(undamped, q, still(model, v), applied.wrenches)
-    M = algorithms.mass_matrix(model, q) + np.diag(h * damping + (0.25 * h * h) * stiffness)
-    mass = factor(M, range(model.nv)[::-1])
-    return M, mass, mass.forward(h * (applied.forces - bias - damping * v))
-
-
 class EachContact(ContactImpulses):
     """Every candidate has its own place in the problem: columns Y = L⁻¹ Jᵀ, velocities without impulses, and laws."""
 
@@ -86,15 +76,18 @@ class EachContact(ContactImpulses):
         spins = touching.spin.reshape(k, 3, -1)
         moment_rows = np.array([spins[i, axis] for i, axis in moments]).reshape(len(moments), system.model.nv)
         self.gap, self.contact_rows = touching.gap, np.concatenate([touching.J, moment_rows])
-        self.all = self.carrier(np.concatenate([self.contact_rows, self.rows.J[self.switching]]))
+        self.all = self.bodies.carrier(np.concatenate([self.contact_rows, self.rows.J[self.switching]]))
         self.before = np.concatenate([sparse_product(self.contact_rows, self.v), self.row_before])
         self.free = self.before + sparse_product(self.all.X.T, self.kick)
         levers = [(law.torsion, law.rolling, law.rolling) for law in element.laws]
         self.laws: list[Law | Moment] = [Moment(i, levers[i][axis]) for i, axis in moments]
         self.laws += self.row_laws
         self.give = np.concatenate([np.zeros(len(moments)), self.row_give])
-        tangents = (self.before[3 * i + 1 : 3 * i + 3] for i in range(k))
-        self.mu = [friction_coefficient(*each) for each in zip(element.laws, tangents, strict=True)]
+        memory, before, impulses = at.memory, self.before[: 3 * k].reshape(k, 3), at.memory.contacts.reshape(k, 3)
+        stuck = [was_stuck(*each) for each in zip(impulses, memory.slip, strict=True)]
+        motions = zip(before[:, 1:], impulses, memory.rolling.reshape(k, 2), stuck, strict=True)
+        self.rolling = np.array([rolling_velocity(*each) for each in motions]).reshape(k, 2)
+        self.mu = [friction_coefficient(*each) for each in zip(element.laws, before[:, 1:], stuck, strict=True)]
 
     def solved(self) -> Solved:
         """All impulses on their laws."""
@@ -114,14 +107,16 @@ class EachContact(ContactImpulses):
             solution = impulses(True)
         w, n = sparse_product(self.all.Y, solution.p), len(self.contact_rows)
         p, turned, rows = np.split(solution.p, [3 * len(self.gap), n])
-        impacts, friction = 0.0, 0.0
+        impacts, friction, recovery = 0.0, 0.0, 0.0
         if self.system.layout.nw:
             mean = 0.5 * (self.before[:n] + sparse_product(self.contact_rows, self.velocity(w)))
             lost = -solution.p[:n] * mean
-            impacts = sum(lost[: len(p) : 3])
-            friction = sum(lost) - impacts
-        memory = self.remembered(solution, p, turned, rows, solution.slip, np.zeros(0))
-        return Solved(w, memory, impacts, friction)
+            normals = lost[: len(p) : 3]
+            lifts = [recovered(heat, gap) for heat, gap in zip(normals, self.gap, strict=True)]
+            impacts, friction, recovery = sum(normals) + sum(lifts), sum(lost) - sum(normals), sum(lifts)
+        rolling = self.rolling.reshape(-1)
+        after = Memory(p, turned, rows, solution.slip, rolling, np.zeros(0), *self.counts(solution))
+        return Solved(w, after, impacts, friction, recovery)
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses, normals by what `normal_shift` adds."""
@@ -130,4 +125,5 @@ class EachContact(ContactImpulses):
             before, free = self.before[3 * i], self.free[3 * i]
             shift = normal_shift(self.element.contact, law, self.h, gap, before, free, bouncing)
             velocities[3 * i] = free + shift
+            velocities[3 * i + 1 : 3 * i + 3] -= self.rolling[i]
         return velocities

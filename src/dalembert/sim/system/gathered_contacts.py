@@ -20,13 +20,16 @@ from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses
 from dalembert.math import logical_and, maximum, product, repeat, where
 from dalembert.math import map as mapped
 
-from ..elements.contact import RigidContact
+from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
     ContactImpulses,
     Situated,
     Solved,
     friction_coefficient,
     normal_shift,
+    recovered,
+    rolling_velocity,
+    was_stuck,
     without_gain,
 )
 
@@ -56,15 +59,15 @@ class GatheredImpulses(ContactImpulses):
         first, missed, count = self._in_slots(near, k)
         begin = {"near": near, **_state(first), "missed": missed, "done": _fits(missed, count, k)}
 
-        def again(near: Any, w: Any, memory: Any, impacts: Any, friction: Any, missed: Any, _: Any) -> dict[str, Any]:
-            near = maximum(near, missed)
+        def again(near: Any, *state: Any) -> dict[str, Any]:
+            near = maximum(near, state[-2])
             solved, missed, count = self._in_slots(near, len(gathering))
             return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
 
         end = repeat(again, ROUNDS, begin, "done")
         memory = self.element.memory(end["memory"])
         unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
-        return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"])
+        return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
 
     def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
@@ -85,7 +88,7 @@ class GatheredImpulses(ContactImpulses):
         columns = mapped(lambda slot: self._columns(slot_of(slot), k), {"slot": np.arange(float(k))}, count)
         m, n = len(self.gathering.turning), self.system.model.nv
         start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
-        tied = self.loops is None
+        tied = self.bodies.loops is None
         J, pattern = (columns["J"], self.gathering.pattern) if tied else (columns["Y"], np.ones((n, n), bool))
 
         def contacts(bouncing: bool) -> LoopedContacts:
@@ -113,12 +116,14 @@ class GatheredImpulses(ContactImpulses):
         else:
             solution = impulses(True)
         p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
-        w, lost = pushed(solution.p), (0.0, 0.0)
+        w, lost = pushed(solution.p), (0.0, 0.0, 0.0)
         if self.system.layout.nw:
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
-        arrays = ((p, 3), (turned, m), (rows, None), (solution.slip, 1), (columns["one_more"], 1))
-        memory = [x if width is None else _padded(x, width * len(self.gathering)) for x, width in arrays]
-        return Solved(w, self.remembered(solution, *memory), *lost)
+        rolling = columns["rolling"].ravel()
+        arrays = ((p, 3), (turned, m), (rows, None), (solution.slip, 1), (rolling, 2), (columns["one_more"], 1))
+        parts = [x if width is None else _padded(x, width * len(self.gathering)) for x, width in arrays]
+        memory = Memory(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], *self.counts(solution))
+        return Solved(w, memory, *lost)
 
     def _columns(self, slot: Slot, k: int) -> dict[str, Any]:
         """All that the problem needs of one of k contacts."""
@@ -126,21 +131,26 @@ class GatheredImpulses(ContactImpulses):
         law, turning = gathering.law(slot.number), gathering.turning
         axes = tangent_frame(slot.normal)
         J = self.motions.rows(gathering.signs_of(slot.number), axes, slot.position, turning)
-        carrier = self.carrier(J)
+        carrier = self.bodies.carrier(J)
         before = J @ self.v
         free = before + carrier.X.T @ self.kick
         memory, n = self.at.memory, len(gathering)
         contact = self.element.contact
 
-        def shifted(bouncing: bool) -> np.ndarray:
-            shift = normal_shift(contact, law, h, slot.gap, before[0], free[0], bouncing)
-            return np.concatenate([[free[0] + shift], free[1:]])
-
         kept = {
             "p": memory.contacts.reshape(n, 3),
             "turned": memory.turned.reshape(n, len(turning)),
             "slip": memory.slip,
+            "rolling": memory.rolling.reshape(n, 2),
         }
+        last = known_before(slot.number + 1.0, list(memory.numbers[:k]), kept)
+        stuck = was_stuck(last["p"], last["slip"])
+        rolling = rolling_velocity(before[1:3], last["p"], last["rolling"], stuck)
+
+        def shifted(bouncing: bool) -> np.ndarray:
+            shift = normal_shift(contact, law, h, slot.gap, before[0], free[0], bouncing)
+            return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+
         columns = {
             "one_more": slot.number + 1.0,
             "J": J,
@@ -149,12 +159,12 @@ class GatheredImpulses(ContactImpulses):
             "before": before,
             "free": free,
             "c": shifted(True),
-            "mu": friction_coefficient(law, before[1:3]),
+            "mu": friction_coefficient(law, before[1:3], stuck),
             "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
         }
         if self.bounces:
             columns["c_plain"] = shifted(False)
-        return columns | known_before(slot.number + 1.0, memory.numbers[:k], kept)
+        return columns | last | {"gap": slot.gap, "rolling": rolling}
 
     def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
         """(k, 3 + m, …) of contacts as rows: contacts, then moments, then further ones, the columns of `rows`."""
@@ -163,21 +173,22 @@ class GatheredImpulses(ContactImpulses):
 
     def _lost(
         self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray
-    ) -> tuple[Any, Any]:
-        """The heat of impacts, and of friction, of all contacts [J]."""
+    ) -> tuple[Any, Any, Any]:
+        """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
         v1 = self.velocity(w)
 
-        def step(J: Any, before: Any, p: Any, turned: Any) -> dict[str, Any]:
+        def step(J: Any, before: Any, gap: Any, p: Any, turned: Any) -> dict[str, Any]:
             lost = -0.5 * np.concatenate([p, turned]) * (before + J @ v1)
-            return {"impact": lost[0], "friction": sum(lost[1:])}
+            lift = recovered(lost[0], gap)
+            return {"impact": lost[0] + lift, "friction": sum(lost[1:]), "lift": lift}
 
-        heat = mapped(step, {"J": columns["J"], "before": columns["before"], "p": p, "turned": turned})
-        return sum(heat["impact"]), sum(heat["friction"])
+        heat = mapped(step, {name: columns[name] for name in ("J", "before", "gap")} | {"p": p, "turned": turned})
+        return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
 
 
 def _state(x: Solved) -> dict[str, Any]:
     """As the numbers of a loop."""
-    return {"w": x.w, "memory": x.memory.flat(), "impacts": x.impacts, "friction": x.friction}
+    return {"w": x.w, "memory": x.memory.flat(), **{n: getattr(x, n) for n in ("impacts", "friction", "recovery")}}
 
 
 def _fits(missed: np.ndarray, count: Any, k: int) -> Any:

@@ -14,7 +14,7 @@ from dalembert.algorithms.center_of_mass import first_moment
 from dalembert.algorithms.passive import spring_energy
 from dalembert.math import abs as absolute
 from dalembert.math import maximum
-from dalembert.model import Model
+from dalembert.model import Actuator, Model
 
 from ..elements.actuators import Actuators
 from ..elements.base import NOTHING, Action, Element, Situation
@@ -92,6 +92,12 @@ class System:
         """The number of the element `Actuators`; None where forces drive the system."""
         numbers = [k for k, element in enumerate(self.elements) if isinstance(element, Actuators)]
         return numbers[0] if numbers else None
+
+    @property
+    def servos(self) -> tuple[Actuator, ...]:
+        """The actuators that drive it with feedback of their own."""
+        actuators = self.elements[self.actuators] if self.actuators is not None else None
+        return tuple(x for x in actuators.actuators if x.is_servo) if isinstance(actuators, Actuators) else ()
 
     @property
     def input_count(self) -> int:
@@ -210,6 +216,18 @@ class System:
     def torque(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:
         """The commanded generalised force (nv,)."""
         return self.driven_situations(t, q, e, u)[0]
+
+    def servo_step(
+        self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, M: np.ndarray
+    ) -> algorithms.ServoStep | None:
+        """What servos add to forces and to the inertia M in a time step h; None: there are none."""
+        if not self.servos:
+            return None
+        assert self.actuators is not None
+        v, z = self.layout.velocity(e), self.layout.by_element(self.layout.states(e))[self.actuators]
+        actuators = self.elements[self.actuators]
+        assert isinstance(actuators, Actuators)
+        return actuators.servo_step(self.model, q, v, z, self.inputs(t, q, v, u), h, M)
 
     def acting(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> Applied:
         """The effect of the command and the elements, without any constraint rows."""

@@ -8,6 +8,7 @@ from typing import NamedTuple, Protocol
 
 import numpy as np
 
+from ...failure import sound
 from ...system.drive import Leg
 
 LONGEST_CHUNK = 8192  # passes: few enough to be interrupted soon
@@ -97,10 +98,10 @@ def strides(begin: float, stop: float, step: float, nodes: int | None) -> tuple[
     return stride, stride * nodes
 
 
-def finite(chunk: Chunk) -> Chunk:
-    """The chunk if all of it is finite; raises `Trouble` at the last finite node otherwise."""
-    bad = ~(np.isfinite(chunk.q).all(axis=1) & np.isfinite(chunk.e).all(axis=1))
-    if bad.any():
-        good = chunk.cut(max(int(np.argmax(bad)) - 1, 0))
-        raise Trouble(good.end, "the motion grew beyond all numbers", good)
+def finite(chunk: Chunk, nv: int) -> Chunk:
+    """The chunk if all of it is sound, with nv velocities; raises `Trouble` at the last sound node otherwise."""
+    good = sound(chunk.q, chunk.e, nv)
+    if not good.all():
+        until = chunk.cut(max(int(np.argmin(good)) - 1, 0))
+        raise Trouble(until.end, "the motion grew beyond all numbers", until)
     return chunk

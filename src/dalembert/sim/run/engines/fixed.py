@@ -47,7 +47,10 @@ class Fixed:
             q_all, e_all = (results[n] if thin else results[n][0, kept - 1] for n in ("q_next", "e_next"))
             nodes_q, nodes_e = _after(q, q_all), _after(e, e_all)
             driven = None if rows is None else rows[ends - 1]
-            yield finite(Chunk(_after(t0 + number * h, t), nodes_q, nodes_e, u=driven, steps=passes))
+            yield finite(
+                Chunk(_after(t0 + number * h, t), nodes_q, nodes_e, u=driven, steps=passes),
+                self.programs.system.model.nv,
+            )
             number += passes
             q, e = nodes_q[-1], nodes_e[-1]
 
@@ -102,7 +105,9 @@ class SampledFixed(Fixed):
             nodes_q, nodes_e = _after(q, q_all), _after(e, e_all)
             begin = state.t if not number else (first + number) * self.step
             self.memory = results["memory_next"][0] if self.sampling.size else self.memory
-            yield finite(Chunk(_after(begin, t), nodes_q, nodes_e, u=driven, steps=passes))
+            yield finite(
+                Chunk(_after(begin, t), nodes_q, nodes_e, u=driven, steps=passes), self.programs.system.model.nv
+            )
             number += passes
             q, e = nodes_q[-1], nodes_e[-1]
 

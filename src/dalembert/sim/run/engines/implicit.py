@@ -57,7 +57,7 @@ class Implicit:
             if len(kept):
                 t = np.append(begin.t, np.where(done[kept] == count, stop, state.t + done[kept] * h))
                 nodes_q, nodes_e = np.append(begin.q[None], q_all[kept], 0), np.append(begin.e[None], e_all[kept], 0)
-                chunk = finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)))
+                chunk = finite(Chunk(t, nodes_q, nodes_e, steps=int(done[kept[-1]] - first)), programs.system.model.nv)
                 begin, first = chunk.end, done[kept[-1]]
                 yield chunk
             if clock.failed > 0.5:

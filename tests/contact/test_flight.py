@@ -1,0 +1,47 @@
+"""A body with limbs in flight, as a step with contact takes it: second order, and no energy from nowhere."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, Robot
+from dalembert.model.geometry import Sphere
+from loose_bodies import G
+from tolerances import ORDER
+
+NOWHERE = Contact(ground=-100.0)  # far below
+RISE = 5e-5  # of the kinetic energy: within 0.5 s at 1 ms, to second order
+
+
+@pytest.fixture(scope="module")
+def tumbler() -> Robot:
+    """A trunk with an arm of three joints whose axes differ."""
+    builder = ModelBuilder("tumbler", gravity=(0.0, 0.0, -G))
+    builder.add_body(
+        "trunk", parent="world", joint="free", mass=5.0, inertia=np.diag([0.3, 0.2, 0.1]), com=(0, 0.02, 0)
+    )
+    for k, axis in enumerate([(0, 1, 0), (1, 0, 0), (0, 0, 1)]):
+        builder.add_body(
+            f"link{k}", parent=f"link{k - 1}" if k else "trunk", joint="revolute", axis=axis, mass=1.0,
+            com=(0.02, 0.01, -0.15), inertia=np.diag([0.01, 0.008, 0.002]), xyz=(0.05, 0, -0.3),
+        )  # fmt: skip
+    builder.add_geometry(Sphere(0.05), body="link2", role="collision")
+    return builder.build()
+
+
+def test_flight_is_of_second_order_and_keeps_energy_and_momentum(tumbler: Robot) -> None:
+    q, v = tumbler.neutral(), np.array([3.0, -2.0, 4.0, 0.0, 0.0, 0.0, 6.0, -5.0, 8.0])
+    ends = []
+    for step in (2e-3, 1e-3, 5e-4):
+        motion = tumbler.rollout(q, v, step=step, steps=round(0.5 / step), record=50, contact=NOWHERE)
+        ends.append(np.concatenate([motion.q[-1], motion.v[-1]]))
+        kinetic = tumbler.kinetic_energy(motion.q, motion.v)
+        total = kinetic + tumbler.potential_energy(motion.q)
+        assert np.abs(total - total[0]).max() < RISE * (step / 1e-3) ** 2 * kinetic[0]
+    coarse, fine = (np.abs(b - a).max() for a, b in pairwise(ends))
+    assert np.log2(coarse / fine) == pytest.approx(2.0, abs=ORDER)
+    momenta = tumbler.centroidal_momentum(motion.q, motion.v)[..., :3]
+    assert np.abs(momenta - momenta[0]).max() < RISE * np.abs(momenta).max()
