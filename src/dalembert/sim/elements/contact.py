@@ -9,6 +9,7 @@ import numpy as np
 
 from dalembert.algorithms import mass_matrix, neutral
 from dalembert.algorithms.free_bodies import drifts
+from dalembert.algorithms.kinematics import chain
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
@@ -235,10 +236,20 @@ def with_contact(
 
 
 def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
-    """Contacts at a time for which a step has room; 0: candidates are so few that each has its own place."""
-    roots = sum(drifts(model, body) for body in model.bodies)
-    slots = SLOTS + SLOTS_PER_BODY * roots
-    return slots if sum(len(patch.names) for patch in patches) > slots + FEW else 0
+    """Contacts at a time for which a step has room; 0: each candidate has its own place, which then costs less.
+
+    A contact in a slot may be of any body, and counts with all velocities; one in its own place with those that move it.
+    """
+    slots = SLOTS + SLOTS_PER_BODY * sum(drifts(model, body) for body in model.bodies)
+    points = sum(len(patch.names) for patch in patches)
+    moved = sum(len(patch.names) * _velocities(model, patch) for patch in patches)
+    return slots if points > slots + FEW and slots * model.nv < moved else 0
+
+
+def _velocities(model: Model, patch: Patch) -> int:
+    """How many velocities move a point of a patch."""
+    ends = [index for index in (patch.first, patch.second) if index >= 0]
+    return sum(body.joint.nv for body in {b.index: b for i in ends for b in chain(model, i)}.values())
 
 
 def _check_step(

@@ -57,7 +57,9 @@ class GatheredImpulses(ContactImpulses):
         speeds = gathering.speeds(self.candidates, self.motions, self.v)
         near = gathering.near(self.candidates, speeds, self.h)
         first, missed, count = self._in_slots(near, k)
-        begin = {"near": near, **_state(first), "missed": missed, "done": _fits(missed, count, k)}
+        known = self.at.memory.numbers[k] < 0.5  # the first k slots held all contacts of the step before
+        done = where(known, _fits(missed, count, k), 0.0)
+        begin = {"near": near, **_state(first), "missed": missed, "done": done}
 
         def again(near: Any, *state: Any) -> dict[str, Any]:
             near = maximum(near, state[-2])
@@ -116,7 +118,8 @@ class GatheredImpulses(ContactImpulses):
         else:
             solution = impulses(True)
         p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
-        w, lost = pushed(solution.p), (0.0, 0.0, 0.0)
+        w = pushed(solution.p)
+        lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
         if self.system.layout.nw:
             lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
         rolling = columns["rolling"].ravel()
