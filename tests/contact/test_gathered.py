@@ -91,7 +91,7 @@ def test_forces_and_heat_belong_to_their_candidates(slots):
     runs = []
     for count in (0, 2):
         slots(count)
-        runs.append(tumbler().simulate(q[2], v[2], 0.4, step=STEP, record=0.02, contact=contact))
+        runs.append(tumbler().simulate(q[2], v[2], 0.5, step=STEP, record=STEP, contact=contact))
     expected, gathered = runs
     assert gathered.contacts.names == expected.contacts.names
     assert (expected.contacts.normal_force > 0.0).any(axis=0).sum() > 0

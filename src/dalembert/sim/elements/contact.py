@@ -238,7 +238,7 @@ def with_contact(
 def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
     """Contacts at a time for which a step has room; 0: each candidate has its own place, which then costs less.
 
-    A contact in a slot may be of any body, and counts with all velocities; one in its own place with those that move it.
+    A contact in a slot may be of any body and counts with all velocities, one in its own place with those that move it.
     """
     slots = SLOTS + SLOTS_PER_BODY * sum(drifts(model, body) for body in model.bodies)
     points = sum(len(patch.names) for patch in patches)
