@@ -69,7 +69,13 @@ def _mechanism(source: str | os.PathLike[str], base: str | None, arguments: Mapp
 
     if base is not None or arguments:
         raise DalembertError(f"{os.fspath(source)}: base and arguments are not for mechanisms: leave them out")
-    return (mechanism(os.fspath(source)) if _is_bundled(source) else read(source)).build()
+    if _is_bundled(source):
+        return mechanism(os.fspath(source)).build()
+    stated = read(source)
+    try:
+        return stated.build()
+    except DalembertError as error:
+        raise DalembertError(f"{os.fspath(source)}: {error}") from None
 
 
 def _is_bundled(source: str | os.PathLike[str]) -> bool:

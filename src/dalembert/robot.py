@@ -245,7 +245,7 @@ class Robot:
     def problems(self) -> tuple[str, ...]:
         """Impossible bodies (negative mass, inertia that no rigid body has), and joints that meet no inertia.
 
-        Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not looked at.
+        Empty for a possible robot; a robot without any mass is one for kinematics, whose joints are not checked.
         """
         bodies = [f"body {b.name!r}: {problem}" for b in self.model.bodies for problem in b.inertia.problems()]
         heavy = any(body.inertia.mass for body in self.model.bodies)

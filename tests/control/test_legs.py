@@ -14,6 +14,8 @@ from tolerances import COMPUTED, CONTACT_SOLVER, DIFFERENCE, INTEGRATED, ITERATE
 
 SPEED = 0.05  # of the mean speed of a gait
 SIDEWAYS = 0.1  # of the way of a gait that is slower to start sideways
+SWAY = 5e-3  # of what a standing robot believes [m, m/s]
+FILTERED = 0.05  # of an angle that a complementary filter forgets, sample by sample
 STANDING = 0.01  # a robot that stands still sways less [m/s, rad/s]
 
 FEET = ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
@@ -215,12 +217,12 @@ def test_what_a_standing_robot_believes_does_not_drift() -> None:
     state = odometry.start(q, v)
     for k in range(1000):
         believed, state = odometry.sense(1e-3 * k, q, v, state)
-    assert 1e-4 < abs(believed[robot.nq + 3]) < 5e-3  # m/s
-    assert np.abs(believed[:3] - q[:3]).max() < 5e-3
+    assert 1e-4 < abs(believed[robot.nq + 3]) < SWAY
+    assert np.abs(believed[:3] - q[:3]).max() < SWAY
     tilted = odometry.start(robot.integrate(q, np.r_[0.05, np.zeros(robot.nv - 1)]), v)  # it believes that it leans
     for k in range(1000):
         believed, tilted = odometry.sense(1e-3 * k, q, v, tilted)
-    assert so3.to_rpy(so3.from_quaternion(believed[3:7]))[0] == pytest.approx(0.05 * np.exp(-0.2), rel=0.05)
+    assert so3.to_rpy(so3.from_quaternion(believed[3:7]))[0] == pytest.approx(0.05 * np.exp(-0.2), rel=FILTERED)
 
 
 def test_bad_input() -> None:

@@ -50,7 +50,7 @@ def test_script_leaves_one_small_picture(script, tmp_path):
     shutil.copy(script, copy)
     (tmp_path / "tests").symlink_to(DOCS.parent / "tests")
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(DOCS), os.environ.get("PYTHONPATH", "")])}
-    done = subprocess.run([sys.executable, copy], env=environment, capture_output=True, text=True, timeout=300)
+    done = subprocess.run([sys.executable, copy], env=environment, capture_output=True, text=True, timeout=1200)
     assert done.returncode == 0, done.stderr
     assert [path.name for path in copy.parent.iterdir() if path != copy] == [f"{script.stem}.webp"]
     assert copy.with_suffix(".webp").stat().st_size < LARGEST

@@ -36,6 +36,30 @@ def test_a_puck_slides_until_friction_has_stopped_it(tmp_path) -> None:
     assert free.pose(end.q, "puck.origin")[2, 3] == pytest.approx(0.1, abs=SETTLED)
 
 
+def test_sensors_read_what_presses_and_what_is_left_between(tmp_path) -> None:
+    """A ball comes to rest on a box that lies on the floor."""
+    m = Mechanism("pile").body("box", 2.0, [0.01] * 3).shape("box.origin", "box", size=(0.2, 0.2, 0.2), name="skin")
+    m.body("ball", 1.0, [0.01] * 3).shape("ball.origin", "sphere", radius=0.1)
+    for body, height in (("box", 0.12), ("ball", 0.35)):
+        m.joint("prismatic", "ground.origin", f"{body}.origin", name=f"{body} guide", start=height)
+    m.contact("skin", friction=0.3).contact("ball", "box")
+    m.sensor("gap", "ball", name="gap").sensor("contact-force", "box", name="on the box")
+    m.sensor("contact-force", "ball", name="on the ball").sensor("contact-force", "ground", name="on the floor")
+    m.sensor("position", "ball.origin", name="ball")
+    m.save(tmp_path / "pile.mech.toml")
+    for robot in (m.build(), dalembert.load(tmp_path / "pile.mech.toml")):
+        run = robot.simulate(*robot.start, 0.5, step=1e-3, record=0.1)
+        assert list(run.readings) == ["gap", "on the box", "on the ball", "on the floor", "ball"]
+        assert run.readings["gap"][0] == pytest.approx(0.35 - 0.12 - 0.2, abs=ITERATED)
+        assert run.readings["gap"][-1] == pytest.approx(0.0, abs=SETTLED)
+        for name, newtons in (("on the box", 2.0 * 9.81), ("on the ball", 9.81), ("on the floor", -3.0 * 9.81)):
+            np.testing.assert_allclose(run.readings[name][-1], (0.0, 0.0, newtons), atol=SETTLED * 9.81)
+    with pytest.raises(DalembertError, match=r"sensor 'gap' reads contact, and this run has none"):
+        robot.simulate(*robot.start, 0.1, contact=None)
+    with pytest.raises(DalembertError, match=r"body 'a' may touch nothing: say what with contact"):
+        Mechanism("m").body("a", 1.0, 0.1).sensor("gap", "a")
+
+
 def test_contacts_that_mean_nothing_are_refused() -> None:
     m = Mechanism("m").body("a", 1.0, 0.1).body("b", 1.0, 0.1)
     with pytest.raises(DalembertError, match=r"contact of 'a' with 'ground': body 'a' has no shape: give it one"):

@@ -9,6 +9,7 @@ import dalembert
 from dalembert import Mechanism
 from dalembert.mechanism import mechanism
 from dalembert.mechanism.library import delta
+from mechanism_linkages import four_bar
 from tolerances import COARSE_RUN, DEFAULT_RUN, INTEGRATED, ITERATED, ORDER, TIGHT_RUN
 
 RATIO = 0.15  # of errors: four with half the step, for small steps
@@ -121,6 +122,20 @@ def test_joints_against_adams(case: str, coordinates: str) -> None:
         k = int(np.searchsorted(run.t, t - 1e-9))
         np.testing.assert_allclose(run.readings["place"][k], place, atol=2e-3 if t > 1.0 else 2e-4)
         assert np.linalg.norm(run.readings["force"][k]) == pytest.approx(forces[t], rel=READ)
+
+
+def test_the_four_bar_fulfils_freudensteins_equation() -> None:
+    """K1 cos ψ − K2 cos φ + K3 = cos(φ − ψ) of the angles of crank and rocker, over a turn; free bodies move alike."""
+    crank, coupler, rocker, frame = 0.1, 0.3, 0.25, 0.3
+    robot, free = (four_bar(rate=10.0).build(coordinates) for coordinates in ("tree", "free"))
+    sweep = robot.sweep("A", np.linspace(1.0, 1.0 + 2.0 * np.pi, 13))
+    phi, psi = (sweep.q[:, robot.joint(name).q.start] for name in "AD")
+    K = frame / crank, frame / rocker, (crank**2 - coupler**2 + rocker**2 + frame**2) / (2.0 * crank * rocker)
+    np.testing.assert_allclose(K[0] * np.cos(psi) - K[1] * np.cos(phi) + K[2], np.cos(phi - psi), atol=ITERATED)
+    tree_end = robot.rollout(*robot.start, step=1e-3, steps=200, integrator="rk4")
+    free_end = free.rollout(*free.start, step=1e-4, steps=2000, integrator="leapfrog")
+    poses = [each.pose(end.q, "coupler.com") for each, end in ((robot, tree_end), (free, free_end))]
+    np.testing.assert_allclose(poses[0], poses[1], atol=COARSE_RUN)
 
 
 def test_watt_leads_its_middle_along_a_line() -> None:

@@ -132,6 +132,20 @@ BAD = {
     "start of a ball": (lambda m: m.joint("spherical", "crank.a", "ground.A", start=1.0), "joints of one coordinate"),
     "names twice": (lambda m: m.body("crank", 1.0), "already one of that name"),
     "unknown sensor": (lambda m: m.sensor("speed", "crank.a"), "unknown sensor 'speed'"),
+    "two moments": (lambda m: m.body("x", 1.0, [1.0, 1.0]), "expected 3 principal moments"),
+    "skew inertia": (lambda m: m.body("x", 1.0, [[1, 0, 0.1], [0, 1, 0], [0, 0, 1]]), "expected a symmetric matrix"),
+    "skew cross": (lambda m: m.joint("universal", "crank.a", "ground.A", axis2=(1, 0, 1)), "not at right angles"),
+    "swapped limits": (lambda m: m.joint("revolute", "crank.a", "ground.A", lower=1.0, upper=0.0), "swap them"),
+    "stop of a rod": (lambda m: m.joint("distance", "crank.a", "ground.A", length=1.0, lower=0.0), "means nothing"),
+    "spring in a body": (lambda m: m.spring("crank.a", "crank.b", stiffness=1.0), "points of one body, 'crank'"),
+    "stiffness below 0": (lambda m: m.spring("crank.a", "ground.A", stiffness=-1.0), "stiffness is -1.0"),
+    "rod in its bore": (
+        lambda m: m.cylinder("crank.a", "ground.A", bore=0.1, rod=0.2, stroke=1.0), "expected less than the bore"),
+    "stall alone": (lambda m: m.motor("A", 1.0, stall=2.0), "give stall and no_load together"),
+    "effort of no number": (lambda m: m.actuator("crank.a", "ground.A", np.nan), "effort is nan"),
+    "law of time alone": (lambda m: m.force("crank.a", lambda t: (0, 0, t)), "expected (t, q, v)"),
+    "moon": (lambda m: m.force("crank.a", (0, 0, 1), axes="moon"), "expected 'world' or 'frame'"),
+    "gap of the untouched": (lambda m: m.sensor("gap", "crank"), "may touch nothing"),
 }  # fmt: skip
 
 
@@ -217,6 +231,9 @@ WRONG = {
     "top = [0, 0, 0.5]\n": ("top = [0, 0, 0, 1]\n", "swing.mech.toml:9", "expected 3 finite numbers"),
     "axis = [0, 1, 0]\n": ("axes = [0, 1, 0]\n", "swing.mech.toml:15", "unknown key 'axes'"),
     'a = "ground.A"\n': ("", "swing.mech.toml:10", "a is missing"),
+    "[ground.points]\n": ("[[bolt]]\nsize = 6\n[ground.points]\n", "swing.mech.toml:2", "unknown key 'bolt'"),
+    "inertia = [0.1, 0.1, 0.01]\n": ("hold = 1\n", "swing.mech.toml:7", "unknown key 'hold'"),
+    'name = "pivot"\n': ('name = "pivot"\nhold = "springs"\n', "swing.mech.toml: ", "joint 'pivot' is held by springs"),
 }
 
 
@@ -251,3 +268,15 @@ def test_the_command_begins_where_the_mechanism_was_put_together(tmp_path) -> No
     main(["simulate", str(tmp_path / "crank.mech.toml"), "--duration", "0.05", "--out", str(out)])
     run = dalembert.load_run(out)
     np.testing.assert_allclose(run.v[0, 0], 20.0)
+
+
+def test_every_bundled_name_is_one_thing() -> None:
+    assert not {*dalembert.mechanism.BUNDLED} & {*dalembert.robots()}
+
+
+def test_a_report_takes_as_many_motors_as_there_are_freedoms() -> None:
+    """The joint that a motor drives, or that was given a rate, moves; all others follow."""
+    robot = dalembert.load("andrews").driven()
+    passive = [joint.name for joint in robot.joints if joint.effort_limit[0] == 0.0]
+    assert sorted(passive) == ["delta", "epsilon", "gamma", "omega", "phi", "theta"]
+    assert [joint.name for joint in slider_crank().build().driven().joints if joint.effort_limit[0] > 0.0] == ["pivot"]

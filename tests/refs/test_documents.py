@@ -15,6 +15,7 @@ from tolerances import COARSE_RUN, PRINTED, RECURSION, SETTLED, assert_close
 
 ROOT = Path(__file__).parent.parent.parent
 POSE = np.array([0.0, 0.5, -0.9, 0.4, 0.0])
+UNACCOUNTED = 0.01  # [J] of the thousands that oil and weight exchange, with rk23
 
 
 def test_every_number_names_a_check_that_exists():
@@ -132,7 +133,7 @@ def test_the_arm_turns_evenly_until_the_valve_closes():
     lever, relaxed, _, _ = swing(0.0)
     _, before, after, residual = swing(held.gravity(q)[0] / lever)
     assert before < 0.03 < 0.3 < relaxed and after > 0.5
-    assert residual < 1e-2
+    assert residual < UNACCOUNTED
 
 
 @pytest.mark.parametrize(("factor", "survives"), [(0.98, True), (1.02, False)])

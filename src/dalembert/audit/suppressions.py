@@ -1,4 +1,4 @@
-"""Findings that were looked at and accepted: a small TOML file beside the robot."""
+"""Findings that were reviewed and accepted: a small TOML file beside the robot."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ class TabledHull(NamedTuple):
         return row[:3], row[3]
 
     def edge(self, k: Any) -> Edges:
-        """One edge: numbers (3,) in the place of (n, 3)."""
+        """One edge: numbers (3,) instead of (n, 3)."""
         row = lookup(self.table.edges, self.number * float(self.table.edge_count) + k)
         return Edges(row[:3], row[3:6], row[6:9], row[9:])
 

@@ -22,7 +22,7 @@ from dalembert.spatial import Pose
 from .contact import DEFAULTS, GROUND, Contact
 from .laws import FILE, GROUND_SIDE, MATERIAL, ContactLaw, Laws, Side
 
-WORLD = -1  # in the place of a body's number
+WORLD = -1  # instead of a body's number
 SHOWN = 4  # names in a line of the log
 STANDARD_GRAVITY = 9.81  # [m/s²]
 

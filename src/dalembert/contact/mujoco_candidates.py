@@ -210,7 +210,7 @@ def _stated(pair: MujocoPair) -> Parameters:
 
 
 def _overridden(mujoco: Mujoco, parameters: Parameters) -> Parameters:
-    """With what the options put in the place of every contact's."""
+    """With what the options put instead of every contact's."""
     if mujoco.option.override is None:
         return parameters
     margin, softness, friction = mujoco.option.override

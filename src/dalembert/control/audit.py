@@ -35,7 +35,7 @@ VARIANTS, ARRIVED = 64, 0.05  # robots with other masses, and rad or m that coun
 
 @dataclass(frozen=True)
 class Finding:
-    """severity: "ok", "warning" or "error"; what was looked at, and what was found."""
+    """severity: "ok", "warning" or "error"; what was checked, and what was found."""
 
     severity: str
     topic: str

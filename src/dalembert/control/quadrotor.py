@@ -157,7 +157,7 @@ class RotorLag(Element):
         return inverse @ np.array([weight, 0.0, 0.0, 0.0])
 
     def act(self, s: Situation) -> Action:
-        """The thrusts in the place of the command."""
+        """The thrusts instead of the command."""
         A, inverse = self._maps
         body = s.model.joint(self.joint)
         command, v = s.tau[body.v], s.v[body.v]

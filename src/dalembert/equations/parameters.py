@@ -62,7 +62,7 @@ FIELDS = {  # of joints: family, unit of turning and of sliding joints, meaning
 
 
 def rebuilt(model: Model, groups: tuple[str, ...], make: Make) -> Model:
-    """The model with make(entry) in the place of every constant of the groups that is not 0."""
+    """The model with make(entry) instead of every constant of the groups that is not 0."""
     bodies = list(model.bodies)
     for i, body in enumerate(model.bodies):
         if "placement" in groups and i > 0:

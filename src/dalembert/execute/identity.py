@@ -115,7 +115,7 @@ BOOKKEEPING = {
     "__weakref__",
     "_abc_impl",
 }
-MOST = 5000  # objects looked at before a piece of code counts as too large to be seen through
+MOST = 5000  # objects examined before a piece of code counts as too large to be seen through
 
 
 @cache

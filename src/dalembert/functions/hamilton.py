@@ -1,4 +1,4 @@
-"""Hamilton's form of the dynamics: momenta p = M v in the place of velocities.
+"""Hamilton's form of the dynamics: momenta p = M v instead of velocities.
 
 H(q, p) = ½ pᵀ M⁻¹ p + U(q), q̇ = ∂H/∂p, ṗ = −∂H/∂q + tau. A ball or free joint has velocities in body axes, which turn
 with it: there ṗ has the further term −[v, p] of Euler's equations, as in Poincaré's form. With C of `coriolis_matrix`,

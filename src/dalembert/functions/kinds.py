@@ -34,7 +34,7 @@ PINOCCHIO = {
 
 @dataclass
 class Request:
-    """A call of a quantity, as far as its parameters have been looked at."""
+    """A call of a quantity, as far as its parameters have been examined."""
 
     quantity: str
     model: Model

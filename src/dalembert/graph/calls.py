@@ -73,7 +73,7 @@ def seeded(
 
 
 def call(function: Function, *inputs: np.ndarray) -> list[np.ndarray]:
-    """The outputs of a function of traced vectors, as results of one call. Its guards are not looked at."""
+    """The outputs of a function of traced vectors, as results of one call. Its guards are ignored."""
     flat = np.concatenate(inputs)
     graph = next(x for x in flat if hasattr(x, "__traced__")).graph
     args = [x if hasattr(x, "__traced__") else graph.constant(x) for x in flat]

@@ -208,7 +208,7 @@ def trace(
                 raise
             raise DalembertError(
                 f"{name}: a NumPy function does not take traced values ({error}): use arithmetic, dalembert.math and "
-                "methods of robots, such as inverse_mass_matrix in the place of np.linalg"
+                "methods of robots, such as inverse_mass_matrix instead of np.linalg"
             ) from None
         named = result if isinstance(result, Mapping) else {name: result}
         outputs = tuple(_output(graph, n, value) for n, value in named.items())

@@ -1,4 +1,4 @@
-"""Traced expressions with other values in the place of some of their inputs."""
+"""Traced expressions with other values instead of some of their inputs."""
 
 from __future__ import annotations
 

@@ -36,7 +36,7 @@ def pullback(function: Function) -> Function:
 
 
 def poisoned(function: Function) -> Function:
-    """The function with NaN in the place of the inputs that its guards look at where one fails.
+    """The function with NaN instead of the inputs that its guards look at where one fails.
 
     So everything that depends on a bad input is NaN: for machines that cannot stop and complain.
     """

@@ -45,7 +45,7 @@ class Delays:
 
     @property
     def notable(self) -> bool:
-        """Whether it is worth correcting: above 1 ms, beyond chance, and explaining some of what is left over."""
+        """Whether it is worth correcting: above 1 ms, beyond chance, and explaining some of the residual."""
         return bool(abs(self.common) > max(NOTABLE, SURE * self.deviation) and self.explained > WORTH)
 
     def aligned(self, log: Log, *, each: bool = False) -> Trajectory:
@@ -128,7 +128,7 @@ class _Shifts:
         return modelled, np.nan_to_num(shifted - modelled)
 
     def left_over(self, seconds: float) -> float:
-        """Root mean square of what is left over of all torques."""
+        """Root mean square of the residual of all torques."""
         return float(np.sqrt(np.mean(self.at(np.full(self.tau.shape[1], seconds))[1] ** 2)))
 
 

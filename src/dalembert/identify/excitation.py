@@ -115,8 +115,8 @@ def excitation(
     margin: share of each limit that is left. acceleration, velocity (n,): further limits [rad/s², rad/s or m]; lower,
     upper (n,): a smaller range; torques stay within the effort limits of the file. floor [m]: no frame goes below this
     height. clearance [m]: no two links that could touch come nearer than this, by their collision shapes; None: the
-    distances of links are not looked at, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
-    motion is drawn in until all of this holds. criterion: what is made small,
+    distances of links are not checked, and the log says so. allowed(q) → further numbers that must stay ≥ 0. The
+    motion is drawn in until all of this holds. criterion: what is minimised,
     "condition" (number of the base regressor), "D" (volume of the confidence ellipsoid) or "A" (sum of variances),
     columns scaled to unit length.
     """

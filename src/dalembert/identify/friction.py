@@ -21,7 +21,7 @@ STRIBECK_SPEEDS = np.geomspace(2e-3, 1.0, 40)
 class JointFriction:
     """F(v) = sgn(v) (coulomb + (static − coulomb) exp(−(v / stribeck_speed)²)) + viscous v + offset.
 
-    speeds, torques: averages over the log that the curve was fitted to; rms: what is left over of them.
+    speeds, torques: averages over the log that the curve was fitted to; rms: of the residual.
     """
 
     joint: str

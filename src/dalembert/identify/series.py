@@ -12,7 +12,7 @@ from dalembert.errors import DalembertError
 from dalembert.motion import Series
 from dalembert.robot import Robot
 
-FINE = 2400  # instants at which limits are looked at; between them a bound of the next derivative is added
+FINE = 2400  # instants at which limits are checked; between them a bound of the next derivative is added
 UNLIMITED = np.pi  # amplitude [rad or m] of joints without limits
 PHASES = 96  # of the periodic part at which it may begin
 
@@ -128,7 +128,7 @@ def _maps(t: np.ndarray, harmonics: int, period: float) -> list[np.ndarray]:
 
 @lru_cache(maxsize=8)
 def _fine_maps(harmonics: int, period: float) -> list[np.ndarray]:
-    """The same at the instants at which limits are looked at."""
+    """The same at the instants at which limits are checked."""
     return _maps(np.arange(FINE) * period / FINE, harmonics, period)
 
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from dalembert.robot import Robot
 
-EXPLAINED = 0.2  # share of what is left over that temperature must explain to be named
+EXPLAINED = 0.2  # share of the residual that temperature must explain to be named
 PASS = 5.0  # percent of the torque that may be left over
 
 
 class Warming(NamedTuple):
     """How a joint's friction follows its temperature.
 
-    spread [K]: between the coldest and the warmest row; explained: share of the square of what is left over; coulomb
+    spread [K]: between the coldest and the warmest row; explained: share of the square of the residual; coulomb
     [N·m/K or N/K], viscous [N·m·s/rad/K or N·s/m/K]: change of friction per kelvin.
     """
 
@@ -29,7 +29,7 @@ class Warming(NamedTuple):
 
     def __str__(self) -> str:
         return (
-            f"{self.joint}: temperature explains {100.0 * self.explained:.0f} % of what is left over: over "
+            f"{self.joint}: temperature explains {100.0 * self.explained:.0f} % of the residual: over "
             f"{self.spread:.1f} K Coulomb friction changes by {self.coulomb:.2g} and viscous friction by "
             f"{self.viscous:.2g} per kelvin: fit logs of the temperature at which the robot works"
         )
@@ -37,12 +37,12 @@ class Warming(NamedTuple):
 
 @dataclass(frozen=True)
 class Validation:
-    """Torques of a log beside a model's: per joint, what is left over.
+    """Torques of a log beside a model's: the residual per joint.
 
     rms (n,) [N·m or N]: root mean square of the difference; rms_percent (n,): of that joint's torque;
     total_percent: of all joints together; factory_percent, factory_total: the same for the robot before the fit;
     predicted, measured (T, n); along (T, n) each: position, velocity and, where it was measured, temperature [°C], by
-    name, to see what is left over against; ok: whether the total is below 5 %. A joint that hardly works (below a
+    name, to plot the residual against; ok: whether the total is below 5 %. A joint that hardly works (below a
     twentieth of the largest torque) can have a large share left over and yet a small torque: both are in `table`.
     """
 
@@ -55,12 +55,12 @@ class Validation:
 
     @property
     def rms(self) -> np.ndarray:
-        """(n,) [N·m or N]: root mean square of what is left over."""
+        """(n,) [N·m or N]: root mean square of the residual."""
         return _rms(self.measured - self.predicted)
 
     @property
     def rms_percent(self) -> np.ndarray:
-        """(n,): what is left over, in percent of each joint's torque."""
+        """(n,): the residual, in percent of each joint's torque."""
         return _percent(_rms(self.measured - self.predicted), _rms(self.measured))
 
     @property
@@ -93,7 +93,7 @@ class Validation:
         return tuple(_warming(*column) for column in columns)
 
     def table(self) -> str:
-        """Joint by joint: torque, what is left over, before and after the fit."""
+        """Joint by joint: torque, residual, before and after the fit."""
         width = max(5, *(len(name) for name in self.joints))
         lines = [f"{'joint':<{width}}  torque rms  left over  percent  before"]
         rows = zip(self.joints, _rms(self.measured), self.rms, self.rms_percent, self.factory_percent, strict=True)
@@ -119,7 +119,7 @@ def along_log(
 
 
 def _warming(joint: str, left: np.ndarray, v: np.ndarray, temperature: np.ndarray) -> Warming:
-    """Friction that changes in proportion to temperature, fitted to what is left over."""
+    """Friction that changes in proportion to temperature, fitted to the residual."""
     known = np.isfinite(left)
     left, v, warmer = left[known], v[known], temperature[known] - np.mean(temperature[known])
     columns = np.stack([np.sign(v) * warmer, v * warmer], axis=1)

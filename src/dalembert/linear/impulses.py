@@ -127,7 +127,7 @@ def constraint_impulses(
     return solved(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance)
 
 
-def solved(problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: float) -> ConstraintImpulses:
+def solved(problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any) -> ConstraintImpulses:
     """The impulses of a problem, from (p, slip) at the start on."""
     p, slip = start
     scale = reduce(maximum, [absolute(x) for x in (*problem.scale_of, *(problem.sizes * p))])

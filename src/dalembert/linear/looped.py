@@ -61,7 +61,7 @@ def looped_impulses(
     c: np.ndarray,
     laws: Sequence[Law],
     start: tuple[np.ndarray, np.ndarray],
-    tolerance: float,
+    tolerance: Any,
     give: np.ndarray,
 ) -> ConstraintImpulses:
     """As `constraint_impulses`; carrier, c, laws, give: of further rows.

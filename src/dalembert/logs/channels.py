@@ -119,7 +119,7 @@ class Sources:
             if stated is not heading.unit:  # one unit for all joints: that of angles leaves slides alone
                 return 1.0
             raise DalembertError(
-                f"{self.path}: column {heading.column!r} is in {stated.text}, expected {wanted} or alike"
+                f"{self.path}: column {heading.column!r} is in {stated.text}, expected {wanted} or similar"
             )
         return stated.size
 
@@ -136,7 +136,7 @@ def sources(path: str, table: Table, choice: Mapping[str, str] | None, units: Ma
         if kind not in ("t", *SPOKEN) or parsed is None or parsed.si not in [expected(kind, c) for c in coordinates]:
             raise DalembertError(
                 f"units[{kind!r}] is {text!r}: expected t, q, v, a, tau, current or temperature, in ms, deg, "
-                "N·m, A, °C or alike"
+                "N·m, A, °C or similar"
             )
         known[kind] = parsed
     return Sources(path, table, choice or {}, known, headings(table.columns, table.units))

@@ -21,7 +21,7 @@ def repeat(
 
     start: the parts of the state by name, numbers or arrays of any shape. step takes them in this order and returns
     them by name, in their shapes; it may use any traced value in scope, and what does not depend on the state is
-    computed once. settled: the part, one number or condition, that says that nothing is left to do; it is looked at
+    computed once. settled: the part, one number or condition, that says that nothing is left to do; it is checked
     before every pass, so that there may be none. Without it there are exactly `times` passes.
 
     Returns the state by name after the last pass, and "passes", their number. Compiled, it is a loop, and each state of
@@ -58,7 +58,7 @@ def repeat(
 
 
 def held(x: Any) -> Any:
-    """x, a number or an array, as derivatives shall see it: a constant. Its slope is 0 in everything that uses it.
+    """x, a number or an array, as derivatives see it: a constant. Its slope is 0 in everything that uses it.
 
     For what an iteration selects and the result does not change with to first order, as the nearest feature of a body.
     """

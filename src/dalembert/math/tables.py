@@ -20,7 +20,7 @@ def lookup(table: Any, index: Any) -> Any:
     """Row floor(index) of a table of constants (n,) or (n, m). Its slope is 0.
 
     An index beyond the table takes the first or last row, NaN gives NaN. Returns the shape of index, and of an (n, m)
-    table m numbers in the place of each.
+    table m numbers for each.
     """
     numbers = _numbers("lookup", "table", table, (1, 2))
     if not len(numbers):
@@ -59,7 +59,7 @@ def interp(x: Any, xs: Any, ys: Any, kind: str = "linear", ends: str = "clamp") 
     "nearest", from the middle on the later one; "previous", the last point that is not after x.
     ends: beyond the points "clamp" keeps the value of the outermost (with slope 0), "extend" continues the outermost
     piece, "periodic" begins again: the last point is then the first one again, one period later.
-    Returns the shape of x, and m numbers in the place of each where ys has m columns.
+    Returns the shape of x, and m numbers for each where ys has m columns.
     """
     grid = _rising("interp", "xs", xs)
     values = _numbers("interp", "ys", ys, (1, 2))

@@ -27,7 +27,7 @@ def closure_of(joint: JointPart) -> Closure:
 
 
 def bushing(parts: Parts, model: Model, q: np.ndarray, joint: JointPart, step: float | None) -> Bushing:
-    """The springs and dampers in the place of a joint.
+    """The springs and dampers instead of a joint.
 
     A stiffness that is stated is that of rows in m, and per m² that of rows in rad. Without one every row gets
     k = (SHARE / step)² / A, A the inverse of the mass that it feels.

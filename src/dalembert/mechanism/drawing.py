@@ -8,6 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from dalembert.errors import DalembertError, unknown
+from dalembert.model import ModelBuilder
 from dalembert.spatial import Inertia, Pose
 
 from .build import points_of
@@ -18,6 +19,7 @@ from .stated import compliance_stated, inertia_stated, lift_stated, place_stated
 
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
+SQUARE = 1e-9  # cosine of the angle between axes that are at right angles
 VALUES = ("lower", "upper", "friction", "armature", "velocity_limit", "effort_limit")
 
 
@@ -165,9 +167,7 @@ class Drawing:
         if kind == "distance" and length is None:
             shape["length"] = self._distance(ends, where)
         start, rate = (self._coordinate(kind, where, what, x) for what, x in (("start", start), ("rate", rate)))
-        for key in values:
-            if key not in VALUES:
-                raise unknown("argument", key, VALUES, where)
+        self._check_values(kind, name, shape, values)
         gives_way = compliance_stated(compliance, where)
         springs = _springs(name, where, hold, stiffness, damping, gives_way is not None)
         if springs and (start is not None or rate is not None or values):
@@ -268,11 +268,33 @@ class Drawing:
                 raise DalembertError(f"{where}: a screw needs its pitch [m/rad]: pitch=…")
         if kind == "screw" and shape["pitch"] == 0.0:
             raise DalembertError(f"{where}: pitch is 0: use a revolute joint")
+        if kind == "universal" and abs(shape["axis"] @ shape["axis2"]) > SQUARE:
+            raise DalembertError(
+                f"{where}: axis {shape['axis'].tolist()} and axis2 {shape['axis2'].tolist()} are not at right angles: "
+                "use two revolute joints with a body between them"
+            )
         if "length" in shape and not shape["length"] > 0.0:
             raise DalembertError(
                 f"{where}: length is {shape['length']:g}, expected a length above 0: use a spherical joint"
             )
         return shape
+
+    def _check_values(self, kind: str, name: str, shape: dict[str, Any], values: dict[str, Any]) -> None:
+        """Refuse values that a joint of that kind does not take."""
+        where = f"mechanism {self.name!r}: joint {name!r}"
+        for key in values:
+            if key not in VALUES:
+                raise unknown("argument", key, VALUES, where)
+        tree = KINDS[kind].tree
+        if values and (tree is None or not KINDS[kind].freedoms):
+            raise DalembertError(f"{where}: {next(iter(values))} means nothing to a {kind} joint: leave it out")
+        if values:
+            alone = ModelBuilder("joint")
+            alone.add_body(GROUND, parent="world")
+            try:
+                alone.add_body("carried", parent=GROUND, joint=str(tree), joint_name=name, **shape, **values)
+            except DalembertError as error:
+                raise DalembertError(f"mechanism {self.name!r}: {error}") from None
 
     def _coordinate(self, kind: str, where: str, what: str, value: Any) -> float | None:
         """A value of the coordinate of a joint, or of its speed."""

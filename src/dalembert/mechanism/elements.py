@@ -249,9 +249,7 @@ class PointLoad(Named):
 
     def act(self, s: Situation) -> Action:
         """The load at its point."""
-        force, moment = (
-            np.asarray(x(s.t, s.q, s.v)) if callable(x) else np.array(x, float) for x in (self.force, self.moment)
-        )
+        force, moment = (self._vector(s, key) for key in ("force", "moment"))
         frame = s.model.frame(self.frame)
         if self.axes == "frame":
             R = frame_pose(s.model, s.q, frame).R
@@ -259,3 +257,12 @@ class PointLoad(Named):
         V = velocity(s.model, s.q, s.v, frame, NOTHING)
         loads = body_loads(s.model, s.q, [Load(frame, moment, force, NOTHING, "world")])
         return Action(wrenches=loads, given=moment @ V[:3] + force @ V[3:])
+
+    def _vector(self, s: Situation, key: str) -> np.ndarray:
+        law = getattr(self, key)
+        if not callable(law):
+            return np.array(law, float)
+        vector = np.asarray(law(s.t, s.q, s.v))
+        if vector.shape != (3,):
+            raise DalembertError(f"{self.label()}: the function {key} gives shape {vector.shape}, expected (3,)")
+        return vector

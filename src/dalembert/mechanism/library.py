@@ -228,7 +228,7 @@ def excavator() -> Mechanism:
 def delta(angles: tuple[float, float, float] = (0.3, 0.3, 0.3)) -> Mechanism:
     """A delta robot: three arms at `angles` below level [rad], six rods of fixed length to a plate that stays level."""
     base, plate, arm, rod, half = 0.2, 0.05, 0.3, 0.8, 0.06
-    m = Mechanism("delta", gravity=(0.0, 0.0, -9.81))
+    m = Mechanism("delta-rods", gravity=(0.0, 0.0, -9.81))
     m.body("plate", 1.0, [2e-3, 2e-3, 4e-3], xyz=(0.0, 0.0, -0.85))
     for k, angle in enumerate(angles):
         turn = 2.0 * np.pi * k / 3.0
@@ -274,7 +274,7 @@ BUNDLED: dict[str, Callable[[], Mechanism]] = {
     "bicycle": bicycle,
     "bricard": bricard,
     "cam-drive": cam_drive,
-    "delta": delta,
+    "delta-rods": delta,
     "differential": differential,
     "double-four-bar": double_four_bar,
     "excavator": excavator,

@@ -9,6 +9,7 @@ from typing import Any, Self
 
 from dalembert.contact import Contact
 from dalembert.errors import DalembertError, unknown
+from dalembert.model import Model, ModelBuilder
 from dalembert.sim.elements import Element, IndependentJoints
 
 from .build import Parts, built_free, built_tree, tree_of
@@ -22,11 +23,17 @@ from .mobility import Mobility, mobility, stays_independent
 from .parts import GROUND, JointPart
 from .robot import MechanismRobot
 from .sensors import SENSORS, Sensor
+from .stated import law_stated
 from .wheels import Wheel, check_rolling
 
 ORIGIN = (0.0, 0.0, 0.0)
 COORDINATES = ("tree", "free")
-VALUES = ("lower", "upper", "friction", "armature", "velocity_limit", "effort_limit")
+AXIAL = (
+    "revolute",
+    "prismatic",
+    "cylindrical",
+    "screw",
+)  # joints at which motors and springs act, on their angle or shift
 
 
 class Mechanism(Drawing):
@@ -65,7 +72,7 @@ class Mechanism(Drawing):
         where = f"mechanism {self.name!r}: {name!r}"
         if b is None:
             return self._add(self._axis_force(name, a, where, stiffness=stiffness, rest=rest, damping=damping))
-        frame, other = self._end(a, where).name, self._end(b, where).name
+        frame, other = self._two_ends(a, b, where)
         relaxed = 0.0 if length is None else float(numbers(length, where, "length", ()))
         return self._add(NamedSpring(frame, other, stiffness, relaxed, damping, name=name))
 
@@ -83,17 +90,15 @@ class Mechanism(Drawing):
 
     def _load(self, point: str, name: str, axes: str, **values: Any) -> Self:
         where = f"mechanism {self.name!r}: {name!r}"
-        stated = {
-            key: value if callable(value) else tuple(numbers(value, where, key).tolist())
-            for key, value in values.items()
-        }
+        stated = {key: law_stated(value, where, key, ("t", "q", "v"), (3,)) for key, value in values.items()}
         return self._add(PointLoad(name, self._end(point, where).name, axes=axes, **stated))
 
     def actuator(self, a: str, b: str, effort: float | Callable[..., Any], *, name: str | None = None) -> Self:
         """A linear actuator that drives two points apart [N]: a number, or a traced function (t, length, rate)."""
         name = name or f"actuator{len(self._elements) + 1}"
         where = f"mechanism {self.name!r}: {name!r}"
-        return self._add(LineForce(name, self._end(a, where).name, self._end(b, where).name, effort))
+        law = law_stated(effort, where, "effort", ("t", "length", "rate"))
+        return self._add(LineForce(name, *self._two_ends(a, b, where), law))
 
     def cylinder(self, a: str, b: str, *, name: str | None = None, **values: float) -> Self:
         """A hydraulic cylinder between two points; values: bore, rod, stroke, hose, bulk, damping, speed, closure, …
@@ -106,7 +111,8 @@ class Mechanism(Drawing):
         for key in values:
             if key not in known:
                 raise unknown("argument", key, known, where)
-        return self._add(Cylinder(name, self._end(a, where).name, self._end(b, where).name, 0.0, **values))
+        frame, other = self._two_ends(a, b, where)
+        return self._add(Cylinder(name, frame, other, 0.0, **values))
 
     def motor(
         self,
@@ -123,7 +129,8 @@ class Mechanism(Drawing):
         """
         name = name or f"motor{len(self._elements) + 1}"
         where = f"mechanism {self.name!r}: {name!r}"
-        return self._add(self._axis_force(name, joint, where, effort=effort, stall=stall, no_load=no_load))
+        law = law_stated(effort, where, "effort", ("t", "angle", "speed"))
+        return self._add(self._axis_force(name, joint, where, effort=law, stall=stall, no_load=no_load))
 
     def controller(self, joint: str, target: float | Callable[..., Any], *, kp: float, kd: float = 0.0, ki: float = 0.0,
                    limit: float | None = None, name: str | None = None) -> Self:  # fmt: skip
@@ -135,7 +142,8 @@ class Mechanism(Drawing):
         where = f"mechanism {self.name!r}: {name!r}"
         force = self._axis_force(name, joint, where)
         placed = (force.name, force.frame, force.other, force.axis, force.turning)
-        return self._add(Controller(*placed, target=target, kp=kp, kd=kd, ki=ki, limit=limit))
+        goal = law_stated(target, where, "target", ("t",))
+        return self._add(Controller(*placed, target=goal, kp=kp, kd=kd, ki=ki, limit=limit))
 
     def contact(self, a: str, b: str = GROUND, **settings: Any) -> Self:
         """Let two bodies, or shapes by name, touch; "ground" is a floor at the height `ground` [m], by default 0.
@@ -164,6 +172,11 @@ class Mechanism(Drawing):
         return Contact(pairs=list(self._touching), **self._touch) if self._touching else None
 
     @property
+    def _touching_bodies(self) -> set[str]:
+        shaped = {shape.name: shape.at.body for shape in self._shapes.values()}
+        return {shaped.get(name, name) for pair in self._touching for name in pair}
+
+    @property
     def contacts(self) -> tuple[tuple[tuple[str, str], dict[str, Any]], ...]:
         """Pairs that may touch, with the settings of their contact."""
         return tuple((pair, dict(self._touch)) for pair in self._touching)
@@ -186,16 +199,14 @@ class Mechanism(Drawing):
         """Any force element of `dalembert.elements`; its frames are points, as in "crank.tip"."""
         if not isinstance(element, Element):
             raise DalembertError(f"mechanism {self.name!r}: element is {element!r}, expected a force element")
-        return self._add(element)
+        return self._keep(element)
 
     def _axis_force(self, name: str, joint: str, where: str, **values: Any) -> AxisForce:
         if joint not in self._joints:
             raise unknown("joint", joint, self._joints, where)
         part = self._joints[joint]
-        if part.kind not in ("revolute", "prismatic", "cylindrical"):
-            raise DalembertError(
-                f"{where}: joint {joint!r} is {part.kind}, expected revolute, prismatic or cylindrical (its angle)"
-            )
+        if part.kind not in AXIAL:
+            raise DalembertError(f"{where}: joint {joint!r} is {part.kind}, expected {', '.join(AXIAL)}")
         axis = tuple(part.shape["axis"].tolist())
         return AxisForce(name, part.a.name, part.b.name, axis, part.kind != "prismatic", **values)
 
@@ -204,7 +215,8 @@ class Mechanism(Drawing):
     def sensor(self, kind: str, of: str, *, name: str | None = None) -> Self:
         """Record something with every run: "position", "velocity", "acceleration" (3,) of a point in the world;
         "angle", "rate" of a joint's coordinate; "force", "moment" (3,) that a joint puts on its body b, in the world,
-        at its point b; "power" [W] that a named element puts in.
+        at its point b; "power" [W] that a named element puts in; "contact-force" (3,), the sum of all contact forces
+        on a body in the world, and its least "gap" [m].
         """
         name = name or f"{kind} of {of}"
         where = f"mechanism {self.name!r}: sensor {name!r}"
@@ -214,6 +226,11 @@ class Mechanism(Drawing):
         target = SENSORS[kind].target
         if target == "point":
             of = self._end(of, where).name
+        elif target == "touching":
+            if of not in self._bodies:
+                raise unknown("body", of, self._bodies, where)
+            if of not in self._touching_bodies:
+                raise DalembertError(f"{where}: body {of!r} may touch nothing: say what with contact(…) before")
         elif of not in (self._joints if target == "joint" else self._elements):
             raise unknown(target, of, self._joints if target == "joint" else self._elements, where)
         self._sensors[name] = Sensor(name, kind, of)
@@ -285,8 +302,32 @@ class Mechanism(Drawing):
 
         save(self, path)
 
+    def _two_ends(self, a: str, b: str, where: str) -> tuple[str, str]:
+        """The points of two bodies by name."""
+        first, second = self._end(a, where), self._end(b, where)
+        if first.body == second.body:
+            raise DalembertError(f"{where}: {a!r} and {b!r} are points of one body, {first.body!r}: take points of two")
+        return first.name, second.name
+
     def _add(self, element: Element) -> Self:
+        """An element of the mechanism's own; refuses numbers that mean nothing."""
+        try:
+            element.prepared(_points_alone(element))
+        except DalembertError as error:
+            raise DalembertError(f"mechanism {self.name!r}: {error}") from None
+        return self._keep(element)
+
+    def _keep(self, element: Element) -> Self:
         name = element.label()
         self._check_name(f"mechanism {self.name!r}: element {name!r}", name, self._elements)
         self._elements[name] = element
         return self
+
+
+def _points_alone(element: Element) -> Model:
+    """A model that has the points of an element, and nothing else."""
+    builder = ModelBuilder("points")
+    builder.add_body(GROUND, parent="world")
+    for point in {getattr(element, key, GROUND) for key in ("frame", "other")} - {GROUND, "world"}:
+        builder.add_frame(point, body=GROUND)
+    return builder.model()

@@ -90,6 +90,14 @@ def ranked(model: Model, q: np.ndarray) -> tuple[int, dict[str, int]]:
     return len(basis), redundant
 
 
+def free_motions(model: Model, q: np.ndarray) -> np.ndarray:
+    """An orthonormal basis (nv, f) of the speeds that keep all loops closed at q (nq,)."""
+    if not model.closures:
+        return np.eye(model.nv)
+    _, s, Vt = np.linalg.svd(algorithms.constraints(model, q, np.zeros(model.nv)).J)
+    return Vt[int(np.sum(s > DEPENDENT * max(s[0], 1e-300))) :].T
+
+
 def moved(model: Model, q: np.ndarray) -> np.ndarray | None:
     """A position beside q on which all loops are closed; None if there is none."""
     from dalembert.errors import DalembertError
@@ -98,12 +106,10 @@ def moved(model: Model, q: np.ndarray) -> np.ndarray | None:
 
     if not model.closures:
         return None
-    J = algorithms.constraints(model, q, np.zeros(model.nv)).J
-    _, s, Vt = np.linalg.svd(J)
-    rank = int(np.sum(s > DEPENDENT * max(s[0], 1e-300)))
-    if rank == model.nv:
+    basis = free_motions(model, q)
+    if not basis.shape[1]:
         return None
-    along = Vt[rank:].T @ np.random.default_rng(1).standard_normal(model.nv - rank)
+    along = basis @ np.random.default_rng(1).standard_normal(basis.shape[1])
     shift = MOVED * along / np.max(np.abs(along))
     try:
         return closed(model, algorithms.integrate(model, q, shift), (), "mobility")

@@ -18,7 +18,7 @@ ORIGIN, COM = "origin", "com"  # points that every body has
 class BodyPart:
     """A body: its inertia about the origin of its frame, where it roughly is, and how it roughly moves.
 
-    pose: X_WB, None where the joints that carry it shall say; velocity (3,) of its origin [m/s] and spin (3,) [rad/s],
+    pose: X_WB, None where the joints that carry it decide; velocity (3,) of its origin [m/s] and spin (3,) [rad/s],
     in the world, None likewise.
     """
 
@@ -49,7 +49,7 @@ class JointPart:
     start: its coordinate when it is put together, rate: its speed then, None where they follow; values: fields of the
     joint in a tree (lower, upper, friction, armature); springs: (stiffness, damping) by which it is held in the
     place of
-    multipliers, each None where the step shall decide; compliance: [m/N, rad/(N·m)] (linear, angular) or None.
+    multipliers, each None where the step decides; compliance: [m/N, rad/(N·m)] (linear, angular) or None.
     """
 
     name: str

@@ -16,7 +16,9 @@ from dalembert.model import Model
 from dalembert.robot import Robot
 from dalembert.sim.elements import Element, IndependentJoints
 
+from .elements import AxisForce
 from .forces import Efforts, added_forces, compiled_efforts, compiled_forces, efforts
+from .mobility import free_motions
 from .sensors import readings
 from .sweep import Sweep, sweep
 from .wheels import compiled_slopes, eigenvalues
@@ -28,6 +30,8 @@ if TYPE_CHECKING:
     from dalembert.sim.run.run import Run
 
     from .mechanism import Mechanism
+
+INDEPENDENT = 1e-6  # singular values above this share of the largest: joints that move independently
 
 
 class MechanismRobot(Robot):
@@ -124,6 +128,40 @@ class MechanismRobot(Robot):
     @cached_property
     def _motion_slopes(self) -> Any:
         return compiled_slopes(self)
+
+    def driven(self) -> Robot:
+        """The bare robot with as many motors as it has freedoms, all other joints passive (an effort limit of 0).
+
+        Motors are at joints that have motors or controllers, then at those that were given a start or a rate, then at
+        others, as far as they move independently of each other where it was put together.
+        """
+        model = self.model
+        basis = free_motions(model, self.start[0])
+        chosen: list[str] = []
+        for name in self._drivable():
+            rows = [model.joint(each).v.start for each in (*chosen, name)]
+            if np.linalg.matrix_rank(basis[rows], INDEPENDENT) == len(rows):
+                chosen.append(name)
+        bodies = tuple(
+            replace(body, joint=body.joint.with_values(effort_limit=np.zeros(1)))
+            if body.joint.nv == 1 and body.joint.name not in chosen
+            else body
+            for body in model.bodies
+        )
+        return Robot(replace(model, bodies=bodies), self.import_log)
+
+    def _drivable(self) -> list[str]:
+        """Joints of one coordinate, those first that something drives, then those of which something was stated."""
+        efforts = [element for element in self.elements if isinstance(element, AxisForce) and element.gives]
+        ends = {(element.frame, element.other) for element in efforts}
+        joints = [body.joint.name for body in self.model.bodies if body.joint.nv == 1]
+
+        def order(name: str) -> int:
+            part = self.mechanism.joints[name]
+            stated = part.start is not None or part.rate is not None
+            return 0 if (part.a.name, part.b.name) in ends else 1 if stated else 2
+
+        return sorted(joints, key=order)
 
     def sweep(self, joint: str, values: Any, start: Any = None) -> Sweep:
         """Drive a joint through `values` (n,) on one branch: positions, slopes, coupler curves; see `Sweep`."""

@@ -19,9 +19,10 @@ from dalembert.sim.system.system import System
 from dalembert.spatial import cross
 
 from .elements import AxisForce
-from .parts import JointPart
+from .parts import GROUND, ORIGIN, JointPart
 
 if TYPE_CHECKING:
+    from dalembert.sim.run.contacts import Contacts
     from dalembert.sim.run.run import Run
 
     from .mechanism import Mechanism
@@ -30,7 +31,7 @@ NOTHING = np.zeros(3)
 
 
 class SensorKind(NamedTuple):
-    """target: "point", "joint" or "element"; size: how many numbers; unit of them."""
+    """target: "point", "joint", "element", or "touching": a body that may touch; size: how many numbers; their unit."""
 
     target: str
     size: int
@@ -46,11 +47,13 @@ SENSORS = {
     "force": SensorKind("joint", 3, "N"),
     "moment": SensorKind("joint", 3, "N·m"),
     "power": SensorKind("element", 1, "W"),
+    "contact-force": SensorKind("touching", 3, "N"),
+    "gap": SensorKind("touching", 1, "m"),
 }
 
 
 class Sensor(NamedTuple):
-    """name: in `run.readings`; kind: of `SENSORS`; of: a point, a joint, an element."""
+    """name: in `run.readings`; kind: of `SENSORS`; of: a point, a joint, an element, a body that may touch others."""
 
     name: str
     kind: str
@@ -72,11 +75,35 @@ def readings(
     mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
 ) -> dict[str, np.ndarray]:
     """Sensor → readings (n,) or (n, 3) at the times of the run."""
+    touching = [sensor for sensor in mechanism.sensors.values() if SENSORS[sensor.kind].target == "touching"]
+    others = [sensor for sensor in mechanism.sensors.values() if sensor not in touching]
+    values = _computed(others, mechanism, model, elements, run, friction) if others else {}
+    values |= {sensor.name: _touch(sensor, mechanism, model, run.contacts) for sensor in touching}
+    return {name: values[name] for name in mechanism.sensors}
+
+
+def _touch(sensor: Sensor, mechanism: Mechanism, model: Model, contacts: Contacts | None) -> np.ndarray:
+    """The sum of all contact forces on a body (n, 3) in the world, or the least gap of its contacts (n,)."""
+    if contacts is None:
+        raise DalembertError(
+            f"mechanism {mechanism.name!r}: sensor {sensor.name!r} reads contact, and this run has none: leave out "
+            "contact=None"
+        )
+    body = GROUND if sensor.of == GROUND else model.bodies[model.frame(f"{sensor.of}.{ORIGIN}").body].name
+    first, second = (np.array([pair[side] == body for pair in contacts.bodies]) for side in (0, 1))
+    if sensor.kind == "gap":
+        return np.min(contacts.gap[:, first | second], axis=1)
+    return np.einsum("tki,k->ti", contacts.force, first.astype(float) - second.astype(float))
+
+
+def _computed(
+    sensors: list[Sensor], mechanism: Mechanism, model: Model, elements: Sequence[Element], run: Run, friction: str
+) -> dict[str, np.ndarray]:
+    """Readings that follow from the states of a run."""
     model, prepared, _ = with_friction("simulate", model, tuple(elements), friction)
     for element in prepared:
         model = element.prepared(model)
     system = System(model, prepared, ledger=False)
-    sensors = list(mechanism.sensors.values())
     sizes = {
         "t": 1, "q": model.nq, "v": model.nv, "z": run.states.shape[-1], "tau": model.nv,
         "forces": run.multipliers.shape[-1],

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +20,7 @@ SHAPES: dict[str, tuple[Callable[..., Shape], tuple[str, ...]]] = {
     "cylinder": (Cylinder, ("radius", "length")),
     "capsule": (Capsule, ("radius", "length")),
 }
+SYMMETRIC = 1e-9  # share of an inertia tensor by which its halves may differ
 SAMPLES = 360  # at which a cam's profile that is a function is taken
 
 
@@ -31,8 +33,13 @@ def inertia_stated(value: Any, where: str) -> np.ndarray:
         about_z = float(numbers(value, where, "inertia", ()))
         return np.diag([0.5 * about_z, 0.5 * about_z, about_z])
     if size == 1:
+        if len(value) != 3:
+            raise DalembertError(f"{where}: inertia is {value!r}, expected 3 principal moments, or one about z [kg·m²]")
         return np.diag(numbers(value, where, "inertia"))
-    return numbers(value, where, "inertia", (3, 3))
+    tensor = numbers(value, where, "inertia", (3, 3))
+    if np.max(np.abs(tensor - tensor.T)) > SYMMETRIC * np.max(np.abs(tensor)):
+        raise DalembertError(f"{where}: inertia is {tensor.tolist()}, expected a symmetric matrix [kg·m²]")
+    return tensor
 
 
 def place_stated(place: Any, rpy: Any, where: str) -> Pose:
@@ -95,3 +102,19 @@ def lift_stated(lift: Any, where: str) -> np.ndarray:
             "the same"
         )
     return values[:-1]
+
+
+def law_stated(law: Any, where: str, what: str, arguments: tuple[str, ...], shape: tuple[int, ...] = ()) -> Any:
+    """Numbers, or a function of the arguments that gives as many."""
+    if not callable(law):
+        values = numbers(law, where, what, shape)
+        return tuple(values.tolist()) if shape else float(values)
+    try:
+        inspect.signature(law).bind(*arguments)
+    except TypeError:
+        raise DalembertError(
+            f"{where}: {what} is a function of {inspect.signature(law)}, expected ({', '.join(arguments)})"
+        ) from None
+    except ValueError:  # builtins without a signature
+        pass
+    return law

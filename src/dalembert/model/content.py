@@ -50,7 +50,7 @@ def types(x: Any) -> set[type]:
 
 @cache
 def _names(kind: Any, shown: bool) -> tuple[str, ...]:
-    """The fields of a dataclass; shown: also those that are only looked at."""
+    """The fields of a dataclass; shown: also those that are only shown."""
     return tuple(field.name for field in fields(kind) if shown or not field.metadata.get("shown"))
 
 

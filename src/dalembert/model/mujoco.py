@@ -27,7 +27,7 @@ SOFT = Softness()
 class MujocoOption:
     """<option>: timestep [s]; integrator, as MuJoCo calls it; cone; impratio.
 
-    override: (margin, softness, friction) in the place of those of every contact; refsafe: whether time constants are
+    override: (margin, softness, friction) instead of those of every contact; refsafe: whether time constants are
     at least two steps; contacts, limits, equalities: whether they act; joined_touch: whether bodies that a joint
     connects may touch; implicit_damping: whether Euler's method takes damping at the end of the step.
     """

@@ -68,7 +68,7 @@ def check(
 ) -> Check:
     """Whether a motion keeps to the limits of a robot: position, velocity and torque; and to further ones.
 
-    velocity, acceleration, jerk, torque: a number or (nv,), in the place of the robot's. Extremes of polynomials and
+    velocity, acceleration, jerk, torque: a number or (nv,), instead of the robot's. Extremes of polynomials and
     series are exact; torques, and rates of joints with quaternions, are computed at 2000 instants and finer about
     their peaks. Without a robot, only what is passed is checked.
     """

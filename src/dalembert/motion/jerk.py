@@ -33,7 +33,7 @@ DRAWN = 8  # times that limits are drawn in on the same points
 MORE = 1.3  # what they are drawn in by, times the excess
 SETTLED = 1e-4  # relative gain below which the search ends
 FINER = 32  # the same for rates of joints with quaternions, whose peaks are not known exactly
-FINE = 8  # instants of each piece at which limits are looked at before they are drawn in
+FINE = 8  # instants of each piece at which limits are checked before they are drawn in
 
 
 class Along(NamedTuple):

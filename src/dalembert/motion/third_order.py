@@ -96,7 +96,7 @@ class Rows(NamedTuple):
         return self.level + self.steep / np.sqrt(x)[:, None] - self.times(x)
 
     def tangent(self, x: np.ndarray) -> Rows:
-        """With the tangents at x in the place of 1 / √x: rows whose change is minus that of the room."""
+        """With the tangents at x instead of 1 / √x: rows whose change is minus that of the room."""
         C = self.coefficients.copy()
         C[:, :, 1] += 0.5 * self.steep * (x**-1.5)[:, None]
         return Rows(C, self.level, self.steep)

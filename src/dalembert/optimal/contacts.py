@@ -3,7 +3,7 @@
 Accelerations a and forces f of the contacts follow from
     M(q) a + bias(q, v) − S u − Jᵀ f = 0        the equations of motion
     J a + J̇ v + k J v = 0                       frames in contact do not move; k lets errors of velocity die out
-At an impact the same matrices give the jump of the velocity in the place of a, and impulses in the place of f:
+At an impact the same matrices give the jump of the velocity instead of a, and impulses instead of f:
     M(q) a − Jᵀ f = 0,    J (v + a) = 0.
 Slopes come from the same factors: of the residuals above at constant a and f, solved with the same matrix.
 """

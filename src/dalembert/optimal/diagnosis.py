@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from .stage import Node
 
 ADVICE = (
-    "a cost must be smooth where the robot is: take the square of a distance in the place of the distance, or "
-    "sqrt(x² + ε²) in the place of |x|"
+    "a cost must be smooth where the robot is: take the square of a distance instead of the distance, or "
+    "sqrt(x² + ε²) instead of |x|"
 )
 
 

@@ -211,7 +211,7 @@ class Problem:
         iterations: of Newton's method in each call, from the plan of the last one, shifted. rate [Hz]: how often it
         is called as the torque of a simulation, and for `budget`; else once each step. parameters: values until others
         are given in a call, or functions of time t [s], such as the stance of a gait, asked at every call.
-        answer: what it gives in the place of torques, an array, for controllers that take it as an input: a traced
+        answer: what it gives instead of torques, an array, for controllers that take it as an input: a traced
         function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
         frame) and parameters (of the first node).
         """

@@ -58,7 +58,7 @@ class Solver:
         self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
         self.costates = np.zeros((N, 2 * robot.nv))
         self.plain = self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
-        self.merit: Merit | None = None  # in the place of the filter, where convergence is slow
+        self.merit: Merit | None = None  # instead of the filter, where convergence is slow
         self.failures = 0  # how often second derivatives made the model concave
         self.bent: list[Evaluation] | None = None  # with second derivatives, once they are needed
         self.rates_by_part = [self._rates(programs, k) for k in (0, 1)]

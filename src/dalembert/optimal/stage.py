@@ -6,7 +6,7 @@ cost and constraints. All nodes are one SIMD batch.
 
 Constraints c ≥ 0 have slacks s and multipliers λ of an interior point method, eliminated into the quadratic model:
     H + Jᵀ (λ/s) J,    g + Jᵀ (λ/s (c − s) − μ/s);
-for c = 0 the same with 1/δ in the place of λ/s: a proximal method of multipliers, H + Jᵀ J / δ, g + Jᵀ (c / δ − λ).
+for c = 0 the same with 1/δ instead of λ/s: a proximal method of multipliers, H + Jᵀ J / δ, g + Jᵀ (c / δ − λ).
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from dalembert.audit.subject import Subject
 from dalembert.errors import DalembertError
 from dalembert.files import write_text
 from dalembert.logs import Trajectory
+from dalembert.mechanism import MechanismRobot
 from dalembert.model import tips
 from dalembert.robot import Robot
 from dalembert.sim.run.run import Run
@@ -44,7 +45,7 @@ def write_report(
     `frame` (default: the tool at the end of the longest chain), whose reach is drawn. source: what the robot was loaded
     from, and command: the one that writes this page, for "how to reproduce". scene: whether the robot in 3-D, which
     needs viser, is part of the page. run: a simulation with contact, whose forces, cones and support are drawn, and
-    played in 3-D in the place of the motion.
+    played in 3-D instead of the motion.
     """
     try:
         import jinja2
@@ -55,6 +56,9 @@ def write_report(
         raise DalembertError(f"{path}: there is no folder {path.parent}; make it first")
     if not robot.nv:
         raise DalembertError(f"report: robot {robot.name!r} has no moving joint: there is nothing to report")
+    if isinstance(robot, MechanismRobot) and robot.model.closures:
+        begin, robot = robot.start[0], robot.driven()
+        motion = motion or standard_motion(robot, about=begin)
     environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True)
     environment.filters["number"] = number
     motion = motion or standard_motion(robot)

@@ -33,7 +33,7 @@ def audit(
     accept: findings that may stay, see `read_suppressions`; `audit.ok` and `audit.score` pass over them.
     expect: what the robot is meant to be, or a file of it (`dalembert expect` writes one). motion: a log, as
     `read_trajectory` gives it, whose torques the model should explain. run: a simulation with contact, whose friction,
-    depths, loads and residuals are looked at.
+    depths, loads and residuals are checked.
     """
     import dalembert.control.rules  # noqa: F401  (its rule tries the stated controller)
     from dalembert.audit import run_audit  # its rules are loaded when they are asked for

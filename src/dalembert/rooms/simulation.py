@@ -65,7 +65,7 @@ def _run(
     torque: None; tau (nv,); (n, nv), each row held for duration/n; (times, values) with straight lines between; or
     a function (t, q, v) → tau, traced where it can be, else called back (the log says so); or `dalembert.Sampled`,
     a controller that runs at a rate and may keep a state. controls: the same of the robot's actuators (nu,), which turn
-    them into torques; in the place of torque. integrator: adaptive
+    them into torques; instead of torque. integrator: adaptive
     "rk23", "rk45", "rk8", "merson" (to rtol, atol; with `step` they take fixed steps); fixed steps "euler", "heun",
     "rk4", "semi-implicit", "semi-implicit-damped", "implicit-velocity", "implicit-fast", "implicit-midpoint",
     "variational"; for mechanisms of free bodies "leapfrog" and "axis-angle"; or an `integrators.Integrator` of one's
@@ -76,7 +76,7 @@ def _run(
     and slides; "smooth", with a smooth sign as in `forward_dynamics`, under which loaded joints creep. Arrays of
     other libraries are taken from the memory of the processor; the run is NumPy's.
     contact: a `dalembert.Contact`, what the robot's shapes touch; rigid contact has a time step of its own, `step` [s]
-    (by default 1 ms), in the place of an integrator, and `run.contacts` says what touched.
+    (by default 1 ms), instead of an integrator, and `run.contacts` says what touched.
     backend: what computes, by name, as of every method: "llvm" (default), "interpreter" …
     A run that cannot go on raises `SimulationError`, whose `run` holds what was computed.
     """
@@ -193,7 +193,7 @@ def rollout(
 
     torque: None; tau (…, nv); a row per step (steps, nv) or (…, steps, nv); or a function (t, q, v) → tau that can
     be traced, `dalembert.Sampled` of such, or a receding horizon of `optimal_control`. controls: the same of the
-    robot's actuators (…, nu), in the place of torque. record: keep the states after every so many steps, q (…, n, nq);
+    robot's actuators (…, nu), instead of torque. record: keep the states after every so many steps, q (…, n, nq);
     None: the last ones only.
     parameters: live groups by name, per motion, such as {"inertia": (…, 10·nb)}, see `live_values`; or arguments
     of the law beside (t, q, v), such as gains, (…, k) each, which it gets as keywords (k,). integrator:

@@ -19,7 +19,7 @@ class Program(execute.Program):
 
     sizes: of the inputs; inputs of size 0 are left out of the compiled code. shapes: of the outputs, in the order in
     which `compute` gives them. carry: output name → input name; sequence, record, settled, index: as in `Loop`.
-    identity: text that determines the code without a trace, or None where the function itself must be looked at.
+    identity: text that determines the code without a trace, or None where the function itself must be examined.
     lanes: as in `execute.Program`. interpreted: run `compute` itself on numbers, one state at a time, since it calls
     what cannot be traced.
     """

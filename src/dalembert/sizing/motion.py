@@ -20,8 +20,18 @@ APART = 1e-3  # m or rad by which measured loops may be open
 UNCARRIED = 1e-6  # share of the base's load that contacts may miss
 
 
-def standard_motion(robot: Robot, samples: int = 201) -> Trajectory:
-    """A quintic move of 0.5 rad (0.1 m) on every joint, from and to rest, about the middle of the ranges."""
+def standard_motion(robot: Robot, samples: int = 201, about: np.ndarray | None = None) -> Trajectory:
+    """A quintic move of 0.5 rad (0.1 m) on every joint, from and to rest, about the middle of the ranges.
+
+    about (nq,): a tenth of that about this position instead, as for linkages, which may not go far.
+    """
+    if about is not None:
+        away = np.array([0.1 * MOVE if unit == "rad" else 0.02 * MOVE for unit in robot.model.freedom_units])
+        motion = quintic(robot.integrate(about, -0.5 * away), robot.integrate(about, 0.5 * away), DURATION, robot)
+        title = (
+            f"quintic move of {0.1 * MOVE:g} rad ({0.02 * MOVE:g} m) on every joint in {DURATION:g} s, about its start"
+        )
+        return replace(motion.sample(DURATION / (samples - 1)), title=title)
     step = np.zeros(robot.nv)
     start = robot.neutral()
     for body in robot.model.independent:

@@ -6,7 +6,7 @@ import struct
 from collections.abc import Iterator
 
 MARKS = {"_fltused"}  # Windows' mark for "this code uses floating point", which is never called
-# All that kernels may call. What else turned up would be a change of the emitter, or of LLVM, that must be looked at.
+# All that kernels may call. What else turned up would be a change of the emitter, or of LLVM, that must be examined.
 # fma, rint: of processors without such an instruction; __chkstk: large stack frames on Windows.
 EXPECTED = {"sin", "cos", "fma", "fmaf", "rint", "rintf", "memset", "memcpy", "malloc", "free", "__chkstk"}
 

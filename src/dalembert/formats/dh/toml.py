@@ -46,12 +46,17 @@ class TomlTable:
         return DalembertError(f"{self.where(key)}: {message}")
 
     def _line(self, key: str) -> int:
-        wanted = re.compile(rf"\s*[\"']?{re.escape(key)}[\"']?\s*[=.]") if key else None
+        if not key:
+            return 0
+        quoted = rf"[\"']?{re.escape(key)}[\"']?\s*"
+        wanted, table = re.compile(rf"\s*{quoted}[=.]"), re.compile(rf"\s*\[+\s*{quoted}[\].]")
+        inside = True
         for number, line in enumerate(self.lines[self.start :], self.start + 1):
-            if wanted is None or _HEADER.match(line):
-                return 0
-            if wanted.match(line):
+            inside = inside and not _HEADER.match(line)
+            if (inside and wanted.match(line)) or (not self.start and table.match(line)):
                 return number
+            if self.start and not inside:
+                return 0
         return 0
 
     def __contains__(self, key: str) -> bool:

@@ -1,4 +1,4 @@
-"""The actuators of a model as drives: controls in the place of commanded forces."""
+"""The actuators of a model as drives: controls instead of commanded forces."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ def opposite_wrenches(
 
 @dataclass(frozen=True, eq=False)
 class Bushing(Element):
-    """A joint held by springs and dampers in the place of multipliers: λ = −stiffness φ − damping φ̇ for each row φ.
+    """A joint held by springs and dampers instead of multipliers: λ = −stiffness φ − damping φ̇ for each row φ.
 
     closure: the rows, between the frames; stiffness [N/m or N·m/rad] and damping of each row. implicit: "leapfrog"
     takes

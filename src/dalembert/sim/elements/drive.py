@@ -86,7 +86,7 @@ class FlexibleJoint(Element):
         return np.array([q[body.q][0], v[body.v][0]])
 
     def act(self, s: Situation) -> Action:
-        """The spring's force in the place of the command, and the motor's motion."""
+        """The spring's force instead of the command, and the motor's motion."""
         body = s.model.joint(self.joint)
         (x,), (v,), (tau,) = s.q[body.q], s.v[body.v], s.tau[body.v]
         angle, speed = s.z

@@ -145,7 +145,7 @@ def newton(
 
 
 def _size(change: np.ndarray, x: np.ndarray) -> Any:
-    """How large a Newton step is beside the unknowns; those of forces enter R linearly, and need not be looked at."""
+    """How large a Newton step is beside the unknowns; those of forces enter R linearly, and need not be checked."""
     return reduce(maximum, [absolute(c) / (absolute(y) + 1e-3) for c, y in zip(change, x, strict=True)])
 
 

@@ -254,7 +254,7 @@ def _held(
 ) -> tuple[np.ndarray, np.ndarray]:
     """φ (count,) that counts for what is learned, and impulses (n, …, 6) after which J v = −(φ + e) / h.
 
-    single: e is the curvature itself, in the place of what was learned.
+    single: e is the curvature itself, instead of what was learned.
     """
     if not bodies.joints.count:
         return np.zeros(0), np.zeros((len(bodies.bodies), 1, 6))

@@ -247,7 +247,7 @@ def _kept(step: Function, name: str) -> Output:
 
 
 def _guarded(model: Model, step: Function) -> Function:
-    """The step with NaN in the place of quaternions that are not of unit length before the first one."""
+    """The step with NaN instead of quaternions that are not of unit length before the first one."""
     inputs = _inputs(step)
     units = [x for _, x in quaternions(model, {"q": inputs["q"]})]
     unit = reduce(logical_and, [absolute(x @ x - 1.0) <= 2.0 * UNIT_TOLERANCE for x in units])

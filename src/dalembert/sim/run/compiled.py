@@ -19,6 +19,7 @@ from ..integrators.record import Integrator
 from ..integrators.tableaux import Tableau
 from ..program import Program
 from ..system.called import CalledSystem
+from ..system.guards import force_scale, guards
 from ..system.laws import Drive
 from ..system.system import Law, System
 
@@ -109,7 +110,7 @@ class Programs:
 
         def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
             numbers = [event.number(t[0], q, system.layout.velocity(e)) for event in events]
-            return {"values": [*system.guards(t[0], q, e, u), *numbers]}
+            return {"values": [*guards(system, t[0], q, e, u), *numbers]}
 
         sizes = {"t": 1, "q": system.model.nq, "e": system.ne, "u": system.nu}
         count = system.layout.nm + sum(gap_counts(system)) + len(events)
@@ -128,7 +129,7 @@ class Programs:
             return {
                 "M": algorithms.mass_matrix(system.model, q),
                 "a": algorithms.forward_dynamics(system.model, q, v, applied.forces, applied.wrenches),
-                "force_scale": system.force_scale(q, v, applied),
+                "force_scale": force_scale(system, q, v, applied),
                 **rows._asdict(),
             }
 

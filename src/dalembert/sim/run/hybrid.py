@@ -20,8 +20,8 @@ import numpy as np
 from dalembert.algorithms import integrate
 
 from ..system.constraints import IDLE
+from ..system.guards import NO_FORCE
 from ..system.multipliers import STABILIZED
-from ..system.system import NO_FORCE
 from .compiled import Programs
 from .complementarity import bounded_forces, independent
 from .engines import State

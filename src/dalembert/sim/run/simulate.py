@@ -13,7 +13,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute import real_array
 from dalembert.functions.guards import check_quaternions
 from dalembert.interop import is_foreign, on_host
-from dalembert.model import Model
+from dalembert.model import Closure, Model
 
 from ..elements.base import Element
 from ..elements.contact import about_ground, with_contact
@@ -28,6 +28,7 @@ from ..system.laws import Checked, Drive, chosen_inputs, drive
 from ..system.planner import Planner
 from ..system.sampled import Sampled
 from ..system.sampling import Sampling, shared_sampling
+from ..system.system import System
 from .advice import why_and_what
 from .compiled import Programs, programs
 from .contacts import contacts_of
@@ -44,7 +45,7 @@ from .run import Run
 from .settings import RunSettings, each_of
 from .watch import Crossing, UndefinedEvent
 
-PACE, SHORTEST = 256, 1e-10  # steps after which the pace is looked at; average step relative to the duration
+PACE, SHORTEST = 256, 1e-10  # steps after which the pace is checked; average step relative to the duration
 
 
 def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
@@ -78,7 +79,8 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     run = _Simulation(compiled, torques, settings, step, events)
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
-    run.log += [*undriven, *said, *stepped, *moved, *about_ground(model, settings.contact, start.q)]
+    falls = settings.contact is not None or not _carried(compiled.system)
+    run.log += [*undriven, *said, *stepped, *moved, *(about_ground(model, settings.contact, start.q) if falls else ())]
     if compiled.system.contact is not None and (count := len(compiled.system.servos)):
         run.log.append(f"actuators: the stiffness and damping of {count} servos act at the end of each step")
     return run.run(start)
@@ -133,7 +135,7 @@ class _Simulation:
             self._compile_controllers(torques.sampled)
         self.progress = Progress(float(settings.duration), settings.progress)
         self.state = State(0.0, np.zeros(0), np.zeros(0))
-        self.mark = 0, 0.0  # steps and time [s] at which the pace was looked at
+        self.mark = 0, 0.0  # steps and time [s] at which the pace was checked
 
     def _compile_controllers(self, torque: Sampled) -> None:
         """Run controllers inside the compiled step, where it can be; the log says why not."""
@@ -328,3 +330,11 @@ def _state(model: Model, name: str, x: Any, size: int) -> np.ndarray:
         raise DalembertError(f"simulate: {name}[{int(np.argmin(np.isfinite(array)))}] is not finite, {expected}")
     check_quaternions(model, "simulate", {name: array} if name == "q" else {})
     return array
+
+
+def _carried(system: System) -> bool:
+    """Whether wheels, or joints that close loops with the ground, carry bodies that are free."""
+    wheels = any(each.element is not None and not each.constraint.admissible.switches for each in system.constraints)
+    fixed = {-1} if system.model.bodies[0].joint.nv else {-1, 0}
+    ends = [{c.a.body, c.b.body} for c in system.model.closures if isinstance(c, Closure)]
+    return wheels or any(bodies & fixed for bodies in ends)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import reduce
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -25,6 +26,8 @@ if TYPE_CHECKING:
     from .system import Applied, System
 
 ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
+ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
+FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
 STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest
 
 
@@ -122,6 +125,17 @@ class ContactImpulses(ABC):
     @abstractmethod
     def solved(self) -> Solved:
         """All impulses on their laws."""
+
+    def tolerance(self, before: np.ndarray) -> Any:
+        """The error of velocities at which passes end: finer where all is nearly at rest, so that it comes to rest.
+
+        Not beside stops and dry friction of joints, which would take many passes for it. before: velocities of contacts.
+        """
+        tolerance = self.element.contact.tolerance
+        if self.system.row_owners[self.switching]:
+            return tolerance
+        motion = reduce(maximum, [absolute(x) for x in before])
+        return clip(ALIKE * motion, FINEST * tolerance, tolerance)
 
     def velocity(self, w: np.ndarray) -> np.ndarray:
         """v (nv,) at the end of the step."""

@@ -99,7 +99,7 @@ class GatheredImpulses(ContactImpulses):
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
             rows = self.row_carrier, self.row_free, self.row_laws
-            tolerance = self.element.contact.tolerance
+            tolerance = self.tolerance(columns["before"].ravel())
             return looped_impulses(contacts(bouncing), *rows, (start, columns["slip"]), tolerance, self.row_give)
 
         Y, X = (self._stacked(columns[name], x) for name, x in (("Y", self.row_carrier.Y), ("X", self.row_carrier.X)))

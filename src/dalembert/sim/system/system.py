@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -12,8 +12,6 @@ import numpy as np
 from dalembert import algorithms
 from dalembert.algorithms.center_of_mass import first_moment
 from dalembert.algorithms.passive import spring_energy
-from dalembert.math import abs as absolute
-from dalembert.math import maximum
 from dalembert.model import Actuator, Model
 
 from ..elements.actuators import Actuators
@@ -28,8 +26,6 @@ from .layout import Layout
 from .multipliers import HeldRows, held_rows
 
 Law = Callable[[Any, np.ndarray, np.ndarray], Any]  # (t, q, v) → tau
-
-NO_FORCE = 1e-12  # relative to the forces at work: what counts as none
 
 
 class Energies(NamedTuple):
@@ -96,8 +92,8 @@ class System:
     @property
     def servos(self) -> tuple[Actuator, ...]:
         """The actuators that drive it with feedback of their own."""
-        actuators = self.elements[self.actuators] if self.actuators is not None else None
-        return tuple(x for x in actuators.actuators if x.is_servo) if isinstance(actuators, Actuators) else ()
+        drives = [x for element in self.elements if isinstance(element, Actuators) for x in element.actuators]
+        return tuple(x for x in drives if x.is_servo)
 
     @property
     def input_count(self) -> int:
@@ -221,9 +217,8 @@ class System:
         self, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray, M: np.ndarray
     ) -> algorithms.ServoStep | None:
         """What servos add to forces and to the inertia M in a time step h; None: there are none."""
-        if not self.servos:
+        if not self.servos or self.actuators is None:
             return None
-        assert self.actuators is not None
         v, z = self.layout.velocity(e), self.layout.by_element(self.layout.states(e))[self.actuators]
         actuators = self.elements[self.actuators]
         assert isinstance(actuators, Actuators)
@@ -325,30 +320,6 @@ class System:
         back = solver.displaced(-rows.deviation)
         change = solver.closed(-rows.rate).a
         return algorithms.integrate(self.model, q, back), layout.replaced(e, layout.velocity(e) + change)
-
-    def guards(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> list[Any]:
-        """Numbers that are positive until something happens: of rows that come and go, then of the elements' gaps."""
-        layout = self.layout
-        v, z = layout.velocity(e), layout.states(e)
-        values: list[Any] = []
-        if layout.nm:
-            applied = self.applied(t, q, e, u)
-            assert applied.rows is not None
-            forces = self.accelerations(q, e, applied)[1]
-            slack = NO_FORCE * self.force_scale(q, v, applied)
-            modes = layout.modes(e)
-            coordinates = self.constraint_rows(t, q, v, z).coordinate
-            for k in range(self.permanent_count, self.row_count):
-                admissible, mode = self.row_owners[k].constraint.admissible, modes[k - self.permanent_count]
-                values.append(admissible.guard(mode, coordinates[k], applied.rows.rate[k], forces[k], slack))
-        for element, s in zip(self.elements, self.driven_situations(t, q, e, u)[1], strict=True):
-            values += element.gaps(s)
-        return values
-
-    def force_scale(self, q: np.ndarray, v: np.ndarray, applied: Applied) -> Any:
-        """The largest generalised force at work."""
-        bias = algorithms.rnea(self.model, q, v, np.zeros(len(v)), applied.wrenches)
-        return reduce(maximum, [absolute(x) for x in (*bias, *applied.forces)])
 
     def residual(
         self, q: np.ndarray, v: np.ndarray, a: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
