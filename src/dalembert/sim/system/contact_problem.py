@@ -129,7 +129,7 @@ class ContactImpulses(ABC):
     def tolerance(self, before: np.ndarray) -> Any:
         """The error of velocities at which passes end: finer where all is nearly at rest, so that it comes to rest.
 
-        Not beside stops and dry friction of joints, which would take many passes for it. before: velocities of contacts.
+        Not beside stops and dry friction of joints, which would take many passes for it. before: of all contacts.
         """
         tolerance = self.element.contact.tolerance
         if self.system.row_owners[self.switching]:
