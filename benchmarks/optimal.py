@@ -187,6 +187,7 @@ def main() -> None:
     row("… in a rollout of 64 motions", us, 1, law.plan.cost, None)
 
     if "--gaits" in sys.argv:
+        row("quadruped, 20 nodes, receding step", *quadruped_step(), None)
         for name, gait in gaits().items():
             solve = partial(gait.problem.solve, gait.start, **gait.data)
             us, plan = best(solve), solve()
@@ -202,6 +203,30 @@ def rollout_step(problem: Any, start: np.ndarray, goal: np.ndarray, motions: int
     for steps in (10, 10 * (plans + 1)):  # the first plan is a whole solve
         times[steps] = best(partial(problem.robot.rollout, q, 0.0 * q, law, 1e-3, steps, threads=1), 5.0)
     return (times[10 * (plans + 1)] - times[10]) / (motions * plans)
+
+
+def quadruped_step() -> tuple[float, int, float]:
+    """A step of a quadruped's receding horizon with 20 nodes and contacts of its feet: time [µs], iterations, cost."""
+    robot, feet = load("quadruped"), ("FL_foot", "FR_foot", "RL_foot", "RR_foot")
+    home = robot.neutral()
+    home[7:] = [0.0, 0.7, -1.4] * 4
+    home[2] = -robot.pose(home, feet[0])[2, 3]
+
+    def state(q: Any, v: Any) -> dict[str, Any]:
+        return {"posture": (2.0, robot.difference(home, q)), "speed": (1e-1, v)}
+
+    def running(q: Any, v: Any, u: Any, force: Any) -> dict[str, Any]:
+        return state(q, v) | {"effort": (1e-3, u), "push": (1e-6, np.concatenate(list(force.values())))}
+
+    problem = robot.optimal_control(running, state, step=0.025, nodes=20, contacts=feet)
+    stance = np.tile([[1.0, 0.0, 0.0, 1.0]] * 10 + [[0.0, 1.0, 1.0, 0.0]] * 10, (2, 1))[:21]  # a trot
+    law, t, v = problem.receding(stance=stance), [0.0], np.zeros(robot.nv)
+
+    def call() -> None:
+        t[0] += 0.025
+        law(t[0], home, v)
+
+    return best(call), 1, law.plan.cost
 
 
 def goals(count: int = 100) -> None:

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, ModelBuilder, Robot
-from dalembert.model.geometry import Box, Cylinder, Shape, Sphere
+from dalembert.model.geometry import Box, Capsule, Cylinder, Shape, Sphere
 from loose_bodies import G
-from tolerances import CONTACT_SOLVER, ITERATED
+from tolerances import COARSE_RUN, CONTACT_SOLVER, ITERATED
 
 BOUNCES = 0.02  # energy that a bounce within a step loses, over 2 s of them
 
@@ -34,6 +34,20 @@ def test_a_spinning_coin_loses_energy_and_sinks() -> None:
     run = coin.simulate(q, [0, 20.0, 0, 0.02, 0, 0], 3.0, step=5e-4, contact=contact)
     assert run.energy.total.max() <= run.energy.total[0] * (1.0 + CONTACT_SOLVER)
     assert run.q[-1, 2] < 0.012
+
+
+@pytest.mark.parametrize("friction", [1.0, 3.0])
+def test_a_rod_pushed_over_the_ground_gains_no_energy(friction: float) -> None:
+    """Painlevé's rod: above a friction of 4/3 no finite force keeps its tip on the ground, and it jams."""
+    rod = loose({"rod": (Capsule(0.001, 1.0), 1.0, [1 / 12, 1 / 12, 1e-4])})
+    tilt = np.linspace(0.2, 1.2, 16)
+    q, v = np.zeros((16, 7)), np.zeros((16, 6))
+    q[:, 2], q[:, 3], q[:, 5] = 0.5 * np.cos(tilt) + 0.001, np.cos(tilt / 2), np.sin(tilt / 2)
+    v[:, 3], v[:, 5] = -3.0 * np.cos(tilt), -3.0 * np.sin(tilt)  # 3 m/s along the ground
+    motion = rod.rollout(q, v, step=2e-3, steps=500, record=1, contact=Contact(friction=friction))
+    energy = rod.energy(motion.q, motion.v)
+    assert (energy.max(axis=1) <= energy[:, 0] + CONTACT_SOLVER * energy.max()).all()
+    assert np.median(energy[:, -1]) == pytest.approx(0.001 * G, rel=COARSE_RUN)  # it lies on the ground
 
 
 @pytest.mark.long

@@ -97,7 +97,8 @@ def _carried(subject: Subject, contacts: Any) -> Iterator[Found | NotRun]:
     "authoring",
     "warning",
     reason="links that collide where the robot stands are drawn wrong, and contacts and planners see them",
-    cure="move or shrink the collision shapes, or exclude the pair (<exclude>, ModelBuilder.exclude)",
+    cure="at home: move or shrink the collision shapes, or exclude the pair (<exclude>, ModelBuilder.exclude); "
+    "elsewhere: check motions with robot.distance(q), or narrow the limits",
 )
 def self_collision(subject: Subject) -> Iterator[Found | NotRun]:
     model, robot = subject.model, subject.robot
