@@ -294,6 +294,20 @@ def _filtered(x: np.ndarray) -> Any:
     return math.scan(root, {"square": squares}, {"r": x[0]})["r"]
 
 
+def _counted(x: np.ndarray) -> dict[str, Any]:
+    """A map and scans over as many of the items as a number of the state says: none, some, more than there are."""
+    count = 4.0 * x[0]
+    made = math.map(lambda a: {"y": 1.0 + a * a}, {"a": x[1:]}, count)
+
+    def on(s: Any, y: Any, a: Any) -> dict[str, Any]:
+        return {"s": 0.5 * s + y, "z": s * a + 1.0}
+
+    start, items = {"s": x[1]}, {"y": made["y"], "a": x[1:]}
+    back = math.scan(on, items, start, reverse=True, count=count)
+    onwards = math.scan(on, items, start, count=count)
+    return {**made, **onwards, "back": back["s"], "back z": back["z"], "slope": gradient(onwards["s"][-1], x)}
+
+
 _rotated = trace(
     lambda a, b: {"c": [math.cos(a[0]) * b[0] - b[1], math.sin(a[0]) + b[1]], "d": a[0] * b}, {"a": 1, "b": 2}
 )
@@ -383,6 +397,7 @@ EXPRESSIONS: Sequence[Expression] = (
         "items_slopes", {"x": 21}, lambda x: gradient(np.sum(_items(x)["end"]) + _items(x)["z"][3, 3], x), inner=7
     ),
     Expression("items_rates", {"x": 21}, lambda x: jvp(_items(x)["dot"], dict.fromkeys(x[::2], 1.0)), inner=7),
+    Expression("items_counted", {"x": 12}, _counted, inner=4),
     Expression("items_filtered", {"x": 12}, _filtered, inner=4),
     Expression("items_filtered_slopes", {"x": 12}, lambda x: gradient(_filtered(x)[-1], x), inner=4),
     Expression("repeat_in_a_loop", {"x": 2, "c": 1}, _settling, loop=((("x", "x"),), ("c",), ("x",)), passes=3),

@@ -50,6 +50,12 @@ def _kind(a: Solid, b: Solid) -> tuple[Any, Any]:
     return (type(a.shape), type(b.shape)) if plain else (_content(a), _content(b))
 
 
+def alike(shape: Any) -> Any:
+    """What shapes have in common that differ in their numbers alone: the kind; of any other the shape itself."""
+    pointed = isinstance(shape, Capsule) and shape.length == 0.0
+    return type(shape) if type(shape) in SIZES and not pointed else id(shape)
+
+
 def _content(solid: Solid) -> str:
     return Solid("", "", 0, solid.shape, Pose.identity(), solid.surface).fingerprint
 
@@ -59,7 +65,7 @@ def _group(pairs: Sequence[tuple[Solid, Solid]], X: Sequence[Pose], compute: Com
     if len(pairs) == 1:
         ((a, b),) = pairs
         return [list(compute(a.shape, X[a.body] @ a.placement, b.shape, X[b.body] @ b.placement))]
-    of_a, of_b = _Kind([a.shape for a, _ in pairs]), _Kind([b.shape for _, b in pairs])
+    of_a, of_b = Numbers([a.shape for a, _ in pairs]), Numbers([b.shape for _, b in pairs])
     items = {
         "size_a": of_a.sizes,
         "pose_a": np.array([_numbers(X[a.body] @ a.placement) for a, _ in pairs]),
@@ -75,8 +81,11 @@ def _group(pairs: Sequence[tuple[Solid, Solid]], X: Sequence[Pose], compute: Com
     return [[Witness(w[0], w[1:4], w[4:7], w[7:]) for w in of_pair] for of_pair in rows]
 
 
-class _Kind:
-    """Shapes of one kind, and the numbers (n, m) that tell them apart: sizes, or the numbers of hulls in a table."""
+class Numbers:
+    """Shapes of one kind, and the numbers (n, m) that tell them apart: sizes, or the numbers of hulls in a table.
+
+    None in the place of shapes has no numbers.
+    """
 
     def __init__(self, shapes: Sequence[Any]) -> None:
         self.first = shapes[0]
@@ -85,6 +94,8 @@ class _Kind:
             self.sizes = np.array([_sizes(shape) for shape in shapes])
             return
         self.sizes = np.zeros((len(shapes), 1))
+        if not isinstance(self.first, Hull):
+            return
         different = {shape.vertices.tobytes(): shape for shape in shapes}
         if len(different) > 1:
             self.table = HullTable(list(different.values()))

@@ -44,20 +44,22 @@ class Scanned(Compound):
     """Arguments: the carry at the start, each number of all items (row by row), the common values.
 
     step: function of "carry", "item" and "captured" that gives "carry" and "record". reverse: from the last item to the
-    first. Results: the carry after each item, each of its numbers a row; each number of the record, a row.
+    first. counted: the place among the common values of a number from which on items change no carry and give records
+    of 0, as the step says as well: a backend may leave them out. Results: the carry after each item, each of its
+    numbers a row; each number of the record, a row.
     """
 
     verb = "goes over items"
 
-    def __init__(self, step: Function, items: int, reverse: bool) -> None:
-        self.step = step
+    def __init__(self, step: Function, items: int, reverse: bool, counted: int | None = None) -> None:
+        self.step, self.counted = step, counted
         self.following, self.recorded = (output.nodes for output in step.outputs)
         self.reversed = reverse and len(self.following) > 0  # the order of a map does not matter
         self.sizes = Sizes(len(self.following), step.inputs[1].size, len(self.recorded), items)
         self.size = (self.sizes.carry + self.sizes.record) * items
 
     def identity(self) -> tuple[Any, ...]:
-        return self.step.fingerprint(), self.sizes.items, self.reversed
+        return self.step.fingerprint(), self.sizes.items, self.reversed, self.counted
 
     def operations(self) -> Counter[str]:
         return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
@@ -194,9 +196,15 @@ def rows_of(numbers: Sequence[Any], items: int) -> list[Sequence[Any]]:
 
 
 def scanned(
-    graph: Graph, step: Step, start: Sequence[Any], rows: Sequence[Row], reverse: bool, n: int
+    graph: Graph,
+    step: Step,
+    start: Sequence[Any],
+    rows: Sequence[Row],
+    reverse: bool,
+    n: int,
+    count: Scalar | None = None,
 ) -> tuple[list[Row], list[Row]]:
-    """The rows of the carry after each item, and those of the records."""
+    """The rows of the carry after each item, and those of the records; count: see `Scanned`."""
     begin = [as_number(x, graph) for x in start]
     numbers = [[as_number(x, graph) for x in row] for row in rows]
     same = [all(x is row[0] for x in row) for row in numbers]  # for all items: folded, or common
@@ -213,7 +221,8 @@ def scanned(
         return [], [known[x.id] for x in record]
     function, outside = captured("step", names, [("carry", following), ("record", computed)], graph)
     arguments = [*begin, *(x for row in varying for x in row), *outside]
-    every = rows_of(results(graph, Scanned(function, n, reverse), arguments), n)
+    counted = next((k for k, x in enumerate(outside) if x is count), None)
+    every = rows_of(results(graph, Scanned(function, n, reverse, counted), arguments), n)
     known |= {x.id: row for x, row in zip(computed, every[len(begin) :], strict=True)}
     return list(every[: len(begin)]), [known[x.id] for x in record]
 
@@ -224,6 +233,7 @@ def scan(
     items: Mapping[str, Any],
     carry: Mapping[str, Any],
     reverse: bool,
+    count: Any = None,
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.scan`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
@@ -244,7 +254,12 @@ def scan(
         )
 
     rows = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]
-    after, records = scanned(graph, flat, [x for part in start.values() for x in part.ravel()], rows, reverse, n)
+    begin = [x for part in start.values() for x in part.ravel()]
+    if count is None:
+        after, records = scanned(graph, flat, begin, rows, reverse, n)
+    else:
+        number = as_number(count, graph)
+        after, records = scanned(graph, _counted(flat, number), begin, [range(n), *rows], reverse, n, number)
     named = {}
     for names, numbers in (({k: x.shape for k, x in start.items()}, iter(after)), (shapes, iter(records))):
         for name, shape in names.items():
@@ -253,6 +268,22 @@ def scan(
                 columns[k, :] = list(next(numbers))
             named[name] = columns.T.reshape(n, *shape)
     return named
+
+
+def _counted(step: Step, count: Scalar) -> Step:
+    """The step for items whose first number is theirs: none is taken from `count` on."""
+
+    def counted(state: list[Scalar], item: list[Scalar]) -> tuple[list[Any], list[Any]]:
+        taken = item[0] < count
+        following, record = step(state, item[1:])
+
+        def chosen(x: Any, otherwise: Any) -> Scalar:
+            return taken.__traced__("where", taken, as_number(x, count.graph), otherwise)
+
+        kept = [chosen(x, before) for x, before in zip(following, state, strict=True)]
+        return kept, [chosen(x, 0.0) for x in record]
+
+    return counted
 
 
 def _shaped(numbers: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:

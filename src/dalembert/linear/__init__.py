@@ -8,6 +8,7 @@ from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
+from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
 from .symmetric import (
@@ -30,6 +31,7 @@ __all__ = [
     "DryFriction",
     "Factor",
     "Law",
+    "LoopedContacts",
     "Moment",
     "QuadraticSolution",
     "SharingFactor",
@@ -41,6 +43,7 @@ __all__ = [
     "factor_semidefinite",
     "gram",
     "is_zero",
+    "looped_impulses",
     "nonzeros",
     "row_impulse",
     "solve",

@@ -21,6 +21,7 @@ principal pivoting; Júdice, Pires 1994). Where that goes round in circles, rows
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from functools import reduce
 from typing import Any, NamedTuple
@@ -123,8 +124,14 @@ def constraint_impulses(
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
     compliance = np.zeros(len(laws)) if give is None else give
-    problem = _Problem(carrier, c, mu, laws, compliance)
-    iteration = _Iteration(problem, tolerance, reduce(maximum, [absolute(x) for x in (*c, *(problem.sizes * p))]))
+    return solved(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance)
+
+
+def solved(problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any) -> ConstraintImpulses:
+    """The impulses of a problem, from (p, slip) at the start on."""
+    p, slip = start
+    scale = reduce(maximum, [absolute(x) for x in (*problem.scale_of, *(problem.sizes * p))])
+    iteration = _Iteration(problem, tolerance, scale)
     first = iteration.sweeps(p, slip, SLOW, 0.0)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"])
@@ -147,28 +154,130 @@ class NewtonStep(NamedTuple):
     du: np.ndarray
 
 
-class _Problem:
-    """Contacts and rows on a carrier. sizes (n,): velocity per impulse of each contact's axes and each row, alone."""
+class RowParts(NamedTuple):
+    """Of n rows that keep to the parts of their laws: an impulse changes by d − K du; u (n,): velocities so far."""
+
+    K: np.ndarray
+    d: np.ndarray
+    u: np.ndarray
+
+
+class RowProblem(ABC):
+    """Contacts, as a subclass has them, and rows one by one.
+
+    carrier, c, laws, give: of the rows. first: the place of the first row's impulse in p, behind those of contacts.
+    """
+
+    with_contacts: bool
+    rows: range  # places of impulses in p that are no contact's
+    sizes: np.ndarray  # velocity per impulse of each contact's axes and each row, alone
+    scale_of: np.ndarray  # velocities without impulses of contacts and rows
 
     def __init__(
-        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], give: np.ndarray
+        self, carrier: Carrier, c: np.ndarray, laws: Sequence[Law | Moment], give: np.ndarray, first: int
     ) -> None:
-        self.carrier, self.c, self.mu, self.laws, self.give = carrier, c, mu, laws, give
-        X, Y = carrier.X, carrier.Y
-        self.places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
-        self.rows = range(3 * len(mu), len(c))
-        self.blocks = [contact_block(sparse_product(X[:, at].T, Y[:, at])) for at in self.places]
-        alone = [sparse_product(X[:, [i]].T, Y[:, i])[0] for i in self.rows]
-        self.sizes = np.concatenate([np.zeros(0), *(block.size for block in self.blocks), alone])
+        self.carrier, self.row_c, self.laws, self.give, self.row_first = carrier, c, laws, give, first
+        self.row_sizes = np.array(
+            [sparse_product(x[None], y)[0] for x, y in zip(carrier.X.T, carrier.Y.T, strict=True)]
+        )
+
+    @abstractmethod
+    def pushed(self, p: np.ndarray) -> np.ndarray:
+        """Y p of all contacts and rows."""
+
+    @abstractmethod
+    def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
+        """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
+
+    @abstractmethod
+    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
+        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
+
+    @abstractmethod
+    def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
+        """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
 
     def law(self, number: int, p: np.ndarray) -> Law:
         """The law of a row beside impulses p."""
         law = self.laws[number]
         return law if isinstance(law, Law) else Law(0.0, 0.0, law.lever * maximum(p[3 * law.contact], 0.0))
 
+    def swept_rows(self, p: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, list[Any]]:
+        """Impulses, w = Y p, and the velocities that changed, after each row in turn."""
+        X, Y = self.carrier.X, self.carrier.Y
+        p, changes = p.astype(object), []
+        for number, i in enumerate(range(self.row_first, len(p))):
+            g = self.row_sizes[number]
+            b = self.row_c[number] + sparse_product(X[:, [number]].T, w)[0] - g * p[i]
+            new = row_impulse(self.law(number, p), g + self.give[number], b)
+            changes.append(g * absolute(new - p[i]))
+            w = w + Y[:, number] * (new - p[i])
+            p[i] = new
+        return _numbers(p), _numbers(w), changes
+
+    def row_parts(self, p: np.ndarray, part: np.ndarray, w: np.ndarray, give: Any) -> RowParts:
+        """Of all rows, on the given parts."""
+        u = self.row_c + sparse_product(self.carrier.X.T, w)
+        K, d = np.zeros(len(u), object), np.zeros(len(u), object)
+        for number, i in enumerate(range(self.row_first, len(p))):
+            alone = not self.with_contacts and np.count_nonzero(nonzeros(self.carrier.J[number])) == 1
+            soft = HARD if alone else give  # adds to one diagonal entry of the inertia, which costs no digits
+            law, size, compliance = self.law(number, p), self.row_sizes[number], self.give[number]
+            K[number], d[number] = row_part(law, part[number], p[i], u[number], soft, size, compliance)
+        return RowParts(K, d, u)
+
+    def chosen_rows(self, new: np.ndarray, p: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, list[Any]]:
+        """`new` with the impulse of each row alone, were the others as they are at p, and what these change."""
+        new, changes = new.astype(object), []
+        for number, i in enumerate(range(self.row_first, len(p))):
+            g = self.row_sizes[number]
+            new[i] = row_impulse(self.law(number, new), g + self.give[number], u[i] - g * p[i])
+            changes.append(g * absolute(new[i] - p[i]))
+        return _numbers(new), changes
+
+    def parts(self, p: np.ndarray) -> np.ndarray:
+        """The parts of the laws of rows (n,) that impulses p are on."""
+        return np.array([part_of(self.law(k, p), x) for k, x in enumerate(p[self.row_first :])])
+
+    def next_parts(
+        self, part: np.ndarray, p: np.ndarray, u: np.ndarray, together: Any, wrong: Any = None
+    ) -> np.ndarray:
+        """Where (p, u) are not on these parts, those towards which they left: of all such rows, or of the first.
+
+        wrong: whether one before them was not.
+        """
+        following = part.astype(object)
+        wrong = logical_and(together, logical_not(together)) if wrong is None else wrong
+        for number, i in enumerate(range(self.row_first, len(p))):
+            left = next_part(self.law(number, p), part[number], p[i], u[i] + self.give[number] * p[i])
+            following[number] = where(logical_or(together, logical_not(wrong)), left, part[number])
+            wrong = logical_or(wrong, left != part[number])
+        return _numbers(following)
+
+
+class _Problem(RowProblem):
+    """Contacts and rows on a carrier, one by one."""
+
+    def __init__(
+        self, carrier: Carrier, c: np.ndarray, mu: Sequence[Any], laws: Sequence[Law | Moment], give: np.ndarray
+    ) -> None:
+        first = 3 * len(mu)
+        M, J, X, Y = carrier
+        super().__init__(Carrier(M, J[first:], X[:, first:], Y[:, first:]), c[first:], laws, give, first)
+        self.all, self.c, self.mu, self.scale_of = carrier, c, mu, c
+        self.with_contacts = bool(len(mu))
+        self.places = [slice(3 * i, 3 * i + 3) for i in range(len(mu))]
+        self.rows = range(first, len(c))
+        self.blocks = [contact_block(sparse_product(X[:, at].T, Y[:, at])) for at in self.places]
+        self.sizes = np.concatenate([np.zeros(0), *(block.size for block in self.blocks), self.row_sizes])
+
+    def pushed(self, p: np.ndarray) -> np.ndarray:
+        """Y p (m,)."""
+        return sparse_product(self.all.Y, p)
+
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
-        X, Y = self.carrier.X, self.carrier.Y
+        X, Y = self.all.X, self.all.Y
         p, slip, changes = p.astype(object), slip.astype(object), []
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             b = self.c[at] - block.W @ p[at] + sparse_product(X[::-1, at].T, w[::-1])  # what changed last comes last
@@ -176,24 +285,20 @@ class _Problem:
             changes += [moved, *(block.size * absolute(new - p[at]))]
             w = w + sparse_product(Y[:, at], new - p[at])
             p[at] = new
-        for number, i in enumerate(self.rows):
-            g = self.sizes[i]
-            b = self.c[i] + sparse_product(X[:, [i]].T, w)[0] - g * p[i]
-            new = row_impulse(self.law(number, p), g + self.give[number], b)
-            changes.append(g * absolute(new - p[i]))
-            w = w + Y[:, i] * (new - p[i])
-            p[i] = new
-        return _numbers(p), _numbers(slip), _numbers(w), reduce(maximum, changes)
+        p, w, more = self.swept_rows(p, w)
+        return p, _numbers(slip), w, reduce(maximum, [*changes, *more])
 
     def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
         """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
-        M, J, X, Y = self.carrier
-        u, n = self.c + sparse_product(X.T, sparse_product(Y, p)), len(self.c)
+        M, J, X, _ = self.all
+        w, n = self.pushed(p), len(self.c)
+        u = self.c + sparse_product(X.T, w)
         K, d = np.zeros((n, n), object), np.zeros(n, object)
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             K[at, at], d[at] = contact_part(block, self.mu[i], p[at], slip[i], u[at], give)
+        of_rows = self.row_parts(p, part, w, give)
         for number, i in enumerate(self.rows):
-            K[i, i], d[i] = self._row_part(number, p, part[number], u[i], give)
+            K[i, i], d[i] = of_rows.K[number], of_rows.d[number]
         A = M
         for at in [*self.places, *(slice(i, i + 1) for i in self.rows)]:
             A = A + sparse_product(sparse_product(J[at].T, K[at, at]), J[at])
@@ -205,48 +310,21 @@ class _Problem:
 
     def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
-        p, slip, changes, new = p.astype(object), slip.astype(object), [], p.astype(object)
+        slip, changes, new = slip.astype(object), [], p.astype(object)
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             slip[i] = where(slip[i] > 0.0, slip_of(p[at], u[at]), 0.0)
             new[at], slip[i], moved = contact_impulse(block, self.mu[i], u[at] - block.W @ p[at], slip[i])
             changes += [moved, *(block.size * absolute(new[at] - p[at]))]
-        for number, i in enumerate(self.rows):
-            g = self.sizes[i]
-            new[i] = row_impulse(self.law(number, new), g + self.give[number], u[i] - g * p[i])
-            changes.append(g * absolute(new[i] - p[i]))
-        return _numbers(new), _numbers(slip), reduce(maximum, changes)
-
-    def parts(self, p: np.ndarray) -> np.ndarray:
-        """The parts of the laws of rows (n,) that impulses p are on."""
-        return np.array([_part_of(self.law(k, p), p[i]) for k, i in enumerate(self.rows)])
-
-    def next_parts(self, part: np.ndarray, p: np.ndarray, u: np.ndarray, together: Any) -> np.ndarray:
-        """Where (p, u) are not on these parts, those towards which they left: of all such rows, or of the first."""
-        following, wrong = part.astype(object), logical_and(together, logical_not(together))
-        for number, i in enumerate(self.rows):
-            left = _next_part(self.law(number, p), part[number], p[i], u[i] + self.give[number] * p[i])
-            following[number] = where(logical_or(together, logical_not(wrong)), left, part[number])
-            wrong = logical_or(wrong, left != part[number])
-        return _numbers(following)
-
-    def _row_part(self, number: int, p: np.ndarray, part: Any, u: Any, give: Any) -> tuple[Any, Any]:
-        """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
-        i, law, compliance = self.rows[number], self.law(number, p), self.give[number]
-        held = logical_and(absolute(part) > 0.5, absolute(part) < 1.5)
-        if not self.places and np.count_nonzero(nonzeros(self.carrier.J[i])) == 1:
-            give = HARD  # adds to one diagonal entry of the inertia, which costs no digits
-        stiffness = 1.0 / (give * self.sizes[i] + TINY)
-        K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
-        pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
-        return K, where(held, K * (where(part < 0.0, law.low, law.high) - u - compliance * p[i]), pushed - p[i])
+        new, more = self.chosen_rows(new, p, u)
+        return new, _numbers(slip), reduce(maximum, [*changes, *more])
 
 
 class _Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
-    def __init__(self, problem: _Problem, tolerance: Any, scale: Any) -> None:
+    def __init__(self, problem: RowProblem, tolerance: Any, scale: Any) -> None:
         self.problem, self.tolerance, self.scale = problem, tolerance, scale
-        self.with_contacts = bool(problem.places)
+        self.with_contacts = problem.with_contacts
 
     def settled(self, change: Any) -> Any:
         """1 where a change of velocities is small enough."""
@@ -260,7 +338,7 @@ class _Iteration:
             done = where(change > slow * before, 1.0, self.settled(change))
             return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
 
-        begin = {"p": p, "slip": slip, "w": sparse_product(self.problem.carrier.Y, p), "change": ANY, "done": done}
+        begin = {"p": p, "slip": slip, "w": self.problem.pushed(p), "change": ANY, "done": done}
         return repeat(sweep, SWEEPS if self.with_contacts else 1, begin, "done")
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
@@ -298,14 +376,23 @@ class _Iteration:
         }
 
 
-def _part_of(law: Law, p: Any) -> Any:
+def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, compliance: Any) -> tuple[Any, Any]:
+    """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
+    held = logical_and(absolute(part) > 0.5, absolute(part) < 1.5)
+    stiffness = 1.0 / (give * size + TINY)
+    K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
+    pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
+    return K, where(held, K * (where(part < 0.0, law.low, law.high) - u - compliance * p), pushed - p)
+
+
+def part_of(law: Law, p: Any) -> Any:
     """The part of its law that an impulse is on."""
     pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
     positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
     return where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
 
 
-def _next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
+def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
     """The same part if (p, u) is on it, else the neighbour towards which it was left."""
     pinned = law.low == law.high
     inward_lower = where(pinned, where(p < -law.most, PULLED, LOWER), where(p < 0.0, FREE, LOWER))

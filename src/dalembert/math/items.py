@@ -12,24 +12,33 @@ from dalembert.errors import DalembertError, unknown
 from .repeat import first_traced
 
 
-def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any]) -> dict[str, np.ndarray]:
+def map(step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], count: Any = None) -> dict[str, np.ndarray]:
     """step(*item) for each item: the results by name, with the items as first axis.
 
     items: arrays by name, (n, …) each; step takes one row of each, in this order, and returns numbers and arrays by
     name. Compiled, it is a loop whose code is there once, and for one state at a time the items go on SIMD lanes. What
     the step takes from its scope, and rows that are the same for all items, is computed and kept once.
+
+    count: as of `scan`.
     """
-    return scan(step, items, {})
+    return scan(step, items, {}, count=count)
 
 
 def scan(
-    step: Callable[..., Mapping[str, Any]], items: Mapping[str, Any], carry: Mapping[str, Any], reverse: bool = False
+    step: Callable[..., Mapping[str, Any]],
+    items: Mapping[str, Any],
+    carry: Mapping[str, Any],
+    reverse: bool = False,
+    count: Any = None,
 ) -> dict[str, np.ndarray]:
     """Item after item, as `map`; the carried results for one item are inputs for the next.
 
     carry: numbers or arrays by name, where that starts. step takes them first and returns them, in their shapes, among
     its results; reverse: from the last item to the first. Results are in the order of the items: of a carried part the
     last one to be computed, [-1] or, in reverse, [0], is where it ends.
+
+    count: a number that each state has of its own; items from this number on change nothing, and their results are 0.
+    Compiled, a loop leaves out those that are beyond it in all states that are computed together.
     """
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
     if not arrays or any(x.ndim == 0 for x in arrays.values()) or len({len(x) for x in arrays.values()}) > 1:
@@ -46,16 +55,18 @@ def scan(
         _check(results, carry)
         return results
 
-    traced = first_traced([*items.values(), *carry.values()])
+    traced = first_traced([*items.values(), *carry.values(), *([] if count is None else [count])])
     state, records = dict(carry), []
     for k in reversed(range(n)) if reverse else range(n):
         if traced is None:
             after = checked(*state.values(), *(np.asarray(x)[k] for x in items.values()))
             traced = first_traced(after.values())  # by way of values in scope
+            if count is not None and traced is None and not k < count:
+                after = {name: state[name] if name in state else 0.0 * np.asarray(x) for name, x in after.items()}
             state = {name: after[name] for name in state}
             records.append(after)
     if traced is not None:
-        return traced.__scan__(checked, items, carry, bool(reverse))
+        return traced.__scan__(checked, items, carry, bool(reverse), count)
     ordered = records[::-1] if reverse else records
     return {name: np.array([record[name] for record in ordered]) for name in records[0]}
 

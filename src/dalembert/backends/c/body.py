@@ -274,6 +274,10 @@ class CBody:
             else f"{name}q = 0; {name}q < {n}; ++{name}q"
         )
         lines.append(f"{real} {name}r[{scanned.size}];")
+        if scanned.counted is not None:
+            lines.append(f"for (int i = 0; i < {scanned.size}; ++i) {name}r[i] = 0;")
+            keep = self.each(sizes.carry, f"{name}r[{n} * i + {name}q] = {name}in0[i];") if sizes.carry else []
+            inner = [f"if (!({name}q < {common[scanned.counted]})) {{", *keep, "    continue;", "}", *inner]
         return [*lines, f"for (int {way}) {{", *(f"    {line}" for line in [*inner, *follow]), "}"]
 
     def each(self, size: int, statement: str) -> list[str]:

@@ -8,7 +8,7 @@ time.
 from __future__ import annotations
 
 from .ir import Builder
-from .plan import Items
+from .plan import Items, SlotPlan
 from .tiles import copy_runs, copy_state, table_entry
 
 
@@ -26,9 +26,7 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
             wide.store(load_common(b, wide, step_memory, slot), step_memory, plan.slots[id])
     tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(items.gathered)]
 
-    def one(index: str, carried: list[str]) -> list[str]:
-        first = _first(b, index, n, lanes, items.scanned.reversed)
-        here = b.address(memory, b.op(f"mul i64 {first}, {unit}"))
+    def compute(first: str, here: str) -> None:
         for table, (_, place) in zip(tables, items.gathered, strict=True):
             wide.store(_gathered(b, wide, table, first, memory), step_memory, place)
         for id, slot in plan.moving.items():
@@ -39,9 +37,29 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
         for id, targets in plan.records.items():
             for target in targets if id not in computed else ():
                 store_moving(wide, wide.load(step_memory, plan.slots[id]), here, target * unit)
+
+    def one(index: str, carried: list[str]) -> list[str]:
+        first = _first(b, index, n, lanes, items.scanned.reversed)
+        here = b.address(memory, b.op(f"mul i64 {first}, {unit}"))
+        if items.count is None:
+            compute(first, here)
+        else:
+            number = b.splat(b.op(f"sitofp i64 {first} to {b.element}"))
+            taken = b.any(b.compare("olt", number, b.load(memory, items.count)))
+            b.branch(
+                taken, f"{step.name}.item", lambda: compute(first, here), lambda: _leave_out(wide, plan, here, unit)
+            )
         return carried
 
     b.repeat(f"{step.name}.items", str(-(-n // lanes)), one)
+
+
+def _leave_out(b: Builder, plan: SlotPlan, here: str, unit: int) -> None:
+    """The carry stays as it is, records are 0."""
+    assert plan.view is not None
+    for place, target in plan.view.records.items():
+        x = load_moving(b, here, plan.view.moving[place] * unit) if place[0] == "carry" else b.const(0.0)
+        store_moving(b, x, here, target * unit)
 
 
 def load_common(b: Builder, wide: Builder, step_memory: str, slot: int) -> str:

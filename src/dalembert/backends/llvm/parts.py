@@ -206,11 +206,7 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
         else:
             moving = going()
             more = b.select(moving, more, b.const(0.0))
-            following = [
-                (b.select(moving, b.load(inner, result), b.load(inner, place)), place) for result, place in moves
-            ]
-            for x, place in following:
-                b.store(x, inner, place)
+            copy_state(b, moves, inner, step.plan.group, f"{step.name}.state", moving)
         b.store(b.add(b.load(memory, repeating.passes), more), memory, repeating.passes)
         return carried
 

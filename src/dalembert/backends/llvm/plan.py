@@ -131,7 +131,8 @@ class Items:
 
     A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
     gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
-    copied before the first item: the start of the carry, and rows of a few pieces.
+    copied before the first item: the start of the carry, and rows of a few pieces. count: slot of the number of the
+    first item that may be left out, or None.
     """
 
     scanned: Scanned
@@ -140,6 +141,7 @@ class Items:
     stride: int
     gathered: list[tuple[list[int], int]]
     moved: list[tuple[int, int]]
+    count: int | None
 
     def slot(self, k: int) -> int:
         """The slot of a result."""
@@ -336,6 +338,7 @@ class SlotPlan:
             stride,
             [(row, place) for row, place in gathered if place is not None],
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
+            None if scanned.counted is None else common[scanned.counted],
         )
 
     def _subroutine(

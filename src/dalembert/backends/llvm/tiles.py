@@ -60,24 +60,35 @@ def copy_runs(b: Builder, moves: list[tuple[int, int]], source: str, target: str
         b.repeat(f"{name}.{width}", str(len(pairs)), body)
 
 
-def copy_state(b: Builder, moves: list[tuple[int, int]], memory: str, lanes: int, name: str) -> None:
-    """Copy values from slots to slots of one memory, all read before any is written; many in a loop, as vectors."""
+def copy_state(
+    b: Builder, moves: list[tuple[int, int]], memory: str, lanes: int, name: str, moving: str | None = None
+) -> None:
+    """Copy values from slots to slots of one memory, all read before any is written; many in a loop, as vectors.
+
+    moving: of the lanes, those that are copied; None: all.
+    """
+
+    def moved(source: str | int, target: str | int) -> str:
+        """The value that the place `target` bytes from the begin shall have."""
+        x = b.load(b.address(memory, source), 0)
+        return x if moving is None else b.select(moving, x, b.load(b.address(memory, target), 0))
+
     moves = [move for move in moves if move[0] != move[1]]
     apart = not {source for source, _ in moves} & {target for _, target in moves}
     if apart and len(moves) > MANY:
-        if b.width == 1:
+        if b.width == 1 and moving is None:
             copy_runs(b, moves, memory, memory, lanes, name)
             return
         tables = [b.module.table(f"{name}.{k}", [move[k] for move in moves]) for k in (0, 1)]
 
         def one(index: str, carried: list[str]) -> list[str]:
             places = [b.op(f"mul i64 {table_entry(b, table, index)}, {b.stride}") for table in tables]
-            b.store(b.load(b.address(memory, places[0]), 0), b.address(memory, places[1]), 0)
+            b.store(moved(*places), b.address(memory, places[1]), 0)
             return carried
 
         b.repeat(name, str(len(moves)), one)
         return
-    loaded = [(b.load(memory, source), target) for source, target in moves]
+    loaded = [(moved(source * b.stride, target * b.stride), target) for source, target in moves]
     for value, target in loaded:
         b.store(value, memory, target)
 

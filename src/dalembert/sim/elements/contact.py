@@ -9,9 +9,11 @@ import numpy as np
 
 from dalembert.algorithms import mass_matrix, neutral
 from dalembert.algorithms.free_bodies import drifts
+from dalembert.algorithms.kinematics import chain
 from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
+from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.errors import DalembertError
@@ -20,6 +22,8 @@ from dalembert.model import Model
 
 from .base import Action, Element, Situation
 
+SLOTS, SLOTS_PER_BODY = 8, 4  # contacts at a time of a robot, and of each body that flies freely
+FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
 
@@ -27,34 +31,48 @@ FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillati
 class Memory(NamedTuple):
     """Results of a step of rigid contact for the next one and for reports, of k contacts.
 
-    impulses (n,): normal and tangents of each contact, moments, rows of other elements [N·s, N·m·s]; slip (k,);
-    rolling (2 k,): velocities along the tangents at which contacts were held, not 0 where they roll [m/s]; residual:
-    the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how many steps did not reach the
-    tolerance; passes: of the last step.
+    contacts (3 k,): impulses along the normal and tangents of each [N·s]; turned: moments of their friction about axes
+    [N·m·s]; rows: impulses of other elements; slip (k,); rolling (2 k,): velocities along the tangents at which
+    contacts were held, not 0 where they roll [m/s]; numbers: where contacts are gathered, 1 + that of the candidate in
+    each slot, 0: none. residual: the largest change of the last pass, worst: of all steps so far [m/s]; unsettled: how
+    many steps did not reach the tolerance; passes: of the last step.
     """
 
-    impulses: np.ndarray
+    contacts: np.ndarray
+    turned: np.ndarray
+    rows: np.ndarray
     slip: np.ndarray
     rolling: np.ndarray
+    numbers: np.ndarray
     residual: Any
     worst: Any
     unsettled: Any
     passes: Any
 
+    @property
+    def impulses(self) -> np.ndarray:
+        """Of contacts, of their moments, and of rows."""
+        return np.concatenate(self[:3], axis=-1)
+
     def flat(self) -> np.ndarray:
         """One vector."""
-        return np.concatenate([self.impulses, self.slip, self.rolling, self[3:]])
+        return np.concatenate([*self[:6], self[6:]])
 
 
 @dataclass(frozen=True)
 class RigidContact(Element):
-    """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well."""
+    """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well.
+
+    slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
+    candidate has its own place.
+    """
 
     gives: ClassVar[bool] = False
 
     contact: Contact
     patches: tuple[Patch, ...]
     rows: int = 0
+    slots: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -75,14 +93,26 @@ class RigidContact(Element):
         """(contact, axis) about which it resists turning: axis 0 the normal, 1 and 2 the tangents."""
         return tuple((k, axis) for k, law in enumerate(self.laws) for axis in law.axes)
 
+    def gathering(self, model: Model) -> Gathering:
+        """The candidates as a step finds them that has slots."""
+        return Gathering(model, self.patches)
+
     @property
-    def impulse_count(self) -> int:
-        """Impulses of contacts, of their moments, and of rows."""
-        return 3 * len(self.names) + len(self.moments) + self.rows
+    def turned_count(self) -> int:
+        """Moments of friction about axes; in slots every contact has those that one of them has."""
+        if not self.slots:
+            return len(self.moments)
+        return len(self.names) * len({axis for law in self.laws for axis in law.axes})
+
+    @property
+    def memory_sizes(self) -> tuple[int, ...]:
+        """Of the parts of its memory that are arrays."""
+        k = len(self.names)
+        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots else 0
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
-        return self.impulse_count + 3 * len(self.names) + 4
+        return sum(self.memory_sizes) + 4
 
     def start(self, model: Model, q: np.ndarray, v: np.ndarray) -> np.ndarray:
         """Nothing touched before."""
@@ -94,9 +124,24 @@ class RigidContact(Element):
 
     def memory(self, z: np.ndarray) -> Memory:
         """Its states (…, size) by name."""
-        n, k = self.impulse_count, len(self.names)
-        impulses, slip, rolling, numbers = np.split(z, [n, n + k, n + 3 * k], axis=-1)
-        return Memory(impulses, slip, rolling, *(_number(numbers[..., i]) for i in range(4)))
+        ends = np.cumsum(self.memory_sizes)
+        arrays = [z[..., end - size : end] for size, end in zip(self.memory_sizes, ends, strict=True)]
+        return Memory(*arrays, *(_number(z[..., ends[-1] + i]) for i in range(4)))
+
+    def by_candidate(self, memory: Memory) -> Memory:
+        """The memory of n states with the contacts in the order of all candidates."""
+        if not self.slots:
+            return memory
+        n, k = memory.slip.shape
+        places = np.arange(n)[:, None], memory.numbers.astype(int)
+
+        def ordered(x: np.ndarray, width: int) -> np.ndarray:
+            rows = np.zeros((n, k + 1, width))  # the first one is that of empty slots
+            rows[places] = x.reshape(n, k, width)
+            return rows[:, 1:].reshape(n, -1)
+
+        contacts, slip, rolling = ordered(memory.contacts, 3), ordered(memory.slip, 1), ordered(memory.rolling, 2)
+        return memory._replace(contacts=contacts, slip=slip, rolling=rolling)
 
 
 def laws_of(patches: tuple[Patch, ...]) -> tuple[ContactLaw, ...]:
@@ -187,7 +232,24 @@ def with_contact(
             _check_step(where, model, contact, points, step, stable)
         return (*elements, CompliantContact(contact, points))
     switching = (c for element in elements for c in element.constraints(model) if c.admissible.switches)
-    return (*elements, RigidContact(contact, points, sum(c.count for c in switching)))
+    return (*elements, RigidContact(contact, points, sum(c.count for c in switching), slots_for(model, points)))
+
+
+def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
+    """Contacts at a time for which a step has room; 0: each candidate has its own place, which then costs less.
+
+    A contact in a slot may be of any body and counts with all velocities, one in its own place with those that move it.
+    """
+    slots = SLOTS + SLOTS_PER_BODY * sum(drifts(model, body) for body in model.bodies)
+    points = sum(len(patch.names) for patch in patches)
+    moved = sum(len(patch.names) * _velocities(model, patch) for patch in patches)
+    return slots if points > slots + FEW and slots * model.nv < moved else 0
+
+
+def _velocities(model: Model, patch: Patch) -> int:
+    """How many velocities move a point of a patch."""
+    ends = [index for index in (patch.first, patch.second) if index >= 0]
+    return sum(body.joint.nv for body in {b.index: b for i in ends for b in chain(model, i)}.values())
 
 
 def _check_step(

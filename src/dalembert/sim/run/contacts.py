@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
-from dalembert.contact.rows import contact_rows
+from dalembert.contact.rows import Rows, contact_rows
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
+from dalembert.math import product
 
 from ..elements.base import NOTHING, Situation
 from ..elements.contact import CompliantContact, RigidContact, laws_of
@@ -260,7 +261,8 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     seen = _observed(programs, element)(
         {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}, (len(t),)
     )
-    p = _least(memory.impulses[:, : 3 * k], memory.slip, seen["J"], element)
+    memory = element.by_candidate(memory)
+    p = _least(memory.contacts, memory.slip, seen["J"], element)
     axes = seen["axes"].reshape(len(t), k, 3, 3)
     force = np.einsum("tkij,tki->tkj", axes, p.reshape(len(t), k, 3)) / step
     u = seen["u"].reshape(len(t), k, 3)
@@ -296,16 +298,19 @@ def _observed(programs: Programs, element: RigidContact) -> Program:
     model, k, nv = system.model, len(element.names), system.model.nv
 
     def compute(q: Any, v: Any, h: Any) -> dict[str, Any]:
-        here = contact_rows(model, q, element.patches)
+        here = rows_of(q)
         before, v_before = drifted(model, q, v, -0.5 * h[0])
-        rows = contact_rows(model, before, element.patches)
+        rows = rows_of(before)
         return {
             "gap": here.gap,
             "position": here.position.reshape(-1),
             "axes": rows.axes.reshape(-1),
             "J": rows.J,
-            "u": rows.J @ v_before,
+            "u": product(rows.J, v_before[:, None])[:, 0],
         }
+
+    def rows_of(q: Any) -> Rows:
+        return element.gathering(model).rows(q) if element.slots else contact_rows(model, q, element.patches)
 
     shapes = {"gap": (k,), "position": (3 * k,), "axes": (9 * k,), "J": (3 * k, nv), "u": (3 * k,)}
     sizes = {"q": model.nq, "v": nv, "h": 1}

@@ -1,0 +1,258 @@
+"""Many candidates, of which few touch at a time: these few are gathered into slots, in every state others.
+
+A slot knows its candidate by number. What is constant about a candidate (which joints carry its bodies, friction) is
+looked up in tables by that number, so that the code for a slot is the same whichever candidate it holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms.kinematics import chain, poses
+from dalembert.collision import ground_points, pair_points
+from dalembert.collision.groups import Numbers, alike
+from dalembert.math import lookup, maximum, scan, where
+from dalembert.math import map as mapped
+from dalembert.model import Model
+from dalembert.spatial import Pose, cross
+from dalembert.spatial.vectors import dot
+
+from .candidates import WORLD, Patch
+from .laws import ContactLaw
+from .rows import Rows, tangent_frame
+
+NOBODY = -1.0  # the number in an empty slot
+APART = 1.0  # [m] gap of an empty slot
+NEAR = 2e-3  # [m] a gap up to which a candidate gets a slot whatever its speed
+AHEAD = 2.0  # steps: one that closes its gap within so many at its speed gets a slot
+
+
+class Points(NamedTuple):
+    """Of n candidates: gap (n,) [m], position (n, 3) [m], normal (n, 3) from the second body to the first."""
+
+    gap: np.ndarray
+    position: np.ndarray
+    normal: np.ndarray
+
+
+def points(patches: Sequence[Patch], X: Sequence[Pose]) -> Points:
+    """All candidates with the bodies at X; like shapes are a loop."""
+    groups: dict[Any, list[int]] = {}
+    for k, patch in enumerate(patches):
+        groups.setdefault((id(patch.ground), alike(patch.shape), alike(patch.other)), []).append(k)
+    rows: dict[int, np.ndarray] = {}
+    for members in groups.values():
+        rows |= dict(zip(members, _group([patches[k] for k in members], X), strict=True))
+    every = np.concatenate([rows[k] for k in range(len(patches))])
+    return Points(every[:, 0], every[:, 1:4], every[:, 4:])
+
+
+def _group(patches: Sequence[Patch], X: Sequence[Pose]) -> list[np.ndarray]:
+    """(points, 7) of each of some patches that differ in sizes and places alone: gap, position, normal."""
+    first = patches[0]
+    a, b = Numbers([patch.shape for patch in patches]), Numbers([patch.other for patch in patches])
+
+    def step(size_a: Any, body_a: Any, place_a: Any, size_b: Any, body_b: Any, place_b: Any) -> dict[str, Any]:
+        X_a = _pose(body_a) @ _pose(place_a)
+        if first.ground is not None:
+            found = ground_points(a.shape(size_a), X_a, first.ground)
+            return {"rows": np.array([[w.distance, *w.a, *w.normal] for w in found])}
+        found = pair_points(a.shape(size_a), X_a, b.shape(size_b), _pose(body_b) @ _pose(place_b))
+        return {"rows": np.array([[w.distance, *w.position, *w.normal] for w in found])}
+
+    here = Pose.identity()
+    placements = [(p.placement, p.other_placement or here) for p in patches]
+    items = {
+        "size_a": a.sizes,
+        "body_a": np.array([_numbers(X[p.first]) for p in patches]),
+        "place_a": np.array([_numbers(x) for x, _ in placements]),
+        "size_b": b.sizes,
+        "body_b": np.array([_numbers(here if p.second == WORLD else X[p.second]) for p in patches]),
+        "place_b": np.array([_numbers(x) for _, x in placements]),
+    }
+    if len(patches) == 1:
+        return [step(*(x[0] for x in items.values()))["rows"]]
+    return list(mapped(step, items)["rows"])
+
+
+def _numbers(X: Pose) -> np.ndarray:
+    return np.array([*X.R.ravel(), *X.p])
+
+
+def _pose(numbers: np.ndarray) -> Pose:
+    return Pose(numbers[:9].reshape(3, 3), numbers[9:])
+
+
+class Freedom(NamedTuple):
+    """A freedom of a joint in the world: how the body turns (3,) and moves at a reference point (3,) per unit of it.
+
+    column: its number among the velocities; body: that the joint carries.
+    """
+
+    column: int
+    body: int
+    turn: np.ndarray
+    move: np.ndarray
+
+
+class Motions:
+    """How bodies of a model move in a configuration. reference (3,): a point near the robot [m]."""
+
+    def __init__(self, model: Model, X: Sequence[Pose], q: np.ndarray) -> None:
+        self.model = model
+        self.reference = next((X[b.index].p for b in model.bodies if b.joint.nv), np.zeros(3))
+        self.freedoms = []
+        for body in model.bodies:
+            R, r = X[body.index].R, self.reference - X[body.index].p
+            for column, S in enumerate(body.joint.subspace(q[body.q]).T, body.v.start):
+                turn = R @ S[:3]
+                self.freedoms.append(Freedom(column, body.index, turn, R @ S[3:] + cross(turn, r)))
+
+    def twists(self, v: np.ndarray) -> list[np.ndarray]:
+        """[ω; velocity at the reference point] (6,) of every body, and of the world behind them, at v (nv,)."""
+        twists: list[np.ndarray] = []
+        for body in self.model.bodies:
+            twist = twists[body.parent] if body.parent >= 0 else np.zeros(6)
+            for freedom in self.freedoms:
+                if freedom.body == body.index:
+                    twist = twist + np.concatenate([freedom.turn, freedom.move]) * v[freedom.column]
+            twists.append(twist)
+        return [*twists, np.zeros(6)]
+
+    def rows(self, signs: np.ndarray, axes: np.ndarray, position: np.ndarray, turning: Sequence[int]) -> np.ndarray:
+        """(3 + m, nv): velocities along the axes of a contact (3, 3), then turning about those of them that are listed.
+
+        signs: of each freedom, 1 if it moves the first body, −1 the second, else 0.
+        """
+        J = np.zeros((3 + len(turning), self.model.nv), object)
+        r = position - self.reference
+        for sign, freedom in zip(signs, self.freedoms, strict=True):
+            motion = freedom.move + cross(freedom.turn, r)
+            along = [*(dot(axis, motion) for axis in axes), *(dot(axes[k], freedom.turn) for k in turning)]
+            J[:, freedom.column] = J[:, freedom.column] + np.array([sign * x for x in along])
+        return J
+
+
+class Gathering:
+    """The candidates of patches, told apart by their numbers."""
+
+    def __init__(self, model: Model, patches: Sequence[Patch]) -> None:
+        self.model, self.patches = model, patches
+        self.owner = [patch for patch in patches for _ in patch.names]
+        self.laws = [patch.law for patch in self.owner]
+        self.turning = tuple(sorted({axis for law in self.laws for axis in law.axes}))
+
+    def __len__(self) -> int:
+        return len(self.owner)
+
+    @cached_property
+    def signs(self) -> np.ndarray:
+        """(n, freedoms): 1 where a freedom moves the first body of a candidate, −1 the second."""
+        bodies = [body.index for body in self.model.bodies for _ in range(body.joint.nv)]
+        carried = {b.index: {x.index for x in chain(self.model, b.index)} for b in self.model.bodies} | {WORLD: set()}
+        return np.array(
+            [[float((b in carried[p.first]) - (b in carried[p.second])) for b in bodies] for p in self.owner]
+        )
+
+    @cached_property
+    def pattern(self) -> np.ndarray:
+        """(nv, nv): whether some candidate ties two velocities together."""
+        columns = [k for body in self.model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
+        moved = np.zeros((len(self), self.model.nv), bool)
+        for k, column in enumerate(columns):
+            moved[:, column] |= self.signs[:, k] != 0.0
+        return (moved.astype(float).T @ moved) > 0.0
+
+    def signs_of(self, number: Any) -> np.ndarray:
+        """(freedoms,) of the candidate with a number; zeros for an empty slot."""
+        table = np.concatenate([np.zeros((1, self.signs.shape[1])), self.signs])
+        return lookup(table, number + 1.0)
+
+    def law(self, number: Any) -> ContactLaw:
+        """Of the candidate with a number; what is the same for all is a constant."""
+        values: dict[bytes, Any] = {}
+
+        def value(name: str) -> Any:
+            column = np.array([getattr(law, name) for law in self.laws])
+            if np.ptp(column) == 0.0:
+                return float(column[0])
+            return values.setdefault(column.tobytes(), lookup(column, number))
+
+        return ContactLaw(**{each.name: value(each.name) for each in fields(ContactLaw)})
+
+    def rows(self, q: np.ndarray) -> Rows:
+        """Those of all candidates at q (nq,), as `contact_rows` has them, without their spins."""
+        X = poses(self.model, q)
+        motions, found = Motions(self.model, X, q), points(self.patches, X)
+
+        def step(signs: Any, position: Any, normal: Any) -> dict[str, Any]:
+            axes = tangent_frame(normal)
+            return {"axes": axes, "J": motions.rows(signs, axes, position, ())}
+
+        items = {"signs": self.signs, "position": found.position, "normal": found.normal}
+        rows = mapped(step, items)
+        J = rows["J"].reshape(-1, self.model.nv)
+        return Rows(found.gap, found.position, rows["axes"], J, np.zeros((0, self.model.nv)))
+
+    def speeds(self, at: Points, motions: Motions, v: np.ndarray) -> np.ndarray:
+        """(n,): how fast gaps open at v (nv,) [m/s]."""
+        twists = motions.twists(v)
+        relative = np.array([twists[p.first] - twists[p.second] for p in self.owner])
+
+        def step(position: Any, normal: Any, twist: Any) -> dict[str, Any]:
+            velocity = twist[3:] + cross(twist[:3], position - motions.reference)
+            return {"speed": dot(normal, velocity)}
+
+        items = {"position": at.position, "normal": at.normal, "twist": relative}
+        return mapped(step, items)["speed"]
+
+    def near(self, found: Points, speeds: np.ndarray, h: Any) -> np.ndarray:
+        """(n,): 1 for each candidate that may touch in a step h, else 0."""
+
+        def step(gap: Any, speed: Any) -> dict[str, Any]:
+            return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
+
+        return mapped(step, {"gap": found.gap, "speed": speeds})["near"]
+
+    def numbered(self, near: np.ndarray) -> tuple[np.ndarray, Any]:
+        """The slot (n,) of each candidate that is near, −1 of the others; and how many there are."""
+
+        def step(count: Any, near: Any) -> dict[str, Any]:
+            return {"count": count + near, "slot": where(near > 0.5, count, -1.0)}
+
+        taken = scan(step, {"near": near}, {"count": 0.0})
+        return taken["slot"], taken["count"][-1]
+
+
+class Slot(NamedTuple):
+    """What a slot holds: the number of a candidate, gap, position (3,), normal (3,)."""
+
+    number: Any
+    gap: Any
+    position: np.ndarray
+    normal: np.ndarray
+
+
+def taken_from(found: Points, slots: np.ndarray, slot: Any) -> Slot:
+    """The candidate in a slot."""
+    number, gap = NOBODY, APART
+    position, normal = np.zeros(3), np.array([0.0, 0.0, 1.0])
+    for k, place in enumerate(slots):
+        here = place == slot
+        number, gap = where(here, float(k), number), where(here, found.gap[k], gap)
+        position, normal = where(here, found.position[k], position), where(here, found.normal[k], normal)
+    return Slot(number, gap, position, normal)
+
+
+def known_before(number: Any, numbers: Sequence[Any], memory: Mapping[str, np.ndarray]) -> dict[str, Any]:
+    """The row of each array for the first of `numbers` that is `number`; zeros if none is."""
+    kept: dict[str, Any] = {name: np.zeros(x.shape[1:])[()] for name, x in memory.items()}
+    for k, other in enumerate(numbers):
+        same = other == number
+        kept = {name: where(same, memory[name][k], x) for name, x in kept.items()}
+    return kept

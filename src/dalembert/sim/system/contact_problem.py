@@ -1,0 +1,277 @@
+"""What a time step with rigid contact solves for: see `contact_step`. The laws of one contact, and what rows add."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from functools import reduce
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert import algorithms
+from dalembert.algorithms.gather import gathered
+from dalembert.contact import Contact, ContactLaw
+from dalembert.linear import ANY, Carrier, ConstraintImpulses, factor, is_zero, nonzeros, sparse_product
+from dalembert.linear.cones import TINY
+from dalembert.math import abs as absolute
+from dalembert.math import clip, logical_and, logical_or, maximum, repeat, sqrt, where
+
+from ..elements.contact import Memory, RigidContact
+from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY, Entry
+from .drift import still
+from .impulses import RECOVERED, Loops, opened, row_laws
+
+if TYPE_CHECKING:
+    from .system import Applied, System
+
+ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
+ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
+FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
+STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest
+
+
+class Bodies:
+    """What impulses move, at the middle of a step: inertia with damping, springs and servos at its end, and loops.
+
+    servos: what servos add to forces and inertia, or None; rows: of all constraints; loops: those that always hold.
+    """
+
+    def __init__(self, system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> None:
+        self.model, self.h, model = system.model, h, system.model
+        self.damping = gathered(model, [b.joint.damping for b in model.bodies])
+        stiffness = gathered(model, [b.joint.stiffness for b in model.bodies])
+        self.M = algorithms.mass_matrix(model, q) + np.diag(h * self.damping + (0.25 * h * h) * stiffness)
+        self.servos = system.servo_step(t, h, q, e, u, self.M)
+        if self.servos is not None:
+            self.M = self.M + self.servos.inertia
+        self.mass = factor(self.M, range(model.nv)[::-1])
+        v, z, always = system.layout.velocity(e), system.layout.states(e), system.permanent_count
+        self.rows = system.constraint_rows(t, q, v, z)
+        self.compliance = np.array([owner.constraint.compliance for owner in system.row_owners])
+        self.loops: Loops | None = None
+        if always:
+            self.loops = Loops(self.mass, self.rows.first(always), self.compliance[:always], h, system.rows_repeat)
+
+    def kick(self, q: np.ndarray, v: np.ndarray, applied: Applied) -> np.ndarray:
+        """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle.
+
+        They are c(v + δ) − c(δ), to second order, with half the change δ that the kick alone makes: at rest there are
+        none, whatever the impulses take back of that change.
+        """
+        model, forces = self.model, applied.forces
+        if self.servos is not None:
+            forces = forces + self.servos.force
+
+        def kicked(velocity: np.ndarray, less: Any) -> np.ndarray:
+            bias = algorithms.bias(model.without("damping"), q, still(model, velocity), applied.wrenches) - less
+            kick = self.mass.forward(self.h * (forces - bias - self.damping * v))
+            return kick if self.loops is None else self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
+
+        half, bare = 0.5 * self.change(kicked(v, 0.0)), model.without("damping", "friction", "springs")
+        alone = algorithms.rnea(bare, q, still(model, half), np.zeros(model.nv), gravity=np.zeros(3))
+        return kicked(v + half, alone)
+
+    def change(self, kick: np.ndarray) -> np.ndarray:
+        """The change of velocities (nv,) that a kick makes."""
+        return self.mass.backward(self.mass.r * kick)
+
+    def carrier(self, J: np.ndarray) -> Carrier:
+        """How impulses along rows J (n, nv) move them."""
+        carrier = Carrier.bodies(self.M, self.mass, J)
+        return carrier if self.loops is None else Carrier.reduced(self.loops.freed(carrier.Y), self.mass.r)
+
+
+class Situated(NamedTuple):
+    """Where a step of h [s] puts its impulses: at q (nq,), v (nv,), on bodies.
+
+    kick (nv,): L⁻¹ h f of all other forces. memory: of the step before.
+    """
+
+    h: Any
+    q: np.ndarray
+    v: np.ndarray
+    bodies: Bodies
+    kick: np.ndarray
+    memory: Memory
+
+
+class Solved(NamedTuple):
+    """Of all contacts and rows: w = Y p (nv,), the memory for the next step, and the heat of contacts [J].
+
+    impacts: along normals; friction: along tangents and about axes. recovery: the work that lifts what penetrates.
+    """
+
+    w: np.ndarray
+    memory: Memory
+    impacts: Any
+    friction: Any
+    recovery: Any
+
+
+class ContactImpulses(ABC):
+    """The problem of a step. Rows that always hold are eliminated; those that come and go are solved for."""
+
+    def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
+        self.system, self.element, self.at, self.h, self.v, self.bodies = system, element, at, at.h, at.v, at.bodies
+        self.kick, self.mass, always = at.kick, at.bodies.mass, system.permanent_count
+        self.rows, self.switching = self.bodies.rows, slice(always, None)
+        self.row_carrier = self.bodies.carrier(self.rows.J[always:])
+        self.row_before = self.rows.rate(self.v)[always:]
+        self.row_free = self.row_before + sparse_product(self.row_carrier.X.T, self.kick)
+        self.row_laws = row_laws(system, self.rows, self.h, self.row_before, self.row_free)
+        self.row_give = self.bodies.compliance[always:] / (self.h * self.h)
+
+    @abstractmethod
+    def solved(self) -> Solved:
+        """All impulses on their laws."""
+
+    def tolerance(self, before: np.ndarray) -> Any:
+        """The error of velocities at which passes end: finer where all is nearly at rest, so that it comes to rest.
+
+        Not beside stops and dry friction of joints, which would take many passes for it. before: of all contacts.
+        """
+        tolerance = self.element.contact.tolerance
+        if self.system.row_owners[self.switching]:
+            return tolerance
+        motion = reduce(maximum, [absolute(x) for x in before])
+        return clip(ALIKE * motion, FINEST * tolerance, tolerance)
+
+    def velocity(self, w: np.ndarray) -> np.ndarray:
+        """v (nv,) at the end of the step."""
+        return self.v + self.bodies.change(self.kick + w)
+
+    def displacement(self) -> np.ndarray | None:
+        """(nv,): closes loops, and brings coordinates back that are beyond their ends, without speed; None: none."""
+        owners = self.system.row_owners[self.switching]
+        mass, loops = self.mass, self.bodies.loops
+        out = np.zeros(len(self.v)) if loops is None else loops.closing(0.125)
+        coordinates = self.rows.coordinate[self.switching]
+        for owner, x, column in zip(owners, coordinates, self.row_carrier.Y.T, strict=True):
+            back = opened(owner.constraint.admissible, x)
+            if not is_zero(back):
+                size = maximum(sparse_product((column * mass.r)[None], column)[0], 1.0 / ANY)
+                out = out + column * (RECOVERED * back / size)
+        return self.bodies.change(out) if nonzeros(out).any() else None
+
+    def work(self, applied: Applied, v1: np.ndarray, solution: Solved) -> np.ndarray:
+        """The change of each account of the ledger in the step [J]: forces over it times the mean velocity."""
+        system, h, model = self.system, self.h, self.system.model
+        mean = 0.5 * (self.v + v1)
+        work = list(h * system.powers(self.v, mean, applied))
+        names = {entry: k for k, entry in enumerate(system.entries)}
+        for body in model.bodies:
+            entry = Entry("heat", f"damping {body.joint.name}")
+            if entry in names:
+                work[names[entry]] = h * ((body.joint.damping * v1[body.v]) @ mean[body.v])
+        if self.bodies.servos is not None:  # their forces changed within the step
+            entries = [Entry("work", f"actuator {name}") for name in model.freedom_names]
+            servos = self.bodies.servos
+            impulses = h * servos.force - sparse_product(servos.inertia, v1 - self.v)
+            for entry, more in zip(entries, impulses * mean, strict=True):
+                work[names[entry]] = work[names[entry]] + more
+        lost = -solution.memory.rows * 0.5 * (self.row_before + self.rows.rate(v1)[self.switching])
+        for owner, heat in zip(system.row_owners[self.switching], lost, strict=True):
+            entry = Entry("heat", "" if owner.element is None else system.labels[owner.element])
+            if entry in names:
+                work[names[entry]] = work[names[entry]] + heat
+        work[names[CONTACT_RECOVERY]] = solution.recovery
+        work[names[CONTACT_IMPACTS]] = solution.impacts
+        work[names[CONTACT_FRICTION]] = solution.friction
+        return np.array(work)
+
+    def counts(self, solution: ConstraintImpulses) -> tuple[Any, Any, Any, Any]:
+        """The last numbers of the memory after a step."""
+        before = self.at.memory
+        worst = maximum(before.worst, solution.change)
+        return solution.change, worst, before.unsettled + 1.0 - solution.settled, solution.passes
+
+
+def normal_shift(contact: Contact, law: ContactLaw, h: Any, gap: Any, before: Any, free: Any, bouncing: bool) -> Any:
+    """What is added to the velocity of a normal: what is open may close, what penetrates comes out slowly.
+
+    Gaps that the tolerance cannot tell from none are none: closing them would shake bodies at rest by as much as the
+    last step's error. bouncing: what meets fast enough bounces. before, free: the velocity before the step, and after
+    it without impulses.
+    """
+    out = maximum(RECOVERED * gap / h, -contact.recovery_speed)
+    shift = where(absolute(gap) < contact.tolerance * h, 0.0, where(gap > 0.0, gap / h, out))
+    if not bouncing or is_zero(law.restitution):
+        return shift
+    bounce = _bounce(law.restitution, h, gap, before, (free - before) / h)
+    meets = logical_and(before < -contact.rest_speed, free + shift < 0.0)
+    bounces = logical_and(meets, logical_and(bounce > 0.0, law.restitution > 0.0))
+    return where(bounces, -bounce, shift)
+
+
+def friction_coefficient(law: ContactLaw, slides: np.ndarray, stuck: Any) -> Any:
+    """That of rest for a contact that did not slide before; slides (2,): how fast [m/s]; stuck: before."""
+    if law.static_friction is law.friction or is_zero(law.static_friction - law.friction):
+        return law.friction
+    return where(logical_or(stuck, slides @ slides < STILL * STILL), law.static_friction, law.friction)
+
+
+def recovered(heat: Any, gap: Any) -> Any:
+    """The work of a normal that lifts what penetrates, where its heat is below 0 [J]."""
+    return where(gap < 0.0, maximum(-heat, 0.0), 0.0)
+
+
+def was_stuck(p: np.ndarray, slip: Any) -> Any:
+    """Whether a contact stuck in the step before, with impulses p (3,) and its slip."""
+    return logical_and(p[0] > 0.0, slip == 0.0)
+
+
+def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck: Any) -> np.ndarray:
+    """The velocity (2,) along its tangents at which a contact holds: not 0 where it sticks and rolls.
+
+    The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
+    the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and friction does
+    no work, to second order. Where it still would put in some, against the force of the step before, it does none.
+    p (3,): impulses of that step.
+    """
+    mean, tangents = 0.5 * (last + before), p[1:]
+    mean = mean - tangents * (maximum(tangents @ mean, 0.0) / (tangents @ tangents + TINY))
+    return where(stuck, mean - before, 0.0)
+
+
+def without_gain(
+    impulses: Callable[[bool], ConstraintImpulses],
+    before: np.ndarray,
+    free: np.ndarray,
+    responded: Callable[[np.ndarray], np.ndarray],
+) -> ConstraintImpulses:
+    """The impulses with rebounds. Where one from several points at once would gain energy, it is as much as does not.
+
+    before, free: velocities of all rows before the step, and after it without impulses; responded: G p.
+    """
+
+    def gain(p: np.ndarray) -> Any:
+        return 0.5 * (p @ (before + free + responded(p)))
+
+    def without_rebound(p: np.ndarray, slip: np.ndarray, change: Any, settled: Any, done: Any) -> dict[str, Any]:
+        plain = impulses(False)
+        d = p - plain.p
+        half = 0.5 * (d @ responded(d))
+        at_plain = gain(plain.p)
+        slope, left = gain(p) - at_plain - half, maximum(-at_plain, 0.0)
+        share = 2.0 * left / maximum(slope + sqrt(maximum(slope * slope + 4.0 * half * left, 0.0)), 1.0 / ANY)
+        mixed = plain.p + clip(share, 0.0, 1.0) * d
+        change = maximum(change, plain.change)
+        return {"p": mixed, "slip": plain.slip, "change": change, "settled": settled * plain.settled, "done": 1.0}
+
+    p, slip, change, passes, settled = impulses(True)
+    fine = where(gain(p) <= ROUNDING * absolute(p) @ absolute(before), 1.0, 0.0)
+    end = repeat(without_rebound, 1, {"p": p, "slip": slip, "change": change, "settled": settled, "done": fine}, "done")
+    return ConstraintImpulses(end["p"], end["slip"], end["change"], passes, end["settled"])
+
+
+def _bounce(e: Any, h: Any, gap: Any, speed: Any, acceleration: Any) -> Any:
+    """The speed u1 of a normal after an impact within the step, or 0 where it does not come off the surface again.
+
+    gap at q½, speed and acceleration without contact. With a constant acceleration a and the gap x = gap − h/2 speed at
+    the start, impact and rebound give u1² − 2 a x1 = e² (speed² − 2 a x), where x1 = gap + h/2 u1 ends the step.
+    """
+    half = 0.5 * h * acceleration
+    start = gap - 0.5 * h * speed
+    square = half * half + 2.0 * acceleration * gap + e * e * (speed * speed - 2.0 * acceleration * start)
+    return where(square > 0.0, half + sqrt(maximum(square, 0.0)), 0.0)

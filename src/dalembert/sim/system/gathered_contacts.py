@@ -1,0 +1,203 @@
+"""The impulses of a time step with many candidates for contact: see `contact_step`.
+
+Those that may touch within the step are gathered into a few slots, and the problem is solved for these alone. Where
+they are more than there are slots, or another candidate would be passed through, the step is solved again with room for
+all, and with those that were missed. Each state of a batch decides that alone, so that what is computed beside it does
+not matter.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from dalembert.algorithms import poses
+from dalembert.contact.gathering import Motions, Slot, known_before, points, taken_from
+from dalembert.contact.rows import tangent_frame
+from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses
+from dalembert.math import logical_and, maximum, product, repeat, where
+from dalembert.math import map as mapped
+
+from ..elements.contact import Memory, RigidContact
+from .contact_problem import (
+    ContactImpulses,
+    Situated,
+    Solved,
+    friction_coefficient,
+    normal_shift,
+    recovered,
+    rolling_velocity,
+    was_stuck,
+    without_gain,
+)
+
+if TYPE_CHECKING:
+    from .system import System
+
+
+ROUNDS = 4  # in which candidates that a step would pass through are added to those in slots
+
+
+class GatheredImpulses(ContactImpulses):
+    """Contacts in slots."""
+
+    def __init__(self, system: System, element: RigidContact, at: Situated) -> None:
+        super().__init__(system, element, at)
+        self.gathering = element.gathering(system.model)
+        X = poses(system.model, at.q)
+        self.motions = Motions(system.model, X, at.q)
+        self.candidates = points(element.patches, X)
+        self.bounces = any(law.restitution for law in element.laws)
+
+    def solved(self) -> Solved:
+        """In few slots, or where these are not enough with room for all candidates."""
+        gathering, k = self.gathering, self.element.slots
+        speeds = gathering.speeds(self.candidates, self.motions, self.v)
+        near = gathering.near(self.candidates, speeds, self.h)
+        first, missed, count = self._in_slots(near, k)
+        known = self.at.memory.numbers[k] < 0.5  # the first k slots held all contacts of the step before
+        done = where(known, _fits(missed, count, k), 0.0)
+        begin = {"near": near, **_state(first), "missed": missed, "done": done}
+
+        def again(near: Any, *state: Any) -> dict[str, Any]:
+            near = maximum(near, state[-2])
+            solved, missed, count = self._in_slots(near, len(gathering))
+            return {"near": near, **_state(solved), "missed": missed, "done": _fits(missed, count, len(gathering))}
+
+        end = repeat(again, ROUNDS, begin, "done")
+        memory = self.element.memory(end["memory"])
+        unsettled = memory.unsettled + where(end["done"] > 0.0, 0.0, 1.0)
+        return Solved(end["w"], memory._replace(unsettled=unsettled), end["impacts"], end["friction"], end["recovery"])
+
+    def _in_slots(self, near: np.ndarray, k: int) -> tuple[Solved, np.ndarray, Any]:
+        """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
+        slots, count = self.gathering.numbered(near)
+        solved = self._solved_with(lambda slot: taken_from(self.candidates, slots, slot), k, count)
+        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(solved.w))
+
+        def step(near: Any, gap: Any, speed: Any) -> dict[str, Any]:
+            left = speed + gap / self.h
+            passed = logical_and(near < 0.5, left < -self.element.contact.tolerance)
+            return {"missed": where(passed, 1.0, 0.0)}
+
+        items = {"near": near, "gap": self.candidates.gap, "speed": speeds}
+        return solved, mapped(step, items)["missed"], count
+
+    def _solved_with(self, slot_of: Callable[[Any], Slot], k: int, count: Any) -> Solved:
+        """The problem with k slots, of which `count` hold a contact; slot_of: what a slot holds, from its number."""
+        columns = mapped(lambda slot: self._columns(slot_of(slot), k), {"slot": np.arange(float(k))}, count)
+        m, n = len(self.gathering.turning), self.system.model.nv
+        start = np.concatenate([columns["p"].ravel(), columns["turned"].ravel(), self.at.memory.rows])
+        tied = self.bodies.loops is None
+        J, pattern = (columns["J"], self.gathering.pattern) if tied else (columns["Y"], np.ones((n, n), bool))
+
+        def contacts(bouncing: bool) -> LoopedContacts:
+            c = columns["c" if bouncing or not self.bounces else "c_plain"]
+            return LoopedContacts(J, columns["X"], columns["Y"], c, columns["mu"], columns["levers"], pattern, count)
+
+        def impulses(bouncing: bool) -> ConstraintImpulses:
+            rows = self.row_carrier, self.row_free, self.row_laws
+            tolerance = self.tolerance(columns["before"].ravel())
+            return looped_impulses(contacts(bouncing), *rows, (start, columns["slip"]), tolerance, self.row_give)
+
+        Y, X = (self._stacked(columns[name], x) for name, x in (("Y", self.row_carrier.Y), ("X", self.row_carrier.X)))
+
+        def pushed(p: np.ndarray) -> np.ndarray:
+            return product(Y.T, p[:, None])[:, 0]
+
+        def responded(p: np.ndarray) -> np.ndarray:
+            return product(X, pushed(p)[:, None])[:, 0]
+
+        if self.bounces:
+            before, free = (
+                self._stacked(columns[x], y) for x, y in (("before", self.row_before), ("free", self.row_free))
+            )
+            solution = without_gain(impulses, before, free, responded)
+        else:
+            solution = impulses(True)
+        p, turned, rows = np.split(solution.p, [3 * k, (3 + m) * k])
+        w = pushed(solution.p)
+        lost: tuple[Any, Any, Any] = 0.0, 0.0, 0.0
+        if self.system.layout.nw:
+            lost = self._lost(columns, p.reshape(k, 3), turned.reshape(k, m), w)
+        rolling = columns["rolling"].ravel()
+        arrays = ((p, 3), (turned, m), (rows, None), (solution.slip, 1), (rolling, 2), (columns["one_more"], 1))
+        parts = [x if width is None else _padded(x, width * len(self.gathering)) for x, width in arrays]
+        memory = Memory(parts[0], parts[1], parts[2], parts[3], parts[4], parts[5], *self.counts(solution))
+        return Solved(w, memory, *lost)
+
+    def _columns(self, slot: Slot, k: int) -> dict[str, Any]:
+        """All that the problem needs of one of k contacts."""
+        gathering, h = self.gathering, self.h
+        law, turning = gathering.law(slot.number), gathering.turning
+        axes = tangent_frame(slot.normal)
+        J = self.motions.rows(gathering.signs_of(slot.number), axes, slot.position, turning)
+        carrier = self.bodies.carrier(J)
+        before = J @ self.v
+        free = before + carrier.X.T @ self.kick
+        memory, n = self.at.memory, len(gathering)
+        contact = self.element.contact
+
+        kept = {
+            "p": memory.contacts.reshape(n, 3),
+            "turned": memory.turned.reshape(n, len(turning)),
+            "slip": memory.slip,
+            "rolling": memory.rolling.reshape(n, 2),
+        }
+        last = known_before(slot.number + 1.0, list(memory.numbers[:k]), kept)
+        stuck = was_stuck(last["p"], last["slip"])
+        rolling = rolling_velocity(before[1:3], last["p"], last["rolling"], stuck)
+
+        def shifted(bouncing: bool) -> np.ndarray:
+            shift = normal_shift(contact, law, h, slot.gap, before[0], free[0], bouncing)
+            return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+
+        columns = {
+            "one_more": slot.number + 1.0,
+            "J": J,
+            "X": carrier.X.T,
+            "Y": carrier.Y.T,
+            "before": before,
+            "free": free,
+            "c": shifted(True),
+            "mu": friction_coefficient(law, before[1:3], stuck),
+            "levers": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in turning], object),
+        }
+        if self.bounces:
+            columns["c_plain"] = shifted(False)
+        return columns | last | {"gap": slot.gap, "rolling": rolling}
+
+    def _stacked(self, x: np.ndarray, rows: np.ndarray) -> np.ndarray:
+        """(k, 3 + m, …) of contacts as rows: contacts, then moments, then further ones, the columns of `rows`."""
+        shape = x.shape[2:]
+        return np.concatenate([x[:, :3].reshape(-1, *shape), x[:, 3:].reshape(-1, *shape), rows.T])
+
+    def _lost(
+        self, columns: dict[str, np.ndarray], p: np.ndarray, turned: np.ndarray, w: np.ndarray
+    ) -> tuple[Any, Any, Any]:
+        """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
+        v1 = self.velocity(w)
+
+        def step(J: Any, before: Any, gap: Any, p: Any, turned: Any) -> dict[str, Any]:
+            lost = -0.5 * np.concatenate([p, turned]) * (before + J @ v1)
+            lift = recovered(lost[0], gap)
+            return {"impact": lost[0] + lift, "friction": sum(lost[1:]), "lift": lift}
+
+        heat = mapped(step, {name: columns[name] for name in ("J", "before", "gap")} | {"p": p, "turned": turned})
+        return sum(heat["impact"]), sum(heat["friction"]), sum(heat["lift"])
+
+
+def _state(x: Solved) -> dict[str, Any]:
+    """As the numbers of a loop."""
+    return {"w": x.w, "memory": x.memory.flat(), **{n: getattr(x, n) for n in ("impacts", "friction", "recovery")}}
+
+
+def _fits(missed: np.ndarray, count: Any, k: int) -> Any:
+    """1 where k slots were enough and nothing was passed through."""
+    return where(logical_and(sum(missed) < 0.5, count <= float(k)), 1.0, 0.0)
+
+
+def _padded(x: np.ndarray, n: int) -> np.ndarray:
+    return np.concatenate([x, np.zeros(n - len(x))])

@@ -1,0 +1,116 @@
+"""Many candidates in few slots: the same motion as with a place for each, whatever touches."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, Robot, elements
+from dalembert.model.geometry import Box, Capsule, Cylinder
+from dalembert.sim.elements import contact as element
+from tolerances import COMPUTED, CONTACT_SOLVER, ITERATED, assert_close
+
+STEP = 2e-3
+TIGHT = 1e-12  # [m/s] so that two ways to the same solution end at the same numbers
+
+
+@cache
+def tumbler() -> Robot:
+    """A trunk with a swinging leg: 14 points that may touch the ground."""
+    builder = ModelBuilder("tumbler")
+    builder.add_body("trunk", parent="world", joint="free", mass=3.0, inertia=np.diag([0.03, 0.05, 0.06]))
+    builder.add_geometry(Box([0.3, 0.2, 0.1]), body="trunk", role="collision")
+    place = {"parent": "trunk", "joint": "revolute", "axis": (0, 1, 0), "xyz": (0.15, 0.1, 0.0)}
+    builder.add_body("leg", mass=0.5, com=(0, 0, -0.1), inertia=np.diag([0.003, 0.003, 0.001]), **place)
+    builder.add_geometry(Capsule(0.02, 0.2), body="leg", xyz=(0, 0, -0.1), role="collision")
+    builder.add_geometry(Cylinder(0.03, 0.05), body="leg", xyz=(0, 0, -0.2), role="collision")
+    return builder.build()
+
+
+def thrown(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """States of n tumblers above the ground, all different."""
+    robot, rng = tumbler(), np.random.default_rng(1)
+    q = np.tile(robot.neutral(), (n, 1))
+    q[:, 2], turn = 0.35, rng.standard_normal((n, 4))
+    q[:, 3:7] = turn / np.linalg.norm(turn, axis=1)[:, None]
+    return q, 0.5 * rng.standard_normal((n, robot.nv))
+
+
+@pytest.fixture
+def slots(monkeypatch):
+    """A function that sets for how many contacts a step has room; 0: each candidate has its own place."""
+
+    def use(count: int) -> None:
+        monkeypatch.setattr(element, "SLOTS", count)
+        monkeypatch.setattr(element, "SLOTS_PER_BODY", 0)
+        monkeypatch.setattr(element, "FEW", -count if count else 1000)
+
+    return use
+
+
+CONTACT = Contact(friction=0.6, tolerance=TIGHT)
+
+
+def test_slots_give_the_motion_of_a_place_for_each_candidate(slots):
+    q, v = thrown(16)
+    motions = []
+    for count in (0, 2):  # 2: more than that touch in most of the motions
+        slots(count)
+        motions.append(tumbler().rollout(q, v, step=STEP, steps=200, contact=CONTACT))
+    expected, gathered = motions
+    assert np.abs(gathered.q - expected.q).max() < ITERATED
+    assert (expected.q[:, 2] < 0.2).any()  # some lie on the ground
+
+
+def test_neighbours_in_a_batch_do_not_matter(slots):
+    slots(2)
+    q, v = thrown(16)
+    together = tumbler().rollout(q, v, step=STEP, steps=150, contact=CONTACT, threads=1)
+    parts = [
+        tumbler().rollout(q[at], v[at], step=STEP, steps=150, contact=CONTACT)
+        for at in (slice(0, 3), slice(3, 9), slice(9, None))
+    ]
+    assert np.array_equal(np.concatenate([part.q for part in parts]), together.q)
+
+
+def test_nothing_touches_in_flight(slots):
+    q, v = thrown(3)
+    q[:, 2] = 50.0
+    ends = []
+    for count in (0, 2):
+        slots(count)
+        ends.append(tumbler().rollout(q, v, step=STEP, steps=20, contact=CONTACT))
+    assert np.abs(ends[1].q - ends[0].q).max() < COMPUTED
+    assert not ends[1].contacts.unsettled.any()
+
+
+def test_forces_and_heat_belong_to_their_candidates(slots):
+    (q, v), contact = thrown(16), Contact(friction=0.6, restitution=0.4, tolerance=TIGHT)
+    runs = []
+    for count in (0, 2):
+        slots(count)
+        runs.append(tumbler().simulate(q[2], v[2], 0.5, step=STEP, record=STEP, contact=contact))
+    expected, gathered = runs
+    assert gathered.contacts.names == expected.contacts.names
+    assert (expected.contacts.normal_force > 0.0).any(axis=0).sum() > 0
+    assert_close(gathered.contacts.force, expected.contacts.force, ITERATED)
+    assert_close(gathered.contacts.gap, expected.contacts.gap, ITERATED)
+    for name, heat in expected.energy.heat.items():
+        assert_close(gathered.energy.heat[name], heat, ITERATED)
+
+
+@pytest.mark.long
+def test_stops_and_moments_beside_slots(slots):
+    (q, v), contact = thrown(4), Contact(friction=0.6, torsion=1e-3, tolerance=TIGHT)
+    q[:, 2] = 0.2
+    ends = []
+    for count in (0, 2):
+        slots(count)
+        stop = elements.HardStop("leg", lower=-0.2, upper=0.2)
+        step, x = tumbler().stepper(STEP, contact=contact, elements=[stop]), (q, v)
+        for _ in range(60):
+            x = step(*x)
+        ends.append(x[0])
+    assert np.abs(ends[1] - ends[0]).max() < CONTACT_SOLVER
