@@ -7,10 +7,11 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
-from .impulses import ANY, Carrier, ConstraintImpulses, Law, Moment, constraint_impulses, row_impulse
+from .impulses import Carrier, ConstraintImpulses, Moment, constraint_impulses
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
+from .row_laws import ANY, Law, row_impulse
 from .symmetric import (
     SHARED,
     Factor,

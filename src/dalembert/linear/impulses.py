@@ -1,12 +1,7 @@
 """Impulses of constraints that push, slide and release, and of contacts with friction: all on their laws at once.
 
-u = c + G p: the velocities of all rows at the end of a step, with impulses p. A row has one impulse, and its law is a
-falling staircase, p as a function of u:
-
-    p = most for u < low,   0 … most at u = low,   0 between,   −most … 0 at u = high,   −most for u > high.
-
-A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. A contact has
-three impulses, on the law of `cones`.
+u = c + G p: the velocities of all rows at the end of a step, with impulses p. A row has one impulse, on the law of
+`row_laws`; a contact has three, on the law of `cones`.
 
 Sweeps solve for each contact and each row beside the others (block Gauss-Seidel). They end soon where little ties
 the rows to each other, as with the feet of a robot, and from a start that is nearly right. They are slow with heavy
@@ -29,15 +24,15 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_not, logical_or, maximum, repeat, where
+from dalembert.math import logical_and, logical_not, logical_or, maximum, repeat, where
 
-from .cones import TINY, contact_block, contact_impulse, contact_part, slip_of
+from .cones import contact_block, contact_impulse, contact_part, slip_of
 from .general import solve
 from .order import elimination_order
+from .row_laws import ANY, Law, next_part, part_of, row_impulse, row_part
 from .symmetric import Factor, factor
 from .zeros import nonzeros, sparse_product
 
-ANY = 1e30  # a velocity that no row has, and an impulse that no row needs
 SWEEPS, STEPS, ROUNDS = 12, 60, 4  # at most: sweeps, then rounds of Newton steps and sweeps
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
 SOFT, FALL, STIFF = 1e-3, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
@@ -46,17 +41,6 @@ TOGETHER = 8  # Newton steps after each of which all rows may change their part
 ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 ACCURACY = 1e-9  # of slopes
-
-# Parts of a law: force of one sign alone, held at the lower end, free, held at the upper end, force of the other sign
-PUSHED, LOWER, FREE, UPPER, PULLED = -2.0, -1.0, 0.0, 1.0, 2.0
-
-
-class Law(NamedTuple):
-    """The law of one row: see the head of this file. Velocities low ≤ high; the largest impulse, most ≥ 0."""
-
-    low: Any = 0.0
-    high: Any = ANY
-    most: Any = ANY
 
 
 class Moment(NamedTuple):
@@ -137,13 +121,6 @@ def solved(problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance:
     done = iteration.settled(first["change"])
     end = repeat(iteration.steps_and_sweeps, ROUNDS, begin | {"done": done}, "done", ACCURACY)
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
-
-
-def row_impulse(law: Law, g: Any, u: Any) -> Any:
-    """The impulse of one row with the velocity u without it; g: the velocity that a unit impulse gives it."""
-    target = where(u < law.low, law.low, law.high)
-    touched = logical_or(u < law.low, u > law.high)
-    return where(touched, clip((target - u) / maximum(g, 1.0 / ANY), -law.most, law.most), 0.0)
 
 
 class NewtonStep(NamedTuple):
@@ -374,34 +351,6 @@ class _Iteration:
             "count": count + 1.0,
             "done": done,
         }
-
-
-def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, compliance: Any) -> tuple[Any, Any]:
-    """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
-    held = logical_and(absolute(part) > 0.5, absolute(part) < 1.5)
-    stiffness = 1.0 / (give * size + TINY)
-    K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
-    pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
-    return K, where(held, K * (where(part < 0.0, law.low, law.high) - u - compliance * p), pushed - p)
-
-
-def part_of(law: Law, p: Any) -> Any:
-    """The part of its law that an impulse is on."""
-    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
-    positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
-    return where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
-
-
-def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
-    """The same part if (p, u) is on it, else the neighbour towards which it was left."""
-    pinned = law.low == law.high
-    inward_lower = where(pinned, where(p < -law.most, PULLED, LOWER), where(p < 0.0, FREE, LOWER))
-    inward_upper = where(pinned, where(p > law.most, PUSHED, UPPER), where(p > 0.0, FREE, UPPER))
-    lower, upper = where(p > law.most, PUSHED, inward_lower), where(p < -law.most, PULLED, inward_upper)
-    free = where(u < law.low, LOWER, where(u > law.high, UPPER, FREE))
-    pushed, pulled = where(u > law.low, LOWER, PUSHED), where(u < law.high, UPPER, PULLED)
-    below, above = where(part < -1.5, pushed, lower), where(part > 1.5, pulled, upper)
-    return where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
 
 
 def _numbers(x: np.ndarray) -> np.ndarray:

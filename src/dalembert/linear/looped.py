@@ -17,18 +17,8 @@ from dalembert.math import logical_or, map, maximum, product, scan, where
 
 from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
 from .general import solve
-from .impulses import (
-    Carrier,
-    ConstraintImpulses,
-    Law,
-    NewtonStep,
-    RowProblem,
-    next_part,
-    part_of,
-    row_impulse,
-    row_part,
-    solved,
-)
+from .impulses import Carrier, ConstraintImpulses, NewtonStep, RowProblem, solved
+from .row_laws import Law, next_part, part_of, row_impulse, row_part
 from .zeros import sparse_product
 
 
