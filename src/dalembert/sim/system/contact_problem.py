@@ -228,12 +228,12 @@ def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck:
 
     The point wanders over the surfaces, and the velocity of what is there changes within a drift from that after
     the step before, `last`, to `before`. Held at minus half of the change, it is at rest in the mean, and friction does
-    no work, to second order. Where it still would put in some, against the force of the step before, it does none.
-    p (3,): impulses of that step.
+    no work, to second order. Where it still would put in some, against the force of the step before, it does none; but
+    what no longer rolls is held at 0, lest its velocity turn round in every step. p (3,): impulses of that step.
     """
-    mean, tangents = 0.5 * (last + before), p[1:]
-    mean = mean - tangents * (maximum(tangents @ mean, 0.0) / (tangents @ tangents + TINY))
-    return where(stuck, mean - before, 0.0)
+    half, tangents = 0.5 * (before - last), p[1:]
+    gained = clip(tangents @ (last + half), 0.0, absolute(tangents @ half))
+    return where(stuck, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
 
 
 def without_gain(
