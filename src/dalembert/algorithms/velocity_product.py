@@ -29,7 +29,7 @@ class Pair(NamedTuple):
     E: np.ndarray
 
 
-WORLD = Pair(*np.zeros((4, 3)), np.zeros((3, 3)))
+WORLD = Pair(np.zeros(3), np.zeros(3), np.zeros(3), np.zeros(3), np.zeros((3, 3)))
 
 
 def velocity_product_force(model: Model, q: np.ndarray, u: np.ndarray, v: np.ndarray) -> np.ndarray:
