@@ -2,7 +2,8 @@
 
     p = most for u < low,   0 … most at u = low,   0 between,   −most … 0 at u = high,   −most for u > high.
 
-A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most.
+A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. A row that
+can have no impulse, as friction of a contact without load, is free and never held.
 """
 
 from __future__ import annotations
@@ -37,7 +38,7 @@ def row_impulse(law: Law, g: Any, u: Any) -> Any:
 
 def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, compliance: Any) -> tuple[Any, Any]:
     """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
-    held = logical_and(absolute(part) > 0.5, absolute(part) < 1.5)
+    held = logical_and(logical_and(absolute(part) > 0.5, absolute(part) < 1.5), law.most > 0.0)
     stiffness = 1.0 / (give * size + TINY)
     K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
     pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
@@ -48,7 +49,8 @@ def part_of(law: Law, p: Any) -> Any:
     """The part of its law that an impulse is on."""
     pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
     positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
-    return where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
+    part = where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
+    return where(law.most > 0.0, part, FREE)
 
 
 def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
@@ -60,4 +62,5 @@ def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
     free = where(u < law.low, LOWER, where(u > law.high, UPPER, FREE))
     pushed, pulled = where(u > law.low, LOWER, PUSHED), where(u < law.high, UPPER, PULLED)
     below, above = where(part < -1.5, pushed, lower), where(part > 1.5, pulled, upper)
-    return where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
+    following = where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
+    return where(law.most > 0.0, following, FREE)
