@@ -31,6 +31,7 @@ from .operational import Task, null_space, operational_dynamics, operational_ine
 from .reactions import reaction_wrenches
 from .regressor import energy_regressor, momentum_regressor, torque_regressor
 from .rnea import bias, gravity, rnea
+from .velocity_product import velocity_product_force
 from .zero_moment_point import zero_moment_point
 
 __all__ = [
@@ -103,5 +104,6 @@ __all__ = [
     "total_mass",
     "transmission",
     "velocity",
+    "velocity_product_force",
     "zero_moment_point",
 ]

@@ -42,6 +42,7 @@ def operations(f, model, *sizes):
     "f, vectors, most",
     [
         (alg.rnea, 3, 325),
+        (alg.velocity_product_force, 3, 370),
         (alg.forward_dynamics, 3, 585),
         (alg.aba, 3, 640),
         (alg.mass_matrix, 1, 190),

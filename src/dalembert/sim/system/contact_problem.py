@@ -11,6 +11,7 @@ import numpy as np
 
 from dalembert import algorithms
 from dalembert.algorithms.gather import gathered
+from dalembert.algorithms.passive import dissipation
 from dalembert.contact import Contact, ContactLaw
 from dalembert.linear import ANY, Carrier, ConstraintImpulses, factor, is_zero, nonzeros, sparse_product
 from dalembert.linear.cones import TINY
@@ -57,20 +58,21 @@ class Bodies:
         """L⁻¹ h f of all forces but impulses, with those of loops; forces of inertia at the velocity of the middle.
 
         They are c(v + δ) − c(δ), to second order, with half the change δ that the kick alone makes: at rest there are
-        none, whatever the impulses take back of that change.
+        none, whatever the impulses take back of that change. Since c is quadratic, that is c(v) and a force that is
+        linear in δ.
         """
-        model, forces = self.model, applied.forces
+        model, forces = self.model.without("damping"), applied.forces - self.damping * v
         if self.servos is not None:
             forces = forces + self.servos.force
-
-        def kicked(velocity: np.ndarray, less: Any) -> np.ndarray:
-            bias = algorithms.bias(model.without("damping"), q, still(model, velocity), applied.wrenches) - less
-            kick = self.mass.forward(self.h * (forces - bias - self.damping * v))
-            return kick if self.loops is None else self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
-
-        half, bare = 0.5 * self.change(kicked(v, 0.0)), model.without("damping", "friction", "springs")
-        alone = algorithms.rnea(bare, q, still(model, half), np.zeros(model.nv), gravity=np.zeros(3))
-        return kicked(v + half, alone)
+        slow = still(model, v)
+        kick = self.mass.forward(self.h * (forces - algorithms.bias(model, q, slow, applied.wrenches)))
+        if self.loops is not None:
+            kick = self.loops.kicked(kick, v, 0.5 * self.loops.rows.bias)
+        half = still(model, 0.5 * self.change(kick))
+        later = algorithms.velocity_product_force(model, q, slow, half)
+        later = later + dissipation(model, slow + half) - dissipation(model, slow)  # smooth friction
+        more = self.mass.forward(self.h * later)
+        return kick - (more if self.loops is None else self.loops.freed(more))
 
     def change(self, kick: np.ndarray) -> np.ndarray:
         """The change of velocities (nv,) that a kick makes."""
