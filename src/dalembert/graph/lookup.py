@@ -27,7 +27,7 @@ class Table:
 
 
 def lookup(index: Scalar, table: Table, column: int) -> Scalar:
-    """The node of a lookup; a constant where the index or the whole column is."""
+    """The node of a lookup; a constant where the index is. A column of equal numbers stays a lookup: NaN gives NaN."""
     numbers = table.numbers[:, column]
     if index.op == "const":
         return index.graph.constant(taken(numbers, np.asarray(index.value)))

@@ -2,7 +2,8 @@
 
     p = most for u < low,   0 … most at u = low,   0 between,   −most … 0 at u = high,   −most for u > high.
 
-A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most.
+A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. Where most is
+0, as of the friction of a contact that is open, a row is free at any velocity.
 """
 
 from __future__ import annotations
@@ -46,7 +47,7 @@ def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, complian
 
 def part_of(law: Law, p: Any) -> Any:
     """The part of its law that an impulse is on."""
-    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
+    pinned = logical_and(law.low == law.high, law.most > 0.0)  # nothing lies between: held at one is held at the other
     positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
     return where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
 
@@ -60,4 +61,5 @@ def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
     free = where(u < law.low, LOWER, where(u > law.high, UPPER, FREE))
     pushed, pulled = where(u > law.low, LOWER, PUSHED), where(u < law.high, UPPER, PULLED)
     below, above = where(part < -1.5, pushed, lower), where(part > 1.5, pulled, upper)
-    return where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
+    following = where(absolute(part) < 0.5, free, where(part < 0.0, below, above))
+    return where(law.most > 0.0, following, FREE)

@@ -16,6 +16,7 @@ from dalembert.model import Model
 from .adjoint import Adjoint
 from .plan import planned
 from .result import Rollout
+from .rollout import named_result
 from .settings import RolloutSettings
 from .stepping import Stepping
 
@@ -71,7 +72,7 @@ def rollout_gradient(
     if driven is not None and stepping.varying:
         driven = driven.reshape(*driven.shape[:-1], motions.steps, -1)
     last = settings.record is None
-    times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :n])) if last else (t, (q_way, e_way[..., :n]))
+    times, states = (t[-1], (q_way[..., 0, :], e_way[..., 0, :])) if last else (t, (q_way, e_way))
     return RolloutGradient(
         values[..., 0].sum(axis=-1),
         in_q,
@@ -79,7 +80,7 @@ def rollout_gradient(
         driven if plan.word == "torque" else None,
         driven if plan.word == "controls" else None,
         {name: x for name, x in slopes.items() if name not in ("q", "e")},
-        Rollout(times, *states),
+        named_result(motions, times, *states, e_way[..., -1, :]),
     )
 
 

@@ -40,23 +40,23 @@ def _result(motions: Motions, inputs: list[Any], last: bool, threads: int | None
     except Diverged as error:
         q, e = (x.reshape(*batch_of(list(motions.sizes), inputs), *x.shape[-2:]) for x in error.states)
         if q.shape[-2] and not last:
-            error.rollout = _named(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e[..., -1, :])
+            error.rollout = named_result(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e[..., -1, :])
         raise
     except Interrupted as error:
         q, e, q_end, e_end = error.result
         if last:
-            error.result = _named(motions, error.passes * motions.step, q_end, e_end, e_end)
+            error.result = named_result(motions, error.passes * motions.step, q_end, e_end, e_end)
         else:
-            error.result = _named(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e_end)
+            error.result = named_result(motions, np.arange(1, q.shape[-2] + 1) * apart, q, e, e_end)
         raise
     if last:
-        return _named(motions, motions.steps * motions.step, q[..., 0, :], e[..., 0, :], e[..., 0, :])
+        return named_result(motions, motions.steps * motions.step, q[..., 0, :], e[..., 0, :], e[..., 0, :])
     count = motions.count
     t = library("rollout", [q]).counted(count, apart, q) if foreign else np.arange(1, count + 1) * apart
-    return _named(motions, t, q, e, e[..., -1, :])
+    return named_result(motions, t, q, e, e[..., -1, :])
 
 
-def _named(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
+def named_result(motions: Motions, t: Any, q: Any, e: Any, e_end: Any) -> Rollout:
     """The result of its arrays; e_end: that at the end."""
     v, count = e[..., : motions.stepping.model.nv], len(motions.stepping.events)
     contacts = _contacts(motions.stepping, e_end)

@@ -1,0 +1,79 @@
+"""Slopes of motions with rigid contact: those of differences, with a place for each candidate and in slots."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, Robot
+from dalembert.model.geometry import Sphere
+from dalembert.sim.elements import contact as element
+from tolerances import CONTACT_SOLVER, DIFFERENCE, ROUGH_SLOPE
+
+STEP = 2e-3
+NUDGE = 1e-6
+
+
+@cache
+def swinger() -> Robot:
+    """A ball with a ball at the end of a swinging leg."""
+    builder = ModelBuilder("swinger")
+    builder.add_body("trunk", parent="world", joint="free", mass=3.0, inertia=np.diag([0.03, 0.05, 0.06]))
+    builder.add_geometry(Sphere(0.1), body="trunk", role="collision")
+    place = {"parent": "trunk", "joint": "revolute", "axis": (0, 1, 0), "xyz": (0.15, 0.1, 0.0)}
+    builder.add_body("leg", mass=0.5, com=(0, 0, -0.1), inertia=np.diag([0.003, 0.003, 0.001]), **place)
+    builder.add_geometry(Sphere(0.02), body="leg", xyz=(0, 0, -0.2), role="collision")
+    return builder.build()
+
+
+def thrown(height: float, n: int) -> tuple[np.ndarray, np.ndarray]:
+    """States of n swingers, all different."""
+    rng = np.random.default_rng(1)
+    q, v = np.tile(swinger().neutral(), (n, 1)), rng.standard_normal((n, swinger().nv))
+    q[:, 2], turn = height, rng.standard_normal((n, 4))
+    q[:, 3:7] = turn / np.linalg.norm(turn, axis=1)[:, None]
+    return q, v
+
+
+def slopes(q: np.ndarray, v: np.ndarray, steps: int, contact: Contact) -> tuple[np.ndarray, np.ndarray]:
+    """(n, nv): of a number of the last state in the velocities at the start, and by differences."""
+    robot = swinger()
+    weights = np.arange(1.0, robot.nv + 1.0)
+    settings = {"step": STEP, "steps": steps, "contact": contact}
+    gradient = robot.rollout_gradient(lambda t, q, v: q[0] + 2.0 * q[1] + weights @ v, q, v, **settings)
+
+    def loss(v: np.ndarray) -> np.ndarray:
+        end = robot.rollout(np.broadcast_to(q, (*v.shape[:-1], robot.nq)), v, **settings)
+        assert not end.contacts.unsettled.any()
+        return end.q[..., 0] + 2.0 * end.q[..., 1] + end.v @ weights
+
+    nudges = NUDGE * np.eye(robot.nv)[:, None]
+    return gradient.v, (loss(v + nudges) - loss(v - nudges)).T / (2.0 * NUDGE)
+
+
+CONTACT = Contact(friction=0.6, torsion=0.01)
+
+
+def test_what_flies_feels_no_friction_of_contacts() -> None:
+    slope, difference = slopes(*thrown(2.0, 8), 1, CONTACT)
+    assert np.abs(slope - difference).max() < DIFFERENCE * np.abs(difference).max()
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("count", [0, 1])  # 1: fewer than touch at a time
+def test_slopes_of_a_landing_are_those_of_differences(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
+    for name, value in {"SLOTS": count, "SLOTS_PER_BODY": 0, "FEW": -count if count else 1000}.items():
+        monkeypatch.setattr(element, name, value)
+    states = thrown(0.3, 8)
+    slope, difference = slopes(*states, 150, CONTACT)
+    assert np.abs(slope - difference).max() < ROUGH_SLOPE * np.abs(difference).max()
+    motions = swinger().rollout(*states, step=STEP, steps=150, record=1, contact=CONTACT)
+    assert (motions.q[..., 2].min(axis=1) < 0.1 + CONTACT_SOLVER).any()  # some are on the ground
+
+
+def test_a_gradient_reports_its_contacts() -> None:
+    gradient = swinger().rollout_gradient(lambda t, q, v: v[5], *thrown(2.0, 8), step=STEP, steps=1, contact=CONTACT)
+    assert gradient.rollout.contacts.names == ("trunk", "leg")
+    assert gradient.rollout.contacts.unsettled.shape == (8,) and not gradient.rollout.contacts.unsettled.any()
