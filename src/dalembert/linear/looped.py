@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_or, map, maximum, product, scan, where
+from dalembert.math import logical_or, map, maximum, scan, where
 
 from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
 from .general import solve
@@ -86,12 +86,6 @@ class _LoopedProblem(RowProblem):
             g = map(lambda X, Y: {"g": X @ Y}, flat, self.turning)["g"]
             self.turn = flat | {"c": contacts.c[:, 3:].ravel(), "g": g, "lever": contacts.levers.ravel()}
             self.sizes = np.concatenate([blocks["size"].ravel(), g, self.row_sizes])
-        self.J = np.concatenate([self._stacked(contacts.J), carrier.J])
-
-    def _stacked(self, x: np.ndarray) -> np.ndarray:
-        """(k, 3 + m, n) as rows: contacts, then moments."""
-        n = x.shape[-1]
-        return np.concatenate([x[:, :3].reshape(-1, n), x[:, 3:].reshape(-1, n)])
 
     def _normals(self, p: np.ndarray) -> np.ndarray:
         """The normal impulse beside each moment."""
@@ -99,8 +93,14 @@ class _LoopedProblem(RowProblem):
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """Y p (n,)."""
-        Y = np.concatenate([self._stacked(self.contacts.Y), self.carrier.Y.T])
-        return product(Y.T, p[:, None])[:, 0]
+        contacts, n = self.contacts, self.contacts.Y.shape[-1]
+        begin = {"w": sparse_product(self.carrier.Y, p[self.after :])}
+        cones = {"Y": contacts.Y[:, :3], "p": p[: self.first].reshape(-1, 3)}
+        w = scan(lambda w, Y, p: {"w": w + Y.T @ p}, cones, begin, count=contacts.count)["w"][-1]
+        if not self.axes:
+            return w
+        turns = {"Y": contacts.Y[:, 3:].reshape(-1, n), "p": p[self.first : self.after]}
+        return scan(lambda w, Y, p: {"w": w + Y * p}, turns, {"w": w}, count=self.turning)["w"][-1]
 
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
@@ -133,46 +133,58 @@ class _LoopedProblem(RowProblem):
     def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
         """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
         contacts, n = self.contacts, self.contacts.J.shape[-1]
-        w = self.pushed(p)
+        w, at = self.pushed(p), np.nonzero(contacts.pattern)
 
-        def one(J: Any, X: Any, c: Any, mu: Any, *rest: Any) -> dict[str, Any]:
+        def one(added: Any, push: Any, J: Any, X: Any, c: Any, mu: Any, *rest: Any) -> dict[str, Any]:
             *numbers, p, slip = rest
             u = c + X @ w
             K, d = contact_part(Block(*numbers), mu, p, slip, u, give)
-            return {"K": K, "d": d, "KJ": K @ J, "u": u}
+            KJ = K @ J
+            more = sum(J[k][at[0]] * KJ[k][at[1]] for k in range(3))
+            return {"added": added + more, "push": push + J.T @ d, "K": K, "d": d, "u": u}
 
-        def turn(J: Any, X: Any, c: Any, g: Any, lever: Any, normal: Any, p: Any, part: Any) -> dict[str, Any]:
+        def turn(
+            added: Any, push: Any, J: Any, X: Any, c: Any, g: Any, lever: Any, normal: Any, p: Any, part: Any
+        ) -> dict[str, Any]:
             u = c + X @ w
             K, d = row_part(_moment(lever, normal), part, p, u, give, g, 0.0)
-            return {"K": K, "d": d, "KJ": K * J, "u": u}
+            return {"added": added + J[at[0]] * (K * J)[at[1]], "push": push + J * d, "K": K, "d": d, "u": u}
 
         cone = {name: x for name, x in self.cone.items() if name != "Y"}
         states = {"p": p[: self.first].reshape(-1, 3), "slip": slip}
-        held = map(one, {"J": contacts.J[:, :3]} | cone | states, contacts.count)
+        begin = {"added": np.zeros(len(at[0])), "push": np.zeros(n)}
+        held = scan(one, {"J": contacts.J[:, :3]} | cone | states, begin, count=contacts.count)
         families = [held]
-        KJ, d, u = [held["KJ"].reshape(-1, n)], [held["d"].ravel()], [held["u"].ravel()]
+        u = [held["u"].ravel()]
         if self.axes:
             turning = {name: x for name, x in self.turn.items() if name != "Y"}
             states = {"normal": self._normals(p), "p": p[self.first : self.after], "part": part[: contacts.turning]}
             items = {"J": contacts.J[:, 3:].reshape(-1, n)} | turning | states
-            families.append(map(turn, items, self.turning))
-            KJ, d, u = ([*x, families[1][name]] for x, name in ((KJ, "KJ"), (d, "d"), (u, "u")))
-        J = self.J[: self.after]
-        added = product(J.T, np.concatenate(KJ))
-        A = self.carrier.M + np.where(contacts.pattern, added, 0.0)
-        push = product(J.T, np.concatenate(d)[:, None])[:, 0]
+            begin = {name: held[name][-1] for name in begin}
+            families.append(scan(turn, items, begin, count=self.turning))
+            u.append(families[1]["u"])
+        A = np.array(self.carrier.M, object)
+        A[at] = A[at] + families[-1]["added"][-1]
         rows = self.row_parts(p, part[contacts.turning :], w, give)
         for i, K in enumerate(rows.K):
             A = A + sparse_product(K * self.carrier.J[i][:, None], self.carrier.J[i][None])
-        x = solve(A, push + sparse_product(self.carrier.J.T, rows.d))
-        du = product(self.J, x[:, None])[:, 0]
-        moved = map(lambda K, d, du: {"dp": d - K @ du}, held_items(held, du[: self.first].reshape(-1, 3)))
-        dp = [moved["dp"].ravel()]
+        x = solve(A, families[-1]["push"][-1] + sparse_product(self.carrier.J.T, rows.d))
+
+        def moved(K: Any, d: Any, J: Any) -> dict[str, Any]:
+            du = J @ x
+            return {"du": du, "dp": d - K @ du}
+
+        def turned(K: Any, d: Any, J: Any) -> dict[str, Any]:
+            du = J @ x
+            return {"du": du, "dp": d - K * du}
+
+        steps = [map(moved, {"K": held["K"], "d": held["d"], "J": contacts.J[:, :3]}, contacts.count)]
         if self.axes:
-            items = held_items(families[1], du[self.first : self.after])
-            dp.append(map(lambda K, d, du: {"dp": d - K * du}, items)["dp"])
-        dp.append(rows.d - rows.K * du[self.after :])
-        return NewtonStep(np.concatenate([*u, rows.u]), np.concatenate(dp), du)
+            items = {"K": families[1]["K"], "d": families[1]["d"], "J": contacts.J[:, 3:].reshape(-1, n)}
+            steps.append(map(turned, items, self.turning))
+        du = [*(step["du"].ravel() for step in steps), sparse_product(self.carrier.J, x)]
+        dp = [*(step["dp"].ravel() for step in steps), rows.d - rows.K * du[-1]]
+        return NewtonStep(np.concatenate([*u, rows.u]), np.concatenate(dp), np.concatenate(du))
 
     def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
         """Impulses and slips of each contact and row alone, were the others as they are, and what they change."""
@@ -211,7 +223,7 @@ class _LoopedProblem(RowProblem):
             return {"part": part_of(_moment(lever, normal), p)}
 
         states = {"normal": self._normals(p), "p": p[self.first : self.after]}
-        return np.concatenate([map(turn, {"lever": self.turn["lever"]} | states)["part"], rows])
+        return np.concatenate([map(turn, {"lever": self.turn["lever"]} | states, self.turning)["part"], rows])
 
     def next_parts(
         self, part: np.ndarray, p: np.ndarray, u: np.ndarray, together: Any, wrong: Any = None
@@ -228,14 +240,9 @@ class _LoopedProblem(RowProblem):
 
         at = slice(self.first, self.after)
         states = {"normal": self._normals(p), "p": p[at], "u": u[at], "part": part[:m]}
-        turned = scan(turn, {"lever": self.turn["lever"]} | states, {"wrong": 0.0})
+        turned = scan(turn, {"lever": self.turn["lever"]} | states, {"wrong": 0.0}, count=self.turning)
         rows = super().next_parts(part[m:], p, u, together, turned["wrong"][-1] > 0.5)
         return np.concatenate([turned["part"], rows])
-
-
-def held_items(family: dict[str, np.ndarray], du: np.ndarray) -> dict[str, np.ndarray]:
-    """What the change of impulses takes: K, d and the velocities' change."""
-    return {"K": family["K"], "d": family["d"], "du": du}
 
 
 def _measured(X: Any, Y: Any) -> dict[str, Any]:

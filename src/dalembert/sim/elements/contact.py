@@ -22,7 +22,7 @@ from dalembert.model import Model
 
 from .base import Action, Element, Situation
 
-SLOTS, SLOTS_PER_BODY = 8, 4  # contacts at a time of a robot, and of each body that flies freely
+SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
 FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
