@@ -37,6 +37,7 @@ SWEEPS, STEPS, ROUNDS = 12, 60, 4  # at most: sweeps, then rounds of Newton step
 SLOW = 0.3  # a sweep that changes more than this share of what the one before it changed is slow
 SOFT, FALL, STIFF = 1e-3, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
 FIRM, HARD = 1e-5, 1e-9  # the same of rows without contacts, and of those among them that hold a coordinate
+FINE = 2  # Newton steps towards a finer change than the tolerance
 TOGETHER = 8  # Newton steps after each of which all rows may change their part
 ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
@@ -95,12 +96,14 @@ def constraint_impulses(
     start: tuple[np.ndarray, np.ndarray] | None = None,
     tolerance: Any = 0.0,
     give: np.ndarray | None = None,
+    finer: Any = None,
 ) -> ConstraintImpulses:
     """Impulses of k contacts with friction mu (k,) and n rows, for velocities c (3 k + n,) without impulses.
 
     Where a contact may close or must open, the normal in c is shifted by that. laws: of the rows. start: (p, slip) of a
     step before, near which the solution is. tolerance: the change of a pass that ends them [velocity]; changes that are
-    rounding always do. give (n,): what the rows give way, velocity per impulse.
+    rounding always do. give (n,): what the rows give way, velocity per impulse. finer: a smaller change, towards which
+    first sweeps and a few Newton steps go on.
 
     Where rows say the same, they share their force in one of many ways; velocities do not depend on which.
     """
@@ -108,17 +111,19 @@ def constraint_impulses(
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
     compliance = np.zeros(len(laws)) if give is None else give
-    return solved(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance)
+    return solved(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
 
 
-def solved(problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any) -> ConstraintImpulses:
-    """The impulses of a problem, from (p, slip) at the start on."""
+def solved(
+    problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
+) -> ConstraintImpulses:
+    """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""
     p, slip = start
     scale = reduce(maximum, [absolute(x) for x in (*problem.scale_of, *(problem.sizes * p))])
-    iteration = _Iteration(problem, tolerance, scale)
-    first = iteration.sweeps(p, slip, SLOW, 0.0)
+    iteration = _Iteration(problem, tolerance, tolerance if finer is None else finer, scale)
+    first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
-    done = iteration.settled(first["change"])
+    done = iteration.settled(first["change"], iteration.finer)
     end = repeat(iteration.steps_and_sweeps, ROUNDS, begin | {"done": done}, "done", ACCURACY)
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
@@ -299,20 +304,20 @@ class _Problem(RowProblem):
 class _Iteration:
     """Sweeps and Newton steps towards the solution of a problem; scale: of the velocities at work."""
 
-    def __init__(self, problem: RowProblem, tolerance: Any, scale: Any) -> None:
-        self.problem, self.tolerance, self.scale = problem, tolerance, scale
+    def __init__(self, problem: RowProblem, tolerance: Any, finer: Any, scale: Any) -> None:
+        self.problem, self.tolerance, self.finer, self.scale = problem, tolerance, finer, scale
         self.with_contacts = problem.with_contacts
 
-    def settled(self, change: Any) -> Any:
+    def settled(self, change: Any, tolerance: Any) -> Any:
         """1 where a change of velocities is small enough."""
-        return where(logical_or(change <= self.tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
+        return where(logical_or(change <= tolerance, self.scale + ROUNDING * change == self.scale), 1.0, 0.0)
 
-    def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any) -> dict[str, Any]:
+    def sweeps(self, p: np.ndarray, slip: np.ndarray, slow: float, done: Any, tolerance: Any) -> dict[str, Any]:
         """Sweeps until all is settled or one of them is slow; rows without contacts get a single one, as a start."""
 
         def sweep(p: np.ndarray, slip: np.ndarray, w: np.ndarray, before: Any, done: Any) -> dict[str, Any]:
             p, slip, w, change = self.problem.swept(p, slip, w)
-            done = where(change > slow * before, 1.0, self.settled(change))
+            done = where(change > slow * before, 1.0, self.settled(change, tolerance))
             return {"p": p, "slip": slip, "w": w, "change": change, "done": done}
 
         begin = {"p": p, "slip": slip, "w": self.problem.pushed(p), "change": ANY, "done": done}
@@ -323,14 +328,14 @@ class _Iteration:
         begin = {"p": p, "slip": slip, "part": self.problem.parts(p), "change": change}
         begin |= {"give": SOFT if self.with_contacts else FIRM, "count": 0.0, "done": 0.0}
         steps = repeat(self._step, STEPS, begin, "done", ACCURACY)
-        swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"])
+        swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
         further = swept["passes"] > 0.0
         return {
             "p": swept["p"],
             "slip": swept["slip"],
             "change": where(further, swept["change"], steps["change"]),
             "count": count + steps["passes"] + swept["passes"],
-            "done": where(further, self.settled(swept["change"]), steps["done"]),
+            "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
         }
 
     def _step(
@@ -341,7 +346,8 @@ class _Iteration:
         newton = problem.newton(p, slip, part, give)
         p, u = p + newton.dp, newton.u + newton.du
         chosen, slip, change = problem.chosen(p, slip, u)
-        done, first = self.settled(ADDED * change), problem.rows.start
+        tolerance = self.tolerance if self.finer is self.tolerance else where(count < FINE, self.finer, self.tolerance)
+        done, first = self.settled(ADDED * change, tolerance), problem.rows.start
         return {
             "p": _numbers(np.concatenate([chosen[:first], where(done > 0.0, chosen[first:], p[first:])])),
             "slip": slip,

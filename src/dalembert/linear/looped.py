@@ -53,12 +53,13 @@ def looped_impulses(
     start: tuple[np.ndarray, np.ndarray],
     tolerance: Any,
     give: np.ndarray,
+    finer: Any = None,
 ) -> ConstraintImpulses:
     """As `constraint_impulses`; carrier, c, laws, give: of further rows.
 
     p and start: contacts (3 each), their moments (m each), further rows.
     """
-    return solved(_LoopedProblem(contacts, carrier, c, laws, give), start, tolerance)
+    return solved(_LoopedProblem(contacts, carrier, c, laws, give), start, tolerance, finer)
 
 
 class _LoopedProblem(RowProblem):

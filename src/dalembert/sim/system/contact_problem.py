@@ -128,10 +128,10 @@ class ContactImpulses(ABC):
     def solved(self) -> Solved:
         """All impulses on their laws."""
 
-    def tolerance(self, before: np.ndarray) -> Any:
-        """The error of velocities at which passes end: finer where all is nearly at rest, so that it comes to rest.
+    def finer_tolerance(self, before: np.ndarray) -> Any:
+        """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
 
-        Not beside stops and dry friction of joints, which would take many passes for it. before: of all contacts.
+        Not beside stops and dry friction of joints, where few are not enough. before: of all contacts.
         """
         tolerance = self.element.contact.tolerance
         if self.system.row_owners[self.switching]:

@@ -91,12 +91,13 @@ class EachContact(ContactImpulses):
 
     def solved(self) -> Solved:
         """All impulses on their laws."""
-        memory, tolerance = self.at.memory, self.tolerance(self.before)
+        memory, tolerance = self.at.memory, self.element.contact.tolerance
+        finer = self.finer_tolerance(self.before)
         start = memory.impulses, memory.slip
 
         def impulses(bouncing: bool) -> Any:
             c = self._shifted(bouncing)
-            return constraint_impulses(self.all, c, self.mu, self.laws, start, tolerance, self.give)
+            return constraint_impulses(self.all, c, self.mu, self.laws, start, tolerance, self.give, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
             return sparse_product(self.all.X.T, sparse_product(self.all.Y, p))

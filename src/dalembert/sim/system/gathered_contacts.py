@@ -98,9 +98,9 @@ class GatheredImpulses(ContactImpulses):
             return LoopedContacts(J, columns["X"], columns["Y"], c, columns["mu"], columns["levers"], pattern, count)
 
         def impulses(bouncing: bool) -> ConstraintImpulses:
-            rows = self.row_carrier, self.row_free, self.row_laws
-            tolerance = self.tolerance(columns["before"].ravel())
-            return looped_impulses(contacts(bouncing), *rows, (start, columns["slip"]), tolerance, self.row_give)
+            rows, begin = (self.row_carrier, self.row_free, self.row_laws), (start, columns["slip"])
+            tolerance, finer = self.element.contact.tolerance, self.finer_tolerance(columns["before"].ravel())
+            return looped_impulses(contacts(bouncing), *rows, begin, tolerance, self.row_give, finer)
 
         Y, X = (self._stacked(columns[name], x) for name, x in (("Y", self.row_carrier.Y), ("X", self.row_carrier.X)))
 
