@@ -2,8 +2,8 @@
 
     p = most for u < low,   0 … most at u = low,   0 between,   −most … 0 at u = high,   −most for u > high.
 
-A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. Where most is
-0, as of the friction of a contact that is open, a row is free at any velocity.
+A stop pushes with any force at its ends (most = ANY); dry friction has low = high and slides with ±most. A row that
+can have no impulse, as friction of a contact without load, is free and never held.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def row_impulse(law: Law, g: Any, u: Any) -> Any:
 
 def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, compliance: Any) -> tuple[Any, Any]:
     """(K, d) of a row: held with some give, or pushing with an impulse that is known."""
-    held = logical_and(absolute(part) > 0.5, absolute(part) < 1.5)
+    held = logical_and(logical_and(absolute(part) > 0.5, absolute(part) < 1.5), law.most > 0.0)
     stiffness = 1.0 / (give * size + TINY)
     K = where(held, stiffness / (1.0 + stiffness * compliance), 0.0)
     pushed = where(part < -1.5, law.most, where(part > 1.5, -law.most, 0.0))
@@ -47,9 +47,10 @@ def row_part(law: Law, part: Any, p: Any, u: Any, give: Any, size: Any, complian
 
 def part_of(law: Law, p: Any) -> Any:
     """The part of its law that an impulse is on."""
-    pinned = logical_and(law.low == law.high, law.most > 0.0)  # nothing lies between: held at one is held at the other
+    pinned = law.low == law.high  # nothing lies between the ends, held at one is held at the other
     positive, negative = where(p < law.most, LOWER, PUSHED), where(p > -law.most, UPPER, PULLED)
-    return where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
+    part = where(p > 0.0, positive, where(p < 0.0, negative, where(pinned, LOWER, FREE)))
+    return where(law.most > 0.0, part, FREE)
 
 
 def next_part(law: Law, part: Any, p: Any, u: Any) -> Any:
