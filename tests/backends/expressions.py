@@ -296,7 +296,7 @@ def _filtered(x: np.ndarray) -> Any:
 
 def _counted(x: np.ndarray) -> dict[str, Any]:
     """A map and scans over as many of the items as a number of the state says: none, some, more than there are."""
-    count = 4.0 * x[0]
+    count = math.where(x[0] < 0.27, 0.0, math.where(x[0] < 0.72, 3.0, 20.0))  # jumps between the points of slopes
     made = math.map(lambda a: {"y": 1.0 + a * a}, {"a": x[1:]}, count)
 
     def on(s: Any, y: Any, a: Any) -> dict[str, Any]:

@@ -83,7 +83,7 @@ def test_the_region_of_attraction_is_bounded_by_the_motor() -> None:
 
 def test_bad_input_is_named() -> None:
     acrobot = load("acrobot")
-    with pytest.raises(DalembertError, match=r"no equilibrium .* joint 'shoulder'"):
+    with pytest.raises(DalembertError, match=r"not an equilibrium .* joint 'shoulder'"):
         control.lqr(acrobot, [1.0, 0.0])
     with pytest.raises(DalembertError, match=r"no motor can reach .* joint .loose"):
         control.lqr(weightless(), [0.0, 0.0])

@@ -131,7 +131,7 @@ def test_modes_need_an_equilibrium():
     robot = pendulum()
     held = robot.equilibrium_torque([1.0])
     assert_close(robot.modes([1.0], tau=held).frequencies ** 2, [G / 0.6 * np.cos(1.0)], EIGEN)
-    with pytest.raises(DalembertError, match="no equilibrium under tau: at joint 'pivot'"):
+    with pytest.raises(DalembertError, match="not an equilibrium under tau: at joint 'pivot'"):
         robot.modes([1.0], tau=[0.0])
     with pytest.raises(DalembertError, match="one configuration"):
         robot.modes(np.zeros((3, 1)))

@@ -227,7 +227,7 @@ def test_samples_end_at_the_end():
         (lambda: motion.via(POINTS, TIMES, "go"), "expected 'stop'"),
         (lambda: motion.spline(np.repeat(POINTS[:1], 3, axis=0), duration=1.0), "are the same"),
         (lambda: motion.spline(POINTS[:1], duration=1.0), "expected two or more"),
-        (lambda: motion.trapezoid([0.0], [1.0], velocity=1.0), "which acceleration"),
+        (lambda: motion.trapezoid([0.0], [1.0], velocity=1.0), "what acceleration"),
         (lambda: motion.trapezoid([0.0], [1.0], velocity=-1.0, acceleration=1.0), "expected a limit above 0"),
         (lambda: motion.trapezoid([0.0], [1.0], 1.0, 1.0, duration=0.5), "no less than 2 s"),
         (lambda: motion.trapezoid([0.0], [1.0], np.inf, 1.0), "no limit"),

@@ -196,8 +196,8 @@ def test_seed_decides_and_single_precision_stays(ur5):
     ("target", "keywords", "words"),
     [
         (np.eye(3)[:2, :2], {}, "shape"),
-        (np.diag([1.0, 1.0, -1.0, 1.0]), {}, "no pose"),
-        (2.0 * np.eye(4), {}, "no pose"),
+        (np.diag([1.0, 1.0, -1.0, 1.0]), {}, "not a pose"),
+        (2.0 * np.eye(4), {}, "not a pose"),
         (np.full((4, 4), np.nan), {}, "not finite"),
         (np.zeros(3), {"rows": "orientation"}, "needs a target"),
         (np.eye(4), {"start": np.zeros(5)}, "shape"),
