@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, elements, load
+from dalembert import Contact, ModelBuilder, SimulationError, elements, load
 from dalembert.contact import candidates
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
@@ -154,6 +154,13 @@ def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:
     assert np.diff(impacts).min() > -ITERATED and np.diff(lifted).min() >= 0.0
     assert lifted[-1] - impacts[-1] == pytest.approx(G * (run.q[-1, 2] - run.q[0, 2]), rel=ITERATED)
     assert impacts[-1] < 0.05 * lifted[-1]
+
+
+def test_a_run_with_contact_that_explodes_speaks_of_its_contacts() -> None:
+    with pytest.raises(SimulationError) as caught:
+        ball().simulate(*standing(0.075), np.full(6, 1e300), duration=0.1, step=STEP, contact=CONTACT)
+    assert "25 mm deep" in str(caught.value) and "try a shorter one" in str(caught.value)
+    assert "rk45" not in str(caught.value)  # which takes no rigid contact
 
 
 def test_results_do_not_depend_on_threads_or_on_the_batch() -> None:
