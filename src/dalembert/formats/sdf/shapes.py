@@ -83,9 +83,7 @@ def _surface(source: Source, collision: Element) -> Surface | None:
             if inner is not None and source.child(inner, way[-1]) is not None:
                 stated[name] = source.number(inner, way[-1], 0.0)
     if not stated:
-        source.ledger.count(
-            source.where(surface), "<surface> in <collision>", "not used: it states no number of contacts"
-        )
+        source.ledger.count(source.where(surface), "<surface> in <collision>", "not used: no numbers of contacts")
         return None
     source.ledger.count(source.where(surface), f"<surface> that states {', '.join(stated)}", "kept, for contacts")
     return Surface(**stated)

@@ -126,8 +126,8 @@ INFOS = {
         "4 <surface>", "contact",
     ),
     "friction of a surface": (
-        {"link": GOOD + '<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry><surface><friction>'
-         "<ode><mu>0.5</mu></ode></friction></surface></collision>"}, "4 <surface>", "kept, for contacts",
+        {"link": GOOD + '<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry><surface>'
+         "<friction><ode><mu>0.5</mu></ode></friction></surface></collision>"}, "4 <surface>", "kept, for contacts",
     ),
     "flat box": (
         {"link": GOOD + '<visual name="v"><geometry><box><size>0 1 1</size></box></geometry></visual>'},
