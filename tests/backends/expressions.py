@@ -309,7 +309,7 @@ def _counted(x: np.ndarray) -> dict[str, Any]:
 
 
 def _visits(x: np.ndarray) -> dict[str, Any]:
-    """Rows of a table by numbers of the state, some of them no rows; a carry, records, a count, and slopes in reverse."""
+    """Rows of a table by numbers of the state, some of them no rows; a carry, records, a count; slopes in reverse."""
     count = math.where(x[0] < 0.27, 0.0, math.where(x[0] < 0.72, 3.0, 20.0))  # jumps between the points of slopes
     first = math.where(x[0] < 0.27, 1.0, math.where(x[0] < 0.72, 3.0, -1.0))
     at = np.array([[first, 0.0], [2.0, first], [first, 4.0], [0.0, 1.0]], object)

@@ -242,7 +242,7 @@ class _VisitAdjoint:
         return list(records[:kept]), list(records[kept:])
 
     def _step(self, rows: list[Scalar], carry: list[Scalar], item: list[Scalar]) -> Written:
-        """rows: weights of what was written, then of what was read; item: to, at, rows and carry before, item, record."""
+        """rows: weights of what was written, then of what was read; item: to, at, what was read and carried, the rest."""
         s, graph, parts = self.visited.sizes, self.node.graph, self.visited.split(self.node.args)
         ends = np.cumsum([s.written, s.read, s.read * s.columns + s.carry, s.item]).tolist()
         to, at, before, values_of_item, on_record = (
@@ -344,7 +344,9 @@ def visit(
         to, contents = found.pop("to"), found.pop("rows")
         shapes.update({name: x.shape for name, x in found.items() if name not in start})
         following = [x for name in start for x in found[name].ravel()]
-        written = Written(to.ravel(), contents.ravel(), following, [x for name in shapes for x in found[name].ravel()])
+        written = Written(
+            list(to.ravel()), list(contents.ravel()), following, [x for name in shapes for x in found[name].ravel()]
+        )
         return written if limit is None or place is None else _counted(written, state, place < limit, graph)
 
     listed = [list(row) for array in arrays.values() for row in array.reshape(n, -1).T]

@@ -83,8 +83,8 @@ class Items:
 @dataclass(frozen=True)
 class Visiting:
     """A visit. Slots where things begin: the table, with a further row for what is lost; rows that an item reads; the
-    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read; gathered,
-    moved, count: as of `Items`.
+    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read.
+    gathered, moved, count: as of `Items`.
     """
 
     visited: Visited

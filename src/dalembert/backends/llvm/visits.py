@@ -21,7 +21,7 @@ def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
             b.store(b.load(step_memory, slot), step_memory, plan.slots[id])
     tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(visiting.gathered)]
     numbers = [b.module.table(f"{step.name}.at{k}", slots) for k, slots in enumerate(visiting.at)]
-    to, rows, carry, _ = ([plan.slots.get(node.id) for node in o.nodes] for o in visiting.visited.step.outputs)
+    to, rows, carry, _ = ([plan.slots.get(node.id, 0) for node in o.nodes] for o in visiting.visited.step.outputs)
 
     def compute(index: str, here: str) -> None:
         for k, table in enumerate(numbers):
