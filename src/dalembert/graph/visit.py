@@ -242,7 +242,7 @@ class _VisitAdjoint:
         return list(records[:kept]), list(records[kept:])
 
     def _step(self, rows: list[Scalar], carry: list[Scalar], item: list[Scalar]) -> Written:
-        """rows: weights of what was written, then of what was read; item: to, at, what was read and carried, the rest."""
+        """rows: weights of what was written, then of what was read; item: to, at, what was read, what came with it."""
         s, graph, parts = self.visited.sizes, self.node.graph, self.visited.split(self.node.args)
         ends = np.cumsum([s.written, s.read, s.read * s.columns + s.carry, s.item]).tolist()
         to, at, before, values_of_item, on_record = (
