@@ -247,6 +247,7 @@ def test_the_bundled_quadruped_stands_on_its_feet() -> None:
 
     run = robot.simulate(q, np.zeros(18), servos, duration=1.0, step=STEP, contact=CONTACT)
     carried = run.contacts.force[-1]
+    assert np.abs(run.v[-1]).max() < COMPUTED and run.contacts.passes[-1] == 1.0  # held by joint friction, at rest
     np.testing.assert_allclose(carried.sum(axis=0), [0.0, 0.0, 12.0 * 9.81], atol=SERVOS_SETTLING)
     feet = [name.endswith("_foot") for name in run.contacts.names]
     np.testing.assert_allclose(carried[np.logical_not(feet)], 0.0)
