@@ -208,3 +208,10 @@ def test_limbs_do_not_disturb_each_other() -> None:
     rows = {row.joint: row.gravity for row in builder.build().audit(rules=["headroom"]).headroom}
     assert rows["waist"] == pytest.approx(9.81 * (2.0 * 1.0 + 2 * 1.0 * 1.5))
     assert rows["left_shoulder"] == rows["right_shoulder"] == pytest.approx(9.81 * 0.5)
+
+
+def test_a_step_that_passed_names_its_remarks() -> None:
+    audit = load("ur5").audit(rules=["friction-missing"])
+    (friction,) = [verdict for verdict in audit.steps if verdict.title == "Friction"]
+    assert friction.noted == ("friction-missing",)
+    assert str(friction) == " 8 Friction: passed, with a remark: friction-missing"
