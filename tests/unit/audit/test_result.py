@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -215,3 +216,9 @@ def test_a_step_that_passed_names_its_remarks() -> None:
     (friction,) = [verdict for verdict in audit.steps if verdict.title == "Friction"]
     assert friction.noted == ("friction-missing",)
     assert str(friction) == " 8 Friction: passed, with a remark: friction-missing"
+
+
+def test_an_audit_comes_back_from_another_process() -> None:
+    audit = load("2r").audit(rules=["names", "base"])
+    back = pickle.loads(pickle.dumps(audit))
+    assert str(back) == str(audit) and back.rules["names"] is RULES["names"]
