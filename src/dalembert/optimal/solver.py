@@ -15,7 +15,7 @@ import numpy as np
 
 from dalembert.errors import DalembertError
 from dalembert.execute.host import Bound
-from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
+from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned, lanes
 
 from .beginning import begin
 from .plan import Plan
@@ -37,22 +37,22 @@ class Solver:
         self.problem, N = problem, problem.nodes
         self.node, self.end = problem.node, problem.end
         programs = problem.programs
-        self.direction = Direction(problem.layout, N, problem.step, len(MEASURES))
+        measures = len(MEASURES) + len(problem.costs)
+        self.direction = Direction(problem.layout, N, problem.step, measures)
         robot, controls = problem.robot, problem.motion.controls
         self.q = [np.zeros((N + 1, robot.nq)) for _ in range(2)]
         self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
         self.w = [np.zeros((N, controls)) for _ in range(2)]
         self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
-        self.ones, self.durations = np.ones(N), np.zeros((N, 1))
+        self.durations = np.full((N, 1), problem.step)
         self.steps = np.full(N, problem.step)  # durations of the guess [s]
         sizes = problem.constants.sizes
         self.constants = [{name: np.zeros((N + 1, size)) for name, size in sizes.items()} for _ in range(2)]
         self.direction.free = problem.constants.free(problem.layout)
         self.times = problem.step * np.arange(N + 1)[:, None]  # where steps are given
         self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
-        self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
+        self.measures = [np.zeros((N, measures)), np.zeros((1, measures))]
         self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
-        self.costs = [np.zeros((N, len(self.node.names))), np.zeros((1, len(self.end.names)))]
         layout = problem.layout
         self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
         self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
@@ -65,20 +65,22 @@ class Solver:
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_linear = problem.motion.is_linear
-        self.is_plain = not self.is_constrained and problem.motion.is_linear
+        self.is_plain = problem.is_plain
         self.plain_steps = self.full_steps = self._full_steps(self.plain)
         self.bent_steps: FullSteps | None = None
         self.side = 0  # which of the two trajectories holds the current one
+        self.evaluated, self.sums = 0, self.plain[1].sums  # which one was evaluated last, and the measures there
 
     # ---- binding
 
     def common(self, side: int, rows: slice) -> dict[str, np.ndarray]:
-        N = self.problem.nodes
+        """Inputs of the nodes `rows`, or of the end."""
+        following = slice(rows.start + 1, rows.stop + 1)
         arrays = {"q": self.q[side][rows], "v": self.v[side][rows], "dx": self.direction.states[rows]}
-        if rows.start == 0:
-            arrays |= {"w": self.w[side], "dw": self.direction.controls[:N]}
-            arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
-            arrays |= {"dx following": self.direction.states[1:], "costate": self.costates}
+        if rows.start < self.problem.nodes:
+            arrays |= {"w": self.w[side][rows], "dw": self.direction.controls[rows]}
+            arrays |= {"q following": self.q[side][following], "v following": self.v[side][following]}
+            arrays |= {"dx following": self.direction.states[following], "costate": self.costates[rows]}
         arrays |= {name: x[rows] for name, x in self.constants[side].items()}
         arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
         return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
@@ -89,32 +91,38 @@ class Solver:
 
     def _evaluation(self, programs: Mapping[str, Any], side: int) -> Evaluation:
         """From trajectory `side` along the direction into the other one."""
-        bound = []
-        for k, name in enumerate(("step", "end")):
-            rows, other, kept = self._rows(k), 1 - side, self.constraints[k]
-            inputs = self.common(side, rows) | kept.inputs(side)
-            outputs = {
-                "q": self.q[other][rows],
-                "v": self.v[other][rows],
-                "w": self.w[other],
-                "measures": self.measures[k],
-                "costs": self.costs[k],
-                "u": self.u,
-                "slope x": self.slope_x[rows],
-                "slope w": self.slope_w[: self.problem.nodes],
-                "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
-                "transition": self.direction.transition,
-                "gap": self.gaps,
-                "duration": self.durations,
-            } | {name: x[rows] for name, x in self.constants[other].items()}
-            bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
-        return Evaluation(self.direction, bound[0], bound[1], self.measures)
+        N = self.problem.nodes
+        whole = N - N % lanes() if "rest" in programs else N
+        parts = {"step": slice(0, whole), "rest": slice(whole, N), "end": slice(N, N + 1)}
+        bound = [self._bound(programs[name], side, rows) for name, rows in parts.items() if rows.start < rows.stop]
+        return Evaluation(self.direction, bound, self.measures)
+
+    def _bound(self, program: Any, side: int, rows: slice) -> Bound:
+        """The program on these nodes, or on the end."""
+        is_end, other = rows.start == self.problem.nodes, 1 - side
+        kept, here = self.constraints[is_end], slice(0, 1) if is_end else rows
+        outputs = {
+            "q": self.q[other][rows],
+            "v": self.v[other][rows],
+            "w": self.w[other][rows],
+            "measures": self.measures[is_end][here],
+            "u": self.u[rows],
+            "slope x": self.slope_x[rows],
+            "slope w": self.slope_w[rows],
+            "quadratic": self.direction.end[None] if is_end else self.direction.quadratic[rows],
+            "transition": self.direction.transition[rows],
+            "gap": self.gaps[rows],
+            "duration": self.durations[rows],
+        } | {name: x[rows] for name, x in self.constants[other].items()}
+        inputs = self.common(side, rows) | {name: x[here] for name, x in kept.inputs(side).items()}
+        return program.bound(inputs, outputs | {name: x[here] for name, x in kept.outputs(other).items()})
 
     def _full_steps(self, evaluations: list[Evaluation]) -> FullSteps | None:
         """Newton's method in one call, where there are no gaps and no constraints."""
         if not self.is_plain:
             return None
-        return FullSteps(self.direction, evaluations, self.length, ARMIJO, ROUNDING)
+        last = [self._evaluation(self.problem.last_programs, side) for side in (0, 1)]
+        return FullSteps(self.direction, evaluations, last, self.length, ARMIJO, ROUNDING, NOTHING)
 
     def _rates(self, programs: Mapping[str, Any], k: int) -> list[Bound]:
         """Of the constraints of the nodes (k = 0) or of the end, from both trajectories; none without constraints."""
@@ -132,6 +140,7 @@ class Solver:
         self.curvature[0], self.evaluations, self.full_steps = 0.0, self.plain, self.plain_steps
         for name, x in parameters.items():
             self.parameters[name][:] = x
+        self.direction.first.fill(0.0)
         begin(self, q, v, guess)
 
     # ---- iterations
@@ -140,13 +149,24 @@ class Solver:
         """Sums of the measures at this length along the direction, in the other trajectory."""
         self.length[0], self.length[1] = length, dual
         self.evaluations[self.side]()
-        return self.evaluations[self.side].sums
+        self.sums, self.evaluated = self.evaluations[self.side].sums, 1 - self.side
+        return self.sums
+
+    def ended(self, side: int) -> None:
+        """Compiled iterations have led into this trajectory."""
+        self.side = self.evaluated = side
+        self.sums = self.evaluations[1 - side].sums
+
+    def rest(self) -> None:
+        """No direction."""
+        self.direction.states.fill(0.0)
+        self.direction.controls.fill(0.0)
+        for kept in self.constraints:
+            kept.rest()
 
     def start(self) -> np.ndarray:
         """The models at the current trajectory."""
-        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-        for kept in self.constraints:
-            kept.rest()
+        self.rest()
         sums = self.evaluate(0.0, 0.0).copy()
         self.side = 1 - self.side
         return sums
@@ -159,22 +179,32 @@ class Solver:
             from .interior import solve
 
             return solve(self, iterations, tolerance, progress)
-        sums = self.start()
-        cost, gaps = float(sums[0]), float(sums[1])
+        k, gaps, refused, most = 0, 0.0, False, min(iterations, SLOW)
+        if self.full_steps is not None and progress is None:
+            self.rest()
+            k, settled, cost, floor = self.full_steps.begin(most, tolerance)
+            refused = not settled and k < most
+            self._stepped(1, k, settled, refused)
+            if settled:
+                return self.plan(k, True, "")
+        else:
+            sums = self.start()
+            cost, gaps = float(sums[0]), float(sums[1])
+            floor = tolerance * NOTHING * max(1.0, abs(cost))
         if not isfinite(cost):
             self.complain()
-        scale, damping, filtered = abs(cost), Damping(self), Filter(gaps)
-        floor, k, patience = tolerance * max(NOTHING * scale, NOTHING), 0, SLOW
+        damping, filtered, patience = Damping(self), Filter(gaps), SLOW
         while k < iterations:
-            if self.full_steps is not None and damping.value == 0.0 and progress is None:
+            if self.full_steps is not None and damping.value == 0.0 and progress is None and not refused:
                 most = iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k
-                taken, settled = self.full_steps(cost, self.side, most, tolerance, floor)
-                self.side, k = (self.side + taken) % 2, k + taken
+                taken, settled, cost = self.full_steps(cost, self.side, most, tolerance, floor)
+                self._stepped(self.side, taken, settled, taken < most and not settled)
+                k += taken
                 if settled:
                     return self.plan(k, True, "")
                 if k == iterations:
                     break
-                cost = float(self.evaluations[1 - self.side].sums[0]) if taken else cost
+            refused = False
             k += 1
             if k > patience:
                 self.bend()
@@ -208,14 +238,19 @@ class Solver:
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
 
+    def _stepped(self, side: int, taken: int, settled: bool, refused: bool) -> None:
+        """After full steps from the trajectory `side`: which one is the current one, and what was evaluated last."""
+        assert self.full_steps is not None
+        self.side = (side + taken) % 2
+        self.evaluated = 1 - self.side if refused else self.side
+        self.sums = (self.full_steps.last if settled else self.evaluations)[1 - self.evaluated].sums
+
     def bend(self) -> None:
         """From now on with second derivatives of residuals and constraints on the state alone, and of steps."""
         if not self.problem.bends or self.curvature[0]:
             return
         self.curvature[0] = 1.0
-        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-        for kept in self.constraints:
-            kept.rest()
+        self.rest()
         self.update_costates()
         if self.bent is None:
             programs = self.problem.bent_programs
@@ -232,9 +267,7 @@ class Solver:
         self.curvature[0], self.evaluations = 0.0, self.plain
         self.failures += 1
         self.merit = Merit() if self.failures > 1 else None
-        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-        for kept in self.constraints:
-            kept.rest()
+        self.rest()
         self.evaluate(0.0, 0.0)
         self.side = 1 - self.side
         return True
@@ -297,10 +330,9 @@ class Solver:
     def plan(self, iterations: int, converged: bool, why: str) -> Plan:
         """The current trajectory as a plan."""
         problem, unknowns = self.problem, self.problem.constants.unknowns
-        totals = dict.fromkeys(problem.costs, 0.0)
-        for names, rows in ((self.node.names, self.ones @ self.costs[0]), (self.end.names, self.costs[1][0])):
-            for name, value in zip(names, rows.tolist(), strict=True):
-                totals[name] += value
+        if self.evaluated != self.side:  # a step was tried and refused
+            self.start()
+        costs = dict(zip(problem.costs, self.sums[len(MEASURES) :].tolist(), strict=True))
         violation, worst = self._violation()
         reasons = [why] if why else []
         if not converged and violation > FEASIBLE:
@@ -317,8 +349,8 @@ class Solver:
             u=self.u.copy(),
             control=self.w[self.side].copy(),
             gain_rows=self.direction.gains.copy(),
-            cost=sum(totals.values()),
-            costs=totals,
+            cost=sum(costs.values()),
+            costs=costs,
             iterations=iterations,
             converged=converged,
             violation=violation,
@@ -349,14 +381,13 @@ class Solver:
 
     def complain(self) -> NoReturn:
         """Raise the error that names the term and the node at which a cost or its slope is no number."""
-        for k, (node, rows) in enumerate(zip((self.node, self.end), self.costs, strict=True)):
-            if not np.all(np.isfinite(rows)):
-                place, term = np.argwhere(~np.isfinite(rows))[0]
-                raise DalembertError(
-                    f"solve: cost {node.names[term]!r} is {rows[place, term]} at node "
-                    f"{place + k * self.problem.nodes}, "
-                    "expected a finite number: look at what it computes there"
-                )
+        costs = np.concatenate(self.measures)[:, len(MEASURES) :]
+        if not np.all(np.isfinite(costs)):
+            node, term = np.argwhere(~np.isfinite(costs))[0]
+            raise DalembertError(
+                f"solve: cost {self.problem.costs[term]!r} is {costs[node, term]} at node {node}, expected a finite "
+                "number: look at what it computes there"
+            )
         from .diagnosis import slope_complaint
 
         raise DalembertError(slope_complaint(self))
