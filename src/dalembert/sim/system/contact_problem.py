@@ -131,11 +131,9 @@ class ContactImpulses(ABC):
     def finer_tolerance(self, before: np.ndarray) -> Any:
         """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
 
-        Not beside stops and dry friction of joints, where few are not enough. before: of all contacts.
+        before: of all contacts.
         """
         tolerance = self.element.contact.tolerance
-        if self.system.row_owners[self.switching]:
-            return tolerance
         motion = reduce(maximum, [absolute(x) for x in before])
         return clip(ALIKE * motion, FINEST * tolerance, tolerance)
 
