@@ -172,7 +172,7 @@ class Problem:
         operations = sum(step.function().operations().values())
         if half < 4 or not 0 < self.nodes % lanes() <= half or operations > LONGEST_REST:
             return programs
-        return programs | {"rest": Program(step.name, None, step.sizes, step.shapes, step.function, lanes=half)}
+        return programs | {"rest": step.on_lanes(half)}
 
     @cached_property
     def is_plain(self) -> bool:
