@@ -15,23 +15,14 @@ from dalembert.robot import Robot
 
 CLOSED = 1e-6  # m or rad, and per second, by which loops may be open; how far quaternions may be from length 1
 
+DEFAULTS = {"impact": np.zeros(1)}  # of parameters that may be left out: no node is an impact
+
 
 class Arguments:
-    """What the arguments of a problem must look like.
+    """What the arguments of a problem must look like. parameters: sizes; unknowns: those that the plan chooses."""
 
-    parameters: their sizes; unknowns: those of them that the plan chooses; defaults: values of those that may be left
-    out.
-    """
-
-    def __init__(
-        self,
-        robot: Robot,
-        nodes: int,
-        parameters: Mapping[str, int],
-        unknowns: Mapping[str, int],
-        defaults: Mapping[str, np.ndarray],
-    ) -> None:
-        self.robot, self.parameters, self.unknowns, self.defaults = robot, parameters, unknowns, defaults
+    def __init__(self, robot: Robot, nodes: int, parameters: Mapping[str, int], unknowns: Mapping[str, int]) -> None:
+        self.robot, self.parameters, self.unknowns = robot, parameters, unknowns
         self.nq, self.nv = robot.nq, robot.nv
         self.quaternions, self.has_loops = robot.model.quaternions, bool(robot.model.closures)
         self.expected_q = f"expected ({self.nq},) for robot {robot.name!r}"
@@ -84,10 +75,10 @@ class Arguments:
         rows = {}
         for name, size in self.parameters.items():
             if name not in parameters:
-                if not missing_allowed and name not in self.defaults:
+                if not missing_allowed and name not in DEFAULTS:
                     raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
                 if not missing_allowed:
-                    rows[name] = self.defaults[name]
+                    rows[name] = DEFAULTS[name]
                 continue
             x = real_array(f"solve: {name}", parameters[name], self.expected[name]).astype(float)
             x = x[None] if x.ndim == 0 and size == 1 else x

@@ -96,8 +96,7 @@ class Problem:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif impact is not None:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
-        defaults = {} if touching is None else {"impact": np.zeros(1)}
-        self.arguments = Arguments(robot, self.nodes, self.parameters, self.constants.unknowns, defaults)
+        self.arguments = Arguments(robot, self.nodes, self.parameters, self.constants.unknowns)
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
         small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)

@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 
+from .arguments import DEFAULTS
 from .horizon import Horizon, HorizonPrograms
 from .plan import Plan
 
@@ -52,7 +53,7 @@ class Receding:
         self.rate = 1.0 / problem.step if rate is None else float(rate)
         self._timed = {name: x for name, x in parameters.items() if callable(x)}
         fixed = {name: x for name, x in parameters.items() if name not in self._timed}
-        defaults = {"impact": np.zeros(1)} if problem.motion.contacts is not None else {}
+        defaults = {name: x for name, x in DEFAULTS.items() if name in problem.parameters}
         self._parameters = problem.arguments.values(defaults | fixed, missing_allowed=True)
         self._at(0.0)
         self._programs = HorizonPrograms(problem, answer)

@@ -1,4 +1,4 @@
-"""Newton's method on a problem in stages: memory of one problem, bound calls, line search, interior point.
+"""Newton's method on a problem in stages: directions, line search, and what is done where convergence is slow.
 
 An iteration is two compiled calls: `Direction` solves the linear-quadratic problem of all nodes, `Evaluation` moves all
 nodes along it and gives their models there. What the line search compares are sums: cost with barrier, and
@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute.host import Bound
-from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned, lanes
+from dalembert.execute.stages import Evaluation, FullSteps
 
 from .beginning import begin
+from .memory import Memory
 from .plan import Plan
 from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter, Merit
-from .slacks import Slacks
 from .stage import MEASURES
 
 if TYPE_CHECKING:
@@ -30,38 +29,31 @@ SLOW = 12  # iterations after which convergence counts as slow: see `Solver.bend
 SHORTEST = 2.0**-14  # step length below which a direction is given up
 
 
-class Solver:
-    """The memory of one problem and the iterations on it."""
+class _Begun(NamedTuple):
+    """How iterations begin: steps that were taken, whether they settled or one was refused; cost and gaps there.
+
+    floor: a decrease that counts as none.
+    """
+
+    taken: int
+    settled: bool
+    refused: bool
+    cost: float
+    gaps: float
+    floor: float
+
+
+class Solver(Memory):
+    """The iterations on the memory of one problem."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, N = problem, problem.nodes
-        self.node, self.end = problem.node, problem.end
+        super().__init__(problem)
         programs = problem.programs
-        measures = len(MEASURES) + len(problem.costs)
-        self.direction = Direction(problem.layout, N, problem.step, measures)
-        robot, controls = problem.robot, problem.motion.controls
-        self.q = [np.zeros((N + 1, robot.nq)) for _ in range(2)]
-        self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
-        self.w = [np.zeros((N, controls)) for _ in range(2)]
-        self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
-        self.durations = np.full((N, 1), problem.step)
-        self.steps = np.full(N, problem.step)  # durations of the guess [s]
-        sizes = problem.constants.sizes
-        self.constants = [{name: np.zeros((N + 1, size)) for name, size in sizes.items()} for _ in range(2)]
-        self.direction.free = problem.constants.free(problem.layout)
-        self.times = problem.step * np.arange(N + 1)[:, None]  # where steps are given
-        self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
-        self.measures = [np.zeros((N, measures)), np.zeros((1, measures))]
-        self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
-        layout = problem.layout
-        self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
-        self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
-        self.costates = np.zeros((N, 2 * robot.nv))
-        self.plain = self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
+        self.plain = self.evaluations = [self.evaluation(programs, side) for side in (0, 1)]
         self.merit: Merit | None = None  # instead of the filter, where convergence is slow
         self.failures = 0  # how often second derivatives made the model concave
         self.bent: list[Evaluation] | None = None  # with second derivatives, once they are needed
-        self.rates_by_part = [self._rates(programs, k) for k in (0, 1)]
+        self.rates_by_part = [self.rates(programs, k) for k in (0, 1)]
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_linear = problem.motion.is_linear
@@ -71,66 +63,12 @@ class Solver:
         self.side = 0  # which of the two trajectories holds the current one
         self.evaluated, self.sums = 0, self.plain[1].sums  # which one was evaluated last, and the measures there
 
-    # ---- binding
-
-    def common(self, side: int, rows: slice) -> dict[str, np.ndarray]:
-        """Inputs of the nodes `rows`, or of the end."""
-        following = slice(rows.start + 1, rows.stop + 1)
-        arrays = {"q": self.q[side][rows], "v": self.v[side][rows], "dx": self.direction.states[rows]}
-        if rows.start < self.problem.nodes:
-            arrays |= {"w": self.w[side][rows], "dw": self.direction.controls[rows]}
-            arrays |= {"q following": self.q[side][following], "v following": self.v[side][following]}
-            arrays |= {"dx following": self.direction.states[following], "costate": self.costates[rows]}
-        arrays |= {name: x[rows] for name, x in self.constants[side].items()}
-        arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
-        return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
-
-    def _rows(self, k: int) -> slice:
-        N = self.problem.nodes
-        return slice(0, N) if k == 0 else slice(N, N + 1)
-
-    def _evaluation(self, programs: Mapping[str, Any], side: int) -> Evaluation:
-        """From trajectory `side` along the direction into the other one."""
-        N = self.problem.nodes
-        whole = N - N % lanes() if "rest" in programs else N
-        parts = {"step": slice(0, whole), "rest": slice(whole, N), "end": slice(N, N + 1)}
-        bound = [self._bound(programs[name], side, rows) for name, rows in parts.items() if rows.start < rows.stop]
-        return Evaluation(self.direction, bound, self.measures)
-
-    def _bound(self, program: Any, side: int, rows: slice) -> Bound:
-        """The program on these nodes, or on the end."""
-        is_end, other = rows.start == self.problem.nodes, 1 - side
-        kept, here = self.constraints[is_end], slice(0, 1) if is_end else rows
-        outputs = {
-            "q": self.q[other][rows],
-            "v": self.v[other][rows],
-            "w": self.w[other][rows],
-            "measures": self.measures[is_end][here],
-            "u": self.u[rows],
-            "slope x": self.slope_x[rows],
-            "slope w": self.slope_w[rows],
-            "quadratic": self.direction.end[None] if is_end else self.direction.quadratic[rows],
-            "transition": self.direction.transition[rows],
-            "gap": self.gaps[rows],
-            "duration": self.durations[rows],
-        } | {name: x[rows] for name, x in self.constants[other].items()}
-        inputs = self.common(side, rows) | {name: x[here] for name, x in kept.inputs(side).items()}
-        return program.bound(inputs, outputs | {name: x[here] for name, x in kept.outputs(other).items()})
-
     def _full_steps(self, evaluations: list[Evaluation]) -> FullSteps | None:
         """Newton's method in one call, where there are no gaps and no constraints."""
         if not self.is_plain:
             return None
-        last = [self._evaluation(self.problem.last_programs, side) for side in (0, 1)]
+        last = [self.evaluation(self.problem.last_programs, side) for side in (0, 1)]
         return FullSteps(self.direction, evaluations, last, self.length, ARMIJO, ROUNDING, NOTHING)
-
-    def _rates(self, programs: Mapping[str, Any], k: int) -> list[Bound]:
-        """Of the constraints of the nodes (k = 0) or of the end, from both trajectories; none without constraints."""
-        name, kept = ("rates", "end rates")[k], self.constraints[k]
-        if name not in programs:
-            return []
-        both = [self.common(side, self._rows(k)) | kept.inputs(side) for side in (0, 1)]
-        return [programs[name].bound(inputs, kept.rates) for inputs in both]
 
     # ---- starting
 
@@ -179,18 +117,10 @@ class Solver:
             from .interior import solve
 
             return solve(self, iterations, tolerance, progress)
-        k, gaps, refused, most = 0, 0.0, False, min(iterations, SLOW)
-        if self.full_steps is not None and progress is None:
-            self.rest()
-            k, settled, cost, floor = self.full_steps.begin(most, tolerance)
-            refused = not settled and k < most
-            self._stepped(1, k, settled, refused)
-            if settled:
-                return self.plan(k, True, "")
-        else:
-            sums = self.start()
-            cost, gaps = float(sums[0]), float(sums[1])
-            floor = tolerance * NOTHING * max(1.0, abs(cost))
+        begun = self._begun(min(iterations, SLOW), tolerance, progress is None)
+        k, cost, gaps, floor, refused = begun.taken, begun.cost, begun.gaps, begun.floor, begun.refused
+        if begun.settled:
+            return self.plan(k, True, "")
         if not isfinite(cost):
             self.complain()
         damping, filtered, patience = Damping(self), Filter(gaps), SLOW
@@ -238,6 +168,18 @@ class Solver:
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
 
+    def _begun(self, most: int, tolerance: float, compiled: bool) -> _Begun:
+        """The models at the start, and where steps are compiled, at most so many of them."""
+        if self.full_steps is None or not compiled:
+            sums = self.start()
+            cost, gaps = float(sums[0]), float(sums[1])
+            return _Begun(0, False, False, cost, gaps, tolerance * NOTHING * max(1.0, abs(cost)))
+        self.rest()
+        taken, settled, cost, floor = self.full_steps.begin(most, tolerance)
+        refused = not settled and taken < most
+        self._stepped(1, taken, settled, refused)
+        return _Begun(taken, settled, refused, cost, 0.0, floor)
+
     def _stepped(self, side: int, taken: int, settled: bool, refused: bool) -> None:
         """After full steps from the trajectory `side`: which one is the current one, and what was evaluated last."""
         assert self.full_steps is not None
@@ -254,7 +196,7 @@ class Solver:
         self.update_costates()
         if self.bent is None:
             programs = self.problem.bent_programs
-            self.bent = [self._evaluation(programs, side) for side in (0, 1)]
+            self.bent = [self.evaluation(programs, side) for side in (0, 1)]
             self.bent_steps = self._full_steps(self.bent)
         self.evaluations, self.full_steps = self.bent, self.bent_steps
         self.evaluate(0.0, 0.0)
