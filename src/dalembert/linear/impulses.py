@@ -42,6 +42,7 @@ TOGETHER = 8  # Newton steps after each of which all rows may change their part
 ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 ACCURACY = 1e-9  # of slopes
+FIXED = 1e-4  # as STIFF, in the steps that slopes are taken from
 
 
 class Moment(NamedTuple):
@@ -124,7 +125,8 @@ def solved(
     first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
-    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin | {"done": done}, "done", ACCURACY)
+    begin |= {"done": done}
+    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin, "done", ACCURACY, iteration.corrected)
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
@@ -327,7 +329,7 @@ class _Iteration:
         """Newton steps, and sweeps where these do not settle it."""
         begin = {"p": p, "slip": slip, "part": self.problem.parts(p), "change": change}
         begin |= {"give": SOFT if self.with_contacts else FIRM, "count": 0.0, "done": 0.0}
-        steps = repeat(self._step, STEPS, begin, "done", ACCURACY)
+        steps = repeat(self._step, STEPS, begin, "done")
         swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
         further = swept["passes"] > 0.0
         return {
@@ -337,6 +339,16 @@ class _Iteration:
             "count": count + steps["passes"] + swept["passes"],
             "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
         }
+
+    def corrected(self, p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
+        """A Newton step at the solution, on the parts of the laws that all are on there: what its slopes come from.
+
+        Of the ways in which contacts can share a load it changes nothing, so that velocities have slopes there too.
+        """
+        after = p + self.problem.newton(p, slip, self.problem.parts(p), FIXED).dp
+        for k in range(len(slip)):
+            after[3 * k : 3 * k + 3] = where(p[3 * k] > 0.0, after[3 * k : 3 * k + 3], 0.0)  # open ones stay so
+        return {"p": _numbers(after), "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}
 
     def _step(
         self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, _: Any, give: Any, count: Any, done: Any

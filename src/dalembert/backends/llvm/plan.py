@@ -255,7 +255,7 @@ class SlotPlan:
     def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
         """The plan of a repetition: captured values stay in their place."""
         base = self._take(0, align=self.group)
-        outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
+        outside = {"captured": [slot - base for slot in slots[repeated.body.taken]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
 
     def _items(self, scanned: Scanned, slots: list[int]) -> Items:
