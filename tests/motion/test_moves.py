@@ -260,3 +260,10 @@ def test_jumps_are_infinite_rates():
     assert trapezoid.check(acceleration=2.0)
     assert not trapezoid.check(acceleration=2.0, jerk=1e6)
     assert motion.s_curve([0.0], [1.0], 1.0, 2.0, 10.0).check(jerk=10.0)
+
+
+@pytest.mark.parametrize("t", [None, "soon", [1j], {"t": 1.0}])
+def test_times_are_numbers(t) -> None:
+    move = motion.quintic([0.0], [1.0], 1.0)
+    with pytest.raises(DalembertError, match=r"motion: t .*expected times \[s\]"):
+        move.q(t)

@@ -148,6 +148,19 @@ def test_plots_have_names_and_units(arm, tmp_path) -> None:
     assert run.freedom_units == ("rad",) * 3 + ("m",) * 3 + ("rad",) * 12
 
 
+@pytest.mark.parametrize(
+    ("q", "what"),
+    [
+        ([0.0], r"shape \(1,\), expected \(2,\)"),
+        ([0.0, np.nan], r"q\[1\] is not finite"),
+        (None, "not an array of real"),
+    ],
+)
+def test_step_advice_refuses_what_is_no_state(q, what) -> None:
+    with pytest.raises(DalembertError, match=f"step_advice: q.*{what}|step_advice: {what}"):
+        load("2r").step_advice(q)
+
+
 def test_step_advice_is_two_over_the_fastest_frequency() -> None:
     builder = ModelBuilder("mass", gravity=(0.0, 0.0, 0.0))
     builder.add_body("mass", parent="world", joint="prismatic", joint_name="slide", mass=2.0)

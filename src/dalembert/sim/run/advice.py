@@ -17,7 +17,7 @@ from ..system.laws import Inputs, drive
 from ..system.system import System
 from .compiled import Programs, programs
 from .engines import State, Trouble
-from .initial import first_state
+from .initial import checked_state, first_state
 
 NUDGE = 1e-6
 
@@ -124,9 +124,9 @@ def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements:
     """See `Robot.step_advice`."""
     if not model.nv:
         raise DalembertError(f"step_advice: robot {model.name!r} has no joint that moves")
+    q, v = checked_state("step_advice", model, q, v)
     for element in elements:
         model = element.prepared(model)
-    q, v = np.asarray(q, float), np.asarray(v, float)
     compiled = programs(
         model, elements, drive(Inputs.torques(model), None, 1.0), chosen(integrator, INTEGRATORS, "step_advice")
     )
