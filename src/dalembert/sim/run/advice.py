@@ -98,9 +98,7 @@ def why_and_what(
     adapts = integrator.adaptive and step is None
     advice = step_advice(compiled, state if adapts else start, u)
     if trouble.undefined:
-        remedy = (
-            "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
-        )
+        remedy = _undefined(compiled, state, u)
     elif system.contact is not None:  # the fastest motion of the robot alone says nothing about its contacts
         remedy = "; ".join([*remarks, f"the step is {step:g} s: try a shorter one"])
     elif adapts:
@@ -112,6 +110,17 @@ def why_and_what(
     fastest = f"; joint {joint!r} is fastest with {speed:.3g} (rad/s or m/s)" if speed > 0.0 else ""
     first = "" if state.t > start.t else "the first step fails: look at the forces at the start; "
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
+
+
+def _undefined(compiled: Programs, state: State, u: np.ndarray) -> str:
+    """What to look at where the acceleration is not a number."""
+    inputs = {"t": np.array([state.t]), "q": state.q, "e": state.e, "u": u}
+    tau = np.ravel(compiled.observed(inputs)["tau"])
+    wrong = np.flatnonzero(~np.isfinite(tau))
+    if not wrong.size:
+        return "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
+    joint = compiled.system.model.freedom_names[wrong[0]]
+    return f"the torque at joint {joint!r} is {tau[wrong[0]]}: correct the law or the numbers that give it"
 
 
 def _worst(system: System, state: State) -> tuple[str, float]:
