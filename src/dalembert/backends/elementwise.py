@@ -154,7 +154,7 @@ def _repeated(library: ArrayMath, repeated: Repeated, arguments: Sequence[Any], 
 
     def step(state: Sequence[Any]) -> list[Any]:
         moving = going(state)
-        following = _evaluated(library, repeated.step, [*state[:-1], *arguments[repeated.width :]], like)
+        following = _evaluated(library, repeated.step, [*state[:-1], *arguments[repeated.body.taken]], like)
         return [where(moving, new, old) for new, old in zip([*following, state[-1] + one], state, strict=True)]
 
     return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))

@@ -116,7 +116,7 @@ def _evaluated(function: Function, arguments: list[Any], dtype: Any) -> list[Any
 def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]:
     """The state after the last pass of each lane, which then no longer changes, and the number of its passes."""
     every = np.broadcast_arrays(*arguments)
-    state, outside = list(every[: repeated.width]), every[repeated.width :]
+    state, outside = list(every[: repeated.width]), every[repeated.body.taken]
     going, passes = np.ones(state[0].shape, bool), np.zeros(state[0].shape, dtype)
     for _ in range(repeated.times):
         if repeated.settled is not None:

@@ -22,6 +22,8 @@ from .steps import Looped, Step, fuse, waves
 
 TILE = 4  # rows of a tile of a matrix product
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
+LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
+SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
 
 
 class Product:
@@ -141,6 +143,7 @@ class SlotPlan:
             if node.op == "input":
                 self._place_input(node, outside)
         steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
+        self._steps_of_part = SHORT_PART if len(steps) > LONG else PART
         self.parts: list[Part] = []
         for part in waves(steps):
             if isinstance(part, Looped):
@@ -208,7 +211,7 @@ class SlotPlan:
             if step.op in ("dot", "compound", "result"):
                 continue
             current.append(step)
-            if len(current) == PART:
+            if len(current) == self._steps_of_part:
                 self._finish(current)
                 current = []
         self._finish(current)
@@ -252,7 +255,7 @@ class SlotPlan:
     def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
         """The plan of a repetition: captured values stay in their place."""
         base = self._take(0, align=self.group)
-        outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
+        outside = {"captured": [slot - base for slot in slots[repeated.body.taken]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
 
     def _items(self, scanned: Scanned, slots: list[int]) -> Items:
