@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
-LONGEST_REST = 20_000  # operations of a node: compiling it twice takes up to about 2 s
+FEW_NODES, LONGEST_REST = 40, 10_000  # nodes, and operations of one: half a vector saves time that compiling is worth
 CURVATURES = ("auto", "gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
@@ -166,10 +166,10 @@ class Problem:
         return named
 
     def _with_rest(self, programs: dict[str, Program]) -> dict[str, Program]:
-        """Where whole vectors leave over a few nodes, the same code for them on half a vector, if it is not long."""
+        """Where few nodes leave half a vector empty, the same code for it on half a vector, if it is not long."""
         half, step = lanes() // 2, programs["step"]
-        operations = sum(step.function().operations().values())
-        if half < 4 or not 0 < self.nodes % lanes() <= half or operations > LONGEST_REST:
+        is_empty = half >= 4 and 0 < self.nodes % lanes() <= half and self.nodes <= FEW_NODES
+        if not is_empty or sum(step.function().operations().values()) > LONGEST_REST:
             return programs
         return programs | {"rest": step.on_lanes(half)}
 
@@ -186,7 +186,7 @@ class Problem:
     @cached_property
     def bent_programs(self) -> dict[str, Program]:
         """Nodes and end with second derivatives, compiled where convergence is slow."""
-        return self._with_rest({"step": self.node.step(True), "end": self.end.step(True)})
+        return {"step": self.node.step(True), "end": self.end.step(True)}
 
     # ---- what people call
 
