@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
+LONGEST_STEP = 1e9  # [s]: squares of much longer ones overflow
 FEW_NODES, LONGEST_REST = 40, 10_000  # nodes, and operations of one: half a vector saves time that compiling is worth
 CURVATURES = ("auto", "gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
@@ -77,7 +78,7 @@ class Problem:
         self.parameters = {name: _parameter(name, size) for name, size in parameters.items()}
         self.constants = Constants.of(robot.model, unknowns, free_start, self.parameters)
         self._step = UserFunction("step", step, (), self.parameters, "a number") if callable(step) else None
-        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]")
+        self.step = np.nan if callable(step) else _positive("step", step, "a time [s]", LONGEST_STEP)
         touching = Contacts.of(robot, contacts, contact_decay)
         varies = self._step is not None
         self.motion = Motion.of(
@@ -215,7 +216,7 @@ class Problem:
             return self._batch(start, v, guess, iterations, tolerance, threads, parameters)
         values, most = arguments.values(parameters), _count("iterations", iterations)
         position, velocity = arguments.state(start, v)
-        accuracy = _positive("tolerance", tolerance, "")
+        accuracy = _positive("tolerance", tolerance)
         with self.lent_solver() as solver:
             solver.begin(position, velocity, values, guess)
             return solver.solve(most, accuracy, progress)
@@ -270,20 +271,21 @@ class Problem:
     ) -> list[Plan]:
         """Plans from many states: one problem after the other on each thread."""
         count = len(q)
-        velocities = [None] * count if v is None else np.broadcast_to(np.asarray(v, float), (count, self.robot.nv))
-        each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in parameters.items()} for k in range(count)]
-        for name, x in parameters.items():
-            if np.ndim(x) > 1 and len(x) != count:
-                raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
+        rows = parameters if v is None else {"v": v, **parameters}
         guesses = list(guess) if isinstance(guess, Sequence) and not isinstance(guess, tuple) else [guess] * count
+        for name, x in {**rows, "guess": guesses}.items():
+            if (np.ndim(x) > 1 or x is guesses) and len(x) != count:
+                raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
+        each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in rows.items()} for k in range(count)]
         plans: list[Any] = [None] * count
         places = iter(range(count))  # its next() is atomic: each problem goes to one thread
 
         def work() -> None:
             for k in places:
-                plans[k] = self.solve(
-                    q[k], velocities[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k]
-                )
+                try:
+                    plans[k] = self.solve(q[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k])
+                except DalembertError as error:
+                    raise DalembertError(f"row {k}: {error}") from error
 
         run_threads(work, min(limit(threads), max(1, count)))
         return plans
@@ -340,10 +342,12 @@ def _exact(curvature: str, motion: Motion) -> bool:
     return curvature == "exact"
 
 
-def _positive(name: str, value: Any, what: str) -> float:
-    if not isinstance(value, (int, float, np.number)) or isinstance(value, bool) or not 0.0 < float(value) < np.inf:
-        raise DalembertError(f"optimal_control: {name} is {value!r}, expected {what or 'a number'} above 0")
-    return float(value)
+def _positive(name: str, value: Any, what: str = "a number", most: float = np.inf) -> float:
+    number = float(value) if isinstance(value, (int, float, np.number)) and not isinstance(value, bool) else np.nan
+    if not (0.0 < number <= most and number < np.inf):
+        below = "" if most == np.inf else f", up to {most:g}"
+        raise DalembertError(f"optimal_control: {name} is {value!r}, expected {what} above 0{below}")
+    return number
 
 
 def _count(name: str, value: Any) -> int:
