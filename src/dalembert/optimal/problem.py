@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -278,14 +279,18 @@ class Problem:
                 raise DalembertError(f"solve: {name} has {len(x)} rows, expected {count}, one for each row of q")
         each = [{n: x[k] if np.ndim(x) > 1 else x for n, x in rows.items()} for k in range(count)]
         plans: list[Any] = [None] * count
+        options: dict[str, Any] = {"iterations": iterations, "tolerance": tolerance}
         places = iter(range(count))  # its next() is atomic: each problem goes to one thread
 
         def work() -> None:
-            for k in places:
-                try:
-                    plans[k] = self.solve(q[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k])
-                except DalembertError as error:
-                    raise DalembertError(f"row {k}: {error}") from error
+            try:
+                for k in places:
+                    try:
+                        plans[k] = self.solve(q[k], guess=guesses[k], **options, **each[k])
+                    except DalembertError as error:
+                        raise DalembertError(f"row {k}: {error}") from error
+            finally:  # after an error or Ctrl-C the other threads find nothing left to do
+                deque(places, maxlen=0)
 
         run_threads(work, min(limit(threads), max(1, count)))
         return plans
