@@ -4,6 +4,7 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
+from .cold_start import impulses_from_rest
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
@@ -43,6 +44,7 @@ __all__ = [
     "factor_entries",
     "factor_semidefinite",
     "gram",
+    "impulses_from_rest",
     "is_zero",
     "looped_impulses",
     "nonzeros",

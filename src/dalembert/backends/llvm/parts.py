@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+
 from dalembert.graph import Scalar
 from dalembert.graph.lookup import Table
 
 from . import elementary
 from .ir import Builder, Module
 from .items import load_common, load_moving, store_moving, write_items
+from .packs import LANES, Pack, Signed
 from .plan import Calling, Items, Product, Repeating, SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
@@ -26,21 +29,32 @@ def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatte
             for position, node in enumerate(output.nodes):
                 targets.setdefault(node.id, []).append((k, position))
     names = []
-    for index, part in enumerate(plan.parts):
-        name = f"{prefix}part{index}"
-        names.append(name)
-        b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling, Repeating, Items)):
-            continue
-        constants: dict[float, int] = {}
+
+    def write(part: Product | list[Step], name: str) -> None:
+        b, constants = Builder(module, element, width), list[float]()
         if isinstance(part, Product):
             write_product(b, plan, part, name)
         else:
-            _write_part(b, plan, part, targets, constants)
+            writer = _PartWriter(b, plan, targets)
+            writer.write(part)
+            constants = writer.numbers.values
         module.numbers(f"{name}.constants", constants, element)
         arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants, ptr %items"
         module.define(b, f"define internal void @{name}({arguments})")
+
+    for index, part in enumerate(plan.parts):
+        names.append(f"{prefix}part{index}")
+        if isinstance(part, Repeating):
+            for k, steps in enumerate(part.before):
+                write(steps, before_name(names[-1], k))
+        elif isinstance(part, (Product, list)):
+            write(part, names[-1])
     return names
+
+
+def before_name(part: str, k: int) -> str:
+    """The function of list k of the steps before the passes of a repetition."""
+    return f"{part}.before{k}"
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
@@ -53,56 +67,160 @@ def _write_subroutine(module: Module, subroutine: Subroutine, element: str, widt
     module.define(b, f"define internal void @{subroutine.name}(ptr %memory, ptr %items)")
 
 
-def _write_part(
-    b: Builder,
-    plan: SlotPlan,
-    steps: list[Step],
-    targets: dict[int, list[tuple[int, int]]],
-    constants: dict[float, int],
-) -> None:
-    """constants: collects the numbers that the part reads from its table, each with its place in it.
+class Numbers:
+    """The constants that a part reads from its table; a number in the code would need an instruction for its address."""
 
-    A number in the code would need an extra instruction for its address.
-    """
-    values: dict[int, str] = {}
-    pointers: dict[int, str] = {}
-    caller = b.wide(1) if plan.view and plan.view.lanes > 1 else b
+    def __init__(self) -> None:
+        self.values: list[float] = []
+        self._places: dict[tuple[float, ...], int] = {}
 
-    def value(node: Scalar) -> str:
+    def place(self, *values: float) -> int:
+        """Where these numbers are, in a row."""
+        if values not in self._places:
+            self._places[values] = len(self.values)
+            self.values += values
+        return self._places[values]
+
+
+class _PartWriter:
+    """Writes the steps of a part. targets: node → places in the outputs, for results that are stored at once."""
+
+    def __init__(self, b: Builder, plan: SlotPlan, targets: dict[int, list[tuple[int, int]]]) -> None:
+        self.b, self.plan, self.targets, self.numbers = b, plan, targets, Numbers()
+        self.wide = b.wide(LANES)
+        self.caller = b.wide(1) if plan.view and plan.view.lanes > 1 else b
+        self.values: dict[int, str] = {}
+        self.vectors: dict[tuple[Signed, ...], str] = {}
+        self.pointers: dict[int, str] = {}
+
+    def write(self, steps: list[Step]) -> None:
+        for step in steps:
+            pack = None if self.plan.packing is None else self.plan.packing.pack(step.node)
+            if pack is None:
+                self.step(step)
+            elif pack.nodes[0] is step.node:
+                self.pack(pack)
+        self.b.do("ret void")
+
+    def value(self, node: Scalar) -> str:
+        """A number, from where it is."""
+        b, plan, values = self.b, self.plan, self.values
         if node.op == "const" and (node.value == 0 or node.boolean):
             return b.const(node.value)
-        if node.op == "const" and node.id not in values:
-            place = constants.setdefault(node.value, len(constants))
-            number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
-            values[node.id] = b.splat(number)
-        if node.id not in values:
-            if node.id in plan.moving:
-                loaded = load_moving(b, "%items", plan.moving[node.id] * caller.stride)
-            elif node.id in plan.common:
-                loaded = load_common(caller, b, "%memory", plan.common[node.id])
-            else:
-                loaded = b.load("%memory", plan.slots[node.id])
-            values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
+        if node.id in values:
+            return values[node.id]
+        if node.op == "const":
+            place = b.address("%constants", self.numbers.place(node.value) * b.size)
+            values[node.id] = b.splat(b.op(f"load {b.element}, ptr {place}, !invariant.load !2"))
+            return values[node.id]
+        if node.id in plan.moving:
+            loaded = load_moving(b, "%items", plan.moving[node.id] * self.caller.stride)
+        elif node.id in plan.common:
+            loaded = load_common(self.caller, b, "%memory", plan.common[node.id])
+        else:
+            loaded = b.load("%memory", plan.slots[node.id])
+        values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
         return values[node.id]
 
-    for step in steps:
-        arguments = [value(a) for a in step.args]
+    def step(self, step: Step) -> None:
+        arguments = [self.value(a) for a in step.args]
         if step.op == "lookup":
             table, column = step.node.value
-            result = lookup(b, table, column, arguments[0])
+            result = lookup(self.b, table, column, arguments[0])
         else:
-            result = operation(b, step.op, arguments)
-        values[step.node.id] = result
-        if step.node.id in plan.slots:
-            number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
-            b.store(number, "%memory", plan.slots[step.node.id])
-        for slot in plan.records.get(step.node.id, ()):
-            store_moving(b, result, "%items", slot * caller.stride)
-        for k, position in targets.get(step.node.id, ()):
-            if k not in pointers:
-                pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
-            b.do(f"store {b.element} {result}, ptr {b.address(pointers[k], position * b.size)}, align {b.size}")
-    b.do("ret void")
+            result = operation(self.b, step.op, arguments)
+        self.values[step.node.id] = result
+        self.keep(step.node)
+
+    def keep(self, node: Scalar) -> None:
+        """Store a result that has just been computed wherever it is needed."""
+        b, plan = self.b, self.plan
+        if node.id in plan.slots:
+            result = self.value(node)
+            number = b.select(result, b.const(1.0), b.const(0.0)) if node.boolean else result
+            b.store(number, "%memory", plan.slots[node.id])
+        self.put_out(node)
+
+    def put_out(self, node: Scalar) -> None:
+        """Store a result as a record of a scan and as output."""
+        b, plan = self.b, self.plan
+        for slot in plan.records.get(node.id, ()):
+            store_moving(b, self.value(node), "%items", slot * self.caller.stride)
+        for k, position in self.targets.get(node.id, ()):
+            if k not in self.pointers:
+                self.pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
+            place = b.address(self.pointers[k], position * b.size)
+            b.do(f"store {b.element} {self.value(node)}, ptr {place}, align {b.size}")
+
+    # ---- lanes
+
+    def pack(self, pack: Pack) -> None:
+        """One instruction for all lanes; then each lane where it is needed."""
+        b, wide, plan = self.b, self.wide, self.plan
+        vector = pack_operation(wide, pack, self.vector)
+        self.vectors[tuple(Signed(node, 1) for node in pack.nodes)] = vector
+        for lane, node in enumerate(pack.nodes):  # where nothing takes it, LLVM leaves it out
+            self.values[node.id] = b.op(f"extractelement {wide.type} {vector}, i32 {lane}")
+        slots = [plan.slots.get(node.id, -1) for node in pack.nodes]
+        if in_row(slots):
+            store_moving(wide, vector, "%memory", slots[0] * b.size)
+        for node in pack.nodes:
+            (self.put_out if in_row(slots) else self.keep)(node)
+
+    def vector(self, place: tuple[Signed, ...]) -> str:
+        """The numbers of all lanes."""
+        if place not in self.vectors:
+            self.vectors[place] = self._vector(place)
+        return self.vectors[place]
+
+    def _vector(self, place: tuple[Signed, ...]) -> str:
+        b, wide, plan = self.b, self.wide, self.plan
+        nodes = [x.node for x in place]
+        if all(node.op == "const" for node in nodes):
+            numbers = self.numbers.place(*(x.sign * x.node.value for x in place))
+            return wide.op(
+                f"load {wide.type}, ptr {b.address('%constants', numbers * b.size)}, align {b.size}, !invariant.load !2"
+            )
+        if any(x.sign < 0 for x in place):
+            x = self.vector(tuple(Signed(node, 1) for node in nodes))
+            if all(x.sign < 0 for x in place):
+                return wide.neg(x)
+            signs = ", ".join(f"i{b.bits} {0 if x.sign > 0 else -(1 << (b.bits - 1))}" for x in place)
+            return wide.from_bits(wide.integer("xor", wide.to_bits(x), f"<{signs}>"))
+        if len({node.id for node in nodes}) == 1:
+            return wide.splat(self.value(nodes[0]))
+        slots = [plan.slots.get(node.id, -1) for node in nodes]
+        if in_row(slots) and not any(node.id in self.values for node in nodes):
+            return load_moving(wide, "%memory", slots[0] * b.size)
+        vector = "poison"
+        for lane, node in enumerate(nodes):
+            vector = wide.op(f"insertelement {wide.type} {vector}, {b.element} {self.value(node)}, i32 {lane}")
+        return vector
+
+
+def in_row(slots: Sequence[int]) -> bool:
+    """Whether these are slots, one after the other."""
+    return slots[0] >= 0 and list(slots) == list(range(slots[0], slots[0] + len(slots)))
+
+
+def pack_operation(b: Builder, pack: Pack, vector: Callable[[tuple[Signed, ...]], str]) -> str:
+    """The instruction of a pack. Signs that are alike on all lanes choose it; others change its operands."""
+    places = pack.operands
+    signs = [places[k][0].sign if len({x.sign for x in place}) == 1 else 0 for k, place in enumerate(places)]
+    if pack.op in ("mul", "fma", "div"):  # all signs of a product on its first factor
+        first = tuple(Signed(x.node, x.sign * y.sign) for x, y in zip(*places[:2], strict=True))
+        second = tuple(Signed(y.node, 1) for y in places[1])
+        if all(y.op == "const" for y, _ in second):
+            first, second = tuple(Signed(x.node, 1) for x in first), tuple(
+                Signed(y.node, x.sign) for x, y in zip(first, second, strict=True)
+            )
+        arguments = [vector(first), vector(second), *map(vector, places[2:])]
+        return operation(b, pack.op, arguments)
+    if pack.op == "add" and -1 in signs:
+        k = signs.index(-1)
+        positive = tuple(Signed(x.node, 1) for x in places[k])
+        return operation(b, "sub", [vector(places[1 - k]), vector(positive)])
+    return operation(b, pack.op, [vector(place) for place in places])
 
 
 def operation(b: Builder, op: str, x: list[str]) -> str:
@@ -167,11 +285,15 @@ def call_parts(
         elif isinstance(part, Calling):
             _call(b, part, memory)
         elif isinstance(part, Repeating):
-            _repeat(b, part, memory)
+            _repeat(b, part, memory, name, outputs, items)
         elif isinstance(part, Items):
             write_items(b, part, memory)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
+            _call_part(b, name, memory, outputs, items)
+
+
+def _call_part(b: Builder, name: str, memory: str, outputs: str, items: str) -> None:
+    b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
 
 
 def _call(b: Builder, calling: Calling, memory: str) -> None:
@@ -185,8 +307,8 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
         b.store(b.load(inner, place), memory, calling.slot(k))
 
 
-def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
-    """Passes until every lane has settled; a lane that has keeps its state."""
+def _repeat(b: Builder, repeating: Repeating, memory: str, name: str, outputs: str, items: str) -> None:
+    """Passes until every lane has settled; a lane that has keeps its state. name: of the part."""
     repeated, step = repeating.repeated, repeating.subroutine
     inner = b.address(memory, step.base * b.stride)
     start = [(slot, step.base + place) for slot, place in zip(repeating.start, step.inputs, strict=True)]
@@ -211,6 +333,8 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
         return carried
 
     def passes() -> None:
+        for k in range(len(repeating.before)):
+            _call_part(b, before_name(name, k), memory, outputs, items)
         again = None if repeated.settled is None else lambda: b.any(going())
         b.repeat(f"{step.name}.passes", str(repeated.times), one_pass, [], again)
 

@@ -17,7 +17,8 @@ from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 
-from .steps import Looped, Step, fuse, waves
+from .packs import Packing
+from .steps import Looped, Step, deferred, fuse, needs, split, waves
 
 TILE = 4  # rows of a tile of a matrix product
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
@@ -113,12 +114,16 @@ class Calling:
 
 @dataclass(frozen=True)
 class Repeating:
-    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted."""
+    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted.
+
+    before: parts that come before the first pass, if there is one.
+    """
 
     repeated: Repeated
     subroutine: Subroutine
     start: list[int]
     passes: int
+    before: list[list[Step]]
 
     def slot(self, k: int) -> int:
         """The slot of a result: the state stays where it is."""
@@ -153,6 +158,11 @@ class Items:
 Part = list[Step] | Looped | Product | Calling | Repeating | Items
 
 
+def _lists(part: Part) -> list[list[Step]]:
+    """The lists of steps of a part, in their order."""
+    return [part] if isinstance(part, list) else part.before if isinstance(part, Repeating) else []
+
+
 def _runs(slots: Sequence[int]) -> list[int]:
     """The places where a run of neighbours begins."""
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
@@ -182,6 +192,7 @@ class SlotPlan:
         self.common: dict[int, int] = {}  # node id → slot of the caller, from the begin of this memory
         self.records: dict[int, list[int]] = {}  # node id → slots beside the moving pointer where it is an output
         self.sizes = {i.name: i.size for i in function.inputs}
+        self.packing: Packing | None = None
         outside = outside or {}
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
         self.size = 0
@@ -195,14 +206,14 @@ class SlotPlan:
         for node in order:
             if node.op == "input":
                 self._place_input(node, outside)
-        steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
+        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
+        steps, self._deferred = deferred(fuse(order, kept), kept)
         self.parts: list[Part] = []
-        for part in waves(steps):
-            if isinstance(part, Looped):
-                self._place_loop(part)
-                self.parts.append(part)
-            else:
-                self._cut(part)
+        entries = [entry for part in waves(steps) for entry in ([part] if isinstance(part, Looped) else split(part))]
+        if group > 1:
+            self.packing = self._packed(entries, kept)
+        for entry in entries:
+            self._place(entry)
         kept = [n for o in function.outputs for n in o.nodes if keep_outputs or n.op == "const"]
         if view:
             kept = self._place_records(view)
@@ -242,41 +253,65 @@ class SlotPlan:
         for node, index, which in loop.results:
             self.slots[node.id] = loop.slot(index, which, self.group)
 
-    def _cut(self, steps: list[Step]) -> None:
-        """Parts of at most PART steps; between them products and calls, each where the first of its results is due."""
-        current: list[Step] = []
+    def _packed(self, entries: Sequence[list[Step] | Looped | Step], kept: Iterable[Scalar]) -> Packing:
+        """Like steps on lanes."""
+        runs = [entry for entry in entries if isinstance(entry, list)]
+        others = [needs(entry) for entry in entries if isinstance(entry, Step)]
+        others += [entry.arguments for entry in entries if isinstance(entry, Looped)]
+        others += [needs(step) for steps in self._deferred.values() for step in steps]
+        return Packing(runs, [*kept, *(node for nodes in others for node in nodes)])
+
+    def _place(self, entry: list[Step] | Looped | Step) -> None:
+        """Parts for an entry: of at most PART steps, for a loop, for a product or a compound."""
+        if isinstance(entry, Looped):
+            self._place_loop(entry)
+            self.parts.append(entry)
+        elif isinstance(entry, list):
+            steps = entry if self.packing is None else self.packing.ordered(entry)
+            self.parts += self._chunks(steps)
+        else:
+            self._place_whole(entry)
+
+    def _chunks(self, steps: list[Step]) -> list[list[Step]]:
+        """Steps in lists of some PART, lanes of a pack in the same one."""
+        chunks: list[list[Step]] = []
         for step in steps:
-            if step.op in ("dot", "compound") and self._key(step) not in self._wholes:
-                self._finish(current)
-                current = []
-                unit = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
-                self._wholes[self._key(step)] = unit
-                self.parts.append(unit)
-            if step.op in ("dot", "result"):
-                place = step.node.value[1:] if step.op == "dot" else [step.node.value]
-                self.slots[step.node.id] = self._wholes[self._key(step)].slot(*place)
-            if step.op in ("dot", "compound", "result"):
-                continue
-            current.append(step)
-            if len(current) == PART:
-                self._finish(current)
-                current = []
-        self._finish(current)
+            pack = None if self.packing is None else self.packing.pack(step.node)
+            begins = pack is None or pack.nodes[0] is step.node
+            if not chunks or (len(chunks[-1]) >= PART and begins):
+                chunks.append([])
+            chunks[-1].append(step)
+        return chunks
+
+    def _place_whole(self, step: Step) -> None:
+        """The part of a product or compound that is new; slots of their results."""
+        if step.op in ("dot", "compound") and self._key(step) not in self._wholes:
+            unit = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
+            self._wholes[self._key(step)] = unit
+            self.parts.append(unit)
+        if step.op in ("dot", "result"):
+            place = step.node.value[1:] if step.op == "dot" else [step.node.value]
+            self.slots[step.node.id] = self._wholes[self._key(step)].slot(*place)
 
     @staticmethod
     def _key(step: Step) -> int:
         """The id of the source of a result: the block of a product, the node of a compound."""
         return id({"dot": step.node.value, "result": step.args}.get(step.op, [step.node])[0])
 
-    def _finish(self, part: list[Step]) -> None:
-        if part:
-            self.parts.append(part)
-
     def _in_memory(self, nodes: Iterable[Scalar]) -> None:
         """Assign slots to values that are read from memory."""
         for node in nodes:
             if node.id not in self.slots:
-                self.slots[node.id] = self._take(1)
+                self._take_for(node)
+
+    def _take_for(self, node: Scalar) -> None:
+        """A slot for a node; for all lanes of a pack slots in a row."""
+        pack = None if self.packing is None else self.packing.pack(node)
+        if pack is None or any(each.id in self.slots for each in pack.nodes):
+            self.slots[node.id] = self._take(1)
+        else:
+            first = self._take(len(pack.nodes))
+            self.slots |= {each.id: first + lane for lane, each in enumerate(pack.nodes)}
 
     def _product(self, block: Block) -> Product:
         product = Product(block, self.group)
@@ -288,7 +323,7 @@ class SlotPlan:
         self._in_memory(node.args)
         slots = [self.slots[argument.id] for argument in node.args]
         if isinstance(node.value, Repeated):
-            return self._repeating(node.value, slots)
+            return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
             return self._items(node.value, slots)
         function = node.value.function
@@ -297,11 +332,14 @@ class SlotPlan:
         subroutine = self.subroutines[id(function)]
         return Calling(subroutine, slots, self._take(len(subroutine.results)))
 
-    def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
+    def _repeating(self, node: Scalar, slots: list[int]) -> Repeating:
         """The plan of a repetition: captured values stay in their place."""
+        repeated, steps = node.value, self._deferred.get(node.id, [])
         base = self._take(0, align=self.group)
         outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
-        return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
+        before = self._chunks(steps)
+        subroutine = self._subroutine(repeated.step, outside)
+        return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
 
     def _items(self, scanned: Scanned, slots: list[int]) -> Items:
         """Inputs and results stay in the rows of this memory, where the step reads and writes them."""
@@ -356,18 +394,23 @@ class SlotPlan:
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""
         last_use: dict[int, int] = {}
-        every = [part if isinstance(part, list) else [] for part in self.parts]
+        every = [steps for part in self.parts for steps in _lists(part)]
         for index, part in enumerate(every):
             for step in part:
                 for a in step.args:
                     last_use[a.id] = index
-        free: list[int] = []
-        leaving: dict[int, list[int]] = {}
+        free: dict[int, list[int]] = {}  # first slots by their number in a row
+        leaving: dict[int, list[tuple[int, int]]] = {}
         for index, part in enumerate(every):
-            free += leaving.pop(index - 1, [])
+            for first, count in leaving.pop(index - 1, []):
+                free.setdefault(count, []).append(first)
             for step in part:
-                id = step.node.id
-                if id in self.slots or last_use.get(id, index) == index:
+                pack = None if self.packing is None else self.packing.pack(step.node)
+                nodes = [step.node] if pack is None else pack.nodes
+                last = max(last_use.get(node.id, index) for node in nodes)
+                if last == index or any(node.id in self.slots for node in nodes):
+                    self._in_memory(node for node in nodes if last_use.get(node.id, index) > index)
                     continue
-                self.slots[id] = free.pop() if free else self._take(1)
-                leaving.setdefault(last_use[id], []).append(self.slots[id])
+                first = free[len(nodes)].pop() if free.get(len(nodes)) else self._take(len(nodes))
+                self.slots |= {node.id: first + lane for lane, node in enumerate(nodes)}
+                leaving.setdefault(last, []).append((first, len(nodes)))
