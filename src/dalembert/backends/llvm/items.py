@@ -8,8 +8,9 @@ time.
 from __future__ import annotations
 
 from .ir import Builder
-from .plan import Items, SlotPlan
+from .plan import SlotPlan
 from .tiles import copy_runs, copy_state, table_entry
+from .units import Items
 
 
 def write_items(b: Builder, items: Items, memory: str) -> None:

@@ -1,8 +1,8 @@
 """Like operations of one state on the lanes of a vector: the four legs of a quadruped, the contacts under them.
 
 Steps of the same structure, whatever constants and signs they have, are alike. Four of them become one instruction
-where what they work on lies on lanes as well, or does not cost more to put there than it saves. Each lane is computed as
-it would be alone: results have the same bits.
+where what they work on lies on lanes as well, or does not cost more to put there than it saves. Each lane is computed
+as it would be alone: results have the same bits.
 """
 
 from __future__ import annotations
@@ -187,7 +187,7 @@ class Packing:
         return cost
 
     def _gain(self, pack: Pack, alone: set[int], shared: Mapping[tuple[int, ...], int]) -> float:
-        """What a pack saves: instructions of its own, and what it would cost others if its lanes were computed alone."""
+        """What a pack saves: instructions of its own, and what others would pay if its lanes were computed alone."""
         gain = SAVED + (GATHER if pack.ids in shared else 0.0)
         for place in pack.operands:
             if self._is_pack(tuple(x.node.id for x in place)):
