@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from dalembert import load, math
+from dalembert.backends.llvm.compounds import Repeating
 from dalembert.backends.llvm.plan import SlotPlan
-from dalembert.backends.llvm.units import Repeating
 from dalembert.execute.host import NativeKernel as Kernel
 from dalembert.graph import Function, trace
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dalembert.graph import Scalar
 
 from . import elementary
+from .compounds import Calling, Items, Repeating, Visiting
 from .ir import Builder, Module
 from .items import write_items
 from .part_writer import PartWriter, operation
@@ -12,7 +13,8 @@ from .plan import SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
-from .units import Calling, Items, Product, Repeating
+from .units import Product
+from .visits import write_visit
 
 
 def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
@@ -76,6 +78,8 @@ def call_parts(
             _repeat(b, part, memory, name, outputs, items)
         elif isinstance(part, Items):
             write_items(b, part, memory)
+        elif isinstance(part, Visiting):
+            write_visit(b, part, memory)
         else:
             _call_part(b, name, memory, outputs, items)
 

@@ -13,12 +13,16 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
+from dalembert.graph.visit import Visited
 
+from .compounds import Calling, Items, Repeating, View, Visiting
 from .packs import Packing
 from .steps import Looped, Step, deferred, fuse, needs, split, waves
-from .units import Calling, Items, Part, Product, Repeating, View, step_lists
+from .units import Part, Product, step_lists
 
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
+LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
+SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
 
 
 class Subroutine:
@@ -50,6 +54,16 @@ class Subroutine:
 def _runs(slots: Sequence[int]) -> list[int]:
     """The places where a run of neighbours begins."""
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
+
+
+def _gathered(subroutine: Subroutine, rows: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
+    """(slots of all items, own slot) of the numbers of an item that do not lie in a row."""
+    inputs = [node for node in subroutine.plan.function.schedule() if node.op == "input"]
+    places = {
+        node.value: subroutine.plan.slots.get(node.id) for node in inputs if node.id not in subroutine.plan.moving
+    }
+    found = [(list(row), places.get(("item", k))) for k, row in enumerate(rows)]
+    return [(row, place) for row, place in found if place is not None]
 
 
 class SlotPlan:
@@ -96,6 +110,8 @@ class SlotPlan:
         entries = [entry for part in waves(steps) for entry in ([part] if isinstance(part, Looped) else split(part))]
         if group > 1:
             self.packing = self._packed(entries, kept)
+        scalar = self.packing is None or not self.packing.packs
+        self._steps_of_part = SHORT_PART if len(steps) > LONG and scalar else PART
         for entry in entries:
             self._place(entry)
         kept = [n for o in function.outputs for n in o.nodes if keep_outputs or n.op == "const"]
@@ -120,11 +136,16 @@ class SlotPlan:
 
     def _place_records(self, view: View) -> list[Scalar]:
         """Outputs are stored where they belong as soon as a step has computed them; returns the others."""
+        kept = []
+        computed = {step.node.id for part in self.parts if isinstance(part, list) for step in part}
         for output in self.function.outputs:
             for k, node in enumerate(output.nodes):
-                self.records.setdefault(node.id, []).append(view.records[output.name, k])
-        computed = {step.node.id for part in self.parts if isinstance(part, list) for step in part}
-        return [node for output in self.function.outputs for node in output.nodes if node.id not in computed]
+                place = view.records.get((output.name, k))
+                if place is not None:
+                    self.records.setdefault(node.id, []).append(place)
+                if place is None or node.id not in computed:
+                    kept.append(node)
+        return kept
 
     def _take(self, count: int, align: int = 1) -> int:
         start = -(-self.size // align) * align
@@ -162,7 +183,7 @@ class SlotPlan:
         for step in steps:
             pack = None if self.packing is None else self.packing.pack(step.node)
             begins = pack is None or pack.nodes[0] is step.node
-            if not chunks or (len(chunks[-1]) >= PART and begins):
+            if not chunks or (len(chunks[-1]) >= self._steps_of_part and begins):
                 chunks.append([])
             chunks[-1].append(step)
         return chunks
@@ -203,13 +224,15 @@ class SlotPlan:
         product.base = self._take(product.size, align=self.group)
         return product
 
-    def _compound(self, node: Scalar) -> Calling | Repeating | Items:
+    def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
         self._in_memory(node.args)
         slots = [self.slots[argument.id] for argument in node.args]
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
             return self._items(node.value, slots)
+        if isinstance(node.value, Visited):
+            return self._visiting(node.value, slots)
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -220,7 +243,7 @@ class SlotPlan:
         """The plan of a repetition: captured values stay in their place."""
         repeated, steps = node.value, self._deferred.get(node.id, [])
         base = self._take(0, align=self.group)
-        outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
+        outside = {"captured": [slot - base for slot in slots[repeated.body.taken]]}
         before = self._chunks(steps)
         subroutine = self._subroutine(repeated.step, outside)
         return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
@@ -248,20 +271,40 @@ class SlotPlan:
             {("captured", k): slot - base for k, slot in enumerate(common)},
         )
         subroutine = self._subroutine(scanned.step, view=view)
-        places = {
-            node.value: subroutine.plan.slots.get(node.id) for node in scanned.step.schedule() if node.op == "input"
-        }
-        gathered = [(list(row), places.get(("item", k))) for k, row in enumerate(items) if k not in in_row]
+        gathered = _gathered(subroutine, items)
         last = n if scanned.reversed else 0
         return Items(
             scanned,
             subroutine,
             rows,
             stride,
-            [(row, place) for row, place in gathered if place is not None],
+            gathered,
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
             None if scanned.counted is None else common[scanned.counted],
         )
+
+    def _visiting(self, visited: Visited, slots: list[int]) -> Visiting:
+        """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees."""
+        s, parts = visited.sizes, visited.split(slots)
+        stride = -(-s.items // self.group) * self.group
+        table, rows = self._take(s.table + s.columns, align=self.group), self._take(s.read * s.columns)
+        carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
+        base = self._take(0, align=self.group)
+        common = {("rows", k): rows + k - base for k in range(s.read * s.columns)}
+        common |= {("carry", k): carry + k - base for k in range(s.carry)}
+        view = View(
+            1,
+            {("item", k): row[0] for k, row in enumerate(parts.item) if len(_runs(row)) == 1},
+            {("record", k): records + k * stride for k in range(s.record)},
+            common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
+        )
+        subroutine = self._subroutine(visited.step, view=view)
+        moved = [(slot, table + k) for k, slot in enumerate(parts.table)]
+        moved += [(slot, carry + k) for k, slot in enumerate(parts.carry)]
+        at = [list(row) for row in parts.at]
+        count = None if visited.counted is None else parts.common[visited.counted]
+        gathered = _gathered(subroutine, parts.item)
+        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, moved, count)
 
     def _subroutine(
         self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None

@@ -1,22 +1,16 @@
-"""Parts of a plan beside lists of steps: products of matrices, calls, repetitions and scans, with their slots."""
+"""Parts of a plan: lists of steps, loops, products of matrices, compounds."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 import numpy as np
 
 from dalembert.graph import Scalar
 from dalembert.graph.product import Block
-from dalembert.graph.repeat import Repeated
-from dalembert.graph.scan import Scanned
 
+from .compounds import Calling, Items, Repeating, Visiting
 from .steps import Looped, Step
-
-if TYPE_CHECKING:
-    from .plan import Subroutine
 
 TILE = 4  # rows of a tile of a matrix product
 
@@ -56,77 +50,7 @@ class Product:
                 yield node, self.base + self.B + t * self.width + j
 
 
-@dataclass(frozen=True)
-class View:
-    """How the step of a scan sees the memory of its caller, in the caller's slots.
-
-    lanes: items at once. moving: slots of inputs (name, number) and of outputs, counted from a pointer that moves from
-    item to item. common: slots of inputs that are the same for all items, counted from the begin of the step's memory.
-    """
-
-    lanes: int
-    moving: Mapping[tuple[str, int], int]
-    records: Mapping[tuple[str, int], int]
-    common: Mapping[tuple[str, int], int]
-
-
-@dataclass(frozen=True)
-class Calling:
-    """A call of a subroutine: slots of its arguments, and the first one of its results, in the caller's memory."""
-
-    subroutine: Subroutine
-    arguments: list[int]
-    base: int
-
-    def slot(self, k: int) -> int:
-        """The slot of a result."""
-        return self.base + k
-
-
-@dataclass(frozen=True)
-class Repeating:
-    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted.
-
-    before: parts that come before the first pass, if there is one.
-    """
-
-    repeated: Repeated
-    subroutine: Subroutine
-    start: list[int]
-    passes: int
-    before: list[list[Step]]
-
-    def slot(self, k: int) -> int:
-        """The slot of a result: the state stays where it is."""
-        return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
-
-
-@dataclass(frozen=True)
-class Items:
-    """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
-
-    A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
-    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
-    copied before the first item: the start of the carry, and rows of a few pieces. count: slot of the number of the
-    first item that may be left out, or None.
-    """
-
-    scanned: Scanned
-    subroutine: Subroutine
-    rows: int
-    stride: int
-    gathered: list[tuple[list[int], int]]
-    moved: list[tuple[int, int]]
-    count: int | None
-
-    def slot(self, k: int) -> int:
-        """The slot of a result."""
-        row, item = divmod(k, self.scanned.sizes.items)
-        behind = row < self.scanned.sizes.carry and not self.scanned.reversed
-        return self.rows + row * self.stride + item + behind
-
-
-Part = list[Step] | Looped | Product | Calling | Repeating | Items
+Part = list[Step] | Looped | Product | Calling | Repeating | Items | Visiting
 
 
 def step_lists(part: Part) -> list[list[Step]]:
