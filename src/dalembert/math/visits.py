@@ -54,9 +54,7 @@ def visit(
     known = [begin, numbers, *items.values(), *carried.values(), *([] if count is None else [count])]
     traced = first_traced(known)
     if traced is None:
-        after = checked(
-            np.zeros((numbers.shape[1], begin.shape[1])), *carried.values(), *(x[0] for x in items.values())
-        )
+        after = checked(_read(begin, numbers[0]), *carried.values(), *(x[0] for x in items.values()))
         traced = first_traced(after.values())  # by way of values in scope
     if traced is not None:
         return traced.__visit__(checked, items, begin, numbers, carried, count)
@@ -79,8 +77,7 @@ def _on_numbers(
 ) -> dict[str, np.ndarray]:
     table, state, records = np.array(begin, float), dict(carry), []
     for k, numbers in enumerate(at):
-        rows = np.array([table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in numbers])
-        results = step(rows.reshape(len(numbers), -1), *state.values(), *(np.asarray(x)[k] for x in items.values()))
+        results = step(_read(table, numbers), *state.values(), *(np.asarray(x)[k] for x in items.values()))
         record = {name: x for name, x in results.items() if name not in (*RESERVED, *state)}
         if k < count:
             for i, row in zip(results["to"], results["rows"], strict=True):
@@ -92,6 +89,12 @@ def _on_numbers(
         records.append(record)
     ends = {"table": table} | {name: np.asarray(x)[()] for name, x in state.items()}
     return ends | {name: np.array([record[name] for record in records]) for name in records[0]}
+
+
+def _read(table: np.ndarray, numbers: np.ndarray) -> np.ndarray:
+    """(r, m): the rows of a table with these numbers (r,), zeros for those of no row."""
+    rows = [table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in numbers]
+    return np.array(rows).reshape(len(numbers), table.shape[1])
 
 
 def _item_count(arrays: Mapping[str, np.ndarray], at: Any) -> int:
