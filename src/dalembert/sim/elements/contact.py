@@ -16,6 +16,7 @@ from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
+from dalembert.contact.scene import Scene, is_loose
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
@@ -23,6 +24,7 @@ from dalembert.model import Model
 from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
+SCENE = 3  # loose bodies from which on they are looped over
 FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
@@ -64,7 +66,7 @@ class RigidContact(Element):
     """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well.
 
     slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
-    candidate has its own place.
+    candidate has its own place. scene_room: of a scene of loose bodies, contacts at a time; 0: it is none.
     """
 
     gives: ClassVar[bool] = False
@@ -73,6 +75,7 @@ class RigidContact(Element):
     patches: tuple[Patch, ...]
     rows: int = 0
     slots: int = 0
+    scene_room: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,18 +100,27 @@ class RigidContact(Element):
         """The candidates as a step finds them that has slots."""
         return Gathering(model, self.patches)
 
+    def scene(self, model: Model) -> Scene:
+        """The candidates as a step of a scene finds them."""
+        return Scene(model, self.patches)
+
     @property
     def turned_count(self) -> int:
         """Moments of friction about axes; in slots every contact has those that one of them has."""
-        if not self.slots:
+        if not self.slots and not self.scene_room:
             return len(self.moments)
-        return len(self.names) * len({axis for law in self.laws for axis in law.axes})
+        return self.places * len({axis for law in self.laws for axis in law.axes})
+
+    @property
+    def places(self) -> int:
+        """Contacts that it remembers."""
+        return self.scene_room or len(self.names)
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the parts of its memory that are arrays."""
-        k = len(self.names)
-        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots else 0
+        k = self.places
+        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots or self.scene_room else 0
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -231,8 +243,17 @@ def with_contact(
         if step is not None:
             _check_step(where, model, contact, points, step, stable)
         return (*elements, CompliantContact(contact, points))
-    switching = (c for element in elements for c in element.constraints(model) if c.admissible.switches)
-    return (*elements, RigidContact(contact, points, sum(c.count for c in switching), slots_for(model, points)))
+    constraints = [c for element in elements for c in element.constraints(model)]
+    if not constraints and is_scene(model):
+        return (*elements, RigidContact(contact, points, scene_room=Scene(model, points).room))
+    switching = sum(c.count for c in constraints if c.admissible.switches)
+    return (*elements, RigidContact(contact, points, switching, slots_for(model, points)))
+
+
+def is_scene(model: Model) -> bool:
+    """Whether a model consists of some loose bodies and what is fixed."""
+    moving = [body for body in model.bodies if body.joint.nv]
+    return len(moving) >= SCENE and not model.closures and all(is_loose(model, body) for body in moving)
 
 
 def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
