@@ -321,7 +321,14 @@ def _visits(x: np.ndarray) -> dict[str, Any]:
     found = math.visit(step, items, start, at, {"total": x[1]}, count)
     taken = math.take(found["table"], at[:, 0])
     back = math.visit(step, items, start, at, {"total": x[1]}, count, reverse=True)
-    return {**found, "back": back["table"], "back y": back["y"], "back slope": gradient(back["table"][0, 1], x), "taken": taken, "slope": gradient(found["table"][0, 1] + found["total"], x)}
+    return {
+        **found,
+        "back": back["table"],
+        "back y": back["y"],
+        "back slope": gradient(back["table"][0, 1], x),
+        "taken": taken,
+        "slope": gradient(found["table"][0, 1] + found["total"], x),
+    }
 
 
 _rotated = trace(

@@ -7,6 +7,7 @@ them all.
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Sequence
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -25,7 +26,7 @@ from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
 
-from .candidates import WORLD, Patch, moves
+from .candidates import WORLD, Patch
 from .gathering import AHEAD, NEAR
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
@@ -83,6 +84,18 @@ def is_loose(model: Model, body: Body) -> bool:
     return drifts(model, body) and alone and constant and not any(np.any(x) for x in effects)
 
 
+_recent: deque[Scene] = deque(maxlen=8)
+
+
+def scene_of(model: Model, patches: Sequence[Patch]) -> Scene:
+    """The scene of a model; kept for the same patches."""
+    for known in tuple(_recent):
+        if known.model is model and known.patches is patches:
+            return known
+    _recent.append(Scene(model, patches))
+    return _recent[-1]
+
+
 class Scene:
     """Loose bodies of a model, and the patches in which they may touch each other and what is fixed."""
 
@@ -96,7 +109,7 @@ class Scene:
     @property
     def room(self) -> int:
         """Contacts at a time."""
-        single = all(group.points == 1 for group in self.groups)
+        single = all(len(patch.names) == 1 for patch in self.patches)
         every = sum(len(patch.names) for patch in self.patches)
         return min(every, POINTS_PER_BODY[single] * self.world + MORE)
 
@@ -146,15 +159,19 @@ class Scene:
             table, count = kept["table"], kept["count"]
         room = float(self.room)
         lost = lost + where(count > room, count - room, 0.0)
-        return Touching(table[:, 0], table[:, 1:3], table[:, 3], table[:, 4:7], table[:, 7:], minimum(count, room), lost)
+        return Touching(
+            table[:, 0], table[:, 1:3], table[:, 3], table[:, 4:7], table[:, 7:], minimum(count, room), lost
+        )
 
     def _points(self, group: _Group, placed: np.ndarray) -> tuple[dict[str, np.ndarray], Any]:
         """Points of a group: near (m,), and (m, 10) number, bodies, gap, position, normal; pairs without room."""
         numbers = np.arange(group.points, dtype=float)
 
         def rows_of(first: Any, bodies: Any, ahead: Any, witnesses: list[Any], ground: bool) -> dict[str, Any]:
-            points = [[first + k, *bodies, w.distance, *(w.a if ground else w.position), *w.normal]
-                      for k, w in zip(numbers, witnesses, strict=True)]
+            points = [
+                [first + k, *bodies, w.distance, *(w.a if ground else w.position), *w.normal]
+                for k, w in zip(numbers, witnesses, strict=True)
+            ]
             near = [where(w.distance < NEAR + ahead, 1.0, 0.0) for w in witnesses]
             return {"near": np.array(near), "contents": np.array(points)}
 
@@ -306,8 +323,3 @@ def _numbers(X: Pose) -> np.ndarray:
 
 def _pose(numbers: np.ndarray) -> Pose:
     return Pose(numbers[:9].reshape(3, 3), numbers[9:POSE])
-
-
-def moving_bodies(model: Model) -> list[Body]:
-    """Bodies that a joint moves."""
-    return [body for body in model.bodies if moves(model, body)]

@@ -157,7 +157,9 @@ class _VisitTangent:
         ]
         carry = [*parts.carry, *(self.parts.carry[k].get(d, 0.0) for k, d in self.carried)]
         items = [*parts.item, *([x.get(d, 0.0) for x in self.parts.item[k]] for k, d in self.in_items)]
-        ends, after, records = visited(self.node.graph, self._step, table, width, carry, parts.at, items, s.items, self.visited.reversed)
+        ends, after, records = visited(
+            self.node.graph, self._step, table, width, carry, parts.at, items, s.items, self.visited.reversed
+        )
         out: list[dict[int, Any]] = [{} for _ in range(self.visited.size)]
         for row in range(s.rows):
             for (c, d), x in zip(self.columns, ends[row * width + s.columns : (row + 1) * width], strict=True):
@@ -241,7 +243,9 @@ class _VisitAdjoint:
             cut = s.written, s.written * (1 + s.columns)
             return Written(nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] :], [*rows, *carry, *nodes[: cut[0]]])
 
-        records = visited(graph, step, parts.table, s.columns, parts.carry, parts.at, parts.item, s.items, visited_.reversed)[2]
+        records = visited(
+            graph, step, parts.table, s.columns, parts.carry, parts.at, parts.item, s.items, visited_.reversed
+        )[2]
         kept = s.read * s.columns + s.carry
         return list(records[:kept]), list(records[kept:])
 

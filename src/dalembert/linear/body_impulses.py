@@ -17,14 +17,17 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.math import abs as absolute
-from dalembert.math import logical_and, logical_or, map, maximum, repeat, visit, where
+from dalembert.math import logical_and, logical_or, map, maximum, minimum, repeat, visit, where
 
 from .block_elimination import block_pattern, solve_blocks
 from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
 from .impulses import Carrier, NewtonStep, RowProblem
 from .row_laws import ANY, Law, row_impulse
 
-SWEEPS = 400  # at most
+SWEEPS = 100  # at most
+SLIPS = 12  # steps towards the slip of one contact, at most
+ALONE = 0.1  # of the tolerance: the accuracy of one contact beside the others
+WORSE = 8.0  # times the smallest change so far: sweeps go back to where that was
 FINE = 8  # sweeps towards a finer change than the tolerance
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 
@@ -95,36 +98,41 @@ class Sweeps:
         """Sweeps from (p, slip) of a step before, until all is settled."""
         k, n = p.shape
         scale = self._scale(p)
-        begin = {"p": p, "slip": slip, "w": self.pushed(p), "along": np.zeros((k, n)), "w_along": np.zeros((self.bodies, 6))}
-        begin |= {"length": ANY, "change": ANY, "count": 0.0, "done": 0.0}
+        start = {"p": p, "slip": slip, "w": self.pushed(p)}
+        begin = start | {"along": np.zeros((k, n)), "w_along": np.zeros((self.bodies, 6)), "length": ANY}
+        begin |= {f"best_{name}": x for name, x in start.items()} | {"change": ANY, "count": 0.0, "done": 0.0}
 
-        def sweep(p: Any, slip: Any, w: Any, along: Any, w_along: Any, length: Any, _: Any, count: Any, done: Any) -> Any:
-            p1, slip1, w1, change, square = self.swept(p, slip, w)
+        def sweep(p: Any, slip: Any, w: Any, along: Any, w_along: Any, length: Any, *rest: Any) -> dict[str, Any]:
+            *best, smallest, count, _ = rest
+            after = self.swept(p, slip, w)
+            change, square = after[3:]
             tolerance = where(count < FINE, self.finer, self.tolerance)
             done = where(logical_or(change <= tolerance, scale + ROUNDING * change == scale), 1.0, 0.0)
+            lost = change > WORSE * smallest
             share = where(logical_or(square >= length, done > 0.0), 0.0, square / maximum(length, 1.0 / ANY))
+            p1, slip1, w1 = (where(lost, x, y) for x, y in zip(best, after, strict=False))
+            best = [where(change <= smallest, y, x) for x, y in zip(best, after, strict=False)]
+            share = where(lost, 0.0, share)
             return {
                 "p": p1 + share * along,
                 "slip": slip1,
                 "w": w1 + share * w_along,
-                "along": share * along + (p1 - p),
-                "w_along": share * w_along + (w1 - w),
-                "length": square,
-                "change": change,
+                "along": where(lost, 0.0, share * along + (p1 - p)),
+                "w_along": where(lost, 0.0, share * w_along + (w1 - w)),
+                "length": where(lost, ANY, square),
+                "best_p": best[0],
+                "best_slip": best[1],
+                "best_w": best[2],
+                "change": minimum(change, smallest),
                 "count": count + 1.0,
                 "done": done,
             }
 
         end = repeat(sweep, SWEEPS, begin, "done")
-
-        def last(p: Any, slip: Any, w: Any, change: Any, done: Any) -> dict[str, Any]:
-            """On the laws, where the last direction has left them."""
-            p, slip, w, change, _ = self.swept(p, slip, w)
-            return {"p": p, "slip": slip, "w": w, "change": change, "done": 1.0}
-
-        names = ("p", "slip", "w", "change", "done")
-        final = repeat(last, 1, {name: end[name] for name in names}, "done")
-        return BodyImpulses(final["p"], final["slip"], final["w"], final["change"], end["count"], end["done"])
+        best = (end[f"best_{name}"] for name in start)
+        return BodyImpulses(
+            *best, end["change"], end["count"], where(end["change"] <= self.tolerance, 1.0, end["done"])
+        )
 
     def _scale(self, p: np.ndarray) -> Any:
         """Of the velocities at work."""
@@ -181,8 +189,8 @@ class Sweeps:
             block = Block(*numbers[width : width + len(names)])
             c, mu, before, slip, *turning = numbers[width + len(names) :]
             u = c + contact.velocity(rows)
-            new, slip, moved = contact_impulse(block, mu, u[:3] - block.W @ before[:3], slip)
-            changes = [moved, *(block.size * absolute(new - before[:3]))]
+            new, slip = self._alone(block, mu, u[:3] - block.W @ before[:3], slip)
+            changes = list(block.size * absolute(new - before[:3]))
             impulses = list(new)
             if about:
                 reach, gains = turning
@@ -208,6 +216,23 @@ class Sweeps:
             items |= {"reach": self.contacts.reach, "gains": self.gains}
         after = visit(one, items, w, self.at, {"most": 0.0}, self.contacts.count, reverse)
         return after["p"], after["slip"], after["table"], after["most"]
+
+    def _alone(self, block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np.ndarray, Any]:
+        """The impulse of a contact beside the others as they are, and its slip.
+
+        `contact_impulse` again until its velocities no longer change: those of the slip alone say nothing of a contact
+        without load.
+        """
+
+        def again(before: Any, slip: Any, done: Any) -> dict[str, Any]:
+            p, slip, _ = contact_impulse(block, mu, b, slip)
+            moved = reduce(maximum, block.size * absolute(p - before))
+            return {"p": p, "slip": slip, "done": where(moved <= ALONE * self.tolerance, 1.0, 0.0)}
+
+        first, slip, _ = contact_impulse(block, mu, b, slip)
+        start = {"p": first, "slip": slip, "done": where(slip > 0.0, 0.0, 1.0)}
+        end = repeat(again, SLIPS, start, "done")
+        return end["p"], end["slip"]
 
     def motion_of(self, *numbers: Any) -> _Motion:
         return _Motion(self.contacts.about, *numbers)

@@ -16,7 +16,7 @@ from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
-from dalembert.contact.scene import Scene, is_loose
+from dalembert.contact.scene import Scene, is_loose, scene_of
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
@@ -102,7 +102,23 @@ class RigidContact(Element):
 
     def scene(self, model: Model) -> Scene:
         """The candidates as a step of a scene finds them."""
-        return Scene(model, self.patches)
+        return scene_of(model, self.patches)
+
+    def determinants(self) -> tuple[Any, ...]:
+        """Everything that decides what it does; of patches each part once, since there may be very many."""
+        parts: dict[int, Any] = {}
+        numbers = []
+        for patch in self.patches:
+            for x in (patch.shape, patch.placement, patch.law, patch.ground, patch.other, patch.other_placement):
+                parts.setdefault(id(x), x)
+            numbers.append((patch.first, patch.second, len(patch.names)))
+        order = {key: k for k, key in enumerate(parts)}
+        ids = [
+            [order[id(x)] for x in (p.shape, p.placement, p.law, p.ground, p.other, p.other_placement)]
+            for p in self.patches
+        ]
+        settings = self.contact, self.rows, self.slots, self.scene_room
+        return (*settings, tuple(parts.values()), np.array(numbers), np.array(ids), "\n".join(self.names))
 
     @property
     def turned_count(self) -> int:
@@ -245,7 +261,7 @@ def with_contact(
         return (*elements, CompliantContact(contact, points))
     constraints = [c for element in elements for c in element.constraints(model)]
     if not constraints and is_scene(model):
-        return (*elements, RigidContact(contact, points, scene_room=Scene(model, points).room))
+        return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
     switching = sum(c.count for c in constraints if c.admissible.switches)
     return (*elements, RigidContact(contact, points, switching, slots_for(model, points)))
 

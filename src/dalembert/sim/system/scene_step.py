@@ -131,7 +131,9 @@ class LooseBodies:
                 forces[k] = forces[k] + applied.wrenches[body.index]
         pushed = bool(nonzeros(forces).any())
 
-        def one(com: Any, inertia: Any, inverse: Any, mass: Any, radius: Any, q: Any, v: Any, *force: Any) -> dict[str, Any]:
+        def one(
+            com: Any, inertia: Any, inverse: Any, mass: Any, radius: Any, q: Any, v: Any, *force: Any
+        ) -> dict[str, Any]:
             R = so3.from_quaternion(q[3:])
             spin, velocity = R @ v[:3], R @ (v[3:] + cross(v[:3], com))
             mobility, inertia = R @ inverse @ R.T, R @ inertia @ R.T
@@ -308,7 +310,9 @@ class SceneImpulses:
     def _lost(self, p: np.ndarray, changes: np.ndarray) -> tuple[Any, Any, Any]:
         """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
 
-        def step(_: Any, impact: Any, friction: Any, lift: Any, gap: Any, before: Any, free: Any, p: Any, du: Any) -> Any:
+        def step(
+            _: Any, impact: Any, friction: Any, lift: Any, gap: Any, before: Any, free: Any, p: Any, du: Any
+        ) -> Any:
             lost = -0.5 * p * (before + free + du)
             lifted = recovered(lost[0], gap)
             more = {"impact": impact + lost[0] + lifted, "friction": friction + sum(lost[1:]), "lift": lift + lifted}
