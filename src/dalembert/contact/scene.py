@@ -18,10 +18,11 @@ from dalembert.algorithms import neutral, poses
 from dalembert.algorithms.free_bodies import drifts
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, alike
+from dalembert.collision.hulls import Hull, hull
 from dalembert.math import lookup, minimum, sqrt, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Body, Model
-from dalembert.model.geometry import Plane, Shape, Sphere
+from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Sphere
 from dalembert.solids.primitives import reach
 from dalembert.spatial import Pose
 from dalembert.spatial.vectors import dot
@@ -128,7 +129,7 @@ class Scene:
         patches = [patch for _, patch in members]
         sides = [
             [self._placed(patch.first, patch.placement) for patch in patches],
-            [self._placed(patch.second, patch.other_placement or Pose.identity()) for patch in patches],
+            [self._placed(patch.second, _placed(patch)) for patch in patches],
         ]
         return _Group(
             patches,
@@ -146,7 +147,8 @@ class Scene:
 
     def touching(self, placed: np.ndarray) -> Touching:
         """The contacts of a state. placed (n + 1, 13): poses, and how far bodies may move within a step."""
-        table, count = np.zeros((self.room, 10)), 0.0
+        table = np.zeros((self.room, 10))
+        count: Any = 0.0
         lost: Any = 0.0
         for group in self.groups:
             found, dropped = self._points(group, placed)
@@ -214,7 +216,7 @@ class Scene:
         pairs = np.zeros((n, 2), int)
         for k, patch in enumerate(group.patches):
             for side, (index, shape) in enumerate(((patch.first, patch.shape), (patch.second, patch.other))):
-                body, placement = self._placed(index, patch.placement if side == 0 else patch.other_placement)
+                body, placement = self._placed(index, patch.placement if side == 0 else _placed(patch))
                 key = body, id(shape), placement.R.tobytes(), placement.p.tobytes()
                 if key not in solids:
                     solids[key] = len(every)
@@ -258,6 +260,11 @@ class Scene:
         )["bound"]
 
 
+def _placed(patch: Patch) -> Pose:
+    """The second shape in its body."""
+    return patch.other_placement or Pose.identity()
+
+
 def _listed(wanted: Any, count: Any, contents: np.ndarray) -> dict[str, Any]:
     """The next row of a list, where it is wanted, of what a visit gives."""
     place = np.array([where(wanted, count, -1.0)])
@@ -274,20 +281,40 @@ def _bounded(body: int, placement: Pose, shape: Any) -> _Solid:
     axes = np.concatenate([np.eye(3), -np.eye(3)])
     extents = _extent(shape, axes)
     half = np.maximum(extents[:3], extents[3:])
-    ball = float(extents.max()) if isinstance(shape, Sphere) else _ball(shape, half)
+    ball = float(extents.max() if isinstance(shape, Sphere) else np.linalg.norm(half))
     return _Solid(body, placement, shape, ball, half)
 
 
 def _extent(shape: Any, directions: np.ndarray) -> np.ndarray:
     if isinstance(shape, Plane):
         return np.full(len(directions), np.inf)
-    vertices = getattr(shape, "vertices", None)
-    return reach(shape, directions) if vertices is None else np.max(directions @ vertices.T, axis=1)
+    if isinstance(shape, Mesh | Polyhedron | Hull):
+        convex = shape if isinstance(shape, Hull) else hull(shape)
+        return np.max(directions @ convex.vertices.T, axis=1)
+    return reach(shape, directions)
 
 
-def _ball(shape: Any, half: np.ndarray) -> float:
-    vertices = getattr(shape, "vertices", None)
-    return float(np.linalg.norm(half) if vertices is None else np.linalg.norm(vertices, axis=1).max())
+def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> tuple[str, float]:
+    """The name and gap [m] of the point that is deepest at q (nq,); pairs whose bounds are apart are not looked at."""
+    X = poses(model, q)
+    radii: dict[int, float] = {}
+
+    def ball(shape: Any, placed: Pose) -> tuple[np.ndarray, float]:
+        if id(shape) not in radii:
+            radii[id(shape)] = _bounded(0, placed, shape).radius
+        return placed.p, radii[id(shape)]
+
+    name, gap = patches[0].names[0], np.inf
+    for patch in patches:
+        if patch.ground is None and patch.other is not None and patch.other_placement is not None:
+            a, b = X[patch.first] @ patch.placement, X[patch.second] @ patch.other_placement
+            (p, r), (o, s) = ball(patch.shape, a), ball(patch.other, b)
+            if np.linalg.norm(p - o) > r + s:
+                continue
+        for label, witness in zip(patch.names, patch.witnesses(X), strict=True):
+            if witness.distance < gap:
+                name, gap = label, float(witness.distance)
+    return name, gap
 
 
 def body_radius(model: Model, body: Body) -> float:

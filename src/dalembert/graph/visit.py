@@ -75,8 +75,8 @@ class Visited(Compound):
     """Arguments: as in `VisitParts`. Results: the table and the carry at the end, then the records, row by row.
 
     step: function of "rows", "carry", "item" and "captured" that gives "to", "rows", "carry" and "record". reversed:
-    from the last item to the first. counted: the place among the common values of a number from which on items change nothing and give records of 0, as the step
-    says as well: a backend may leave them out.
+    from the last item to the first. counted: the place among the common values of a number from which on items change
+    nothing and give records of 0, as the step says as well: a backend may leave them out.
     """
 
     verb = "goes over items"

@@ -61,7 +61,7 @@ class BodyContacts(NamedTuple):
 
 
 class BodyImpulses(NamedTuple):
-    """p (k, 3 + m): along the axes and moments about them; slip (k,); w (n, 6); change, passes, settled: as elsewhere."""
+    """p (k, 3 + m): along axes and moments about them; slip (k,); w (n, 6); change, passes, settled: as elsewhere."""
 
     p: np.ndarray
     slip: np.ndarray
@@ -129,9 +129,9 @@ class Sweeps:
             }
 
         end = repeat(sweep, SWEEPS, begin, "done")
-        best = (end[f"best_{name}"] for name in start)
+        p, slip, w = (end[f"best_{name}"] for name in start)
         return BodyImpulses(
-            *best, end["change"], end["count"], where(end["change"] <= self.tolerance, 1.0, end["done"])
+            p, slip, w, end["change"], end["count"], where(end["change"] <= self.tolerance, 1.0, end["done"])
         )
 
     def _scale(self, p: np.ndarray) -> Any:

@@ -32,8 +32,8 @@ def visit(
     it may have neither. All rows of one item are read before any is written.
 
     Returns "table" (n, m) and the carried parts as they are after the last item, and the other results with the items
-    as first axis. count, reverse: as of `scan`. Compiled, the table is changed in place: an item costs what it reads and writes,
-    and the code is there once.
+    as first axis. count, reverse: as of `scan`. Compiled, the table is changed in place: an item costs what it reads
+    and writes, and the code is there once.
     """
     begin = np.asarray(table, object if first_traced([table]) is not None else float)
     carried = dict(carry or {})

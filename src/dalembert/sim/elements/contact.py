@@ -16,7 +16,7 @@ from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
-from dalembert.contact.scene import Scene, is_loose, scene_of
+from dalembert.contact.scene import Scene, deepest, is_loose, scene_of
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
@@ -324,15 +324,13 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
     if contact.model == "mujoco":
         return []
     patches, sources = candidates(model, contact), law_sources(model, contact)
-    names = [name for patch in patches for name in patch.names]
-    gaps = contact_rows(model, q, patches).gap.astype(float)
-    k = int(np.argmin(gaps))
-    if gaps[k] >= -DEEP or contact.model == "compliant":
+    name, gap = deepest(model, patches, q)
+    if gap >= -DEEP or contact.model == "compliant":
         return sources
     floats = any(drifts(model, body) for body in model.bodies)
     cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
     return [
         *sources,
-        f"contact: {names[k]!r} starts {-1e3 * gaps[k]:.3g} mm deep in what it touches, and comes out at "
+        f"contact: {name!r} starts {-1e3 * gap:.3g} mm deep in what it touches, and comes out at "
         f"{contact.recovery_speed:g} m/s at most: {cure}",
     ]

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
 from dalembert.contact.gathering import law_of
 from dalembert.contact.rows import tangent_frame
+from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
 from dalembert.linear import BodyContacts, BodyProblem, ConstraintImpulses, Sweeps, nonzeros, solved_problem
 from dalembert.math import abs as absolute
 from dalembert.math import clip, maximum, take, visit, where
@@ -84,7 +84,7 @@ class Moving(NamedTuple):
 
 
 class SceneSolution(NamedTuple):
-    """w (n, 6): changes of velocities by contacts; the memory for the next step; heat of impacts, of friction, lifts."""
+    """w (n, 6): changes of velocities by contacts; the memory for the next step; heat of impacts, friction, lifts."""
 
     w: np.ndarray
     memory: Memory
@@ -199,9 +199,9 @@ class SceneImpulses:
 
         def sweeps(bouncing: bool) -> Sweeps:
             c = columns["c" if bouncing or not self.bounces else "c_plain"]
-            names = BodyContacts._fields[2:12]
-            numbers = [self.touching.bodies[:, 0], self.touching.bodies[:, 1], *(columns[name] for name in names)]
-            contacts = BodyContacts(*numbers, c, columns["mu"], self.about, count)
+            first, second = self.touching.bodies.T
+            parts = {name: columns[name] for name in BodyContacts._fields if name in columns and name != "c"}
+            contacts = BodyContacts(first=first, second=second, c=c, about=self.about, count=count, **parts)
             return Sweeps(contacts, n, contact.tolerance, finer)
 
         problem = sweeps(True)
