@@ -90,7 +90,7 @@ def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
 
 
 def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
-    pairs, laws = _touching(model, contact)
+    pairs, laws = touching(model, contact)
     ground = as_ground(contact.ground if contact.terrain is None else contact.terrain) if contact.has_ground else None
     patches = []
     for a, b in pairs:
@@ -116,7 +116,7 @@ def _kind(patch: Patch) -> Any:
 
 def law_sources(model: Model, contact: Contact) -> list[str]:
     """Which numbers of a contact are not the caller's: those of the robot's file, and of materials."""
-    pairs, laws = _touching(model, contact)
+    pairs, laws = touching(model, contact)
     options = [
         x for x in DEFAULTS if x not in (("stiffness", "damping") if contact.model == "rigid" else ("restitution",))
     ]
@@ -136,7 +136,7 @@ def law_sources(model: Model, contact: Contact) -> list[str]:
     ]
 
 
-def _touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
+def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
     """Pairs of shapes that may touch, the ground None, and the laws for them."""
     shapes = [shape for shape in named_shapes(model) if not isinstance(shape.geometry.shape, Plane)]
     if not shapes:

@@ -29,6 +29,7 @@ from dalembert.spatial.vectors import dot
 
 from .candidates import WORLD, Patch
 from .gathering import AHEAD, NEAR
+from .laws import ContactLaw
 
 PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
 POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time, where every pair has one point, and else
@@ -294,8 +295,16 @@ def _extent(shape: Any, directions: np.ndarray) -> np.ndarray:
     return reach(shape, directions)
 
 
-def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> tuple[str, float]:
-    """The name and gap [m] of the point that is deepest at q (nq,); pairs whose bounds are apart are not looked at."""
+class Deepest(NamedTuple):
+    """A point that may touch: its name, gap [m] and law."""
+
+    name: str
+    gap: float
+    law: ContactLaw
+
+
+def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
+    """The point that is deepest at q (nq,); pairs whose bounds are apart are not looked at."""
     X = poses(model, q)
     radii: dict[int, float] = {}
 
@@ -304,7 +313,7 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> tuple[str,
             radii[id(shape)] = _bounded(0, placed, shape).radius
         return placed.p, radii[id(shape)]
 
-    name, gap = patches[0].names[0], np.inf
+    point = Deepest(patches[0].names[0], np.inf, patches[0].law)
     for patch in patches:
         if patch.ground is None and patch.other is not None and patch.other_placement is not None:
             a, b = X[patch.first] @ patch.placement, X[patch.second] @ patch.other_placement
@@ -312,9 +321,9 @@ def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> tuple[str,
             if np.linalg.norm(p - o) > r + s:
                 continue
         for label, witness in zip(patch.names, patch.witnesses(X), strict=True):
-            if witness.distance < gap:
-                name, gap = label, float(witness.distance)
-    return name, gap
+            if witness.distance < point.gap:
+                point = Deepest(label, float(witness.distance), patch.law)
+    return point
 
 
 def body_radius(model: Model, body: Body) -> float:

@@ -21,7 +21,7 @@ from dalembert.math import logical_and, logical_or, map, maximum, minimum, repea
 
 from .block_elimination import block_pattern, solve_blocks
 from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
-from .impulses import Carrier, NewtonStep, RowProblem
+from .impulses import HARD, Carrier, NewtonStep, RowProblem
 from .row_laws import ANY, Law, row_impulse
 
 SWEEPS = 100  # at most
@@ -314,7 +314,7 @@ class BodyProblem(RowProblem):
         p, slip, w, change = self.sweeps.one_way(p.reshape(-1, 3), slip, w.reshape(-1, 6), False)
         return p.ravel(), slip, w.ravel(), change
 
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
+    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
         """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
         sweeps, contacts, n = self.sweeps, self.contacts, self.bodies
         names, motion = Block._fields, len(sweeps.motion)

@@ -174,8 +174,11 @@ class RowProblem(ABC):
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
 
     @abstractmethod
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
-        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
+    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
+        """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp.
+
+        give, alone: shares of their size by which held contacts and rows give way, and rows of one coordinate alone.
+        """
 
     @abstractmethod
     def chosen(self, p: np.ndarray, slip: np.ndarray, u: np.ndarray) -> tuple[np.ndarray, np.ndarray, Any]:
@@ -199,13 +202,13 @@ class RowProblem(ABC):
             p[i] = new
         return _numbers(p), _numbers(w), changes
 
-    def row_parts(self, p: np.ndarray, part: np.ndarray, w: np.ndarray, give: Any) -> RowParts:
+    def row_parts(self, p: np.ndarray, part: np.ndarray, w: np.ndarray, give: Any, alone: Any) -> RowParts:
         """Of all rows, on the given parts."""
         u = self.row_c + sparse_product(self.carrier.X.T, w)
         K, d = np.zeros(len(u), object), np.zeros(len(u), object)
         for number, i in enumerate(range(self.row_first, len(p))):
-            alone = not self.with_contacts and np.count_nonzero(nonzeros(self.carrier.J[number])) == 1
-            soft = HARD if alone else give  # adds to one diagonal entry of the inertia, which costs no digits
+            one = not self.with_contacts and np.count_nonzero(nonzeros(self.carrier.J[number])) == 1
+            soft = alone if one else give  # adds to one diagonal entry of the inertia, which costs no digits
             law, size, compliance = self.law(number, p), self.row_sizes[number], self.give[number]
             K[number], d[number] = row_part(law, part[number], p[i], u[number], soft, size, compliance)
         return RowParts(K, d, u)
@@ -272,7 +275,7 @@ class _Problem(RowProblem):
         p, w, more = self.swept_rows(p, w)
         return p, _numbers(slip), w, reduce(maximum, [*changes, *more])
 
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
+    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
         """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
         M, J, X, _ = self.all
         w, n = self.pushed(p), len(self.c)
@@ -280,7 +283,7 @@ class _Problem(RowProblem):
         K, d = np.zeros((n, n), object), np.zeros(n, object)
         for i, (at, block) in enumerate(zip(self.places, self.blocks, strict=True)):
             K[at, at], d[at] = contact_part(block, self.mu[i], p[at], slip[i], u[at], give)
-        of_rows = self.row_parts(p, part, w, give)
+        of_rows = self.row_parts(p, part, w, give, alone)
         for number, i in enumerate(self.rows):
             K[i, i], d[i] = of_rows.K[number], of_rows.d[number]
         A = M
@@ -345,7 +348,7 @@ class _Iteration:
 
         Of the ways in which contacts can share a load it changes nothing, so that velocities have slopes there too.
         """
-        after = p + self.problem.newton(p, slip, self.problem.parts(p), FIXED).dp
+        after = p + self.problem.newton(p, slip, self.problem.parts(p), FIXED, FIXED).dp
         for k in range(len(slip)):
             after[3 * k : 3 * k + 3] = where(p[3 * k] > 0.0, after[3 * k : 3 * k + 3], 0.0)  # open ones stay so
         return {"p": _numbers(after), "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}

@@ -17,7 +17,7 @@ from dalembert.math import logical_or, map, maximum, scan, where
 
 from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
 from .general import solve
-from .impulses import Carrier, ConstraintImpulses, NewtonStep, RowProblem, solved_problem
+from .impulses import HARD, Carrier, ConstraintImpulses, NewtonStep, RowProblem, solved_problem
 from .row_laws import Law, next_part, part_of, row_impulse, row_part
 from .zeros import sparse_product
 
@@ -130,7 +130,7 @@ class _LoopedProblem(RowProblem):
         rows, w, changes = self.swept_rows(np.concatenate([*impulses, p[self.after :]]), w)
         return rows, after["slip"], w, reduce(maximum, changes, most)
 
-    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any) -> NewtonStep:
+    def newton(self, p: np.ndarray, slip: np.ndarray, part: np.ndarray, give: Any, alone: Any = HARD) -> NewtonStep:
         """All on the same parts of their laws: dp = d − K du, du = J x, M x = Jᵀ dp."""
         contacts, n = self.contacts, self.contacts.J.shape[-1]
         w, at = self.pushed(p), np.nonzero(contacts.pattern)
@@ -165,7 +165,7 @@ class _LoopedProblem(RowProblem):
             u.append(families[1]["u"])
         A = np.array(self.carrier.M, object)
         A[at] = A[at] + families[-1]["added"][-1]
-        rows = self.row_parts(p, part[contacts.turning :], w, give)
+        rows = self.row_parts(p, part[contacts.turning :], w, give, alone)
         for i, K in enumerate(rows.K):
             A = A + sparse_product(K * self.carrier.J[i][:, None], self.carrier.J[i][None])
         x = solve(A, families[-1]["push"][-1] + sparse_product(self.carrier.J.T, rows.d))

@@ -22,6 +22,8 @@ from .steps import Looped, Step, fuse, waves
 
 TILE = 4  # rows of a tile of a matrix product
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
+LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
+SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
 
 
 class Product:
@@ -142,6 +144,7 @@ class SlotPlan:
             if node.op == "input":
                 self._place_input(node, outside)
         steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
+        self._steps_of_part = SHORT_PART if len(steps) > LONG else PART
         self.parts: list[Part] = []
         for part in waves(steps):
             if isinstance(part, Looped):
@@ -209,7 +212,7 @@ class SlotPlan:
             if step.op in ("dot", "compound", "result"):
                 continue
             current.append(step)
-            if len(current) == PART:
+            if len(current) == self._steps_of_part:
                 self._finish(current)
                 current = []
         self._finish(current)

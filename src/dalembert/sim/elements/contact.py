@@ -14,6 +14,7 @@ from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
+from dalembert.contact.meshes import mesh_remarks
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
 from dalembert.contact.scene import Scene, deepest, is_loose, scene_of
@@ -323,14 +324,25 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
         )
     if contact.model == "mujoco":
         return []
-    patches, sources = candidates(model, contact), law_sources(model, contact)
-    name, gap = deepest(model, patches, q)
-    if gap >= -DEEP or contact.model == "compliant":
-        return sources
+    patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
+    point = deepest(model, patches, q)
+    if point.gap >= -DEEP:
+        return remarks
     floats = any(drifts(model, body) for body in model.bodies)
     cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
+    if contact.model == "rigid":
+        follows = f"comes out at {contact.recovery_speed:g} m/s at most"
+    else:
+        push = -point.law.stiffness * point.gap
+        if push <= float(np.linalg.norm(model.gravity)) * sum(body.inertia.mass for body in model.bodies):
+            return remarks  # no deeper than what rests there
+        follows = f"is pushed out with {push:.3g} N"
     return [
-        *sources,
-        f"contact: {name!r} starts {-1e3 * gap:.3g} mm deep in what it touches, and comes out at "
-        f"{contact.recovery_speed:g} m/s at most: {cure}",
+        *remarks,
+        f"contact: {point.name!r} starts {_length(-point.gap)} deep in what it touches, and {follows}: {cure}",
     ]
+
+
+def _length(x: float) -> str:
+    """A length for people [m]."""
+    return f"{x:.3g} m" if x >= 1.0 else f"{1e3 * x:.3g} mm"

@@ -11,7 +11,6 @@ import numpy as np
 from dalembert.contact.rows import Rows, contact_rows
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
-from dalembert.linear import sparse_product
 from dalembert.math import product
 
 from ..elements.base import NOTHING, Situation
@@ -217,14 +216,7 @@ def _soft(
 
     def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
         v, acting = system.layout.velocity(e), system.acting(t[0], q, e, u)
-        balance = element.balance(model, q, v, acting.forces, acting.wrenches)
-        return {
-            "gap": np.array([point.distance for point in balance.points]),
-            "position": np.array([point.position for point in balance.points]),
-            "normal": np.array([point.normal for point in balance.points]),
-            "velocity": np.array([sparse_product(motion, v) for motion in balance.motions]),
-            "force": element.world_forces(balance),
-        }
+        return element.touching(model, q, v, acting.forces, acting.wrenches)[1]._asdict()
 
     shapes = {"gap": (k,), "position": (k, 3), "normal": (k, 3), "velocity": (k, 3), "force": (k, 3)}
     sizes = {"t": 1, "q": model.nq, "e": system.ne, "u": system.nu}
