@@ -89,8 +89,9 @@ class Items:
 @dataclass(frozen=True)
 class Visiting:
     """A visit. Slots where things begin: the table, with a further row for what is lost; rows that an item reads; the
-    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read.
-    gathered, moved, count: as of `Items`.
+    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read, or
+    these numbers themselves where they are constants. gathered, moved, count: as of `Items`. constants: (numbers of all
+    items, own slot) of the inputs that are constants.
     """
 
     visited: Visited
@@ -100,8 +101,9 @@ class Visiting:
     carry: int
     records: int
     stride: int
-    at: list[list[int]]
+    at: list[list[int] | list[float]]
     gathered: list[tuple[list[int], int]]
+    constants: list[tuple[list[float], int]]
     moved: list[tuple[int, int]]
     count: int | None
 

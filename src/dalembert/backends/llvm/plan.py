@@ -56,14 +56,15 @@ def _runs(slots: Sequence[int]) -> list[int]:
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
 
 
-def _gathered(subroutine: Subroutine, rows: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
-    """(slots of all items, own slot) of the numbers of an item that do not lie in a row."""
-    inputs = [node for node in subroutine.plan.function.schedule() if node.op == "input"]
-    places = {
-        node.value: subroutine.plan.slots.get(node.id) for node in inputs if node.id not in subroutine.plan.moving
-    }
-    found = [(list(row), places.get(("item", k))) for k, row in enumerate(rows)]
-    return [(row, place) for row, place in found if place is not None]
+def _own_places(subroutine: Subroutine) -> dict[int, int]:
+    """Own slots of the numbers of an item that do not lie in a row, by their numbers."""
+    plan = subroutine.plan
+    inputs = [x for x in plan.function.schedule() if x.op == "input" and x.id not in plan.moving and x.id in plan.slots]
+    return {x.value[1]: plan.slots[x.id] for x in inputs if x.value[0] == "item"}
+
+
+def _constant(row: Sequence[Scalar]) -> bool:
+    return all(x.op == "const" for x in row)
 
 
 class SlotPlan:
@@ -225,14 +226,14 @@ class SlotPlan:
         return product
 
     def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
+        if isinstance(node.value, Visited):
+            return self._visiting(node.value, node.args)
         self._in_memory(node.args)
         slots = [self.slots[argument.id] for argument in node.args]
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
             return self._items(node.value, slots)
-        if isinstance(node.value, Visited):
-            return self._visiting(node.value, slots)
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -271,7 +272,8 @@ class SlotPlan:
             {("captured", k): slot - base for k, slot in enumerate(common)},
         )
         subroutine = self._subroutine(scanned.step, view=view)
-        gathered = _gathered(subroutine, items)
+        places = _own_places(subroutine)
+        gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places]
         last = n if scanned.reversed else 0
         return Items(
             scanned,
@@ -283,9 +285,17 @@ class SlotPlan:
             None if scanned.counted is None else common[scanned.counted],
         )
 
-    def _visiting(self, visited: Visited, slots: list[int]) -> Visiting:
-        """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees."""
-        s, parts = visited.sizes, visited.split(slots)
+    def _visiting(self, visited: Visited, arguments: Sequence[Scalar]) -> Visiting:
+        """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
+
+        Rows of constants are not kept in memory.
+        """
+        s, nodes = visited.sizes, visited.split(arguments)
+        known = [[x.value for x in row] if _constant(row) else None for row in nodes.item]
+        known_at = [[x.value for x in row] if _constant(row) else None for row in nodes.at]
+        rows_in_memory = [row for row in (*nodes.item, *nodes.at) if not _constant(row)]
+        self._in_memory([*nodes.table, *nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
+        parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
         stride = -(-s.items // self.group) * self.group
         table, rows = self._take(s.table + s.columns, align=self.group), self._take(s.read * s.columns)
         carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
@@ -294,17 +304,19 @@ class SlotPlan:
         common |= {("carry", k): carry + k - base for k in range(s.carry)}
         view = View(
             1,
-            {("item", k): row[0] for k, row in enumerate(parts.item) if len(_runs(row)) == 1},
+            {("item", k): row[0] for k, row in enumerate(parts.item) if known[k] is None and len(_runs(row)) == 1},
             {("record", k): records + k * stride for k in range(s.record)},
             common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
         )
         subroutine = self._subroutine(visited.step, view=view)
         moved = [(slot, table + k) for k, slot in enumerate(parts.table)]
         moved += [(slot, carry + k) for k, slot in enumerate(parts.carry)]
-        at = [list(row) for row in parts.at]
+        at = [list(row) if numbers is None else numbers for row, numbers in zip(parts.at, known_at, strict=True)]
         count = None if visited.counted is None else parts.common[visited.counted]
-        gathered = _gathered(subroutine, parts.item)
-        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, moved, count)
+        places = _own_places(subroutine)
+        gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
+        constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
+        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, constants, moved, count)
 
     def _subroutine(
         self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None
