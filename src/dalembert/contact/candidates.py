@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dalembert.algorithms import neutral, poses
 from dalembert.collision import Ground, Witness, as_ground, ground_points, pair_points
+from dalembert.collision.groups import alike
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
@@ -94,15 +95,23 @@ def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
     patches = []
     for a, b in pairs:
         if b is None:
-            law, _ = laws.of(a.side, GROUND_SIDE)
+            law = laws.law(a.side, GROUND_SIDE)
             patches.append(Patch((a.name,), a.body.index, a.geometry.shape, a.placement, law, ground))
         else:
-            law, _ = laws.of(a.side, b.side)
+            law = laws.law(a.side, b.side)
             second = b.body.index, b.geometry.shape, b.placement
             names = (f"{a.name} on {b.name}",)
             patches.append(Patch(names, a.body.index, a.geometry.shape, a.placement, law, None, *second))
-    X = poses(model, neutral(model))
-    return tuple(_named(patch, len(patch.witnesses(X))) for patch in patches)
+    X, counts = poses(model, neutral(model)), dict[Any, int]()
+    for patch in patches:
+        if _kind(patch) not in counts:
+            counts[_kind(patch)] = len(patch.witnesses(X))
+    return tuple(_named(patch, counts[_kind(patch)]) for patch in patches)
+
+
+def _kind(patch: Patch) -> Any:
+    """What patches with as many points have in common."""
+    return patch.ground is None, alike(patch.shape), alike(patch.other)
 
 
 def law_sources(model: Model, contact: Contact) -> list[str]:
