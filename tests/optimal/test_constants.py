@@ -118,7 +118,8 @@ def test_a_receding_law_keeps_what_the_first_solve_has_chosen(limits):
     assert np.allclose(motions[kept][0], motions[given][0], rtol=0.0, atol=AS_GIVEN)
     assert np.abs(motions[kept][0] - start).max() > 0.2 and kept.restarts == 0
     assert np.allclose(kept.plan.unknowns["aim"], best, rtol=0.0, atol=AS_GIVEN)
-    rollout = robot.rollout(np.tile(start, (3, 1)), np.zeros((3, 2)), choosing.receding(aim=[0.0, 0.0]), 1e-3, 300)
+    planner = choosing.receding(rate=1000.0, aim=[0.0, 0.0])
+    rollout = robot.rollout(np.tile(start, (3, 1)), np.zeros((3, 2)), planner, 1e-3, 300)
     assert np.allclose(rollout.q, motions[kept][0], rtol=0.0, atol=AS_GIVEN)
 
 
