@@ -7,13 +7,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from functools import cached_property
 from itertools import combinations
-from typing import NamedTuple
+from types import NoneType
+from typing import Any, NamedTuple
 
 from dalembert.algorithms import neutral, poses
-from dalembert.collision import Ground, Witness, as_ground, ground_points, pair_points
+from dalembert.collision import Ground, HalfSpace, Witness, as_ground, ground_points, pair_points
+from dalembert.collision.groups import alike
 from dalembert.errors import DalembertError, unknown
+from dalembert.execute import code
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
 from dalembert.model.joints import Free
@@ -44,6 +48,13 @@ class Patch:
     second: int = WORLD
     other: Shape | None = None
     other_placement: Pose | None = None
+
+    @cached_property
+    def fingerprint(self) -> str | None:
+        """Digest of its content; None where a ground may be a function, which can change."""
+        if not isinstance(self.ground, (HalfSpace, NoneType)):
+            return None
+        return code(*(getattr(self, field.name) for field in fields(self)))
 
     def witnesses(self, X: Sequence[Pose]) -> list[Witness]:
         """One for each name; X: the poses of all bodies in the world."""
@@ -89,25 +100,33 @@ def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
 
 
 def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
-    pairs, laws = _touching(model, contact)
+    pairs, laws = touching(model, contact)
     ground = as_ground(contact.ground if contact.terrain is None else contact.terrain) if contact.has_ground else None
     patches = []
     for a, b in pairs:
         if b is None:
-            law, _ = laws.of(a.side, GROUND_SIDE)
+            law = laws.law(a.side, GROUND_SIDE)
             patches.append(Patch((a.name,), a.body.index, a.geometry.shape, a.placement, law, ground))
         else:
-            law, _ = laws.of(a.side, b.side)
+            law = laws.law(a.side, b.side)
             second = b.body.index, b.geometry.shape, b.placement
             names = (f"{a.name} on {b.name}",)
             patches.append(Patch(names, a.body.index, a.geometry.shape, a.placement, law, None, *second))
-    X = poses(model, neutral(model))
-    return tuple(_named(patch, len(patch.witnesses(X))) for patch in patches)
+    X, counts = poses(model, neutral(model)), dict[Any, int]()
+    for patch in patches:
+        if _kind(patch) not in counts:
+            counts[_kind(patch)] = len(patch.witnesses(X))
+    return tuple(_named(patch, counts[_kind(patch)]) for patch in patches)
+
+
+def _kind(patch: Patch) -> Any:
+    """What patches with as many points have in common."""
+    return patch.ground is None, alike(patch.shape), alike(patch.other)
 
 
 def law_sources(model: Model, contact: Contact) -> list[str]:
     """Which numbers of a contact are not the caller's: those of the robot's file, and of materials."""
-    pairs, laws = _touching(model, contact)
+    pairs, laws = touching(model, contact)
     options = [
         x for x in DEFAULTS if x not in (("stiffness", "damping") if contact.model == "rigid" else ("restitution",))
     ]
@@ -127,7 +146,7 @@ def law_sources(model: Model, contact: Contact) -> list[str]:
     ]
 
 
-def _touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
+def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
     """Pairs of shapes that may touch, the ground None, and the laws for them."""
     shapes = [shape for shape in named_shapes(model) if not isinstance(shape.geometry.shape, Plane)]
     if not shapes:

@@ -112,10 +112,10 @@ def constraint_impulses(
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
     compliance = np.zeros(len(laws)) if give is None else give
-    return solved(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
+    return solved_problem(_Problem(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
 
 
-def solved(
+def solved_problem(
     problem: RowProblem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
 ) -> ConstraintImpulses:
     """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""

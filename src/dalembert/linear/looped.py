@@ -17,7 +17,7 @@ from dalembert.math import logical_or, map, maximum, scan, where
 
 from .cones import Block, contact_block, contact_impulse, contact_part, slip_of
 from .general import solve
-from .impulses import HARD, Carrier, ConstraintImpulses, NewtonStep, RowProblem, solved
+from .impulses import HARD, Carrier, ConstraintImpulses, NewtonStep, RowProblem, solved_problem
 from .row_laws import Law, next_part, part_of, row_impulse, row_part
 from .zeros import sparse_product
 
@@ -59,7 +59,7 @@ def looped_impulses(
 
     p and start: contacts (3 each), their moments (m each), further rows.
     """
-    return solved(_LoopedProblem(contacts, carrier, c, laws, give), start, tolerance, finer)
+    return solved_problem(_LoopedProblem(contacts, carrier, c, laws, give), start, tolerance, finer)
 
 
 class _LoopedProblem(RowProblem):

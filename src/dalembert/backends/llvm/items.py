@@ -7,8 +7,9 @@ time.
 
 from __future__ import annotations
 
+from .compounds import Items
 from .ir import Builder
-from .plan import Items, SlotPlan
+from .plan import SlotPlan
 from .tiles import copy_runs, copy_state, table_entry
 
 

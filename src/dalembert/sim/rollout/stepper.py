@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute import Call
+from dalembert.execute import Call, Recent, code
 from dalembert.functions.dynamics import singular_mass
 from dalembert.functions.guards import function_call
 from dalembert.graph import trace
@@ -47,10 +47,11 @@ class Stepper:
         self.integrator = settings.method("stepper", model)
         self._system, self.call = _compiled(model, settings, self.integrator, controls)
         self.nz = _states_to_hand_over(self._system)
-        self._remembering: Call | None = None
+        self._remembering: Callable[..., Any] | None = None
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
+        _call_directly(self, self.call.builtin("stepper", f"{words}\n--\n\n", self.__call__))
 
     def __call__(self, q: Any, v: Any, tau: Any = None, z: Any = None, **keywords: Any) -> tuple[Any, ...]:
         if tau is None:
@@ -72,7 +73,8 @@ class Stepper:
             raise DalembertError("stepper: got z, but no element or actuator has states of its own")
         if self._remembering is None:
             settings = self.model, self.settings, self.integrator, self.controls
-            self._remembering = _compiled(*settings, remembers=True)[1]
+            call = _compiled(*settings, remembers=True)[1]
+            self._remembering = call.builtin("stepper", "(q, v, tau, z)\n--\n\n", call)
         return self._remembering(q, v, tau, z, **keywords)
 
     def start(self, q: Any, v: Any) -> np.ndarray:
@@ -85,6 +87,15 @@ class Stepper:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stepper, (self.model, self.settings, self.controls)
+
+
+def _call_directly(stepper: Any, builtin: Callable[..., Any]) -> None:
+    """Make a builtin what `stepper(…)` calls, without a method of Python between: the stepper gets a class of its own.
+
+    Python looks for `__call__` in the class alone, and a builtin found there takes no `self`.
+    """
+    kind = type(stepper)
+    stepper.__class__ = type(kind.__name__, (kind,), {"__call__": builtin, "__module__": kind.__module__})
 
 
 def _states_to_hand_over(system: System) -> int:
@@ -107,8 +118,17 @@ def _compiled(
     model, elements = prepared("stepper", model, elements, method, settings.friction)
     elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-    take, shown = method.fixed_step, system.layout.nz if remembers else _states_to_hand_over(system)
-    forgotten = np.zeros(system.layout.nz - shown)
+    shown = system.layout.nz if remembers else _states_to_hand_over(system)
+    key = code(model, model.name, elements, method, step, shown)
+    return system, _recent.get(key, lambda: _traced(system, method, step, shown))
+
+
+_recent = Recent(16)
+
+
+def _traced(system: System, method: Integrator, step: float, shown: int) -> Call:
+    """The step of a system; shown: how many of its states come in and go out."""
+    model, take, forgotten = system.model, method.fixed_step, np.zeros(system.layout.nz - shown)
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
         e = np.concatenate([v, *z, forgotten])
@@ -133,7 +153,7 @@ def _compiled(
             "'implicit-velocity' for stiff damping, float64 for implicit integrators; check=False gives NaN"
         )
 
-    return system, function_call(model, "stepper", sizes, at_any_time, unbounded)
+    return function_call(model, "stepper", sizes, at_any_time, unbounded)
 
 
 class ControlledStepper:
@@ -182,6 +202,8 @@ class ControlledStepper:
         self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held}, compute)
         words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held)))))
         self._fast = self.call.builtin("stepper", f"({words})\n--\n\n", self.call)
+        if not self._planned:
+            _call_directly(self, self._fast)
 
     def start(self, q: Any, v: Any) -> Any:
         """The memory before the first step."""

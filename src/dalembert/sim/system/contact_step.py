@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.contact.rows import contact_rows
-from dalembert.linear import Law, Moment, constraint_impulses, sparse_product
+from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
@@ -35,9 +35,12 @@ from .contact_problem import (
 )
 from .drift import drifted
 from .gathered_contacts import GatheredImpulses
+from .scene_step import scene_step
 
 if TYPE_CHECKING:
     from .system import System
+
+MOST_HELD = 8  # contacts up to which holding all of them at once takes less time than the sweeps that it saves
 
 
 def contact_step(
@@ -46,6 +49,8 @@ def contact_step(
     """(q, e) after a step of h [s] with the system's contacts."""
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
+    if element.scene_room:
+        return scene_step(system, t, h, q, e, u)
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)
@@ -93,10 +98,13 @@ class EachContact(ContactImpulses):
         """All impulses on their laws."""
         memory, tolerance = self.at.memory, self.element.contact.tolerance
         finer = self.finer_tolerance(self.before)
-        start = memory.impulses, memory.slip
+        anew = self._starts_anew()
 
         def impulses(bouncing: bool) -> Any:
             c = self._shifted(bouncing)
+            if anew:
+                return impulses_from_rest(self.all, c, self.mu, tolerance, finer)
+            start = memory.impulses, memory.slip
             return constraint_impulses(self.all, c, self.mu, self.laws, start, tolerance, self.give, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
@@ -118,6 +126,12 @@ class EachContact(ContactImpulses):
         rolling = self.rolling.reshape(-1)
         after = Memory(p, turned, rows, solution.slip, rolling, np.zeros(0), *self.counts(solution))
         return Solved(w, after, impacts, friction, recovery)
+
+    def _starts_anew(self) -> bool:
+        """Whether nothing is known of a step before, and contacts alone, each on bodies of its own, are solved for."""
+        bodies = [body for patch in self.element.patches for body in [patch.first] * len(patch.names)]
+        alone = len(set(bodies)) == len(bodies) <= MOST_HELD and len(self.before) == 3 * len(bodies)
+        return alone and not nonzeros(self.at.memory.impulses).any()
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses, normals by what `normal_shift` adds."""
