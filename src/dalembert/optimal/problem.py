@@ -238,12 +238,12 @@ class Problem:
         answer: what it gives instead of torques, an array, for controllers that take it as an input: a traced
         function of any of q, v (measured), u, q_next, v_next (planned for the next node), force (of contacts now, by
         frame) and parameters (of the first node).
+        Of `unknowns` the values are where the first solve starts from; what it chooses is kept until the next one.
         """
-        if self.constants.count or self._step is not None:
+        if self.constants.with_start or self._step is not None:
             raise DalembertError(
-                "receding: a law plans with steps, a start and parameters that are given, and this problem leaves some "
-                "to the plan: make one for the law with step= a number and without unknowns= and free_start=, and give "
-                "it what a plan has chosen, as in receding(T=plan.unknowns['T'])"
+                "receding: a law plans with a step and a start that are given, and this problem leaves them to the "
+                "plan: make one for the law with step= a number, without free_start="
             )
         return Receding(self, _count("iterations", iterations), rate, answer, parameters)
 
