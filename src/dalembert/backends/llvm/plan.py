@@ -126,13 +126,26 @@ class Repeating:
 
 
 @dataclass(frozen=True)
+class Counted:
+    """How items are left out. count: slot of the number from which on they are.
+
+    reached, filled: slots of the number of items that were computed, and of those whose records may differ from 0, if
+    the loop ends with the last item that some lane has; None: it goes on, since what is carried is read of every item,
+    or lanes are items.
+    """
+
+    count: int
+    reached: int | None = None
+    filled: int | None = None
+
+
+@dataclass(frozen=True)
 class Items:
     """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
 
     A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
     gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
-    copied before the first item: the start of the carry, and rows of a few pieces. count: slot of the number of the
-    first item that may be left out, or None.
+    copied before the first item: the start of the carry, and rows of a few pieces. counted: where items are left out.
     """
 
     scanned: Scanned
@@ -141,7 +154,7 @@ class Items:
     stride: int
     gathered: list[tuple[list[int], int]]
     moved: list[tuple[int, int]]
-    count: int | None
+    counted: Counted | None
 
     def slot(self, k: int) -> int:
         """The slot of a result."""
@@ -192,7 +205,10 @@ class SlotPlan:
             if i.name not in outside and view is None:
                 self.input_base[i.name] = self._take(i.size)
         order = function.schedule()
+        self._results: dict[int, set[int]] = {}  # numbers of the results of a compound that something reads, by its id
         for node in order:
+            if node.op == "result":
+                self._results.setdefault(node.args[0].id, set()).add(node.value)
             if node.op == "input":
                 self._place_input(node, outside)
         steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
@@ -290,7 +306,7 @@ class SlotPlan:
         if isinstance(node.value, Repeated):
             return self._repeating(node.value, slots)
         if isinstance(node.value, Scanned):
-            return self._items(node.value, slots)
+            return self._items(node.value, slots, self._results.get(node.id, set()))
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -303,8 +319,11 @@ class SlotPlan:
         outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
 
-    def _items(self, scanned: Scanned, slots: list[int]) -> Items:
-        """Inputs and results stay in the rows of this memory, where the step reads and writes them."""
+    def _items(self, scanned: Scanned, slots: list[int], read: set[int]) -> Items:
+        """Inputs and results stay in the rows of this memory, where the step reads and writes them.
+
+        read: numbers of the results that something reads.
+        """
         sizes, n = scanned.sizes, scanned.sizes.items
         lanes = 1 if sizes.carry else min(self.group, 1 << (n.bit_length() - 1))
         stride = -(-(n + (sizes.carry > 0)) // self.group) * self.group
@@ -331,6 +350,11 @@ class SlotPlan:
         }
         gathered = [(list(row), places.get(("item", k))) for k, row in enumerate(items) if k not in in_row]
         last = n if scanned.reversed else 0
+        counted = None
+        if scanned.counted is not None:
+            carried_on = any(k < sizes.carry * n and (k + 1) % n for k in read)
+            whole = scanned.reversed or lanes > 1 or carried_on
+            counted = Counted(common[scanned.counted], *(() if whole else (self._take(1), self._take(1))))
         return Items(
             scanned,
             subroutine,
@@ -338,7 +362,7 @@ class SlotPlan:
             stride,
             [(row, place) for row, place in gathered if place is not None],
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
-            None if scanned.counted is None else common[scanned.counted],
+            counted,
         )
 
     def _subroutine(
