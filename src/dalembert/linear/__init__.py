@@ -7,7 +7,8 @@ that of the matrix, or one that keeps factors sparse (`elimination_order`).
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
-from .impulses import Carrier, ConstraintImpulses, Moment, constraint_impulses
+from .impulses import Carrier, Moment, constraint_impulses
+from .iteration import ConstraintImpulses
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
