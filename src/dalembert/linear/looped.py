@@ -71,7 +71,7 @@ class _LoopedProblem(Problem):
         self.blocks = map(_measured, {"X": contacts.X, "Y": contacts.Y}, contacts.count)
         self.size = self.blocks.pop("sizes")
         self.sizes = np.concatenate([self.size.T.ravel(), rows.sizes])
-        self.laws = {"size": self.size, "mu": contacts.mu}
+        self.laws = {"sizes": self.size, "mu": contacts.mu}
         if self.width > 3:
             self.laws |= {"levers": contacts.levers}
 
@@ -124,13 +124,13 @@ class _LoopedProblem(Problem):
                 new.append(row_impulse(moment_law(lever, cone[0]), size[i], c[i] + X[i] @ w - size[i] * before[i]))
                 w = w + Y[i] * (new[i] - before[i])
             change = reduce(maximum, [most, moved, *(size * absolute(np.array(new) - before))])
-            return {"w": w, "most": change, "p": np.array(new), "slip": after}
+            return {"pushed": w, "most": change, "p": np.array(new), "slip": after}
 
         each, rows = self._split(p)
         items = {"X": self.contacts.X, "Y": self.contacts.Y, "c": self.contacts.c, "before": each, "slip_before": slip}
-        begin = {"w": w, "most": 0.0}
+        begin = {"pushed": w, "most": 0.0}
         after = scan(one, items | self.laws | self.blocks, begin, count=self.contacts.count)
-        rows, w, changes = self.rows.swept(rows, after["w"][-1])
+        rows, w, changes = self.rows.swept(rows, after["pushed"][-1])
         return self._joined(after["p"], rows), after["slip"], w, reduce(maximum, changes, after["most"][-1])
 
     def _levers(self, rest: Sequence[Any]) -> tuple[Any, Block]:
