@@ -308,6 +308,21 @@ def _counted(x: np.ndarray) -> dict[str, Any]:
     return {**made, **onwards, "back": back["s"], "back z": back["z"], "slope": gradient(onwards["s"][-1], x)}
 
 
+def _visits(x: np.ndarray) -> dict[str, Any]:
+    """Rows of a table by numbers of the state, some of them no rows; a carry, records, a count; slopes in reverse."""
+    count = math.where(x[0] < 0.27, 0.0, math.where(x[0] < 0.72, 3.0, 20.0))  # jumps between the points of slopes
+    first = math.where(x[0] < 0.27, 1.0, math.where(x[0] < 0.72, 3.0, -1.0))
+    at = np.array([[first, 0.0], [2.0, first], [first, 4.0], [0.0, 1.0]], object)
+
+    def step(rows: np.ndarray, total: Any, a: Any, to: np.ndarray) -> dict[str, Any]:
+        return {"rows": 0.5 * rows[::-1] + a * rows, "to": to, "total": total + a * rows[0, 1], "y": rows[1] * a}
+
+    start, items = np.array([x[:2], x[1:3], x[2:4], [1.0, x[3]]]), {"a": x, "to": at[:, ::-1]}
+    found = math.visit(step, items, start, at, {"total": x[1]}, count)
+    taken = math.take(found["table"], at[:, 0])
+    return {**found, "taken": taken, "slope": gradient(found["table"][0, 1] + found["total"], x)}
+
+
 _rotated = trace(
     lambda a, b: {"c": [math.cos(a[0]) * b[0] - b[1], math.sin(a[0]) + b[1]], "d": a[0] * b}, {"a": 1, "b": 2}
 )
@@ -398,6 +413,7 @@ EXPRESSIONS: Sequence[Expression] = (
     ),
     Expression("items_rates", {"x": 21}, lambda x: jvp(_items(x)["dot"], dict.fromkeys(x[::2], 1.0)), inner=7),
     Expression("items_counted", {"x": 12}, _counted, inner=4),
+    Expression("visits", {"x": 4}, _visits, inner=4),
     Expression("items_filtered", {"x": 12}, _filtered, inner=4),
     Expression("items_filtered_slopes", {"x": 12}, lambda x: gradient(_filtered(x)[-1], x), inner=4),
     Expression("repeat_in_a_loop", {"x": 2, "c": 1}, _settling, loop=((("x", "x"),), ("c",), ("x",)), passes=3),

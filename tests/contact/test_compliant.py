@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ import pytest
 from dalembert import Contact, DalembertError, ModelBuilder
 from dalembert.model.geometry import Box, Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
-from tolerances import COARSE_RUN, DIFFERENCE, INTEGRATED, ITERATED, MILLISECOND_STEPS, ROUGH_SLOPE, SETTLED
+from tolerances import COARSE_RUN, INTEGRATED, ITERATED, MILLISECOND_STEPS, ROUGH_SLOPE, SETTLED, assert_close
 
 RINGING = 2e-3  # what is left of the table's ringing after 1.5 s
 SOFT_SLIP = 0.02  # the springs of friction take up slack before a body slides
@@ -101,21 +103,50 @@ def test_bristles_in_rollouts_and_what_they_refuse() -> None:
         Contact(model="compliant", friction_model="bristl")
 
 
+def array_of(library: str) -> tuple[Callable, Callable]:
+    """(array from NumPy, gradient of a function of such an array as NumPy) of a library."""
+    if library == "jax":
+        jax = pytest.importorskip("jax", reason="gradients are taken by jax")
+        jax.config.update("jax_enable_x64", True)
+        return jax.numpy.asarray, lambda f, x: np.asarray(jax.grad(f)(jax.numpy.asarray(x)))
+    torch = pytest.importorskip("torch", reason="gradients are taken by torch")
+
+    def gradient(f: Callable, x: np.ndarray) -> np.ndarray:
+        leaf = torch.tensor(x, requires_grad=True)
+        f(leaf).backward()
+        return leaf.grad.numpy()
+
+    return torch.as_tensor, gradient
+
+
+@pytest.mark.parametrize("library", ["jax", "torch"])
 @pytest.mark.parametrize("friction_model", ["regularised", "bristle"])
-def test_slopes_of_a_compliant_rollout_are_those_of_differences(friction_model: str) -> None:
-    jax = pytest.importorskip("jax", reason="gradients are taken by jax")
-    jax.config.update("jax_enable_x64", True)
-    q, v = standing(0.15, 1.0, 0.0, -1.0)
+def test_slopes_of_compliant_contact_are_those_of_differences(library: str, friction_model: str) -> None:
+    """Through a rollout, through steps one by one, and of the forces of one state."""
+    array, gradient = array_of(library)
+    q, v = standing(0.098, 1.0, 0.0, -0.5)  # a little deep, slipping
+    v[1], weights = 3.0, np.arange(1.0, 7.0)
     contact = Contact(friction=0.3, model="compliant", stiffness=2e3, slip_speed=0.1, friction_model=friction_model)
+    step = ball().stepper(5e-4, contact=contact)
+    z = step.start(q, v)
 
-    def distance(v):
-        return ball().rollout(q, v, step=5e-4, steps=300, contact=contact).q[0]
+    def by_rollout(v, array):
+        return (ball().rollout(array(q), v, step=5e-4, steps=100, contact=contact).v * array(weights)).sum()
 
-    slope = np.asarray(jax.grad(lambda v: distance(v))(jax.numpy.asarray(v)))
-    for k in (1, 3, 5):
-        step = 1e-6 * np.eye(6)[k]
-        difference = (distance(v + step) - distance(v - step)) / 2e-6
-        assert slope[k] == pytest.approx(float(difference), rel=10 * ROUGH_SLOPE, abs=3 * DIFFERENCE)
+    def by_steps(v, array):
+        state = (array(q), v, array(z)) if len(z) else (array(q), v)
+        for _ in range(5):
+            state = step(*state[:2], array(np.zeros(6)), *state[2:])
+        return (state[1] * array(weights)).sum()
+
+    def by_state(v, array):
+        at = ball().contact_dynamics(array(q), v, array(np.zeros(6)), contact=contact)
+        return (at.a * array(weights)).sum() + at.force.sum()
+
+    for way in (by_rollout, by_steps, by_state)[: 3 if friction_model == "regularised" else 2]:
+        nudges = 1e-6 * np.eye(6)
+        difference = np.array([(way(v + n, np.asarray) - way(v - n, np.asarray)) / 2e-6 for n in nudges])
+        assert_close(gradient(partial(way, array=array), v), difference, ROUGH_SLOPE)
 
 
 def test_a_step_too_long_for_the_stiffness_is_refused_with_the_cure() -> None:

@@ -10,6 +10,7 @@ import pytest
 from dalembert import Contact, ModelBuilder, Robot
 from dalembert.model.geometry import Sphere
 from dalembert.sim.elements import contact as element
+from loose_bodies import table
 from tolerances import CONTACT_SOLVER, DIFFERENCE, ROUGH_SLOPE
 
 STEP = 2e-3
@@ -77,3 +78,44 @@ def test_a_gradient_reports_its_contacts() -> None:
     gradient = swinger().rollout_gradient(lambda t, q, v: v[5], *thrown(2.0, 8), step=STEP, steps=1, contact=CONTACT)
     assert gradient.rollout.contacts.names == ("trunk", "leg")
     assert gradient.rollout.contacts.unsettled.shape == (8,) and not gradient.rollout.contacts.unsettled.any()
+
+
+@cache
+def tripod() -> Robot:
+    """A body on three feet: nine forces, of which six can be told apart."""
+    builder = ModelBuilder("tripod")
+    builder.add_body("top", parent="world", joint="free", mass=2.0, inertia=np.diag([0.03, 0.05, 0.06]))
+    for k, (x, y) in enumerate([(0.2, 0.0), (-0.1, 0.15), (-0.1, -0.15)]):
+        builder.add_geometry(Sphere(0.02), body="top", xyz=(x, y, -0.3), role="collision", name=f"foot{k}")
+    return builder.build()
+
+
+def test_velocities_have_slopes_where_forces_are_shared_in_many_ways() -> None:
+    """At rest, pushed over the ground, turning on it: how the feet share the load makes no difference to the motion."""
+    robot, weights = tripod(), np.arange(1.0, 7.0)
+    q = np.tile([0.0, 0.0, 0.32, 1.0, 0.0, 0.0, 0.0], (3, 1))
+    v = np.array([[0.0] * 6, [0.0, 0.0, 0.0, 1.0, 0.3, 0.0], [0.0, 0.0, 4.0, 0.4, 0.0, 0.0]])
+    push = np.array([0.0, 0.0, 0.3, 2.0, 1.0, 0.5])  # within the friction
+    settings = {"step": STEP, "steps": 6, "contact": Contact(friction=0.6, tolerance=1e-12)}
+    gradient = robot.rollout_gradient(lambda t, q, v: q[0] + weights @ v, q, v, push, **settings)
+
+    def loss(push: np.ndarray) -> np.ndarray:
+        end = robot.rollout(q, v, push, **settings)
+        return end.q[..., 0] + end.v @ weights
+
+    nudges = 1e-3 * np.eye(6)
+    difference = np.array([(loss(push + nudge) - loss(push - nudge)) / 2e-3 for nudge in nudges]).T
+    assert np.abs(gradient.torque - difference).max() < ROUGH_SLOPE * np.abs(difference).max()
+
+
+def test_steps_that_did_not_settle_have_no_slopes(monkeypatch: pytest.MonkeyPatch) -> None:
+    from dalembert.linear import impulses
+
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+    monkeypatch.setattr(impulses, "SWEEPS", 1)
+    monkeypatch.setattr(impulses, "STEPS", 1)
+    monkeypatch.setattr(impulses, "ROUNDS", 1)
+    q, v = np.array([0.0, 0.0, 0.32, 1.0, 0.0, 0.0, 0.0]), np.array([0.1, 0.2, 4.0, 0.4, 0.1, -0.5])
+    settings = {"step": STEP, "steps": 1, "contact": Contact(friction=0.6, tolerance=1e-15)}
+    gradient = table(2).rollout_gradient(lambda t, q, v: v[3], q, v, **settings)
+    assert gradient.rollout.contacts.unsettled == 1 and np.isnan(gradient.v).all()

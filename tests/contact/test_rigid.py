@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from dalembert import Contact, ModelBuilder, elements, load
+from dalembert import Contact, ModelBuilder, SimulationError, elements, load
 from dalembert.contact import candidates
 from dalembert.model.geometry import Sphere
 from loose_bodies import SIDE, G, ball, box, standing, table
@@ -156,6 +156,13 @@ def test_what_starts_deep_comes_out_slowly_and_the_log_says_so() -> None:
     assert impacts[-1] < 0.05 * lifted[-1]
 
 
+def test_a_run_with_contact_that_explodes_speaks_of_its_contacts() -> None:
+    with pytest.raises(SimulationError) as caught:
+        ball().simulate(*standing(0.075), np.full(6, 1e300), duration=0.1, step=STEP, contact=CONTACT)
+    assert "25 mm deep" in str(caught.value) and "try a shorter one" in str(caught.value)
+    assert "rk45" not in str(caught.value)  # which takes no rigid contact
+
+
 def test_results_do_not_depend_on_threads_or_on_the_batch() -> None:
     rng = np.random.default_rng(1)
     q = np.zeros((24, 7))
@@ -247,6 +254,7 @@ def test_the_bundled_quadruped_stands_on_its_feet() -> None:
 
     run = robot.simulate(q, np.zeros(18), servos, duration=1.0, step=STEP, contact=CONTACT)
     carried = run.contacts.force[-1]
+    assert np.abs(run.v[-1]).max() < COMPUTED and run.contacts.passes[-1] == 1.0  # held by joint friction, at rest
     np.testing.assert_allclose(carried.sum(axis=0), [0.0, 0.0, 12.0 * 9.81], atol=SERVOS_SETTLING)
     feet = [name.endswith("_foot") for name in run.contacts.names]
     np.testing.assert_allclose(carried[np.logical_not(feet)], 0.0)

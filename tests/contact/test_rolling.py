@@ -11,7 +11,7 @@ import pytest
 from dalembert import Contact, ModelBuilder, Robot
 from dalembert.model.geometry import Cylinder
 from loose_bodies import G
-from tolerances import ITERATED
+from tolerances import ITERATED, REORDERED, assert_close
 
 RADIUS, HALF, MASS = 0.02, 0.001, 0.01
 ACROSS, ALONG = MASS * (RADIUS**2 / 4 + HALF**2 / 3), MASS * RADIUS**2 / 2  # moments of inertia
@@ -88,3 +88,18 @@ def test_a_coin_that_rolls_round_on_its_rim_gains_no_energy(step: float) -> None
     assert total.max() <= ITERATED
     assert total.min() > -LOST * (step / 1e-3) ** 2
     assert np.diff(run.energy.heat["contact friction"][1:]).min() > -FRICTION_WORK * run.energy.total[0]
+
+
+def test_steps_that_remember_are_those_of_a_rollout() -> None:
+    start, _ = circling(lean=1.2, precession=4.0)
+    step, q, v = coin().stepper(1e-3, contact=ROUGH), start.q, start.v
+    z = step.start(q, v)
+    for _ in range(200):
+        q, v, z = step(q, v, np.zeros(6), z)
+    end = coin().rollout(start.q, start.v, step=1e-3, steps=200, contact=ROUGH)
+    assert_close(np.concatenate([q, v]), np.concatenate([end.q, end.v]), REORDERED)
+    controlled, (q, v) = coin().stepper(1e-3, torque=lambda t, q, v: np.zeros(6), contact=ROUGH), (start.q, start.v)
+    memory = controlled.start(q, v)
+    for _ in range(200):
+        q, v, memory = controlled(q, v, memory)
+    assert_close(q, end.q, REORDERED)

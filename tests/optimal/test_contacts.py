@@ -171,7 +171,7 @@ def test_slopes_are_those_of_differences(kind):
     robot, layout, rng = problem.robot, problem.layout, np.random.default_rng(1)
     solver, n = optimal.solver.Solver(problem), problem.robot.nv
     v0 = 0.3 * rng.standard_normal(n)
-    solver.begin(q0, v0, problem.values(data), None)
+    solver.begin(q0, v0, problem.arguments.values(data), None)
     noise = rng.standard_normal((problem.nodes, problem.motion.controls))
     solver.w[0][:] += 1e-3 * noise if "manifold" in kind else noise
     q, v, w = solver.q[0].copy(), solver.v[0].copy(), solver.w[0].copy()

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import ModelBuilder, Wrench, function, load
+from dalembert import ModelBuilder, Wrench, function, identify, load
 from robust.machines import tree
 from robust.messages import raises
 from tolerances import ROUNDING
@@ -326,3 +326,18 @@ def test_wrenches(arm):
         arm.bias(Q, Q, external=[push, Wrench(force=(np.nan, 0, 0), frame="tool0")])
     once = (w for w in [push])
     assert np.array_equal(arm.bias(Q, Q, external=once), arm.bias(Q, Q, external=[push]))
+
+
+def test_a_robot_without_joints_says_so() -> None:
+    stone = load('<robot name="stone"><link name="a"/></robot>')
+    none = np.zeros(0)
+    assert stone.inverse_dynamics(none, none, none).shape == (0,)
+    assert stone.modes(none).frequencies.shape == (0,)
+    for call in (
+        lambda: stone.step_advice(none),
+        lambda: stone.simulate(none, none, 1.0),
+        lambda: identify.base_parameters(stone),
+        lambda: identify.excitation(stone),
+    ):
+        with raises("robot 'stone' has no joint that moves"):
+            call()

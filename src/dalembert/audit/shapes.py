@@ -201,7 +201,7 @@ def _exchanged(stated: np.ndarray, shape: np.ndarray) -> str:
         factor = _scaled_to(stated_moments, moments[list(order)])
         if factor is not None:
             names = ["xyz"[int(np.argmax(np.abs(axes[:, k])))] for k in range(3) if order[k] != k]
-            size = "" if abs(factor - 1.0) <= CLOSE else f", and all of them are {factor:.3g} times too large"
+            size = "" if abs(factor - 1.0) <= CLOSE else f", and all of them are {factor:.3g} times what the shape has"
             return f"the moments of inertia about {' and '.join(sorted(names))} are exchanged{size}"
     return ""
 

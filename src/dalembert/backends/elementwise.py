@@ -17,6 +17,7 @@ from dalembert.graph import Function, Loop
 from dalembert.graph.calls import Called
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
+from dalembert.graph.visit import Visited
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,7 @@ def _repeated(library: ArrayMath, repeated: Repeated, arguments: Sequence[Any], 
 
     def step(state: Sequence[Any]) -> list[Any]:
         moving = going(state)
-        following = _evaluated(library, repeated.step, [*state[:-1], *arguments[repeated.width :]], like)
+        following = _evaluated(library, repeated.step, [*state[:-1], *arguments[repeated.body.taken]], like)
         return [where(moving, new, old) for new, old in zip([*following, state[-1] + one], state, strict=True)]
 
     return list(library.repeat(step, [*begin, zero], repeated.times, lambda state: going(state).any()))
@@ -178,4 +179,47 @@ def _scanned(library: ArrayMath, scanned: Scanned, arguments: Sequence[Any], lik
     return [x for k in range(width + scanned.sizes.record) for x in list(records[str(k)])[order]]
 
 
-COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}
+def _visited(library: ArrayMath, visited: Visited, arguments: Sequence[Any], like: Any) -> list[Any]:
+    """The table and the carry at the end, then rows of the records."""
+    batch = np.broadcast_shapes(*[tuple(x.shape) for x in arguments])
+    parts, s = visited.split([library.broadcast(x, batch) for x in arguments]), visited.sizes
+    where, numbers = library.table["where"], library.stack([library.constant(float(k), like) for k in range(s.rows)])
+    first, last = (library.constant(x, like) for x in (0.0, s.rows - 1.0))
+
+    def read(table: Any, number: Any) -> list[Any]:
+        """The columns of row `number`, zeros where there is no such row."""
+        place = library.table["min"](library.table["max"](library.table["floor"](number), first), last)
+        known = library.table["eq"](place, library.table["floor"](number))
+        row = library.take_rows(table, where(known, place, first))
+        return [where(known, row[..., c], first) for c in range(s.columns)]
+
+    def one(state: Mapping[str, Any], row: Mapping[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        table = state["table"]
+        rows = [x for k in range(s.read) for x in read(table, row[f"at {k}"])]
+        carry, item = ([state[str(k)] for k in range(s.carry)], [row[str(k)] for k in range(s.item)])
+        outputs = _evaluated(library, visited.step, [*rows, *carry, *item, *parts.common], like)
+        outputs = [library.broadcast(x, batch) for x in outputs]
+        for k in range(s.written):
+            contents = library.stack(outputs[s.written + k * s.columns : s.written + (k + 1) * s.columns])
+            here = library.table["eq"](numbers, library.table["floor"](outputs[k])[..., None])
+            table = where(here[..., None], contents[..., None, :], table)
+        rest = outputs[s.written * (1 + s.columns) :]
+        following = {str(k): x for k, x in enumerate(rest[: s.carry])}
+        return {"table": table, **following}, {str(k): x for k, x in enumerate(rest[s.carry :])} or {"0": first}
+
+    table = library.stack(list(parts.table)).reshape((*batch, s.rows, s.columns))
+    begin = {"table": table} | {str(k): x for k, x in enumerate(parts.carry)}
+    listed = {f"at {k}": row for k, row in enumerate(parts.at)} | {str(k): row for k, row in enumerate(parts.item)}
+    stacked = {name: library.moveaxis(library.stack(list(row)), -1, 0) for name, row in listed.items()}
+    end, records = library.scan(one, begin, stacked, s.items)
+    flat = end["table"].reshape((*batch, s.table))
+    ends = [*(flat[..., k] for k in range(s.table)), *(end[str(k)] for k in range(s.carry))]
+    return [*ends, *(x for k in range(s.record) for x in list(records[str(k)]))]
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {
+    Called: _called,
+    Repeated: _repeated,
+    Scanned: _scanned,
+    Visited: _visited,
+}

@@ -17,6 +17,7 @@ from dalembert.graph.operations import MEANING
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
+from dalembert.graph.visit import Visited
 from dalembert.math.tables import taken
 
 Arrays = dict[str, np.ndarray]
@@ -115,7 +116,7 @@ def _evaluated(function: Function, arguments: list[Any], dtype: Any) -> list[Any
 def _repeated(repeated: Repeated, arguments: list[Any], dtype: Any) -> list[Any]:
     """The state after the last pass of each lane, which then no longer changes, and the number of its passes."""
     every = np.broadcast_arrays(*arguments)
-    state, outside = list(every[: repeated.width]), every[repeated.width :]
+    state, outside = list(every[: repeated.width]), every[repeated.body.taken]
     going, passes = np.ones(state[0].shape, bool), np.zeros(state[0].shape, dtype)
     for _ in range(repeated.times):
         if repeated.settled is not None:
@@ -142,7 +143,43 @@ def _scanned(scanned: Scanned, arguments: list[Any], dtype: Any) -> list[Any]:
     return [x for row in columns for x in row]
 
 
-COMPOUNDS: dict[type, Callable[..., list[Any]]] = {Called: _called, Repeated: _repeated, Scanned: _scanned}
+def _visited(visited: Visited, arguments: list[Any], dtype: Any) -> list[Any]:
+    """The table and the carry at the end, then rows of the records."""
+    parts, s = visited.split(list(np.broadcast_arrays(*arguments))), visited.sizes
+    batch = np.shape(parts.table[0])
+    table = np.stack(parts.table, axis=-1).reshape(*batch, s.rows, s.columns).astype(dtype)
+    carry, columns = parts.carry, [[None] * s.items for _ in range(s.record)]
+    for i in range(s.items):
+        rows = [x for row in parts.at for x in np.moveaxis(_table_row(table, row[i]), -1, 0)]
+        outputs = _evaluated(visited.step, [*rows, *carry, *(row[i] for row in parts.item), *parts.common], dtype)
+        cut = s.written * (1 + s.columns)
+        to, written, rest = outputs[: s.written], outputs[s.written : cut], outputs[cut:]
+        for k, number in enumerate(to):
+            place = np.broadcast_to(number, batch)
+            row = np.stack(np.broadcast_arrays(*written[k * s.columns : (k + 1) * s.columns], place), -1)[..., :-1]
+            here = np.arange(s.rows) == np.floor(place)[..., None]
+            table = np.where(here[..., None], row[..., None, :], table)
+        carry = rest[: s.carry]
+        for column, x in zip(columns, rest[s.carry :], strict=True):
+            column[i] = x
+    ends = list(np.moveaxis(table.reshape(*batch, s.table), -1, 0))
+    return [*ends, *carry, *(x for column in columns for x in column)]
+
+
+def _table_row(table: np.ndarray, number: Any) -> np.ndarray:
+    """Row `number` (*batch,) of a table (*batch, n, m): (*batch, m), zeros where there is no such row."""
+    n = table.shape[-2]
+    known = (number >= 0) & (number < n)
+    place = np.where(known, number, 0).astype(int)[..., None, None]
+    return np.where(known[..., None], np.take_along_axis(table, place, -2)[..., 0, :], 0)
+
+
+COMPOUNDS: dict[type, Callable[..., list[Any]]] = {
+    Called: _called,
+    Repeated: _repeated,
+    Scanned: _scanned,
+    Visited: _visited,
+}
 
 
 def _outputs(function: Function, values: Mapping[int, Any], batch: tuple[int, ...], dtype: Any) -> Arrays:

@@ -55,6 +55,11 @@ class Bound:
         return self._code.address
 
     @property
+    def rows(self) -> int:
+        """Rows of the batch."""
+        return self._rows
+
+    @property
     def tables(self) -> tuple[int, int, int]:
         """Where the addresses of inputs, their strides, and the addresses of outputs lie."""
         return ctypes.addressof(self._inputs), ctypes.addressof(self._strides), ctypes.addressof(self._outputs)

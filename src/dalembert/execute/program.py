@@ -75,6 +75,10 @@ class Program:
                 self._function = step if self.repetition is None else self.repetition.loop(step)
             return self._function
 
+    def on_lanes(self, lanes: int) -> Program:
+        """The same program with so many states computed together."""
+        return Program(self.name, None, self.sizes, self.shapes, self._step, self.repetition, lanes)
+
     def on(self, backend: str | None = None) -> Any:
         """The program as prepared by a backend; see `registry.Executable`."""
         name = registry.usual_backend() if backend is None else backend

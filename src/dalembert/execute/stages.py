@@ -33,6 +33,11 @@ def aligned(*shape: int) -> np.ndarray:
     return memory[start : start + size].reshape(shape)
 
 
+def lanes() -> int:
+    """Stages that one vector of the processor holds."""
+    return target.lanes("double")
+
+
 def _engine(layout: StageLayout, step: float, measures: int) -> Any:
     with _lock:
         identity = f"stages {own_code()} {layout} {float(step)!r} {measures}"
@@ -56,7 +61,7 @@ class Direction:
     """A Newton step of all stages, from their quadratic models.
 
     stages: how many; step [s] between them, where the layout has two parts. quadratic (stages, quadratic_width),
-    transition (stages, transition_width), end (states · state_width,) are read; gains (stages, controls,
+    transition (stages, transition_width), end (value_width,) are read; gains (stages, controls,
     state_width), states (stages + 1, state_width) and controls (stages, control_width) are written; first
     (state_width,) is the change of the first state.
     """
@@ -66,12 +71,12 @@ class Direction:
         general = len(layout.parts) == 1
         self.quadratic = aligned(stages, layout.quadratic_width)
         self.transition = aligned(stages if general else 1, layout.transition_width)
-        self.end = aligned(layout.states * layout.state_width)
+        self.end = aligned(layout.value_width)
         self.gains = aligned(stages, layout.controls, layout.state_width)
         self.first = aligned(layout.state_width)
         self.states = aligned(stages + 1, layout.state_width)
         self.controls = aligned(stages + 1, layout.control_width)  # a row more, so that stages and end have like rows
-        self._value = aligned(layout.states * layout.state_width + LANES)  # rows are read a little beyond their end
+        self._value = aligned(layout.value_width + LANES)  # rows are read a little beyond their end
         self._result = np.zeros(2)
         self.engine = _engine(layout, step, measures)
         arrays = (self.quadratic, self.transition, self.end, self._value, self.gains, self.first, self.states)
@@ -118,46 +123,67 @@ class Direction:
 
 
 class Evaluation:
-    """Kernels of the stages and of the end, bound to arrays, in one call; sums (measures,) of their measures."""
+    """Kernels of the stages and of the end, bound to arrays, in one call; sums (measures,) of their measures.
 
-    def __init__(self, direction: Direction, nodes: Bound, end: Bound, measures: Sequence[np.ndarray]) -> None:
-        self._kept = direction, nodes, end, measures
+    measures: rows of the stages, and of the end, as the kernels write them.
+    """
+
+    def __init__(self, direction: Direction, kernels: Sequence[Bound], measures: Sequence[np.ndarray]) -> None:
+        self._kept = direction, kernels, measures
         self.sums = np.zeros(measures[0].shape[1])
-        pointers = [x for bound in (nodes, end) for x in (bound.code_address, *bound.tables)]
-        self.table = _table([*pointers, *measures, self.sums])
-        self._sums, self._stages = fastcall.address(self.sums), len(measures[0])
-        code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _NUMBER, _ADDRESS)
+        pointers = [x for bound in kernels for x in (bound.code_address, *bound.tables, bound.rows)]
+        self.table, self._stages = _table([*measures, self.sums, *pointers, 0]), len(measures[0])
+        code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, _NUMBER)
         self._call = code(direction.engine.get_function_address("evaluate"))
 
     def __call__(self) -> int:
         """Evaluate; returns the status of the kernels."""
-        return self._call(self.table, self._stages, self._sums)
+        return self._call(self.table, self._stages)
 
 
 class FullSteps:
     """Newton's method without damping and line search, in one call: full steps while each lowers the cost enough.
 
-    evaluations: from the first trajectory into the second, and back. length (2,): what they read as step length.
-    armijo: part of the promised decrease that must come true; noise: part of the cost that rounding may add.
+    evaluations: from the first trajectory into the second, and back; last: the same without slopes, for the step after
+    which none follows. length (2,): what they read as step length. armijo: part of the promised decrease that must come
+    true; noise: part of the cost that rounding may add; nothing: costs below this, and below this part of the first
+    cost, count as none.
     """
 
     def __init__(
-        self, direction: Direction, evaluations: Sequence[Evaluation], length: np.ndarray, armijo: float, noise: float
+        self,
+        direction: Direction,
+        evaluations: Sequence[Evaluation],
+        last: Sequence[Evaluation],
+        length: np.ndarray,
+        armijo: float,
+        noise: float,
+        nothing: float,
     ) -> None:
-        self._kept = direction, evaluations, length
-        self._numbers = np.zeros(4)  # see backends/llvm/stages_calls.NEWTON
-        self._tables = direction.table, *(e.table for e in evaluations)
-        self._addresses = fastcall.address(length), fastcall.address(self._numbers)
-        self._stages, self._limits = direction.stages, (armijo, noise)
-        code = ctypes.CFUNCTYPE(_NUMBER, *[_ADDRESS] * 5, *[_NUMBER] * 3, *[_FLOAT] * 3)
+        self._kept, self.last = (direction, evaluations, length), last
+        self._numbers = np.array([0.0, 0.0, 0.0, 0.0, armijo, noise, nothing])  # see backends/llvm/stages_calls.NEWTON
+        tables = [ctypes.addressof(x) for x in (direction.table, *(e.table for e in (*evaluations, *last)))]
+        self._table, self._stages = _table([*tables, length, self._numbers]), direction.stages
+        code = ctypes.CFUNCTYPE(_NUMBER, _ADDRESS, *[_NUMBER] * 3, _FLOAT)
         self._call = code(direction.engine.get_function_address("newton"))
 
-    def __call__(self, cost: float, side: int, most: int, tolerance: float, floor: float) -> tuple[int, bool]:
+    def begin(self, most: int, tolerance: float) -> tuple[int, bool, float, float]:
+        """The models at the first trajectory, in the second, and from there at most so many steps.
+
+        The direction must hold finite numbers. Returns what a call does, then the cost, and the decrease that counts
+        as none of all steps from here on.
+        """
+        taken = self._call(self._table, -1, most, self._stages, tolerance)
+        cost, _, floor, settled = self._numbers[:4].tolist()
+        return taken, settled == 1.0, cost, floor
+
+    def __call__(self, cost: float, side: int, most: int, tolerance: float, floor: float) -> tuple[int, bool, float]:
         """From the trajectory `side`, at this cost; at most so many steps.
 
-        Returns how many were taken, and whether the last model promised a decrease of no more than `tolerance` times
-        the cost, or `floor`. Fewer than `most` and not settled: a direction does not exist or a step was refused.
+        Returns how many were taken, whether the last model promised a decrease of no more than `tolerance` times the
+        cost, or `floor`, and the cost. Fewer than `most` and not settled: a direction does not exist or a step was
+        refused.
         """
         self._numbers[0], self._numbers[2] = cost, floor
-        taken = self._call(*self._tables, *self._addresses, side, most, self._stages, tolerance, *self._limits)
-        return taken, self._numbers[3] == 1.0
+        taken = self._call(self._table, side, most, self._stages, tolerance)
+        return taken, self._numbers[3] == 1.0, float(self._numbers[0])

@@ -89,6 +89,8 @@ def _report_units(ledger: Ledger, model: Model, where: Places) -> None:
     reach, total = float(max(offsets.max(), centres.max())), float(mass.sum())
     if reach > FAR and total < HEAVY:
         _report_lengths(ledger, model, offsets, parts, centres, where)
+    if not offsets.any() and any(body.joint.kind == "free" for body in model.bodies):
+        reach = 0.0  # unknown: where the centre of mass of a body that flies by itself lies says nothing about its size
     at_origin = np.array([np.trace(part.inertia.I) for part in parts], float)
     trace = at_origin - 2.0 * mass * centres**2  # about the centre of mass
     held = len(model.bodies[0].parts) if not model.bodies[0].joint.nv else 0  # parts that never move

@@ -33,6 +33,10 @@ LIKE = 0.65
 
 # Python's float() also takes "nan", "1_000" and blanks; a robot file must not.
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?\Z", re.ASCII)
+_DECLARATION = re.compile(
+    rb"""(?:\xef\xbb\xbf)?(?P<before>\s*)<\?xml\s+version\s*=\s*["'](?P<version>[^"'?]*)["']"""
+    rb"""(?:\s+encoding\s*=\s*["'](?P<encoding>[^"'?]*)["'])?[^>]*\?>"""
+)
 _NOT_FINITE = re.compile(r"[+-]?(?:nan|inf|infinity)\Z", re.IGNORECASE)
 
 
@@ -133,7 +137,7 @@ def parse(
     if data[:2] in (b"\xff\xfe", b"\xfe\xff") or b"\0" in data[:1024]:
         raise DalembertError(f"{label}: not UTF-8 text (binary data or UTF-16); save the file as UTF-8 XML")
     _refuse_doctype(label, data)
-    root = _root(label, data, force_utf8=isinstance(source, str) and is_xml(source))
+    root = _root(label, _without_odd_declaration(data), force_utf8=isinstance(source, str) and is_xml(source))
     if root.getroottree().docinfo.doctype:
         raise _doctype_error(label)
     _refuse_depth(label, root, max_depth)
@@ -229,6 +233,20 @@ def _refuse_doctype(label: str, data: bytes) -> None:
         if end < 0:
             return
         at = end + len(closing or b"")
+
+
+def _without_odd_declaration(data: bytes) -> bytes:
+    """The text without an XML declaration that is not the first thing in it, or whose version is not 1.x.
+
+    Exporters write both, and it says nothing about the robot. Line breaks stay, so that lines keep their numbers.
+    """
+    match = _DECLARATION.match(data)
+    if match is None or (not match["before"] and match["version"].startswith(b"1.")):
+        return data
+    encoding = (match["encoding"] or b"utf-8").lower()
+    if encoding not in (b"utf-8", b"us-ascii", b"ascii"):
+        return data
+    return b"\n" * match[0].count(b"\n") + data[match.end() :]
 
 
 def _parser(*, force_utf8: bool, recover: bool = False) -> etree.XMLParser:

@@ -249,7 +249,7 @@ def _modes(A: np.ndarray, basis: np.ndarray) -> Modes:
     shapes = basis @ np.concatenate([still, vectors[:n, moving]], axis=1)
     order = np.argsort(np.abs(values), kind="stable")
     values, shapes = values[order].astype(complex), shapes[:, order]
-    largest = np.take_along_axis(shapes, np.argmax(np.abs(shapes), axis=0)[None], axis=0)
+    largest = np.take_along_axis(shapes, np.argmax(np.abs(shapes), axis=0)[None], axis=0) if shapes.size else 1.0
     size = np.abs(values)
     return Modes(size, -values.real / np.where(size > 0.0, size, 1.0), shapes / largest, values)
 

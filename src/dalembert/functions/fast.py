@@ -30,6 +30,11 @@ class Unpacked:
             return self.method(*inputs, **keywords)
         return self.unpack(self.run(*inputs, **keywords))
 
+    @property
+    def __signature__(self) -> inspect.Signature:
+        """That of the method, for help and completion."""
+        return inspect.signature(self.run if self.method is None else self.method)
+
     def __repr__(self) -> str:
         return f"<compiled method {self.__name__} of {self.method.args[0]!r}>" if self.method else f"<{self.run!r}>"
 

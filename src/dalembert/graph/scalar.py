@@ -330,6 +330,12 @@ class Scalar:
 
         return scan(self.graph, *arguments)
 
+    def __visit__(self, *arguments: Any) -> dict[str, np.ndarray]:
+        """Items that read and write rows of a table in this graph: see `dalembert.math.visit`."""
+        from .visit import visit
+
+        return visit(self.graph, *arguments)
+
     def __lookup__(self, table: np.ndarray, column: int) -> Scalar:
         """Number `column` of row floor(self) of a table of constants (n, m)."""
         return lookup(self, Table(table), column)

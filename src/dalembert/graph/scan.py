@@ -243,8 +243,8 @@ def scan(
 
     def flat(state: list[Scalar], item: list[Scalar]) -> tuple[list[Any], list[Any]]:
         parts = [
-            *_shaped(state, [x.shape for x in start.values()]),
-            *_shaped(item, [x.shape[1:] for x in arrays.values()]),
+            *shaped(state, [x.shape for x in start.values()]),
+            *shaped(item, [x.shape[1:] for x in arrays.values()]),
         ]
         results = {name: np.asarray(x, object) for name, x in step(*parts).items()}
         shapes.update({name: x.shape for name, x in results.items() if name not in start})
@@ -286,7 +286,7 @@ def _counted(step: Step, count: Scalar) -> Step:
     return counted
 
 
-def _shaped(numbers: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
+def shaped(numbers: Sequence[Any], shapes: Sequence[tuple[int, ...]]) -> list[Any]:
     """Numbers in a row as arrays of these shapes, those of no axes as scalars."""
     parts, start = [], 0
     for shape in shapes:

@@ -198,4 +198,6 @@ def columns(
     """The columns of a fit; friction: some of "viscous", "coulomb", "stribeck", "offset"."""
     if isinstance(friction, str):
         friction = (friction,)
+    if not robot.nv:
+        raise DalembertError(f"identify: robot {robot.name!r} has no joint that moves: no motion shows a parameter")
     return Columns(robot, tuple(friction), bool(rotor), bool(springs), float(stribeck_speed))

@@ -129,10 +129,10 @@ def excitation(
             f"excitation: clearance={clearance:g}: robot {robot.name!r} has no collision shapes of links that could "
             "touch: add some with robot.edit().add_geometry(…), or leave it out"
         )
-    parameters = columns(robot, friction, rotor)
-    limits = joint_limits(robot, margin, velocity, acceleration, lower, upper)
     ramp = float(ramp) if kind == "fourier" else 0.0
     _check(robot, duration, harmonics, ramp, kind)
+    parameters = columns(robot, friction, rotor)
+    limits = joint_limits(robot, margin, velocity, acceleration, lower, upper)
     period = float(duration) - 2.0 * ramp
     count = max(2, round(period)) if moves is None else int(moves)
     if count < 2:

@@ -103,7 +103,8 @@ def solved(
     first = iteration.sweeps(p, slip, SLOW, 0.0, iteration.finer)
     begin = {"p": first["p"], "slip": first["slip"], "change": first["change"], "count": first["passes"]}
     done = iteration.settled(first["change"], iteration.finer)
-    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin | {"done": done}, "done", ACCURACY)
+    begin |= {"done": done}
+    end = repeat(iteration.steps_and_sweeps, ROUNDS, begin, "done", ACCURACY, iteration.corrected)
     return ConstraintImpulses(end["p"], end["slip"], end["change"], end["count"], end["done"])
 
 
@@ -133,7 +134,7 @@ class _Iteration:
         """Newton steps, and sweeps where these do not settle it."""
         begin = {"p": p, "u": self.problem.velocities(self.problem.pushed(p)), "x": np.zeros(len(self.problem.M))}
         begin |= {"slip": slip, "change": change, "give": SOFT, "count": 0.0, "done": 0.0}
-        steps = repeat(self._step, STEPS, begin, "done", ACCURACY)
+        steps = repeat(self._step, STEPS, begin, "done")
         swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
         further = swept["passes"] > 0.0
         return {
@@ -144,16 +145,35 @@ class _Iteration:
             "done": where(further, self.settled(swept["change"], self.tolerance), steps["done"]),
         }
 
+    def corrected(self, p: np.ndarray, slip: np.ndarray, *_: Any) -> dict[str, Any]:
+        """A Newton step at the solution, on the parts of the laws that all are on there: what its slopes come from.
+
+        Of the ways in which contacts can share a load it changes nothing, so that velocities have slopes there too.
+        """
+        problem = self.problem
+        u = problem.velocities(problem.pushed(p))
+        laws = problem.yielding(p, u, STIFF)
+        moved = problem.along(problem.solve(laws.A, laws.push))
+        after, _ = problem.power(p, u + moved, moved, STIFF)
+        return {"p": numbers(after), "slip": 0.0 * slip, "change": 0.0, "count": 0.0, "done": 1.0}
+
     def _step(
-        self, held: np.ndarray, u: np.ndarray, x: np.ndarray, slip: np.ndarray, _: Any, give: Any, count: Any, done: Any
+        self,
+        held: np.ndarray,
+        u: np.ndarray,
+        x: np.ndarray,
+        slip: np.ndarray,
+        _: Any,
+        give: Any,
+        count: Any,
+        _done: Any,
     ) -> dict[str, Any]:
         """One Newton step with laws that give way about the impulses `held`.
 
         u: velocities with these; x (m,): how far those of the bodies have moved from there. Once impulses and
         velocities agree, what is held becomes what they are, and gives way less.
         """
-        problem, ended = self.problem, done > 0.0  # what follows where it has ended is its slope at the solution
-        give = where(ended, STIFF, give)
+        problem = self.problem
         here = u + problem.along(x)
         laws = problem.yielding(held, here, give)
         momentum = sparse_product(problem.M, x)
@@ -161,7 +181,6 @@ class _Iteration:
         moved = problem.along(step)
         inertia = step @ momentum, step @ sparse_product(problem.M, step)
         share = self._share(held, here, moved, give, step @ (momentum - laws.push), *inertia)
-        share = where(ended, 1.0, share)
         x, here = x + share * step, here + share * moved
         p, _ = problem.power(held, here, moved, give)
         after = problem.velocities(problem.pushed(p))
@@ -220,8 +239,6 @@ class _Iteration:
 def largest(x: Sequence[Any] | np.ndarray) -> Any:
     """The largest size of some numbers."""
     return reduce(maximum, [absolute(y) for y in x])
-
-
 
 
 def numbers(x: np.ndarray) -> np.ndarray:

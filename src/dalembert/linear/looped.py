@@ -115,7 +115,9 @@ class _LoopedProblem(Problem):
     def swept(self, p: np.ndarray, slip: np.ndarray, w: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray, Any]:
         """Impulses, slips, w = Y p, and the largest velocity that changed, after each contact and row in turn."""
 
-        def one(w: Any, most: Any, X: Any, Y: Any, c: Any, before: Any, slip: Any, size: Any, mu: Any, *rest: Any) -> Any:
+        def one(
+            w: Any, most: Any, X: Any, Y: Any, c: Any, before: Any, slip: Any, size: Any, mu: Any, *rest: Any
+        ) -> Any:
             levers, block = self._levers(rest)
             b = c[:3] + X[:3] @ w - block.W @ before[:3]
             cone, after, moved = contact_impulse(block, mu, b, slip)

@@ -7,6 +7,8 @@ Stage k has a state x (n,) and a control u (m,), and the problem is
 
 Rows of matrices lie in memory as vectors of LANES columns: those of the state in parts, each padded to whole vectors,
 then those of the control. The column behind the first part holds what is constant: g in rows of H, c in rows of [A B].
+Of H and V, which are symmetric, a row reaches to the end of its own part: with positions and velocities as parts, rows
+of positions are kept over positions alone.
 """
 
 from __future__ import annotations
@@ -109,10 +111,21 @@ class StageLayout:
             start, vector = start + size, vector + count
         return tuple(blocks)
 
+    @cached_property
+    def state_rows(self) -> tuple[tuple[int, int], ...]:
+        """Where each row of the state of a symmetric matrix begins, and how long it is, in vectors."""
+        lengths = np.repeat(np.cumsum(self.part_vectors), self.parts).tolist()
+        return tuple(zip([0, *np.cumsum(lengths).tolist()], lengths, strict=False))
+
+    @property
+    def value_width(self) -> int:
+        """Numbers of a symmetric matrix over the state with its gradient."""
+        return LANES * sum(length for _, length in self.state_rows)
+
     @property
     def quadratic_width(self) -> int:
         """Numbers of a stage's H and g: rows of the state over the state, rows of the control over both."""
-        return self.states * self.state_width + self.controls * (self.state_width + self.control_width)
+        return self.value_width + self.controls * (self.state_width + self.control_width)
 
     @property
     def transition_width(self) -> int:
@@ -137,11 +150,10 @@ class StageLayout:
 
     def quadratic(self, H: np.ndarray, g: np.ndarray) -> np.ndarray:
         """H (n + m, n + m) and g (n + m,) of a stage as numbers in a row."""
-        n = self.states
-        rows = [self.state_row(H[i, :n], g[i]) for i in range(n)]
+        n, rows = self.states, []
         for j in range(n, n + self.controls):
             rows += [self.state_row(H[j, :n], g[j]), self.control_row(H[j, n:])]
-        return np.concatenate(rows)
+        return np.concatenate([self.end(H[:n, :n], g[:n]), *rows])
 
     def transition(self, A: np.ndarray, B: np.ndarray, c: np.ndarray) -> np.ndarray:
         """A (n, n), B (n, m), c (n,) of a stage as numbers in a row."""
@@ -194,17 +206,18 @@ class StageLayout:
     @property
     def control_diagonal(self) -> list[int]:
         """Where in a stage's quadratic model the diagonal of the control's Hessian lies."""
-        start, row = self.states * self.state_width + self.state_width, self.state_width + self.control_width
+        start, row = self.value_width + self.state_width, self.state_width + self.control_width
         return [start + j * row + j for j in range(self.controls)]
 
     @property
     def state_diagonal(self) -> list[int]:
         """Where in a stage's quadratic model the diagonal of the state's Hessian lies."""
-        return [i * self.state_width + column for i, column in enumerate(self.columns)]
+        return [LANES * start + column for (start, _), column in zip(self.state_rows, self.columns, strict=True)]
 
     def end(self, V: np.ndarray, g: np.ndarray) -> np.ndarray:
         """V (n, n) and g (n,) at the end as numbers in a row."""
-        return np.concatenate([self.state_row(V[i], g[i]) for i in range(self.states)])
+        lengths = [LANES * length for _, length in self.state_rows]
+        return np.concatenate([self.state_row(V[i], g[i])[:length] for i, length in enumerate(lengths)])
 
 
 def dense_solution(

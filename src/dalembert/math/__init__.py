@@ -31,9 +31,10 @@ from .elementary import (
 from .items import map, scan
 from .repeat import held, repeat
 from .tables import interp, interp2, lookup
+from .visits import take, visit
 
 __all__ = [
     "abs", "acos", "asin", "atan", "atan2", "clip", "cos", "exp", "floor", "held", "interp", "interp2", "log",
     "logical_and", "logical_not", "logical_or", "lookup", "map", "maximum", "minimum", "pi", "product",
-    "repeat", "scan", "sign", "sin", "sqrt", "tan", "tanh", "where",
+    "repeat", "scan", "sign", "sin", "sqrt", "take", "tan", "tanh", "visit", "where",
 ]  # fmt: skip

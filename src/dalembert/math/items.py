@@ -52,7 +52,7 @@ def scan(
 
     def checked(*parts: Any) -> Mapping[str, Any]:
         results = step(*parts)
-        _check(results, carry)
+        check_carried("scan", results, carry)
         return results
 
     traced = first_traced([*items.values(), *carry.values(), *([] if count is None else [count])])
@@ -71,12 +71,14 @@ def scan(
     return {name: np.array([record[name] for record in ordered]) for name in records[0]}
 
 
-def _check(results: Any, carry: Mapping[str, Any]) -> None:
+def check_carried(loop: str, results: Any, carry: Mapping[str, Any]) -> None:
     """The step gave results by name, the carried parts in their shapes among them."""
     if not isinstance(results, Mapping):
-        raise DalembertError(f"scan: the step gave {type(results).__name__}, expected a dict of results by name")
+        raise DalembertError(f"{loop}: the step gave {type(results).__name__}, expected a dict of results by name")
     for name, x in carry.items():
         if name not in results:
-            raise unknown("result", name, results, "scan: carried, but not among what the step gave")
+            raise unknown("result", name, results, f"{loop}: carried, but not among what the step gave")
         if np.shape(results[name]) != np.shape(x):
-            raise DalembertError(f"scan: the step gave {np.shape(results[name])} for '{name}', expected {np.shape(x)}")
+            raise DalembertError(
+                f"{loop}: the step gave {np.shape(results[name])} for '{name}', expected {np.shape(x)}"
+            )

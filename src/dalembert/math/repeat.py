@@ -16,6 +16,7 @@ def repeat(
     start: Mapping[str, Any],
     settled: str | None = None,
     fixed_point: float | None = None,
+    correction: Callable[..., Mapping[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """state = step(*state), at most `times` times, as long as the number state[settled] is 0.
 
@@ -28,7 +29,9 @@ def repeat(
     a batch stops on its own.
 
     fixed_point: the result is a solution of state = step(state) that does not depend on the start. Derivatives are then
-    those of the solution, to this relative accuracy, instead of those of the passes that were made.
+    those of the solution, to this relative accuracy, instead of those of the passes that were made; where the
+    repetition did not settle, or they cannot be computed so accurately, NaN. correction: another step with the same
+    solution, as `step` takes and returns, from which these derivatives come; it is never taken itself.
     """
     if isinstance(times, bool) or not isinstance(times, (int, np.integer)) or times < 0:
         raise DalembertError(f"repeat: times={times!r}, expected a whole number ≥ 0")
@@ -41,19 +44,23 @@ def repeat(
     if fixed_point is not None and not 0 < fixed_point < 1:
         raise DalembertError(f"repeat: fixed_point={fixed_point!r}, expected an accuracy between 0 and 1, or None")
 
-    def checked(*parts: Any) -> Mapping[str, Any]:
-        following = step(*parts)
-        _check_state(start, following)
-        return following
+    def checked(step: Callable[..., Mapping[str, Any]]) -> Callable[..., Mapping[str, Any]]:
+        def advanced(*parts: Any) -> Mapping[str, Any]:
+            following = step(*parts)
+            _check_state(start, following)
+            return following
+
+        return advanced
 
     state, passes = dict(start), 0
     traced = first_traced(start.values())
     while traced is None and passes < times and not (settled and np.all(state[settled])):
-        following = checked(*state.values())
+        following = checked(step)(*state.values())
         traced = first_traced(following.values())  # by way of values in scope
         state, passes = {name: following[name] for name in state}, passes + 1
     if traced is not None:
-        return traced.__repeat__(checked, int(times), start, settled, fixed_point)
+        corrected = None if correction is None else checked(correction)
+        return traced.__repeat__(checked(step), int(times), start, settled, fixed_point, corrected)
     return {name: np.asarray(x)[()] for name, x in state.items()} | {"passes": float(passes)}
 
 

@@ -18,22 +18,26 @@ if TYPE_CHECKING:
 def begin(solver: Solver, q: np.ndarray, v: np.ndarray, guess: Any) -> None:
     """The first trajectory of a solver, from the state q (nq,), v (nv,) with its parameters."""
     motion = solver.problem.motion
-    _constants(solver, q, v)
+    if solver.problem.constants.count or motion.has_free_steps:
+        _constants(solver, q, v)
     states, velocities, controls = solver.q[0], solver.v[0], solver.w[0]
     if guess is not None:
         _take(solver, guess)
-    else:
-        states[:] = q + solver.times * v if motion.is_linear and v.any() else q
-        velocities[:] = v
-        controls[:] = _holding(solver, q) if motion.driven and not motion.by_acceleration else 0.0
-    states[0], velocities[0] = q, v
-    if motion.is_linear:
-        if guess is not None:
+        states[0], velocities[0] = q, v
+        if motion.is_linear:
             _roll(solver)
-    elif motion.by_acceleration and guess is None:
-        for k, step in enumerate(solver.steps):
-            states[k + 1] = motion.robot.integrate(states[k], v, step)
-    solver.direction.first[:] = 0.0
+        return
+    states[:], velocities[:] = q, v
+    if motion.driven and not motion.by_acceleration:
+        controls[:] = _holding(solver, q)
+    else:
+        controls.fill(0.0)
+    if motion.by_acceleration and any(v.tolist()):
+        if motion.is_linear:
+            states += solver.times * v
+        else:
+            for k, step in enumerate(solver.steps):
+                states[k + 1] = motion.robot.integrate(states[k], v, step)
 
 
 def _constants(solver: Solver, q: np.ndarray, v: np.ndarray) -> None:

@@ -147,7 +147,7 @@ class NonlinearProgram:
 
     def __init__(self, problem: Problem, q: np.ndarray, v: np.ndarray, parameters: Mapping[str, Any], guess: Any):
         self.problem, self._parameters = problem, parameters
-        with problem._solver() as solver:
+        with problem.lent_solver() as solver:
             solver.begin(q, v, parameters, guess)
             self._q, self._v, w = solver.q[0].copy(), solver.v[0].copy(), solver.w[0].copy()
             self._rows = {f"parameter {name}": x.copy() for name, x in solver.parameters.items()}
@@ -347,7 +347,7 @@ class NonlinearProgram:
         robot, states = self.problem.robot, np.vstack([nodes["state"], end["state"]])
         d, v = states[:, : self.n], states[:, self.n :]
         q = d if robot.model.flat else np.array([robot.integrate(r, x) for r, x in zip(self._q, d, strict=True)])
-        with self.problem._solver() as solver:
+        with self.problem.lent_solver() as solver:
             solver.begin(q[0], v[0], self._parameters, None)
             solver.q[0][:], solver.v[0][:], solver.w[0][:] = q, v, nodes["control"]
             chosen = self.problem.constants.placed({"start q": self._q[0]}, np.asarray(z, float)[: self.chosen])

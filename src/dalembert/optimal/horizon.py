@@ -191,12 +191,12 @@ class Horizon:
     def advance(self, memory: np.ndarray, requests: np.ndarray, replies: np.ndarray, begin: int, end: int) -> None:
         """Plans begin … end, each from its measured state; what they answer is not a number where one led astray."""
         self.steps(memory, requests, replies, begin, end, self._barrier, BOUNDARY)
-        self.solver.side = self.iterations % 2
+        self.solver.ended(self.iterations % 2)
 
     def restart(self, t: float, q: np.ndarray, v: np.ndarray, values: Mapping[str, np.ndarray]) -> np.ndarray:
         """Solve from scratch; the plan's row. What it answers is in `control` and `answer`."""
         problem, solver = self.problem, self.solver
-        q, v = problem.state(q, v)
+        q, v = problem.arguments.state(q, v)
         missing = [name for name in problem.parameters if name not in values]
         if missing:
             raise DalembertError(
@@ -206,9 +206,7 @@ class Horizon:
         self._taken = {}
         solver.begin(q, v, values, None)
         solver.solve(*RESTART)
-        solver.direction.states[:], solver.direction.controls[:] = 0.0, 0.0
-        for kept in solver.constraints:
-            kept.rest()
+        solver.rest()
         solver.length[:], self.origin[0] = 1.0, t
         self.q[:], self.v[:] = q, v
         self._controls[solver.side]()

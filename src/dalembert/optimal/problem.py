@@ -6,16 +6,15 @@ import operator
 import threading
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
-from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from dalembert import algorithms
 from dalembert.contact import Contact
 from dalembert.contact.candidates import candidates
 from dalembert.errors import DalembertError, unknown
 from dalembert.execute import Program, real_array
+from dalembert.execute.stages import lanes
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 from dalembert.linear.stages import StageLayout
@@ -23,6 +22,7 @@ from dalembert.robot import Robot
 from dalembert.sim.elements.contact import CompliantContact
 
 from . import terms
+from .arguments import Arguments
 from .constants import START, Constants
 from .contacts import Contacts
 from .limits import control_names, limit_constraint, ranges
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from .functions import NodeFunctions, NonlinearProgram
 
 LARGEST_BENT = 8  # freedoms: second derivatives of forward dynamics of larger robots take long to compile
+LONGEST_REST = 20_000  # operations of a node: compiling it twice takes up to about 2 s
 CURVATURES = ("auto", "gauss-newton", "exact")
 RESERVED = {"q", "v", "u", "t", "force", "stance", "impact", *START}
 
@@ -95,6 +96,7 @@ class Problem:
             self.parameters |= {"stance": len(touching.rows), "impact": 1}
         elif impact is not None:
             raise DalembertError("optimal_control: impact= is the cost of impacts: name what touches by contacts=(…)")
+        self.arguments = Arguments(robot, self.nodes, self.parameters, self.constants.unknowns)
         self.layout: StageLayout = self.motion.layout
         self.exact = _exact(curvature, self.motion)
         small = self.motion.is_linear or (touching is None and robot.nv <= LARGEST_BENT)
@@ -157,16 +159,34 @@ class Problem:
     @cached_property
     def programs(self) -> dict[str, Program]:
         """The compiled parts: of nodes and end a step, and with constraints the rates of slacks."""
-        named = {"step": self.node.step(False), "end": self.end.step(False)}
+        named = self._with_rest({"step": self.node.step(False), "end": self.end.step(False)})
         for name, node in (("rates", self.node), ("end rates", self.end)):
             if node.rows.rows:
                 named[name] = node.rates()
         return named
 
+    def _with_rest(self, programs: dict[str, Program]) -> dict[str, Program]:
+        """Where whole vectors leave over a few nodes, the same code for them on half a vector, if it is not long."""
+        half, step = lanes() // 2, programs["step"]
+        operations = sum(step.function().operations().values())
+        if half < 4 or not 0 < self.nodes % lanes() <= half or operations > LONGEST_REST:
+            return programs
+        return programs | {"rest": step.on_lanes(half)}
+
+    @cached_property
+    def is_plain(self) -> bool:
+        """Whether the motion is linear in the control, without gaps, and nothing is constrained."""
+        return self.motion.is_linear and not self.node.rows.rows and not self.end.rows.rows
+
+    @cached_property
+    def last_programs(self) -> dict[str, Program]:
+        """Nodes and end without slopes, for the last step of plain problems."""
+        return {"step": self.node.outcome(), "end": self.end.outcome()}
+
     @cached_property
     def bent_programs(self) -> dict[str, Program]:
         """Nodes and end with second derivatives, compiled where convergence is slow."""
-        return {"step": self.node.step(True), "end": self.end.step(True)}
+        return self._with_rest({"step": self.node.step(True), "end": self.end.step(True)})
 
     # ---- what people call
 
@@ -189,13 +209,15 @@ class Problem:
         tolerance: the model promises no further decrease than that part of the cost. threads: at most so many, for
         batches. progress: is called with the numbers of each iteration.
         """
-        start = real_array("solve: q", q, f"expected ({self.robot.nq},) for robot {self.robot.name!r}").astype(float)
+        arguments = self.arguments
+        start = real_array("solve: q", q, arguments.expected_q)
         if start.ndim == 2:
             return self._batch(start, v, guess, iterations, tolerance, threads, parameters)
-        values, most = self.values(parameters), _count("iterations", iterations)
+        values, most = arguments.values(parameters), _count("iterations", iterations)
+        position, velocity = arguments.state(start, v)
         accuracy = _positive("tolerance", tolerance, "")
-        with self._solver() as solver:
-            solver.begin(*self.state(start, v), values, guess)
+        with self.lent_solver() as solver:
+            solver.begin(position, velocity, values, guess)
             return solver.solve(most, accuracy, progress)
 
     def receding(
@@ -227,8 +249,7 @@ class Problem:
         """Cost, constraints and sparse derivatives for another solver, such as IPOPT; arguments as of `solve`."""
         from .functions import NonlinearProgram
 
-        start = real_array("functions: q", q, f"expected ({self.robot.nq},)").astype(float)
-        return NonlinearProgram(self, *self.state(start, v), self.values(parameters), guess)
+        return NonlinearProgram(self, *self.arguments.state(q, v), self.arguments.values(parameters), guess)
 
     @cached_property
     def functions_of_nodes(self) -> tuple[NodeFunctions, NodeFunctions]:
@@ -236,66 +257,6 @@ class Problem:
         from .functions import NodeFunctions
 
         return NodeFunctions(self, self.node), NodeFunctions(self, self.end)
-
-    # ---- arguments
-
-    def state(self, q: np.ndarray, v: Any) -> tuple[np.ndarray, np.ndarray]:
-        """The first state, checked; at rest where v is None."""
-        nq, nv, name = self.robot.nq, self.robot.nv, self.robot.name
-        if q.shape != (nq,):
-            raise DalembertError(f"solve: q has shape {q.shape}, expected ({nq},) for robot {name!r}")
-        velocity = np.zeros(nv) if v is None else real_array("solve: v", v, f"expected ({nv},)").astype(float)
-        if velocity.shape != (nv,):
-            raise DalembertError(f"solve: v has shape {velocity.shape}, expected ({nv},) for robot {name!r}")
-        for label, x in (("q", q), ("v", velocity)):
-            if not isfinite(x @ x):  # rarely: NaN, inf, or squares that overflow
-                if np.all(np.isfinite(x)):
-                    continue
-                k = int(np.argmin(np.isfinite(x)))
-                raise DalembertError(f"solve: {label}[{k}] is {x[k]}, expected finite numbers for robot {name!r}")
-        for joint, place in self.robot.model.quaternions:
-            if abs(np.linalg.norm(q[place]) - 1.0) > 1e-6:
-                raise DalembertError(
-                    f"solve: the quaternion of joint {joint!r} has length {np.linalg.norm(q[place]):.6g}, expected 1: "
-                    "use robot.normalize(q)"
-                )
-        if self.robot.model.closures:
-            rows = algorithms.constraints(self.robot.model, q, velocity)
-            for what, size in (("open by", rows.residual), ("opening at a rate of", rows.J @ velocity)):
-                worst = float(np.max(np.abs(np.asarray(size, float)), initial=0.0))
-                if worst > 1e-6:
-                    raise DalembertError(
-                        f"solve: the loops of robot {name!r} are {what} {worst:.3g}, expected closed: q = "
-                        "robot.close_loops(q), and a velocity that keeps them so"
-                    )
-        return q, velocity
-
-    def values(self, parameters: Mapping[str, Any], missing_allowed: bool = False) -> dict[str, np.ndarray]:
-        """Parameters as rows (nodes + 1, size)."""
-        if self.motion.contacts is not None and "impact" not in parameters and not missing_allowed:
-            parameters = {**parameters, "impact": np.zeros(1)}
-        for name in parameters:
-            if name not in self.parameters:
-                raise unknown("parameter", name, self.parameters, "optimal control")
-        rows = {}
-        for name, size in self.parameters.items():
-            if name not in parameters:
-                if missing_allowed:
-                    continue
-                raise DalembertError(f"solve: parameter {name!r} is missing: pass {name}=… ({size} numbers)")
-            expected = f"expected ({size},), or ({self.nodes + 1}, {size}) with a row for each node"
-            x = real_array(f"solve: {name}", parameters[name], expected).astype(float)
-            x = x[None] if x.ndim == 0 and size == 1 else x
-            if name in self.constants.unknowns and x.shape != (size,):
-                raise DalembertError(
-                    f"solve: {name} has shape {x.shape}, expected ({size},): the plan chooses one value for all nodes"
-                )
-            if x.shape not in ((size,), (self.nodes + 1, size)):
-                raise DalembertError(f"solve: {name} has shape {x.shape}, {expected}")
-            if not isfinite(np.vdot(x, x)) and not np.all(np.isfinite(x)):
-                raise DalembertError(f"solve: {name} has NaN or inf, expected finite numbers")
-            rows[name] = x
-        return rows
 
     def _batch(
         self,
@@ -327,24 +288,29 @@ class Problem:
         run_threads(work, min(limit(threads), max(1, count)))
         return plans
 
-    def _solver(self) -> _Lent:
+    def lent_solver(self) -> _Lent:
+        """A solver for the time of a `with` block."""
         return _Lent(self)
 
 
 class _Lent:
     """A solver for the time of a `with` block: threads do not share its memory, and it is kept for the next one."""
 
+    __slots__ = ("problem", "solver")
+
     def __init__(self, problem: Problem) -> None:
         self.problem = problem
 
     def __enter__(self) -> Solver:
-        with self.problem._lock:
-            self.solver = self.problem._idle.pop() if self.problem._idle else Solver(self.problem)
+        try:
+            self.solver = self.problem._idle.pop()  # atomic, like append
+        except IndexError:
+            with self.problem._lock:
+                self.solver = Solver(self.problem)
         return self.solver
 
     def __exit__(self, *error: Any) -> None:
-        with self.problem._lock:
-            self.problem._idle.append(self.solver)
+        self.problem._idle.append(self.solver)
 
 
 def _ground(robot: Robot, contact: Any) -> CompliantContact | None:

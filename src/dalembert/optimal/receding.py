@@ -16,6 +16,7 @@ from dalembert.errors import DalembertError
 from dalembert.execute.threads import limit
 from dalembert.execute.threads import run as run_threads
 
+from .arguments import DEFAULTS
 from .horizon import Horizon, HorizonPrograms
 from .plan import Plan
 
@@ -52,8 +53,8 @@ class Receding:
         self.rate = 1.0 / problem.step if rate is None else float(rate)
         self._timed = {name: x for name, x in parameters.items() if callable(x)}
         fixed = {name: x for name, x in parameters.items() if name not in self._timed}
-        defaults = {"impact": np.zeros(1)} if problem.motion.contacts is not None else {}
-        self._parameters = problem.values(defaults | fixed, missing_allowed=True)
+        defaults = {name: x for name, x in DEFAULTS.items() if name in problem.parameters}
+        self._parameters = problem.arguments.values(defaults | fixed, missing_allowed=True)
         self._at(0.0)
         self._programs = HorizonPrograms(problem, answer)
         self._horizon = Horizon(problem, self._programs, iterations, ())
@@ -79,12 +80,12 @@ class Receding:
     def __call__(self, t: float, q: Any, v: Any, **parameters: Any) -> np.ndarray:
         begin = time.perf_counter_ns()
         if parameters:
-            self._parameters |= self.problem.values(parameters, missing_allowed=True)
+            self._parameters |= self.problem.arguments.values(parameters, missing_allowed=True)
             self._timed = {name: f for name, f in self._timed.items() if name not in parameters}
         values = self._parameters | self._at(t) if self._timed else self._parameters
         q, v = np.asarray(q, float), np.asarray(v, float)
         if q.shape != (self.problem.robot.nq,) or v.shape != (self._nv,):
-            self.problem.state(q, v)  # which says what is wrong
+            self.problem.arguments.state(q, v)  # which says what is wrong
         if not isfinite(t):
             raise DalembertError(f"receding: t is {t}, expected a time [s]")
         requests = np.concatenate([q, v])[None]
@@ -213,7 +214,8 @@ class Receding:
 
     def _at(self, t: float) -> dict[str, np.ndarray]:
         """Parameters that are functions of time."""
-        return self.problem.values({name: f(float(t)) for name, f in self._timed.items()}, missing_allowed=True)
+        asked = {name: f(float(t)) for name, f in self._timed.items()}
+        return self.problem.arguments.values(asked, missing_allowed=True)
 
     def _improved(
         self,

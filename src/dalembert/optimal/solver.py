@@ -1,4 +1,4 @@
-"""Newton's method on a problem in stages: memory of one problem, bound calls, line search, interior point.
+"""Newton's method on a problem in stages: directions, line search, and what is done where convergence is slow.
 
 An iteration is two compiled calls: `Direction` solves the linear-quadratic problem of all nodes, `Evaluation` moves all
 nodes along it and gives their models there. What the line search compares are sums: cost with barrier, and
@@ -9,18 +9,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from math import isfinite
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 import numpy as np
 
 from dalembert.errors import DalembertError
-from dalembert.execute.host import Bound
-from dalembert.execute.stages import Direction, Evaluation, FullSteps, aligned
+from dalembert.execute.stages import Evaluation, FullSteps
 
 from .beginning import begin
+from .memory import Memory
 from .plan import Plan
 from .search import ARMIJO, FEASIBLE, NOTHING, ROUNDING, Damping, Filter, Merit
-from .slacks import Slacks
 from .stage import MEASURES
 
 if TYPE_CHECKING:
@@ -30,99 +29,46 @@ SLOW = 12  # iterations after which convergence counts as slow: see `Solver.bend
 SHORTEST = 2.0**-14  # step length below which a direction is given up
 
 
-class Solver:
-    """The memory of one problem and the iterations on it."""
+class _Begun(NamedTuple):
+    """How iterations begin: steps that were taken, whether they settled or one was refused; cost and gaps there.
+
+    floor: a decrease that counts as none.
+    """
+
+    taken: int
+    settled: bool
+    refused: bool
+    cost: float
+    gaps: float
+    floor: float
+
+
+class Solver(Memory):
+    """The iterations on the memory of one problem."""
 
     def __init__(self, problem: Problem) -> None:
-        self.problem, N = problem, problem.nodes
-        self.node, self.end = problem.node, problem.end
+        super().__init__(problem)
         programs = problem.programs
-        self.direction = Direction(problem.layout, N, problem.step, len(MEASURES))
-        robot, controls = problem.robot, problem.motion.controls
-        self.q = [np.zeros((N + 1, robot.nq)) for _ in range(2)]
-        self.v = [np.zeros((N + 1, robot.nv)) for _ in range(2)]
-        self.w = [np.zeros((N, controls)) for _ in range(2)]
-        self.length, self.barrier, self.curvature = np.zeros(2), np.zeros(1), np.zeros(1)
-        self.ones, self.durations = np.ones(N), np.zeros((N, 1))
-        self.steps = np.full(N, problem.step)  # durations of the guess [s]
-        sizes = problem.constants.sizes
-        self.constants = [{name: np.zeros((N + 1, size)) for name, size in sizes.items()} for _ in range(2)]
-        self.direction.free = problem.constants.free(problem.layout)
-        self.times = problem.step * np.arange(N + 1)[:, None]  # where steps are given
-        self.parameters = {name: np.zeros((N + 1, size)) for name, size in problem.parameters.items()}
-        self.measures = [np.zeros((N, len(MEASURES))), np.zeros((1, len(MEASURES)))]
-        self.u, self.gaps = np.zeros((N, controls)), np.zeros((N, 2 * robot.nv))
-        self.costs = [np.zeros((N, len(self.node.names))), np.zeros((1, len(self.end.names)))]
-        layout = problem.layout
-        self.slope_x, self.slope_w = aligned(N + 1, layout.state_width), aligned(N + 1, layout.control_width)
-        self.constraints = [Slacks(node, rows) for node, rows in ((self.node, N), (self.end, 1))]
-        self.costates = np.zeros((N, 2 * robot.nv))
-        self.plain = self.evaluations = [self._evaluation(programs, side) for side in (0, 1)]
+        self.plain = self.evaluations = [self.evaluation(programs, side) for side in (0, 1)]
         self.merit: Merit | None = None  # instead of the filter, where convergence is slow
         self.failures = 0  # how often second derivatives made the model concave
         self.bent: list[Evaluation] | None = None  # with second derivatives, once they are needed
-        self.rates_by_part = [self._rates(programs, k) for k in (0, 1)]
+        self.rates_by_part = [self.rates(programs, k) for k in (0, 1)]
         self.count = sum(c.inequalities for c in self.constraints)
         self.is_constrained = any(len(c.rows.rows) for c in self.constraints)
         self.is_linear = problem.motion.is_linear
-        self.is_plain = not self.is_constrained and problem.motion.is_linear
+        self.is_plain = problem.is_plain
         self.plain_steps = self.full_steps = self._full_steps(self.plain)
         self.bent_steps: FullSteps | None = None
         self.side = 0  # which of the two trajectories holds the current one
-
-    # ---- binding
-
-    def common(self, side: int, rows: slice) -> dict[str, np.ndarray]:
-        N = self.problem.nodes
-        arrays = {"q": self.q[side][rows], "v": self.v[side][rows], "dx": self.direction.states[rows]}
-        if rows.start == 0:
-            arrays |= {"w": self.w[side], "dw": self.direction.controls[:N]}
-            arrays |= {"q following": self.q[side][1:], "v following": self.v[side][1:]}
-            arrays |= {"dx following": self.direction.states[1:], "costate": self.costates}
-        arrays |= {name: x[rows] for name, x in self.constants[side].items()}
-        arrays |= {f"parameter {name}": x[rows] for name, x in self.parameters.items()}
-        return arrays | {"length": self.length, "barrier": self.barrier, "curvature": self.curvature}
-
-    def _rows(self, k: int) -> slice:
-        N = self.problem.nodes
-        return slice(0, N) if k == 0 else slice(N, N + 1)
-
-    def _evaluation(self, programs: Mapping[str, Any], side: int) -> Evaluation:
-        """From trajectory `side` along the direction into the other one."""
-        bound = []
-        for k, name in enumerate(("step", "end")):
-            rows, other, kept = self._rows(k), 1 - side, self.constraints[k]
-            inputs = self.common(side, rows) | kept.inputs(side)
-            outputs = {
-                "q": self.q[other][rows],
-                "v": self.v[other][rows],
-                "w": self.w[other],
-                "measures": self.measures[k],
-                "costs": self.costs[k],
-                "u": self.u,
-                "slope x": self.slope_x[rows],
-                "slope w": self.slope_w[: self.problem.nodes],
-                "quadratic": self.direction.quadratic if k == 0 else self.direction.end[None],
-                "transition": self.direction.transition,
-                "gap": self.gaps,
-                "duration": self.durations,
-            } | {name: x[rows] for name, x in self.constants[other].items()}
-            bound.append(programs[name].bound(inputs, outputs | kept.outputs(other)))
-        return Evaluation(self.direction, bound[0], bound[1], self.measures)
+        self.evaluated, self.sums = 0, self.plain[1].sums  # which one was evaluated last, and the measures there
 
     def _full_steps(self, evaluations: list[Evaluation]) -> FullSteps | None:
         """Newton's method in one call, where there are no gaps and no constraints."""
         if not self.is_plain:
             return None
-        return FullSteps(self.direction, evaluations, self.length, ARMIJO, ROUNDING)
-
-    def _rates(self, programs: Mapping[str, Any], k: int) -> list[Bound]:
-        """Of the constraints of the nodes (k = 0) or of the end, from both trajectories; none without constraints."""
-        name, kept = ("rates", "end rates")[k], self.constraints[k]
-        if name not in programs:
-            return []
-        both = [self.common(side, self._rows(k)) | kept.inputs(side) for side in (0, 1)]
-        return [programs[name].bound(inputs, kept.rates) for inputs in both]
+        last = [self.evaluation(self.problem.last_programs, side) for side in (0, 1)]
+        return FullSteps(self.direction, evaluations, last, self.length, ARMIJO, ROUNDING, NOTHING)
 
     # ---- starting
 
@@ -132,6 +78,7 @@ class Solver:
         self.curvature[0], self.evaluations, self.full_steps = 0.0, self.plain, self.plain_steps
         for name, x in parameters.items():
             self.parameters[name][:] = x
+        self.direction.first.fill(0.0)
         begin(self, q, v, guess)
 
     # ---- iterations
@@ -140,13 +87,24 @@ class Solver:
         """Sums of the measures at this length along the direction, in the other trajectory."""
         self.length[0], self.length[1] = length, dual
         self.evaluations[self.side]()
-        return self.evaluations[self.side].sums
+        self.sums, self.evaluated = self.evaluations[self.side].sums, 1 - self.side
+        return self.sums
+
+    def ended(self, side: int) -> None:
+        """Compiled iterations have led into this trajectory."""
+        self.side = self.evaluated = side
+        self.sums = self.evaluations[1 - side].sums
+
+    def rest(self) -> None:
+        """No direction."""
+        self.direction.states.fill(0.0)
+        self.direction.controls.fill(0.0)
+        for kept in self.constraints:
+            kept.rest()
 
     def start(self) -> np.ndarray:
         """The models at the current trajectory."""
-        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-        for kept in self.constraints:
-            kept.rest()
+        self.rest()
         sums = self.evaluate(0.0, 0.0).copy()
         self.side = 1 - self.side
         return sums
@@ -159,22 +117,24 @@ class Solver:
             from .interior import solve
 
             return solve(self, iterations, tolerance, progress)
-        sums = self.start()
-        cost, gaps = float(sums[0]), float(sums[1])
+        begun = self._begun(min(iterations, SLOW), tolerance, progress is None)
+        k, cost, gaps, floor, refused = begun.taken, begun.cost, begun.gaps, begun.floor, begun.refused
+        if begun.settled:
+            return self.plan(k, True, "")
         if not isfinite(cost):
             self.complain()
-        scale, damping, filtered = abs(cost), Damping(self), Filter(gaps)
-        floor, k, patience = tolerance * max(NOTHING * scale, NOTHING), 0, SLOW
+        damping, filtered, patience = Damping(self), Filter(gaps), SLOW
         while k < iterations:
-            if self.full_steps is not None and damping.value == 0.0 and progress is None:
+            if self.full_steps is not None and damping.value == 0.0 and progress is None and not refused:
                 most = iterations - k if self.curvature[0] or k >= SLOW else min(iterations, SLOW) - k
-                taken, settled = self.full_steps(cost, self.side, most, tolerance, floor)
-                self.side, k = (self.side + taken) % 2, k + taken
+                taken, settled, cost = self.full_steps(cost, self.side, most, tolerance, floor)
+                self._stepped(self.side, taken, settled, taken < most and not settled)
+                k += taken
                 if settled:
                     return self.plan(k, True, "")
                 if k == iterations:
                     break
-                cost = float(self.evaluations[1 - self.side].sums[0]) if taken else cost
+            refused = False
             k += 1
             if k > patience:
                 self.bend()
@@ -208,18 +168,35 @@ class Solver:
             damping.adapt(length)
         return self.plan(iterations, False, self.unsettled(iterations))
 
+    def _begun(self, most: int, tolerance: float, compiled: bool) -> _Begun:
+        """The models at the start, and where steps are compiled, at most so many of them."""
+        if self.full_steps is None or not compiled:
+            sums = self.start()
+            cost, gaps = float(sums[0]), float(sums[1])
+            return _Begun(0, False, False, cost, gaps, tolerance * NOTHING * max(1.0, abs(cost)))
+        self.rest()
+        taken, settled, cost, floor = self.full_steps.begin(most, tolerance)
+        refused = not settled and taken < most
+        self._stepped(1, taken, settled, refused)
+        return _Begun(taken, settled, refused, cost, 0.0, floor)
+
+    def _stepped(self, side: int, taken: int, settled: bool, refused: bool) -> None:
+        """After full steps from the trajectory `side`: which one is the current one, and what was evaluated last."""
+        assert self.full_steps is not None
+        self.side = (side + taken) % 2
+        self.evaluated = 1 - self.side if refused else self.side
+        self.sums = (self.full_steps.last if settled else self.evaluations)[1 - self.evaluated].sums
+
     def bend(self) -> None:
         """From now on with second derivatives of residuals and constraints on the state alone, and of steps."""
         if not self.problem.bends or self.curvature[0]:
             return
         self.curvature[0] = 1.0
-        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-        for kept in self.constraints:
-            kept.rest()
+        self.rest()
         self.update_costates()
         if self.bent is None:
             programs = self.problem.bent_programs
-            self.bent = [self._evaluation(programs, side) for side in (0, 1)]
+            self.bent = [self.evaluation(programs, side) for side in (0, 1)]
             self.bent_steps = self._full_steps(self.bent)
         self.evaluations, self.full_steps = self.bent, self.bent_steps
         self.evaluate(0.0, 0.0)
@@ -232,9 +209,7 @@ class Solver:
         self.curvature[0], self.evaluations = 0.0, self.plain
         self.failures += 1
         self.merit = Merit() if self.failures > 1 else None
-        self.direction.states[:], self.direction.controls[:] = 0.0, 0.0
-        for kept in self.constraints:
-            kept.rest()
+        self.rest()
         self.evaluate(0.0, 0.0)
         self.side = 1 - self.side
         return True
@@ -297,10 +272,9 @@ class Solver:
     def plan(self, iterations: int, converged: bool, why: str) -> Plan:
         """The current trajectory as a plan."""
         problem, unknowns = self.problem, self.problem.constants.unknowns
-        totals = dict.fromkeys(problem.costs, 0.0)
-        for names, rows in ((self.node.names, self.ones @ self.costs[0]), (self.end.names, self.costs[1][0])):
-            for name, value in zip(names, rows.tolist(), strict=True):
-                totals[name] += value
+        if self.evaluated != self.side:  # a step was tried and refused
+            self.start()
+        costs = dict(zip(problem.costs, self.sums[len(MEASURES) :].tolist(), strict=True))
         violation, worst = self._violation()
         reasons = [why] if why else []
         if not converged and violation > FEASIBLE:
@@ -317,8 +291,8 @@ class Solver:
             u=self.u.copy(),
             control=self.w[self.side].copy(),
             gain_rows=self.direction.gains.copy(),
-            cost=sum(totals.values()),
-            costs=totals,
+            cost=sum(costs.values()),
+            costs=costs,
             iterations=iterations,
             converged=converged,
             violation=violation,
@@ -349,14 +323,13 @@ class Solver:
 
     def complain(self) -> NoReturn:
         """Raise the error that names the term and the node at which a cost or its slope is no number."""
-        for k, (node, rows) in enumerate(zip((self.node, self.end), self.costs, strict=True)):
-            if not np.all(np.isfinite(rows)):
-                place, term = np.argwhere(~np.isfinite(rows))[0]
-                raise DalembertError(
-                    f"solve: cost {node.names[term]!r} is {rows[place, term]} at node "
-                    f"{place + k * self.problem.nodes}, "
-                    "expected a finite number: look at what it computes there"
-                )
+        costs = np.concatenate(self.measures)[:, len(MEASURES) :]
+        if not np.all(np.isfinite(costs)):
+            node, term = np.argwhere(~np.isfinite(costs))[0]
+            raise DalembertError(
+                f"solve: cost {self.problem.costs[term]!r} is {costs[node, term]} at node {node}, expected a finite "
+                "number: look at what it computes there"
+            )
         from .diagnosis import slope_complaint
 
         raise DalembertError(slope_complaint(self))

@@ -27,7 +27,7 @@ from .rows import Rows, rows_of
 from .terms import Residual, Smooth
 from .traced_node import Point, TracedNode
 
-MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")
+MEASURES = ("cost", "infeasibility", "log of slacks", "complementarity")  # then the costs by name, see Problem.costs
 PROXIMAL = 1e-8  # δ: an equality's violation falls by about this factor times the cost's curvature in every iteration
 
 
@@ -68,23 +68,34 @@ class Node(TracedNode):
 
     # ---- the quadratic model
 
-    def _quadratic(self, point: Point, slopes: Slopes) -> tuple[Quadratic, np.ndarray]:
-        """The model, and the cost of each term. Residuals by Gauss and Newton; smooth costs exactly."""
-        n, costs, start = slopes.z.shape[1], [], 0
+    def _quadratic(self, point: Point, slopes: Slopes) -> Quadratic:
+        """The model of the cost. Residuals by Gauss and Newton; smooth costs exactly."""
+        n, start = slopes.z.shape[1], 0
         model = Quadratic(n, slopes.chain)
         for k, (term, scale) in enumerate(point.terms):
             if isinstance(term, Residual):
                 weights = scale * term.weight
                 model.add(slopes.rows(start, len(term.value)), weights, weights * term.value)
-                costs.append(0.5 * sum_of(w * r * r for w, r in zip(weights, term.value, strict=True)))
                 start += len(term.value)
             else:
                 J = slopes.z[start : start + n]
                 model.H += scale * 0.5 * (J + J.T)
                 model.g += scale * self._gradients[k]
-                costs.append(scale * term.value)
                 start += n
-        return model, np.array(costs, object)
+        return model
+
+    def _measures(self, point: Point) -> np.ndarray:
+        """Cost, infeasibility by gaps, no slacks; then the costs by name."""
+        costs = dict.fromkeys(self.problem.costs, 0.0)
+        for term, scale in point.terms:
+            if isinstance(term, Residual):
+                weights = scale * term.weight
+                cost = 0.5 * sum_of(w * r * r for w, r in zip(weights, term.value, strict=True))
+            else:
+                cost = scale * term.value
+            costs[term.name] = costs[term.name] + cost
+        gaps = sum_of(abs(x) for x in point.gap)
+        return np.array([sum_of(costs.values()), gaps, 0.0, 0.0, *costs.values()], object)
 
     _gradients: dict[int, np.ndarray]
 
@@ -150,6 +161,10 @@ class Node(TracedNode):
         """
         return self._program("step", self.sizes(is_bent), lambda x: self._stepped(x, is_bent))
 
+    def outcome(self) -> Program:
+        """The node where the last direction leads, and what it costs there: for problems without gaps and limits."""
+        return self._program("outcome", self.sizes(False), self._outcome)
+
     def rates(self) -> Program:
         """Directions of slacks and multipliers that go with those of states and controls."""
         unused = ("length", "d slack", "d multiplier")
@@ -175,9 +190,9 @@ class Node(TracedNode):
         q = algorithms.integrate(self.motion.robot.model, x[f"q{suffix}"], length * dx[:n])
         return q, x[f"v{suffix}"] + length * dx[n : 2 * n]
 
-    def _stepped(self, x: dict[str, Any], is_bent: bool) -> dict[str, Any]:
-        layout, n = self.layout, self.layout.states
-        values = dict(x)
+    def _moved(self, x: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+        """The values of the node along the direction, and those of them that are kept."""
+        layout, values = self.layout, dict(x)
         values["q"], values["v"] = self._advanced(x)
         change = x["length"][0] * x["dx"][list(layout.columns)][2 * self.motion.robot.nv :]
         constants = self.constants.placed(x, self.constants.flat(x) + change)
@@ -191,17 +206,30 @@ class Node(TracedNode):
             values["slack"] = x["slack"] + x["length"][0] * x["d slack"]
             values["multiplier"] = x["multiplier"] + x["length"][1] * x["d multiplier"]
             outputs |= {"slack": values["slack"], "multiplier": values["multiplier"]}
+        return values, outputs
+
+    def _outcome(self, x: dict[str, Any]) -> dict[str, Any]:
+        values, outputs = self._moved(x)
+        outputs["measures"] = self._measures(self.point(values))
+        return outputs if self.is_end else outputs | {"u": self._effort(values)}
+
+    def _effort(self, values: dict[str, Any]) -> np.ndarray:
+        return self.motion.effort(values["q"], values["v"], values["w"])
+
+    def _stepped(self, x: dict[str, Any], is_bent: bool) -> dict[str, Any]:
+        layout, n = self.layout, self.layout.states
+        values, outputs = self._moved(x)
         self._gradients = self._smooth_gradients(values)
         here, cost_slopes, limit_slopes, steps = self.linear(values)
-        model, costs = self._quadratic(here, cost_slopes)
+        model, measures = self._quadratic(here, cost_slopes), self._measures(here)
         if not self.is_end and self.motion.contacts is not None:  # at an impact the control does nothing
             for k in range(n, n + layout.controls):
                 model.H[k, k] = model.H[k, k] + values["parameter impact"][0]
-        _, g = model.total()
-        outputs["slope x"] = layout.state_row(g[:n])  # of the cost alone
-        if not self.is_end:
-            outputs["slope w"] = layout.control_row(g[n:])
-        measures: list[Any] = [sum_of(costs), sum_of(abs(x) for x in here.gap), 0.0, 0.0]
+        if not self.problem.is_plain:  # slopes of the cost alone
+            _, g = model.total()
+            outputs["slope x"] = layout.state_row(g[:n])
+            if not self.is_end:
+                outputs["slope w"] = layout.control_row(g[n:])
         if self.rows.rows:
             curvature, pull, c = self._barrier(here, values)
             e = rows_of(here.constraints)[1]
@@ -213,16 +241,17 @@ class Node(TracedNode):
             measures[1] = measures[1] + sum_of(abs(y) for y in off)
             measures[2] = sum_of(math.log(y) for y in s[inequality])
             measures[3] = sum_of(s[inequality] * multiplier[inequality])
-        outputs |= {"measures": np.array(measures, object), "costs": costs}
+        outputs["measures"] = measures
         H, g = model.total()
         if is_bent:
             H = H + x["curvature"][0] * self._curvature(values, here)
         if self.is_end:
             return outputs | {"quadratic": layout.end(H, g)}
         outputs["quadratic"] = layout.quadratic(H, g)
-        outputs["u"] = self.motion.effort(values["q"], values["v"], values["w"])
-        named = self.parameters(values) | self.constants.named(values)
-        outputs["duration"] = np.array([self.motion.duration(named, self.problem.step_at(named))], object)
+        outputs["u"] = self._effort(values)
+        if self.motion.has_free_steps or self.motion.contacts is not None:
+            named = self.parameters(values) | self.constants.named(values)
+            outputs["duration"] = np.array([self.motion.duration(named, self.problem.step_at(named))], object)
         if self.has_gaps:
             outputs |= {"transition": self._transition(values, steps, here.gap), "gap": here.gap}
         return outputs

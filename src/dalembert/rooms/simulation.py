@@ -154,7 +154,8 @@ def stepper(
     step [s]; integrator: any of those of `simulate`, with fixed steps; elements: springs, friction, motors …
     tau (…, nv) is held over the step [N·m, N]; with controls=True it is the controls (…, nu) of the robot's actuators.
     Where elements or actuators have states of their own: q, v, z = stepper(q, v, tau, z), from z = stepper.start(q, v).
-    The same step as `rollout` takes, with its `friction` and `contact`; rigid contact is solved anew in each call.
+    With rigid contact so too, for steps that go on from the one before as those of `rollout` do; or without z.
+    The same step as `rollout` takes, with its `friction` and `contact`.
     torque: a law (t, q, v) → tau, evaluated once per step, or `dalembert.Sampled`, compiled into the step, which is
     then q, v, memory = stepper(q, v, memory), from memory = stepper.start(q, v) on.
     """

@@ -59,8 +59,9 @@ def _metres(file: str) -> float:
     """The length of a COLLADA file's unit [m], which trimesh passes over; 1 where none is stated."""
     from lxml import etree
 
-    for _, element in etree.iterparse(file, tag="{*}unit", resolve_entities=False, no_network=True):
-        return float(element.get("meter", "1"))
+    with open(file, "rb") as text:
+        for _, element in etree.iterparse(text, tag="{*}unit", resolve_entities=False, no_network=True):
+            return float(element.get("meter", "1"))
     return 1.0
 
 

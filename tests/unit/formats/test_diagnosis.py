@@ -120,6 +120,13 @@ def test_a_base_that_never_moves_is_not_judged() -> None:
     assert findings(builder) == []
 
 
+@pytest.mark.parametrize("offset", [1e-18, 1e-3])
+def test_the_centre_of_mass_of_a_lone_body_is_no_measure_of_its_size(offset: float) -> None:
+    builder = ModelBuilder("crate")
+    builder.add_body("crate", parent="world", joint="free", mass=8.0, com=(offset, 0, 0), inertia=np.eye(3) * 8.0 / 6.0)
+    assert findings(builder) == []
+
+
 def test_a_heavy_machine_may_be_large() -> None:
     assert findings(arm(unit=100.0, mass=5000.0, inertia=np.diag([10.0, 2e5, 2e5]))) == []
 

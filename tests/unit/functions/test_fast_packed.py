@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 
 import numpy as np
@@ -12,6 +13,7 @@ from dalembert import load
 def test_first_and_later_calls_agree():
     robot, rng = load("ur5"), np.random.default_rng(0)
     q, v, a = robot.random(rng), rng.normal(size=6), rng.normal(size=6)
+    before = inspect.signature(robot.inverse_dynamics_derivatives)
     first = robot.inverse_dynamics_derivatives(q, v, a)
     later = robot.inverse_dynamics_derivatives(q, v, a)
     named = robot.inverse_dynamics_derivatives(q=q, v=v, a=a)
@@ -20,6 +22,7 @@ def test_first_and_later_calls_agree():
         for x, y in zip(other, first, strict=True):
             assert np.array_equal(x, y)
     assert "tangent" in robot.inverse_dynamics_derivatives.__doc__
+    assert inspect.signature(robot.inverse_dynamics_derivatives) == before
 
 
 def test_batches_come_as_arrays_over_the_batch():

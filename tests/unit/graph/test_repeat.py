@@ -138,6 +138,40 @@ def test_second_derivatives():
     assert_close(value(f, np.array([0.7])), [[-0.6 * np.sin(E) * slope**3]], ITERATED)
 
 
+def test_slopes_are_those_of_a_correction_which_is_never_taken():
+    """Newton's step for Kepler's equation stands in for the plain iteration, which would not converge backwards."""
+
+    def solved(m, e, start):
+        def step(E, done):
+            following = m + e * math.sin(E)
+            return {"E": following, "done": math.abs(following - E) < 1e-13}
+
+        def newton(E, done):
+            return {"E": E + (m + e * math.sin(E) - E) / (1.0 - e * math.cos(E)), "done": 1.0}
+
+        return math.repeat(step, 200, {"E": start, "done": False}, "done", 1e-12, newton)["E"]
+
+    x = np.array([[1.0, 0.5, 0.7], [0.3, 0.9, 0.4]])
+    f = trace(lambda x: solved(x[0], x[1], x[2]), {"x": 3})
+    plain = trace(lambda x: kepler(x[0], x[1], x[2], 1e-12), {"x": 3})
+    assert f.operations() == plain.operations()
+    assert_close(value(f, x), value(plain, x), CONVERGED)
+    assert_close(compiled(f, x)[0], value(plain, x), CONVERGED)
+    for take in (lambda y, x: gradient(y, x), lambda y, x: jvp(y, {x[0]: 1.0, x[1]: 2.0})):
+        slopes = trace(lambda x, take=take: take(solved(x[0], x[1], x[2]), x), {"x": 3})
+        expected = trace(lambda x, take=take: take(kepler(x[0], x[1], x[2], 1e-12), x), {"x": 3})
+        assert_close(value(slopes, x), value(expected, x), ITERATED)
+        assert_close(compiled(slopes, x)[0], value(expected, x), ITERATED)
+
+
+def test_what_did_not_settle_has_no_slope():
+    x = np.array([[1.0, 0.5, 0.7], [1.0, 0.01, 1.0]])  # the second one is found in 10 passes, the first one is not
+    f = trace(lambda x: gradient(kepler(x[0], x[1], x[2], 1e-9, passes=10), x), {"x": 3})
+    rate = trace(lambda x: jvp(kepler(x[0], x[1], x[2], 1e-9, passes=10), {x[0]: 1.0}), {"x": 3})
+    for slopes in (value(f, x)[:, :2], compiled(f, x)[0][:, :2], value(rate, x)):
+        assert np.isnan(slopes[0]).all() and np.isfinite(slopes[1]).all()
+
+
 def test_a_fixed_point_that_the_iteration_cannot_find_has_no_slope():
     """x = 3 (x − c) is solved by 3c/2 and never reached: NaN, not a number that looks right."""
     f = trace(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from dalembert.linear.row_laws import ANY, Law, yielding_row
 
 

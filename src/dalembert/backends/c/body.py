@@ -16,8 +16,10 @@ from dalembert.graph.compound import Compound
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.schedule import depth_first
+from dalembert.graph.visit import Visited
 
 from .names import CParameter
+from .visits import visit_result, visiting
 
 PART = 2000  # statements in one C function; compilers take superlinear time and memory over longer ones
 
@@ -221,6 +223,8 @@ class CBody:
         compound, name = node.value, self.temporary[node.id]
         if isinstance(compound, Scanned):
             return self.scanned(node, operand)
+        if isinstance(compound, Visited):
+            return visiting(self, node, operand)
         body = self.called[id(called_function(compound))]
         operands = [operand(argument) for argument in node.args]
         lines = []
@@ -301,7 +305,7 @@ class CBody:
 
 def called_function(compound: Compound) -> Function:
     """The function that a compound evaluates."""
-    if isinstance(compound, (Repeated, Scanned)):
+    if isinstance(compound, (Repeated, Scanned, Visited)):
         return compound.step
     assert isinstance(compound, Called)
     return compound.function
@@ -313,6 +317,8 @@ def result_place(compound: Compound, name: str, k: int) -> str:
         return f"{name}k" if k == compound.width else f"{name}in0[{k}]"
     if isinstance(compound, Scanned):
         return f"{name}r[{k}]"
+    if isinstance(compound, Visited):
+        return visit_result(compound, name, k)
     for number, output in enumerate(called_function(compound).outputs):
         if k < len(output.nodes):
             return f"{name}out{number}[{k}]"

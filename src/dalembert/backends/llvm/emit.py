@@ -15,9 +15,10 @@ from math import nan
 
 from dalembert.graph import Function, Loop, Output
 
+from .compounds import Items
 from .ir import Builder, Module
 from .parts import call_parts, is_zero, store_leaves, write_parts
-from .plan import Items, SlotPlan
+from .plan import SlotPlan
 from .rows import CACHED, settle, write_rows
 from .tiles import copy_runs, copy_state, each_block, read_rows
 

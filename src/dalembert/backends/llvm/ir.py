@@ -275,3 +275,25 @@ class Builder:
             (self.type, "poison"),
             declare=True,
         )
+
+    def scatter(self, x: str, base: str, index: str) -> None:
+        """Store to elements of an array, each lane to its own index."""
+        places = self.op(f"getelementptr {self.element}, ptr {base}, {self.int_type} {index}")
+        if self.width == 1:
+            self.do(f"store {self.element} {x}, ptr {places}, align {self.size}")
+            return
+        self.call(
+            f"llvm.masked.scatter.{self.suffix}.v{self.width}p0",
+            "void",
+            (self.type, x),
+            (f"<{self.width} x ptr>", places),
+            ("i32", str(self.size)),
+            (self.bool_type, "splat (i1 true)"),
+            declare=True,
+        )
+
+    def lanes(self) -> str:
+        """The number of each lane, an integer."""
+        if self.width == 1:
+            return "0"
+        return f"<{', '.join(f'i{self.bits} {k}' for k in range(self.width))}>"

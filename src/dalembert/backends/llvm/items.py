@@ -10,8 +10,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .compounds import Counted, Items
 from .ir import Builder
-from .plan import Counted, Items, SlotPlan
+from .plan import SlotPlan
 from .tiles import copy_runs, copy_state, table_entry
 
 
@@ -31,7 +32,7 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
 
     def compute(first: str, here: str) -> None:
         for table, (_, place) in zip(tables, items.gathered, strict=True):
-            wide.store(_gathered(b, wide, table, first, memory), step_memory, place)
+            wide.store(gathered_item(b, wide, table, first, memory), step_memory, place)
         for id, slot in plan.moving.items():
             if id in plan.slots:
                 wide.store(load_moving(wide, here, slot * unit), step_memory, plan.slots[id])
@@ -140,7 +141,7 @@ def _first(b: Builder, index: str, n: int, lanes: int, reverse: bool) -> str:
     return b.op(f"select i1 {b.op(f'icmp slt i64 {first}, {n - lanes}')}, i64 {first}, i64 {n - lanes}")
 
 
-def _gathered(b: Builder, wide: Builder, table: str, first: str, memory: str) -> str:
+def gathered_item(b: Builder, wide: Builder, table: str, first: str, memory: str) -> str:
     """Values at the slots that a table lists for the items from `first` on."""
     if wide.width == b.width:
         slot = table_entry(b, table, first)

@@ -8,10 +8,11 @@ from dalembert.graph.lookup import Table
 from . import elementary
 from .ir import Builder, Module
 from .items import load_common, load_moving, store_moving, write_items
-from .plan import Calling, Items, Product, Repeating, SlotPlan, Subroutine
+from .plan import Calling, Items, Product, Repeating, SlotPlan, Subroutine, Visiting
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
+from .visits import write_visit
 
 PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
@@ -30,7 +31,7 @@ def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatte
         name = f"{prefix}part{index}"
         names.append(name)
         b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling, Repeating, Items)):
+        if isinstance(part, (Looped, Calling, Repeating, Items, Visiting)):
             continue
         constants: dict[float, int] = {}
         if isinstance(part, Product):
@@ -170,6 +171,8 @@ def call_parts(
             _repeat(b, part, memory)
         elif isinstance(part, Items):
             write_items(b, part, memory)
+        elif isinstance(part, Visiting):
+            write_visit(b, part, memory)
         else:
             b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
 

@@ -7,7 +7,6 @@ which are computed in loops, values that pass from one part to another, and outp
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +15,15 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
+from dalembert.graph.visit import Visited
 
+from .compounds import Calling, Counted, Items, Repeating, View, Visiting
 from .steps import Looped, Step, fuse, waves
 
 TILE = 4  # rows of a tile of a matrix product
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
+LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
+SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
 
 
 class Product:
@@ -58,20 +61,6 @@ class Product:
                 yield node, self.base + self.B + t * self.width + j
 
 
-@dataclass(frozen=True)
-class View:
-    """How the step of a scan sees the memory of its caller, in the caller's slots.
-
-    lanes: items at once. moving: slots of inputs (name, number) and of outputs, counted from a pointer that moves from
-    item to item. common: slots of inputs that are the same for all items, counted from the begin of the step's memory.
-    """
-
-    lanes: int
-    moving: Mapping[tuple[str, int], int]
-    records: Mapping[tuple[str, int], int]
-    common: Mapping[tuple[str, int], int]
-
-
 class Subroutine:
     """A function that is called: its plan, and where its memory begins in that of the caller.
 
@@ -98,77 +87,22 @@ class Subroutine:
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
 
 
-@dataclass(frozen=True)
-class Calling:
-    """A call of a subroutine: slots of its arguments, and the first one of its results, in the caller's memory."""
-
-    subroutine: Subroutine
-    arguments: list[int]
-    base: int
-
-    def slot(self, k: int) -> int:
-        """The slot of a result."""
-        return self.base + k
-
-
-@dataclass(frozen=True)
-class Repeating:
-    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted."""
-
-    repeated: Repeated
-    subroutine: Subroutine
-    start: list[int]
-    passes: int
-
-    def slot(self, k: int) -> int:
-        """The slot of a result: the state stays where it is."""
-        return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
-
-
-@dataclass(frozen=True)
-class Counted:
-    """How items are left out. count: slot of the number from which on they are.
-
-    reached, filled: slots of the number of items that were computed, and of those whose records may differ from 0, if
-    the loop ends with the last item that some lane has; None: it goes on, since what is carried is read of every item,
-    or lanes are items.
-    """
-
-    count: int
-    reached: int | None = None
-    filled: int | None = None
-
-
-@dataclass(frozen=True)
-class Items:
-    """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
-
-    A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
-    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
-    copied before the first item: the start of the carry, and rows of a few pieces. counted: where items are left out.
-    """
-
-    scanned: Scanned
-    subroutine: Subroutine
-    rows: int
-    stride: int
-    gathered: list[tuple[list[int], int]]
-    moved: list[tuple[int, int]]
-    counted: Counted | None
-
-    def slot(self, k: int) -> int:
-        """The slot of a result."""
-        row, item = divmod(k, self.scanned.sizes.items)
-        behind = row < self.scanned.sizes.carry and not self.scanned.reversed
-        return self.rows + row * self.stride + item + behind
-
-
-Part = list[Step] | Looped | Product | Calling | Repeating | Items
+Part = list[Step] | Looped | Product | Calling | Repeating | Items | Visiting
 
 
 def _runs(slots: Sequence[int]) -> list[int]:
     """The places where a run of neighbours begins."""
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
+
+
+def _gathered(subroutine: Subroutine, rows: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
+    """(slots of all items, own slot) of the numbers of an item that do not lie in a row."""
+    inputs = [node for node in subroutine.plan.function.schedule() if node.op == "input"]
+    places = {
+        node.value: subroutine.plan.slots.get(node.id) for node in inputs if node.id not in subroutine.plan.moving
+    }
+    found = [(list(row), places.get(("item", k))) for k, row in enumerate(rows)]
+    return [(row, place) for row, place in found if place is not None]
 
 
 class SlotPlan:
@@ -212,6 +146,7 @@ class SlotPlan:
             if node.op == "input":
                 self._place_input(node, outside)
         steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
+        self._steps_of_part = SHORT_PART if len(steps) > LONG else PART
         self.parts: list[Part] = []
         for part in waves(steps):
             if isinstance(part, Looped):
@@ -241,11 +176,16 @@ class SlotPlan:
 
     def _place_records(self, view: View) -> list[Scalar]:
         """Outputs are stored where they belong as soon as a step has computed them; returns the others."""
+        kept = []
+        computed = {step.node.id for part in self.parts if isinstance(part, list) for step in part}
         for output in self.function.outputs:
             for k, node in enumerate(output.nodes):
-                self.records.setdefault(node.id, []).append(view.records[output.name, k])
-        computed = {step.node.id for part in self.parts if isinstance(part, list) for step in part}
-        return [node for output in self.function.outputs for node in output.nodes if node.id not in computed]
+                place = view.records.get((output.name, k))
+                if place is not None:
+                    self.records.setdefault(node.id, []).append(place)
+                if place is None or node.id not in computed:
+                    kept.append(node)
+        return kept
 
     def _take(self, count: int, align: int = 1) -> int:
         start = -(-self.size // align) * align
@@ -274,7 +214,7 @@ class SlotPlan:
             if step.op in ("dot", "compound", "result"):
                 continue
             current.append(step)
-            if len(current) == PART:
+            if len(current) == self._steps_of_part:
                 self._finish(current)
                 current = []
         self._finish(current)
@@ -300,13 +240,15 @@ class SlotPlan:
         product.base = self._take(product.size, align=self.group)
         return product
 
-    def _compound(self, node: Scalar) -> Calling | Repeating | Items:
+    def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
         self._in_memory(node.args)
         slots = [self.slots[argument.id] for argument in node.args]
         if isinstance(node.value, Repeated):
             return self._repeating(node.value, slots)
         if isinstance(node.value, Scanned):
             return self._items(node.value, slots, self._results.get(node.id, set()))
+        if isinstance(node.value, Visited):
+            return self._visiting(node.value, slots)
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
@@ -316,7 +258,7 @@ class SlotPlan:
     def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
         """The plan of a repetition: captured values stay in their place."""
         base = self._take(0, align=self.group)
-        outside = {"captured": [slot - base for slot in slots[repeated.width :]]}
+        outside = {"captured": [slot - base for slot in slots[repeated.body.taken]]}
         return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
 
     def _items(self, scanned: Scanned, slots: list[int], read: set[int]) -> Items:
@@ -345,10 +287,7 @@ class SlotPlan:
             {("captured", k): slot - base for k, slot in enumerate(common)},
         )
         subroutine = self._subroutine(scanned.step, view=view)
-        places = {
-            node.value: subroutine.plan.slots.get(node.id) for node in scanned.step.schedule() if node.op == "input"
-        }
-        gathered = [(list(row), places.get(("item", k))) for k, row in enumerate(items) if k not in in_row]
+        gathered = _gathered(subroutine, items)
         last = n if scanned.reversed else 0
         counted = None
         if scanned.counted is not None:
@@ -360,10 +299,33 @@ class SlotPlan:
             subroutine,
             rows,
             stride,
-            [(row, place) for row, place in gathered if place is not None],
+            gathered,
             moved + [(slot, rows + k * stride + last) for k, slot in enumerate(begin)],
             counted,
         )
+
+    def _visiting(self, visited: Visited, slots: list[int]) -> Visiting:
+        """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees."""
+        s, parts = visited.sizes, visited.split(slots)
+        stride = -(-s.items // self.group) * self.group
+        table, rows = self._take(s.table + s.columns, align=self.group), self._take(s.read * s.columns)
+        carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
+        base = self._take(0, align=self.group)
+        common = {("rows", k): rows + k - base for k in range(s.read * s.columns)}
+        common |= {("carry", k): carry + k - base for k in range(s.carry)}
+        view = View(
+            1,
+            {("item", k): row[0] for k, row in enumerate(parts.item) if len(_runs(row)) == 1},
+            {("record", k): records + k * stride for k in range(s.record)},
+            common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
+        )
+        subroutine = self._subroutine(visited.step, view=view)
+        moved = [(slot, table + k) for k, slot in enumerate(parts.table)]
+        moved += [(slot, carry + k) for k, slot in enumerate(parts.carry)]
+        at = [list(row) for row in parts.at]
+        count = None if visited.counted is None else parts.common[visited.counted]
+        gathered = _gathered(subroutine, parts.item)
+        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, moved, count)
 
     def _subroutine(
         self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None

@@ -8,10 +8,11 @@ batch kernel of the stages and that of the end, and sums what they measure.
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import accumulate
 
 from dalembert.linear.stages import LANES, StageLayout
 
-from .ir import Module, literal
+from .ir import Module
 from .stages_calls import NEWTON, direction, evaluate
 from .stages_chain import Chain
 from .stages_receding import recede
@@ -39,11 +40,11 @@ class _Backward(StageWriter):
     def define(self) -> None:
         b, layout = self.b, self.layout
         self.following = self.scratch(layout.states, self.sv + self.cv)  # V [A B]
-        self.pivots = self.scratch(layout.controls, self.sv + self.cv)  # rows of the control, eliminated
-        self.scaled = self.scratch(layout.controls, self.sv)  # the same over the state, divided by −pivot
+        self.pivots = self.scratch(layout.controls, self.sv)  # rows of the control over the state, eliminated
+        self.scaled = self.scratch(layout.controls, self.sv + self.cv)  # the same over both, divided by −pivot
         self.damping = b.splat("%damping")
         self.chain = Chain(self) if layout.is_chained else None
-        for k in range(layout.states * self.sv):  # V is overwritten from stage to stage; that of the end stays
+        for k in range(layout.value_width // LANES):  # V is overwritten from stage to stage; that of the end stays
             b.store(b.load("%end", k), "%value", k)
         gain, least = b.repeat("stage", "%count", self._stage, [b.const(0.0), b.const(float("inf"))])
         gradient = layout.constant % LANES
@@ -66,18 +67,27 @@ class _Backward(StageWriter):
         else:
             self.transition = self.at("%transition", k, 8 * layout.transition_width)
             controls, state_rows = self._general() if self.chain is None else self._chained(self.chain)
-        factors, scaled, gain, least = self._eliminated(controls, *carried)
+        gain, least = self._eliminated(controls, *carried)
         self._value(state_rows)
         now = b.op(f"icmp eq i64 {b.op(f'and i64 {index}, {MIRRORED - 1}')}, 0")
         b.branch(now, "mirror", self._mirror)
-        self._gains(factors, scaled, self.at("%gains", k, layout.controls * self.sv * VECTOR))
+        self._gains(self.at("%gains", k, layout.controls * self.sv * VECTOR))
         return [gain, least]
 
     def _state_row(self, i: int) -> list[str]:
-        return self.load(self.quadratic, self.sv, i * self.sv)
+        start, length = self.layout.state_rows[i]
+        return self.load(self.quadratic, length, start)
 
     def _control_row(self, j: int) -> list[str]:
-        return self.load(self.quadratic, self.sv + self.cv, self.layout.states * self.sv + j * (self.sv + self.cv))
+        width = self.sv + self.cv
+        return self.load(self.quadratic, width, self.layout.value_width // LANES + j * width)
+
+    def _value_row(self, i: int) -> list[str]:
+        start, length = self.layout.state_rows[i]
+        return self.load("%value", length, start)
+
+    def _keep_value_row(self, i: int, row: list[str]) -> None:
+        self.store(row, "%value", self.layout.state_rows[i][0])
 
     def _general(self) -> tuple[list[list[str]], Callable[[int], list[str]]]:
         """Rows of Q from rows of [A B c]."""
@@ -120,12 +130,9 @@ class _Backward(StageWriter):
         def short_row(k: int | str) -> list[str]:
             return self.load(self.at(self.following, k, self.row), self.sv)
 
-        def replace(i: int, sums: list[str]) -> None:
-            """The row of Q lies where that of V lay, which is no longer needed."""
-            self.store(sums, "%value", i * self.sv)
-
-        self.product(n, n, self.sv, state_factor, short_row, self._state_row, replace)
-        return controls, lambda i: self.load("%value", self.sv, i * self.sv)
+        # the row of Q lies where that of V lay, which is no longer needed
+        self.product(n, n, self.sv, state_factor, short_row, self._state_row, self._keep_value_row)
+        return controls, self._value_row
 
     def _chained(self, chain: Chain) -> tuple[list[list[str]], Callable[[int], list[str]]]:
         """Rows of Q where positions follow from velocities: products with the rows of the velocities alone."""
@@ -152,118 +159,117 @@ class _Backward(StageWriter):
         def state_start(i: int) -> list[str]:
             return chain.state_start(self.following, i, self._state_row(i))
 
-        def replace(i: int, sums: list[str]) -> None:
-            self.store(sums, "%value", i * self.sv)
+        def short_row(k: int | str) -> list[str]:
+            return chain.gathered(k)[: self.sv]
 
-        self.product(
-            layout.controls,
-            n,
-            width,
-            control_factor,
-            chain.gathered,
-            self._control_row,
-            lambda j, x: controls.append(x),
-        )
-        self.product(
-            layout.states, n, self.sv, state_factor, lambda k: chain.gathered(k)[: self.sv], state_start, replace
-        )
-        return controls, lambda i: self.load("%value", self.sv, i * self.sv)
+        def add_control(j: int, row: list[str]) -> None:
+            controls.append(row)
+
+        self.product(layout.controls, n, width, control_factor, chain.gathered, self._control_row, add_control)
+        self.product(layout.states, n, self.sv, state_factor, short_row, state_start, self._keep_value_row)
+        return controls, self._value_row
 
     def _integrator(self) -> tuple[list[list[str]], Callable[[int], list[str]]]:
-        """Rows of Q for v' = v + h a, q' = q + h v': sums of rows and of parts of rows of V."""
+        """Rows of Q for v' = v + h a, q' = q + h v': sums of rows and of parts of rows of V.
+
+        With W = V_vq + h V_qq and P = V_vv + h (V_qv + W), what Q adds to H is V_qq; W, P; h W, h P, h² P.
+        """
         b, n, h = self.b, self.layout.parts[0], self.b.const(self.step)
-        hh = b.const(self.step**2)
-        first = self.layout.part_vectors[0]
-        later = self.layout.part_vectors[1]
-        value = [self.load("%value", self.sv, i * self.sv) for i in range(2 * n)]
-        qq, qv = [row[:first] for row in value[:n]], [row[first:] for row in value[:n]]
-        vq, vv = [row[:first] for row in value[n:]], [row[first:] for row in value[n:]]
+        hh, first = b.const(self.step**2), self.layout.part_vectors[0]
+        qq = [self._value_row(i) for i in range(n)]
+        below = [self._value_row(n + i) for i in range(n)]
+        vq, vv = [row[:first] for row in below], [row[first:] for row in below]
+        qv = self.transposed_square(vq)
 
         def plus(x: list[list[str]], y: list[list[str]]) -> list[list[str]]:
             """h x + y, as far as the rows of y go."""
             return [[b.fma(h, u, w) for u, w in zip(r, s, strict=False)] for r, s in zip(x, y, strict=True)]
 
-        moved_q, moved_v = plus(qq, vq), plus(qv, vv)  # rows of [h 1] V
-        moved = plus(moved_q, moved_v)  # [h 1] V [h; 1], over the velocity
+        W = plus(qq, vq)
+        P = plus(W, plus(qv, vv))
         controls = []
         for j in range(n):
             row = self._control_row(j)
-            terms = [*moved_q[j], *moved[j]]
-            sums = [b.fma(h, x, y) for x, y in zip(terms, row[: self.sv], strict=True)]
-            controls.append(sums + [b.fma(hh, x, y) for x, y in zip(moved[j], row[self.sv :], strict=True)])
-        across = plus(qq, qv)
+            sums = [b.fma(h, x, y) for x, y in zip([*W[j], *P[j]], row[: self.sv], strict=True)]
+            controls.append(sums + [b.fma(hh, x, y) for x, y in zip(P[j], row[self.sv :], strict=True)])
 
         def state_row(i: int) -> list[str]:
-            terms = [*qq[i], *across[i]] if i < n else [*moved_q[i - n], *moved[i - n]]
+            terms = qq[i] if i < n else [*W[i - n], *P[i - n]]
             return [b.add(x, y) for x, y in zip(terms, self._state_row(i), strict=True)]
 
-        assert later == self.cv
         return controls, state_row
 
-    def _eliminated(
-        self, rows: list[list[str]], gain: str, least: str
-    ) -> tuple[dict[tuple[int, int], str], list[list[str]], str, str]:
-        """Gauss elimination of the rows of the control. factors[j, k]: what row j took of row k."""
+    def _eliminated(self, rows: list[list[str]], gain: str, least: str) -> tuple[str, str]:
+        """Gauss elimination of the rows of the control."""
         b, m = self.b, self.layout.controls
         gradient = self.layout.constant // LANES
-        factors: dict[tuple[int, int], str] = {}
-        scaled: list[list[str]] = []
         for k in range(m):
             block, lane = divmod(k, LANES)
             diagonal = self.sv + block
             damped = b.fma(self.damping, self.unit(lane), rows[k][diagonal])
             rows[k][diagonal] = damped
-            pivot = b.op(f"extractelement {b.type} {damped}, i32 {lane}")
-            least = b.intrinsic("minimum", least, b.splat(pivot))
-            inverse = b.splat(b.op(f"fdiv double {literal(-1.0, 'double')}, {pivot}"))
-            negative = [b.mul(x, inverse) for x in rows[k]]
-            for j in range(k + 1, m):
-                factors[j, k] = shuffle(b, negative[self.sv + j // LANES], "poison", [j % LANES] * LANES)
-                rows[j] = [b.fma(factors[j, k], x, y) for x, y in zip(rows[k], rows[j], strict=True)]
-            scaled.append(negative[: self.sv])
-            self.store(scaled[k], self.scaled, k * self.sv)
+            pivot = shuffle(b, damped, "poison", [lane] * LANES)
+            least = b.select(b.compare("olt", pivot, least), pivot, least)  # of NaN the gain tells
+            inverse = b.binary("fdiv", b.const(-1.0), pivot)
+            for j in range(k + 1, m):  # broadcasts wait for no division
+                entry = shuffle(b, rows[k][self.sv + j // LANES], "poison", [j % LANES] * LANES)
+                factor = b.mul(entry, inverse)
+                rows[j] = [b.fma(factor, x, y) for x, y in zip(rows[k], rows[j], strict=True)]
+            scaled = [b.mul(x, inverse) for x in rows[k]]
+            self.store(scaled, self.scaled, k * len(scaled))
             self.store(rows[k][: self.sv], self.pivots, k * self.sv)
-            gain = b.fma(b.neg(negative[gradient]), rows[k][gradient], gain)
-        return factors, scaled, gain, least
+            gain = b.fma(b.neg(scaled[gradient]), rows[k][gradient], gain)
+        return gain, least
 
     def _value(self, state_rows: Callable[[int], list[str]]) -> None:
         """V of the stage: Q over the state, less what the control can take away."""
-        columns = self.layout.columns
+        layout, columns, start = self.layout, self.layout.columns, 0
+        for part, vectors in zip(layout.parts, accumulate(layout.part_vectors), strict=True):
+            rows = range(start, start + part)
 
-        def factor(i: int, k: int | str) -> str:
-            return self.broadcast(self.at(self.scaled, k, self.sv * VECTOR), columns[i])
+            def factor(i: int, k: int | str, rows: range = rows) -> str:
+                return self.broadcast(self.at(self.scaled, k, self.row), columns[rows[i]])
 
-        def pivot_row(k: int | str) -> list[str]:
-            return self.load(self.at(self.pivots, k, self.sv * VECTOR), self.sv)
+            def pivot_row(k: int | str, vectors: int = vectors) -> list[str]:
+                return self.load(self.at(self.pivots, k, self.sv * VECTOR), vectors)
 
-        def keep(i: int, sums: list[str]) -> None:
-            self.store(sums, "%value", i * self.sv)
+            def begin(i: int, rows: range = rows) -> list[str]:
+                return state_rows(rows[i])
 
-        self.product(self.layout.states, self.layout.controls, self.sv, factor, pivot_row, state_rows, keep)
+            def keep(i: int, sums: list[str], rows: range = rows) -> None:
+                self._keep_value_row(rows[i], sums)
+
+            self.product(part, layout.controls, vectors, factor, pivot_row, begin, keep)
+            start += part
 
     def _mirror(self) -> None:
         """V made symmetric: what lies above the diagonal is taken from below.
 
         Without it round-off grows from stage to stage where weights are large, until V is no longer positive.
         """
-        b, blocks = self.b, self.layout.blocks
+        b, layout, blocks = self.b, self.layout, self.layout.blocks
         for k, (rows, vector) in enumerate(blocks):
             for other, across in blocks[k:]:
-                below = [b.load("%value", i * self.sv + vector) for i in other]
+                if across >= layout.state_rows[rows[0]][1]:
+                    continue  # rows end before
+                below = [b.load("%value", layout.state_rows[i][0] + vector) for i in other]
                 turned = self.transposed(below + [b.const(0.0)] * (LANES - len(below)))
                 for lane, i in enumerate(rows):
                     first = lane + 1 if across == vector else 0
                     mask = ", ".join(f"i1 {int(first <= j < len(other))}" for j in range(LANES))
-                    place = i * self.sv + across
+                    place = layout.state_rows[i][0] + across
                     b.store(b.select(f"<{mask}>", turned[lane], b.load("%value", place)), "%value", place)
 
-    def _gains(self, factors: dict[tuple[int, int], str], scaled: list[list[str]], place: str) -> None:
+    def _gains(self, place: str) -> None:
         """Back substitution."""
-        b, m = self.b, self.layout.controls
+        b, m, gains = self.b, self.layout.controls, {}
         for i in reversed(range(m)):
+            row = self.at(self.scaled, i, self.row)
+            gains[i] = self.load(row, self.sv)
             for j in range(i + 1, m):
-                scaled[i] = [b.fma(factors[j, i], x, y) for x, y in zip(scaled[j], scaled[i], strict=True)]
-            self.store(scaled[i], place, i * self.sv)
+                factor = self.broadcast(b.address(row, self.sv * VECTOR), j)
+                gains[i] = [b.fma(factor, x, y) for x, y in zip(gains[j], gains[i], strict=True)]
+            self.store(gains[i], place, i * self.sv)
 
 
 class _Forward(StageWriter):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from .stages_calls import SUMS_AT
+
 KERNEL = 4  # pointers of a bound kernel: code, inputs, strides, outputs
 SLOTS = (
     *("stages", "there", "back"),  # tables of `direction` and of both `evaluate`
@@ -62,9 +64,9 @@ iterate:
   %from = phi i64 [ 0, %motion ], [ %side, %iterate ]
   %is_back = icmp ne i64 %from, 0
   %evaluation = select i1 %is_back, ptr %back, ptr %there
-  %sums_at = getelementptr ptr, ptr %evaluation, i64 10
+  %sums_at = getelementptr ptr, ptr %evaluation, i64 {SUMS_AT}
   %sums = load ptr, ptr %sums_at
-  %status = call i64 @evaluate(ptr %evaluation, i64 %count, ptr %sums)
+  %status = call i64 @evaluate(ptr %evaluation, i64 %count)
   %side = xor i64 %from, 1
   %fresh = icmp eq i64 %i, 0
   %flag = select i1 %fresh, double 1.0, double 0.0

@@ -57,6 +57,18 @@ class StageWriter:
             size *= 2
         return rows
 
+    def transposed_square(self, rows: list[list[str]]) -> list[list[str]]:
+        """Rows of the transpose of a square matrix of so many rows; columns beyond them are left out."""
+        n = len(rows)
+        turned: list[list[str]] = [[] for _ in rows]
+        for start in range(0, n, LANES):
+            for block in range(0, n, LANES):
+                vectors = [row[block // LANES] for row in rows[start : start + LANES]]
+                vectors += [self.b.const(0.0)] * (LANES - len(vectors))
+                for row, x in zip(turned[block : block + LANES], self.transposed(vectors), strict=False):
+                    row.append(x)
+        return turned
+
     def scratch(self, rows: int, vectors: int) -> str:
         """Memory on the stack."""
         return self.b.op(f"alloca i8, i64 {max(1, rows * vectors) * VECTOR}, align {VECTOR}")

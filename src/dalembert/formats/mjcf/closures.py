@@ -115,7 +115,8 @@ def add_closures(
             continue  # coupled, or independent because of mimic="free"
         else:
             word = mj.mjtEq(kind).name.removeprefix("mjEQ_").lower()
-            ledger.warning(where, f"an equality of kind {word}", "not used: the motion is not constrained by it")
+            action = 'acts with Contact(model="mujoco") and nowhere else'
+            ledger.warning(where, f"an equality of kind {word}", action)
 
 
 def _close(mjcf: Compiled, builder: ModelBuilder, index: int, name: str, names: Names, ledger: Ledger) -> None:

@@ -48,7 +48,7 @@ def read_joint(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> Joint:
     if kind in (SLIDE, HINGE):
         fields |= {"axis": axis} | _limits(mjcf, index, ledger) | _effort(mjcf, index, ledger)
     elif m.jnt_limited[index]:
-        ledger.count(mjcf.where("joint", index), "limits of a ball joint", "not kept: it has no coordinate to bound")
+        ledger.count(mjcf.where("joint", index), "limits of a ball joint", 'acts with Contact(model="mujoco")')
     unlimited = kind == HINGE and "lower" not in fields
     word = "continuous" if unlimited else {FREE: "free", BALL: "ball", SLIDE: "prismatic", HINGE: "revolute"}[kind]
     return Joint(index, name, word, before, after, fields)

@@ -175,7 +175,7 @@ def _log_start(mjcf: Compiled, index: int, name: str, ledger: Ledger) -> None:
     ledger.info(
         mjcf.where("body", index),
         f"the floating body '{name}' starts at ({start})",
-        "not kept: its coordinate is its pose in the world",
+        "q of a floating body is its pose in the world: start from these numbers",
     )
 
 

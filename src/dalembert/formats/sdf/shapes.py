@@ -20,10 +20,10 @@ from .source import Element, Source
 
 WATER = 1000.0  # [kg/m³] SDF's default density
 IDLE = {
-    "surface", "laser_retro", "max_contacts", "cast_shadows", "visibility_flags", "meta", "plugin", "lighting",
+    "laser_retro", "max_contacts", "cast_shadows", "visibility_flags", "meta", "plugin", "lighting",
     "auto_inertia_params",
 }  # fmt: skip
-KNOWN = {"pose", "geometry", "material", "transparency", "density"}
+KNOWN = {"pose", "geometry", "material", "transparency", "density", "surface"}
 # where <surface> states what, in the order in which a later one counts
 SURFACE = {
     "friction": (("friction", "bullet", "friction"), ("friction", "ode", "mu")),
@@ -83,6 +83,7 @@ def _surface(source: Source, collision: Element) -> Surface | None:
             if inner is not None and source.child(inner, way[-1]) is not None:
                 stated[name] = source.number(inner, way[-1], 0.0)
     if not stated:
+        source.ledger.count(source.where(surface), "<surface> in <collision>", "not used: no numbers of contacts")
         return None
     source.ledger.count(source.where(surface), f"<surface> that states {', '.join(stated)}", "kept, for contacts")
     return Surface(**stated)

@@ -69,7 +69,8 @@ def read_document(
     links = {name: read_link(document, element, shapes, ledger) for name, element in _named(document, "link").items()}
     joints = [read_joint(document, element, ledger) for element in _named(document, "joint").values()]
     if not links:
-        raise document.error(document.root, "the robot has no <link>; export the robot description again")
+        cure = "export the robot description again, or load the file that uses this one's macros"
+        raise document.error(document.root, f"the robot has no <link>; {cure}")
     joints = settle_mimics(document, joints, mimic, ledger)
     tree = arrange(document, links, joints)
     for joint in tree.joints:

@@ -292,8 +292,10 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
     k = int(np.argmin(gaps))
     if gaps[k] >= -DEEP or contact.model == "compliant":
         return sources
+    floats = any(drifts(model, body) for body in model.bodies)
+    cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
     return [
         *sources,
         f"contact: {names[k]!r} starts {-1e3 * gaps[k]:.3g} mm deep in what it touches, and comes out at "
-        f"{contact.recovery_speed:g} m/s at most: start higher",
+        f"{contact.recovery_speed:g} m/s at most: {cure}",
     ]

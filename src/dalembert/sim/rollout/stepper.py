@@ -32,7 +32,9 @@ class Stepper:
     """q, v = stepper(q, v, tau): the state after one step of `step` [s], tau (…, nv) held [N·m, N], 0 if left out.
 
     With controls, tau is the controls (…, nu) of the robot's actuators. Where elements or actuators have states of
-    their own, q, v, z = stepper(q, v, tau, z), with z (…, nz) from `start(q, v)` at first.
+    their own, q, v, z = stepper(q, v, tau, z), with z (…, n) from `start(q, v)` at first. With rigid contact z is also
+    what its steps remember: the impulses from which the next solution starts, and how what sticks rolls. Without z each
+    step of it stands alone.
 
     One state or any batch, of NumPy or another library, as with the methods of `Robot`, with their keywords threads and
     check. A mass matrix that is singular, a Newton iteration of an implicit integrator that does not settle, as always
@@ -44,7 +46,8 @@ class Stepper:
         self.model, self.settings, self.controls, self.step = model, settings, controls, settings.step
         self.integrator = settings.method("stepper", model)
         self._system, self.call = _compiled(model, settings, self.integrator, controls)
-        self.nz = _shown_states(self._system)
+        self.nz = _states_to_hand_over(self._system)
+        self._remembering: Call | None = None
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
@@ -54,7 +57,7 @@ class Stepper:
             tau = self._nothing
         if not self.nz:
             if z is not None:
-                raise DalembertError("stepper: got z, but no element or actuator has states of its own")
+                return self._remembered(q, v, tau, z, keywords)
             return self._fast(q, v, tau, **keywords) if keywords else self._fast(q, v, tau)
         if z is None:
             raise DalembertError(
@@ -63,10 +66,19 @@ class Stepper:
             )
         return self._fast(q, v, tau, z, **keywords)
 
+    def _remembered(self, q: Any, v: Any, tau: Any, z: Any, keywords: dict[str, Any]) -> tuple[Any, ...]:
+        """A step whose contacts remember the one before."""
+        if self._system.contact is None:
+            raise DalembertError("stepper: got z, but no element or actuator has states of its own")
+        if self._remembering is None:
+            settings = self.model, self.settings, self.integrator, self.controls
+            self._remembering = _compiled(*settings, remembers=True)[1]
+        return self._remembering(q, v, tau, z, **keywords)
+
     def start(self, q: Any, v: Any) -> np.ndarray:
-        """The states z (nz,) of elements and actuators at the beginning, at q (nq,), v (nv,)."""
+        """The states z (n,) of elements, actuators and rigid contact at the beginning, at q (nq,), v (nv,)."""
         states = [element.start(self._system.model, np.asarray(q), np.asarray(v)) for element in self._system.elements]
-        return np.concatenate([np.zeros(0), *states])[: self.nz]
+        return np.concatenate([np.zeros(0), *states])
 
     def __repr__(self) -> str:
         return f"<Stepper of robot {self.model.name!r}: {self.integrator.name}, {self.step:g} s>"
@@ -75,13 +87,16 @@ class Stepper:
         return Stepper, (self.model, self.settings, self.controls)
 
 
-def _shown_states(system: System) -> int:
-    """States of elements and actuators; what rigid contact remembers, at their end, starts anew with each step."""
+def _states_to_hand_over(system: System) -> int:
+    """How many states a step cannot do without: all, or none where rigid contact alone has some."""
     contact = system.contact
-    return system.layout.nz - (0 if contact is None else contact.size(system.model))
+    return 0 if contact is not None and contact.size(system.model) == system.layout.nz else system.layout.nz
 
 
-def _compiled(model: Model, settings: StepSettings, method: Integrator, controls: bool) -> tuple[System, Call]:
+def _compiled(
+    model: Model, settings: StepSettings, method: Integrator, controls: bool, remembers: bool = False
+) -> tuple[System, Call]:
+    """The step as a call; remembers: also where rigid contact alone has states, they come in and go out."""
     settings.check_step("stepper")
     if not model.nv:
         raise DalembertError(f"stepper: robot {model.name!r} has no joint that moves")
@@ -92,7 +107,7 @@ def _compiled(model: Model, settings: StepSettings, method: Integrator, controls
     model, elements = prepared("stepper", model, elements, method, settings.friction)
     elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
     system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-    take, shown = method.fixed_step, _shown_states(system)
+    take, shown = method.fixed_step, system.layout.nz if remembers else _states_to_hand_over(system)
     forgotten = np.zeros(system.layout.nz - shown)
 
     def compute(t: np.ndarray, q: np.ndarray, v: np.ndarray, tau: np.ndarray, *z: np.ndarray) -> dict[str, np.ndarray]:
@@ -124,9 +139,9 @@ def _compiled(model: Model, settings: StepSettings, method: Integrator, controls
 class ControlledStepper:
     """q, v, memory = stepper(q, v, memory): the state after one step under controllers that run at rates.
 
-    memory (…, n) is what the controllers keep, and the number of the step; `start(q, v)` gives the first one, also for
-    batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`. Planners plan before a step is taken, in
-    the same call, for all states that are at the same step.
+    memory (…, n) is what the controllers keep, the number of the step, and what rigid contact remembers; `start(q, v)`
+    gives the first one, also for batches. t = memory[…, 0] · step [s] is the time. Keywords as of `Stepper`. Planners
+    plan before a step is taken, in the same call, for all states that are at the same step.
     """
 
     def __init__(self, model: Model, settings: StepSettings, torque: Any) -> None:
@@ -144,24 +159,25 @@ class ControlledStepper:
                 )
         elements = with_contact("stepper", model, elements, settings.contact, step, method.stable)
         system = System(model, elements, None, driven=True, ledger=False, impulsive=True)
-        take, forgotten = method.fixed_step, np.zeros(system.layout.nz)
+        take, touched = method.fixed_step, 1 + sampling.size  # where the memory of contacts begins
         self.model, self.step = model, float(step)
         self._planned = [PlannedMemory(*item) for item in sampling.planned.items()]
         held = sampling.planned_sizes
 
         def compute(q: np.ndarray, v: np.ndarray, memory: np.ndarray, *answers: np.ndarray) -> dict[str, Any]:
-            number, kept = memory[0], memory[1:]
+            number, kept, contacts = memory[0], memory[1:touched], memory[touched:]
             t = number * self.step
             tau, after = sampling.advanced(number, t, q, v, kept, dict(zip(held, answers, strict=True)))
-            e = np.concatenate([v, forgotten])
+            e = np.concatenate([v, contacts])
             q1, e1 = take(system, t, number.lift(self.step), q, e, Command.held(tau).flat())
-            return {"q": q1, "v": e1[: model.nv], "memory": np.concatenate([[number + 1.0], after])}
+            after = np.concatenate([[number + 1.0], after, e1[model.nv :]])
+            return {"q": q1, "v": e1[: model.nv], "memory": after}
 
         def begin(q: np.ndarray, v: np.ndarray) -> np.ndarray:
-            return np.array([q[0].lift(0.0), *sampling.start(q, v)], object)
+            return np.array([q[0].lift(0.0), *sampling.start(q, v), *np.zeros(system.layout.nz)], object)
 
         sizes = {"q": model.nq, "v": model.nv}
-        self._size = 1 + sampling.size
+        self._size = touched + system.layout.nz
         self._start = function_call(model, "stepper", sizes, begin)
         self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held}, compute)
         words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held)))))

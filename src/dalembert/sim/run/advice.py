@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from dalembert.algorithms import integrate
+from dalembert.errors import DalembertError
 from dalembert.model import Model
 
 from ..elements.base import Element
@@ -57,6 +58,8 @@ def step_advice(compiled: Programs, state: State, u: np.ndarray) -> StepAdvice:
     text = (
         f"the fastest motion is at {w:.4g} rad/s (joint {joint!r}): {integrator.name} is {words}; "
         f"a step of {accurate:.2g} s resolves it"
+        if w
+        else "nothing swings or decays near the state: any step is stable"
     )
     return StepAdvice(w, joint, stable, accurate, text)
 
@@ -82,8 +85,10 @@ def _linearized(compiled: Programs, state: State, u: np.ndarray) -> np.ndarray:
     return np.where(np.isfinite(A), A, 0.0)
 
 
-def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: dict[str, Any], u: np.ndarray) -> str:
-    """The sentence of the error: when, which joint, why, what to try.
+def why_and_what(
+    compiled: Programs, trouble: Trouble, start: State, settings: dict[str, Any], u: np.ndarray, remarks: list[str]
+) -> str:
+    """The sentence of the error: when, which joint, why, what to try. remarks: on contacts until then.
 
     The advice is that of the start where steps are fixed: after an explosion no state tells what is needed.
     """
@@ -96,16 +101,17 @@ def why_and_what(compiled: Programs, trouble: Trouble, start: State, settings: d
         remedy = (
             "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
         )
+    elif system.contact is not None:  # the fastest motion of the robot alone says nothing about its contacts
+        remedy = "; ".join([*remarks, f"the step is {step:g} s: try a shorter one"])
     elif adapts:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
     elif integrator.residual is not None:
         remedy = f"try a smaller step than {step:g} s; {advice.text}"
     else:
         remedy = f"the step is {step:g} s; {advice.text}; or let 'rk45' choose steps, or use 'implicit-midpoint'"
-    return (
-        f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}; joint {joint!r} is fastest with {speed:.3g} "
-        f"(rad/s or m/s): {remedy}"
-    )
+    fastest = f"; joint {joint!r} is fastest with {speed:.3g} (rad/s or m/s)" if speed > 0.0 else ""
+    first = "" if state.t > start.t else "the first step fails: look at the forces at the start; "
+    return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
 
 
 def _worst(system: System, state: State) -> tuple[str, float]:
@@ -116,6 +122,8 @@ def _worst(system: System, state: State) -> tuple[str, float]:
 
 def advise(model: Model, q: Any, v: Any, integrator: str | Integrator, elements: tuple[Element, ...]) -> StepAdvice:
     """See `Robot.step_advice`."""
+    if not model.nv:
+        raise DalembertError(f"step_advice: robot {model.name!r} has no joint that moves")
     for element in elements:
         model = element.prepared(model)
     q, v = np.asarray(q, float), np.asarray(v, float)

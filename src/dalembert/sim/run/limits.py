@@ -45,7 +45,7 @@ def _line(
     if not over.any():
         return ""
     row, k = np.argwhere(over)[0]
-    limit = high[k] if x[row, k] > high[k] else low[k]
+    limit = (high[k] if x[row, k] > high[k] else low[k]) + 0.0  # no "-0"
     others = int(over.any(axis=0).sum()) - 1
     more = f" ({others} more {'joint exceeds its' if others == 1 else 'joints exceed theirs'})" if others else ""
     return f"{what} of {names[k]!r} exceeded at t = {t[row]:.4g} s: {x[row, k]:.4g}, limit {limit:.4g}{more}; {note}"

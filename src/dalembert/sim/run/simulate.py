@@ -80,7 +80,8 @@ def simulate(model: Model, q: Any, v: Any, settings: RunSettings) -> Run:
     start = State(0.0, normalize(model, q), first_state(compiled.system, q, v))
     start, moved = closed_start(compiled, start)
     falls = settings.contact is not None or not _carried(compiled.system)
-    run.log += [*undriven, *said, *stepped, *moved, *(about_ground(model, settings.contact, start.q) if falls else ())]
+    run.about_ground = about_ground(model, settings.contact, start.q) if falls else []
+    run.log += [*undriven, *said, *stepped, *moved, *run.about_ground]
     if compiled.system.contact is not None and (count := len(compiled.system.servos)):
         run.log.append(f"actuators: the stiffness and damping of {count} servos act at the end of each step")
     return run.run(start)
@@ -128,6 +129,7 @@ class _Simulation:
             compiled, self.engine, events, self._called if torques.called and not self.held else None
         )
         self.log, self.steps = list(torques.log), 0
+        self.about_ground: list[str] = []  # remarks on the ground at the start
         self.sampling: Sampling | None = None  # the controllers, where they run inside the compiled step
         if self.held:
             self.log.append(f"torque: evaluated once per step, then held ({compiled.integrator.name})")
@@ -185,8 +187,11 @@ class _Simulation:
         except Trouble as trouble:
             if trouble.chunk is not None:
                 recorder.take(trouble.chunk, recorder.last_u)
-            error = SimulationError(why_and_what(self.compiled, trouble, start, self.settings, recorder.last_u))
-            error.run = self._result(recorder)
+            result = self._result(recorder)
+            remarks = [*self.about_ground, *(result.contacts.log if result.contacts else ())]
+            why = why_and_what(self.compiled, trouble, start, self.settings, recorder.last_u, remarks)
+            error = SimulationError(why)
+            error.run = result
             raise error from None
         except SimulationError as error:
             if isinstance(error, UndefinedEvent) and error.chunk is not None:

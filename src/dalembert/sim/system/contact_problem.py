@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 ROUNDING = 1e-9  # of the energies that impulses exchange: a gain that is none
 ALIKE = 1e-3  # of the fastest contact: an error of velocities that is small beside it
 FINEST = 1e-4  # of the tolerance: the least that is asked for, of bodies at rest
-STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest
+STILL = 1e-6  # [m/s]: a contact that slides more slowly before a step holds as one at rest, and does not roll
 
 
 class Bodies:
@@ -131,11 +131,9 @@ class ContactImpulses(ABC):
     def finer_tolerance(self, before: np.ndarray) -> Any:
         """The error of velocities towards which a few passes go on where all is nearly at rest: so it comes to rest.
 
-        Not beside stops and dry friction of joints, where few are not enough. before: of all contacts.
+        before: of all contacts.
         """
         tolerance = self.element.contact.tolerance
-        if self.system.row_owners[self.switching]:
-            return tolerance
         motion = reduce(maximum, [absolute(x) for x in before])
         return clip(ALIKE * motion, FINEST * tolerance, tolerance)
 
@@ -233,7 +231,8 @@ def rolling_velocity(before: np.ndarray, p: np.ndarray, last: np.ndarray, stuck:
     """
     half, tangents = 0.5 * (before - last), p[1:]
     gained = clip(tangents @ (last + half), 0.0, absolute(tangents @ half))
-    return where(stuck, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
+    rolls = logical_and(stuck, half @ half > STILL * STILL)
+    return where(rolls, -half - tangents * (gained / (tangents @ tangents + TINY)), 0.0)
 
 
 def without_gain(

@@ -49,7 +49,7 @@ WARNINGS = {
     "tendon friction": (mujoco(after=TENDON.format('frictionloss="3"')), "tendon 't' has frictionloss"),
     "tendon equality": (
         mujoco(after=TENDON.format("") + '<equality><tendon name="e" tendon1="t"/></equality>'),
-        "6 <tendon name='e'>: an equality of kind tendon; otherwise not used",
+        "6 <tendon name='e'>: an equality of kind tendon; otherwise acts with Contact",
     ),
     "muscle": (
         mujoco(after=MUSCLE + '<actuator><muscle name="m" tendon="t"/></actuator>'),
@@ -120,11 +120,11 @@ INFOS = {
     ),
     "start": (
         mujoco(f'<body name="a" pos="1 2 3"><freejoint/>{GEOM}</body>'),
-        r"'a' starts at \(1, 2, 3, 1, 0, 0, 0\); not kept: its coordinate is its pose in the world",
+        r"'a' starts at \(1, 2, 3, 1, 0, 0, 0\); q of a floating body is its pose in the world: start from these",
     ),
     "off its origin": (joint('pos="1 0 0"'), "turns about a point off its origin; fixed in the moving link"),
     "no names": (mujoco(f"<body><joint/>{GEOM}</body>"), "body without a name; named by its number"),
-    "ball limits": (joint('type="ball" range="0 30"'), "limits of a ball joint; not kept"),
+    "ball limits": (joint('type="ball" range="0 30"'), "limits of a ball joint; acts with Contact"),
     "inactive": (mujoco(after='<equality><weld body1="b" active="false"/></equality>'), "equality that is not active"),
     "no effect": (
         mujoco(f'<body name="c">{GEOM}</body>' + ARM, after='<equality><weld body1="c"/></equality>'),

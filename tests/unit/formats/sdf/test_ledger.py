@@ -125,6 +125,10 @@ INFOS = {
         {"link": GOOD + '<collision name="c"><geometry><box><size>1 1 1</size></box></geometry><surface/></collision>'},
         "4 <surface>", "contact",
     ),
+    "friction of a surface": (
+        {"link": GOOD + '<collision name="c"><geometry><sphere><radius>1</radius></sphere></geometry><surface>'
+         "<friction><ode><mu>0.5</mu></ode></friction></surface></collision>"}, "4 <surface>", "kept, for contacts",
+    ),
     "flat box": (
         {"link": GOOD + '<visual name="v"><geometry><box><size>0 1 1</size></box></geometry></visual>'},
         "4 <box>", "not drawn",

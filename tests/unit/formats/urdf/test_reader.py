@@ -217,6 +217,19 @@ def test_prefixes_namespaces_comments_and_unicode() -> None:
     assert any("controller:old" in finding.what for finding in log)
 
 
+@pytest.mark.parametrize(
+    "declaration",
+    [b'<?xml version="0.0" ?>\n', b'\n<?xml version="1.0"?>\n', b"\n\n<?xml version='1.1' encoding='UTF-8'?>\n"],
+)
+def test_declarations_that_other_readers_take(declaration: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "arm.urdf"
+    path.write_bytes(declaration + robot(link("é"), "<oddity/>").encode())
+    model, log = read_urdf(path)
+    assert model.bodies[0].name == "é"
+    lines = declaration.count(b"\n")
+    assert f"arm.urdf:{lines + 1} <oddity>" in log[0].where  # lines keep their numbers
+
+
 def test_from_a_file(tmp_path: Path) -> None:
     file = tmp_path / "arm.urdf"
     file.write_text(two().replace(' name="r"', ""))

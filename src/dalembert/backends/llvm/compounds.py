@@ -1,0 +1,123 @@
+"""How compounds lie in memory: calls, repetitions, loops over items."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from dalembert.graph.repeat import Repeated
+from dalembert.graph.scan import Scanned
+from dalembert.graph.visit import Visited
+
+if TYPE_CHECKING:
+    from .plan import Subroutine
+
+
+@dataclass(frozen=True)
+class View:
+    """How the step of a scan sees the memory of its caller, in the caller's slots.
+
+    lanes: items at once. moving: slots of inputs (name, number) and of outputs, counted from a pointer that moves from
+    item to item. common: slots of inputs that are the same for all items, counted from the begin of the step's memory.
+    """
+
+    lanes: int
+    moving: Mapping[tuple[str, int], int]
+    records: Mapping[tuple[str, int], int]
+    common: Mapping[tuple[str, int], int]
+
+
+@dataclass(frozen=True)
+class Calling:
+    """A call of a subroutine: slots of its arguments, and the first one of its results, in the caller's memory."""
+
+    subroutine: Subroutine
+    arguments: list[int]
+    base: int
+
+    def slot(self, k: int) -> int:
+        """The slot of a result."""
+        return self.base + k
+
+
+@dataclass(frozen=True)
+class Repeating:
+    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted."""
+
+    repeated: Repeated
+    subroutine: Subroutine
+    start: list[int]
+    passes: int
+
+    def slot(self, k: int) -> int:
+        """The slot of a result: the state stays where it is."""
+        return self.passes if k == self.repeated.width else self.subroutine.base + self.subroutine.inputs[k]
+
+
+@dataclass(frozen=True)
+class Counted:
+    """How items are left out. count: slot of the number from which on they are.
+
+    reached, filled: slots of the number of items that were computed, and of those whose records may differ from 0, if
+    the loop ends with the last item that some lane has; None: it goes on, since what is carried is read of every item,
+    or lanes are items.
+    """
+
+    count: int
+    reached: int | None = None
+    filled: int | None = None
+
+
+@dataclass(frozen=True)
+class Items:
+    """A scan over items. rows: slot where the rows of its results begin; stride: slots from row to row.
+
+    A row of the carry has one place more: that of the start, before the first item or, in reverse, behind the last.
+    gathered: (slots of all items, own slot) of the inputs that do not lie in a row. moved: (from, to) slots of what is
+    copied before the first item: the start of the carry, and rows of a few pieces. counted: where items are left out.
+    """
+
+    scanned: Scanned
+    subroutine: Subroutine
+    rows: int
+    stride: int
+    gathered: list[tuple[list[int], int]]
+    moved: list[tuple[int, int]]
+    counted: Counted | None
+
+    def slot(self, k: int) -> int:
+        """The slot of a result."""
+        row, item = divmod(k, self.scanned.sizes.items)
+        behind = row < self.scanned.sizes.carry and not self.scanned.reversed
+        return self.rows + row * self.stride + item + behind
+
+
+@dataclass(frozen=True)
+class Visiting:
+    """A visit. Slots where things begin: the table, with a further row for what is lost; rows that an item reads; the
+    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read.
+    gathered, moved: as of `Items`; count: slot of the number of the first item that may be left out, or None.
+    """
+
+    visited: Visited
+    subroutine: Subroutine
+    table: int
+    rows: int
+    carry: int
+    records: int
+    stride: int
+    at: list[list[int]]
+    gathered: list[tuple[list[int], int]]
+    moved: list[tuple[int, int]]
+    count: int | None
+
+    def slot(self, k: int) -> int:
+        """The slot of a result."""
+        s = self.visited.sizes
+        if k < s.table:
+            return self.table + k
+        if k < s.table + s.carry:
+            return self.carry + k - s.table
+        row, item = divmod(k - s.table - s.carry, s.items)
+        return self.records + row * self.stride + item

@@ -1,0 +1,111 @@
+"""A loop over items that read and write rows of a table, on numbers and on traced values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+
+from dalembert.errors import DalembertError
+
+from .items import check_carried
+from .repeat import first_traced
+
+RESERVED = ("table", "rows", "to")
+
+
+def visit(
+    step: Callable[..., Mapping[str, Any]],
+    items: Mapping[str, Any],
+    table: Any,
+    at: Any = None,
+    carry: Mapping[str, Any] | None = None,
+    count: Any = None,
+) -> dict[str, np.ndarray]:
+    """Item after item, as `scan`; each reads rows of a table and writes others, by numbers that every state has itself.
+
+    table (n, m): where it starts. at (k, r): the rows that each of k items reads; a number below 0 or from n on is no
+    row, and reads zeros. step takes these rows (r, m), then what is carried, then one row of each of the items, as in
+    `scan`. Among its results, "rows" (w, m) are written to the rows with the numbers "to" (w,), where these are rows;
+    it may have neither. All rows of one item are read before any is written.
+
+    Returns "table" (n, m) and the carried parts as they are after the last item, and the other results with the items
+    as first axis. count: as of `scan`. Compiled, the table is changed in place: an item costs what it reads and writes,
+    and the code is there once.
+    """
+    begin = np.asarray(table, object if first_traced([table]) is not None else float)
+    carried = dict(carry or {})
+    arrays = {name: np.asarray(x, object) for name, x in items.items()}
+    n = _item_count(arrays, at)
+    numbers = np.zeros((n, 0)) if at is None else np.asarray(at)
+    _check_shapes(begin, numbers, arrays, carried)
+
+    def checked(*parts: Any) -> dict[str, Any]:
+        results = dict(step(*parts))
+        results.setdefault("to", np.zeros(0))
+        results.setdefault("rows", np.zeros((0, begin.shape[1])))
+        if np.shape(results["rows"]) != (*np.shape(results["to"]), begin.shape[1]):
+            shapes = f"rows {np.shape(results['rows'])} for the numbers {np.shape(results['to'])}"
+            raise DalembertError(f"visit: the step gave {shapes}, expected (w, {begin.shape[1]}) and (w,)")
+        check_carried("visit", results, carried)
+        return results
+
+    known = [begin, numbers, *items.values(), *carried.values(), *([] if count is None else [count])]
+    traced = first_traced(known)
+    if traced is None:
+        after = checked(
+            np.zeros((numbers.shape[1], begin.shape[1])), *carried.values(), *(x[0] for x in items.values())
+        )
+        traced = first_traced(after.values())  # by way of values in scope
+    if traced is not None:
+        return traced.__visit__(checked, items, begin, numbers, carried, count)
+    return _on_numbers(checked, items, begin, numbers, carried, n if count is None else count)
+
+
+def take(table: Any, index: Any) -> np.ndarray:
+    """Rows of a table (n, m) by their numbers (k,): (k, m), traced or not; zeros where a number is that of no row."""
+    numbers = np.asarray(index)[:, None]
+    return visit(lambda rows: {"taken": rows[0]}, {}, table, numbers)["taken"]
+
+
+def _on_numbers(
+    step: Callable[..., dict[str, Any]],
+    items: Mapping[str, Any],
+    begin: np.ndarray,
+    at: np.ndarray,
+    carry: Mapping[str, Any],
+    count: Any,
+) -> dict[str, np.ndarray]:
+    table, state, records = np.array(begin, float), dict(carry), []
+    for k, numbers in enumerate(at):
+        rows = np.array([table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in numbers])
+        results = step(rows.reshape(len(numbers), -1), *state.values(), *(np.asarray(x)[k] for x in items.values()))
+        record = {name: x for name, x in results.items() if name not in (*RESERVED, *state)}
+        if k < count:
+            for i, row in zip(results["to"], results["rows"], strict=True):
+                if 0 <= i < len(table):
+                    table[int(i)] = row
+            state = {name: results[name] for name in state}
+        else:
+            record = {name: 0.0 * np.asarray(x) for name, x in record.items()}
+        records.append(record)
+    ends = {"table": table} | {name: np.asarray(x)[()] for name, x in state.items()}
+    return ends | {name: np.array([record[name] for record in records]) for name in records[0]}
+
+
+def _item_count(arrays: Mapping[str, np.ndarray], at: Any) -> int:
+    lengths = {len(x) for x in arrays.values() if x.ndim} | ({len(at)} if at is not None else set())
+    if len(lengths) != 1 or any(x.ndim == 0 for x in arrays.values()) or not max(lengths):
+        shapes = ", ".join(f"{name} {x.shape}" for name, x in arrays.items()) or "none"
+        rows = "none" if at is None else str(np.shape(at))
+        raise DalembertError(f"visit: items are {shapes}, at is {rows}: expected arrays (k, …) with one k > 0")
+    return lengths.pop()
+
+
+def _check_shapes(table: np.ndarray, at: np.ndarray, items: Mapping[str, np.ndarray], carry: Mapping[str, Any]) -> None:
+    if table.ndim != 2 or not len(table) or at.ndim != 2:
+        raise DalembertError(f"visit: table {table.shape} and at {at.shape}, expected (n, m) with n > 0 and (k, r)")
+    for name in carry:
+        if name in RESERVED or name in items:
+            raise DalembertError(f"visit: '{name}' names something else already: call it otherwise")

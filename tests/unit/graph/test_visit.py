@@ -1,0 +1,115 @@
+"""Items that read and write rows of a table: meaning on numbers and traced values, compiled, slopes, errors."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import DalembertError, math
+from dalembert.backends import interpreter
+from dalembert.execute.host import NativeKernel
+from dalembert.graph import Function, jacobian, trace
+from dalembert.graph.differentiate import vjp
+from tolerances import DIFFERENCE, EPS32, PRODUCT, RECURSION, STEP, assert_close
+
+ROWS, COLUMNS, ITEMS = 4, 3, 5
+SIZES = {"x": ROWS * COLUMNS + ITEMS, "i": 2 * ITEMS, "c": 1}
+
+
+@pytest.fixture(autouse=True)
+def no_cache(monkeypatch):
+    monkeypatch.setenv("DALEMBERT_CACHE", "off")
+
+
+def visits(x, i, c):
+    """Pairs of rows change each other, some of them no rows; the carry and the records depend on what they read."""
+    at = i.reshape(ITEMS, 2)
+
+    def step(rows, total, a, numbers):
+        swapped = 0.5 * rows + a * math.sin(rows[::-1])
+        return {"rows": swapped, "to": numbers, "total": total + rows[0, 0] * a, "read": rows[1] * a + x[0]}
+
+    items = {"a": x[ROWS * COLUMNS :], "numbers": at}
+    return math.visit(step, items, x[: ROWS * COLUMNS].reshape(ROWS, COLUMNS), at, {"total": x[1]}, c[0])
+
+
+def arguments(n=9):
+    """States with rows of their own; the two rows of an item differ, as slopes need no care for then."""
+    rng = np.random.default_rng(3)
+    numbers = np.array([rng.permuted(np.arange(-1.0, ROWS + 1))[:2] for _ in range(n * ITEMS)])
+    count = rng.integers(0, ITEMS + 2, (n, 1)).astype(float)
+    return rng.normal(size=(n, SIZES["x"])), numbers.reshape(n, -1), count
+
+
+def test_numbers_interpreter_and_machine_code_agree():
+    f = trace(visits, SIZES)
+    x, i, c = arguments()
+    want = [visits(*row) for row in zip(x, i, c, strict=True)]
+    got = interpreter.run(f, {"x": x, "i": i, "c": c})
+    assert got.keys() == want[0].keys()
+    for name, values in got.items():
+        assert_close(values, np.stack([each[name] for each in want]), PRODUCT)
+    for dtype, tolerance in ((np.float64, RECURSION), (np.float32, 64 * EPS32)):
+        for lanes in (None, 1):
+            outs = [np.full((len(x), *o.shape), np.nan, dtype) for o in f.outputs]
+            compiled(f, lanes).run_batch([a.astype(dtype) for a in (x, i, c)], outs, (len(x),))
+            for name, out in zip(got, outs, strict=True):
+                assert_close(out, got[name], tolerance)
+
+
+def compiled(function: Function, lanes: int | None) -> NativeKernel:
+    shapes = [o.shape for o in function.outputs]
+    return NativeKernel("f", "f", [i.size for i in function.inputs], shapes, lambda: function, lanes)
+
+
+def test_slopes_forwards_and_in_reverse():
+    x, i, c = arguments(4)
+
+    def flat(x, i, c):
+        results = visits(x, i, c)
+        return np.concatenate([np.asarray(results[name], object).ravel() for name in ("table", "total", "read")])
+
+    def slopes(x, i, c):
+        return jacobian(flat(x, i, c), x)
+
+    def pulled(x, i, c):
+        values = flat(x, i, c)
+        return vjp(list(values), np.linspace(0.5, 1.5, len(values)), list(x))
+
+    forward = interpreter.run(trace(slopes, SIZES), {"x": x, "i": i, "c": c}).popitem()[1]
+    reverse = interpreter.run(trace(pulled, SIZES), {"x": x, "i": i, "c": c}).popitem()[1]
+    for k, row in enumerate(x):
+        columns = []
+        for unit in np.eye(len(row)):
+            high, low = (flat(row + s * STEP * unit, i[k], c[k]).astype(float) for s in (1.0, -1.0))
+            columns.append((high - low) / (2.0 * STEP))
+        differences = np.array(columns).T
+        assert_close(forward[k], differences, DIFFERENCE)
+        assert_close(reverse[k], np.linspace(0.5, 1.5, len(differences)) @ differences, DIFFERENCE)
+
+
+def test_an_item_that_reads_a_row_twice_has_both_slopes():
+    def squared(x):
+        found = math.visit(lambda rows: {"y": rows[0, 0] * rows[1, 0]}, {}, x[:, None], np.array([[1.0, 1.0]]))
+        return found["y"]
+
+    def pulled(x):
+        return vjp(list(squared(x)), np.ones(1), list(x))
+
+    x = np.array([[2.0, 3.0, 4.0]])
+    assert_close(interpreter.run(trace(pulled, {"x": 3}), {"x": x}).popitem()[1][0], [0.0, 6.0, 0.0], PRODUCT)
+
+
+def test_rows_are_taken_by_number():
+    table = np.arange(6.0).reshape(3, 2)
+    assert_close(math.take(table, [2.0, -1.0, 0.0, 3.0]), [[4.0, 5.0], [0.0, 0.0], [0.0, 1.0], [0.0, 0.0]], PRODUCT)
+
+
+def test_shapes_that_do_not_fit_are_refused():
+    table = np.zeros((3, 2))
+    with pytest.raises(DalembertError, match="one k > 0"):
+        math.visit(lambda rows: {}, {}, table)
+    with pytest.raises(DalembertError, match=r"expected \(w, 2\)"):
+        math.visit(lambda rows: {"rows": np.zeros((1, 3)), "to": np.zeros(1)}, {}, table, np.zeros((2, 1)))
+    with pytest.raises(DalembertError, match="'rows' names something else"):
+        math.visit(lambda rows, x: {}, {}, table, np.zeros((2, 1)), {"rows": 0.0})
