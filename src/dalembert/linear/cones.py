@@ -97,7 +97,7 @@ def contact_impulse(block: Block, mu: Any, b: np.ndarray, slip: Any) -> tuple[np
 def yielding_contact(
     size: np.ndarray, mu: Any, levers: np.ndarray, held: np.ndarray, u: np.ndarray, give: Any
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Impulses p (3 + m,) of a contact at velocities u, and K (3 + m, 3 + m) = −dp/du, where the law gives way a little.
+    """Impulses p (3 + m,) of a contact at velocities u, and K (3 + m, 3 + m) = −dp/du, if its law gives way a little.
 
     A contact that holds is a damper about the impulses `held`: it gives way by a share `give` of its size (3 + m,). The
     largest friction follows the normal impulse of the same damper; moments about m axes are up to the levers times it.

@@ -7,12 +7,11 @@ Sweeps solve for each contact and each row beside the others (block Gauss-Seidel
 the rows to each other, as with the feet of a robot, and from a start that is nearly right. They are slow with heavy
 bodies on light ones, with faces that have more points than they need, with joints that stick while the feet do.
 
-Newton's method then takes over: what is held is a stiff damper about its impulse so far, and all are solved for together
-in the coordinates of the bodies, whose number does not grow with that of the contacts. With dampers the motion is the
-least of an energy, but for the friction that follows the normal impulse, and a step goes no further than to the least
-along it; so where many hold the same motion, they do not all let go and take hold again in turn. Once impulses and
-velocities agree, they are what the dampers start from, and these become stiffer (proximal point method; Rockafellar
-1976).
+Newton's method then takes over: what is held is a stiff damper about its impulse so far, and all are solved for
+together in the coordinates of the bodies, whose number does not grow with that of the contacts. With dampers the motion
+is that of the least energy, but for friction that follows the normal impulse, and a step goes no further than to the
+least along it: where many hold the same motion, they do not all let go and take hold again in turn. Once impulses and
+velocities agree, the dampers go on from there, and become stiffer (proximal point method; Rockafellar 1976).
 """
 
 from __future__ import annotations
