@@ -16,7 +16,7 @@ import numpy as np
 from dalembert.algorithms.kinematics import chain, poses
 from dalembert.collision import ground_points, pair_points
 from dalembert.collision.groups import Numbers, alike
-from dalembert.math import lookup, maximum, scan, where
+from dalembert.math import lookup, maximum, visit, where
 from dalembert.math import map as mapped
 from dalembert.model import Model
 from dalembert.spatial import Pose, cross
@@ -219,14 +219,16 @@ class Gathering:
 
         return mapped(step, {"gap": found.gap, "speed": speeds})["near"]
 
-    def numbered(self, near: np.ndarray) -> tuple[np.ndarray, Any]:
-        """The slot (n,) of each candidate that is near, −1 of the others; and how many there are."""
+    def numbered(self, near: np.ndarray, k: int) -> tuple[np.ndarray, Any]:
+        """The numbers (k,) of the candidates that are near, in k slots, as far as there are; and how many are near."""
 
-        def step(count: Any, near: Any) -> dict[str, Any]:
-            return {"count": count + near, "slot": where(near > 0.5, count, -1.0)}
+        def step(_: Any, count: Any, near: Any, number: Any) -> dict[str, Any]:
+            slot = where(near > 0.5, count, NOBODY)
+            return {"count": count + near, "rows": np.array([[number]]), "to": np.array([slot])}
 
-        taken = scan(step, {"near": near}, {"count": 0.0})
-        return taken["slot"], taken["count"][-1]
+        items = {"near": near, "number": np.arange(float(len(self)))}
+        taken = visit(step, items, np.full((k, 1), NOBODY), carry={"count": 0.0})
+        return taken["table"][:, 0], taken["count"]
 
 
 class Slot(NamedTuple):
@@ -238,21 +240,35 @@ class Slot(NamedTuple):
     normal: np.ndarray
 
 
-def taken_from(found: Points, slots: np.ndarray, slot: Any) -> Slot:
-    """The candidate in a slot."""
-    number, gap = NOBODY, APART
-    position, normal = np.zeros(3), np.array([0.0, 0.0, 1.0])
-    for k, place in enumerate(slots):
-        here = place == slot
-        number, gap = where(here, float(k), number), where(here, found.gap[k], gap)
-        position, normal = where(here, found.position[k], position), where(here, found.normal[k], normal)
-    return Slot(number, gap, position, normal)
+def in_slots(found: Points, numbers: np.ndarray, count: Any) -> Slot:
+    """The candidates with numbers (k,), the first `count` of them, as arrays with k rows."""
+    table = np.concatenate([found.gap[:, None], found.position, found.normal], axis=1)
+    rows = _rows(table, numbers, count)
+    return Slot(numbers, rows[:, 0], rows[:, 1:4], rows[:, 4:])
 
 
-def known_before(number: Any, numbers: Sequence[Any], memory: Mapping[str, np.ndarray]) -> dict[str, Any]:
-    """The row of each array for the first of `numbers` that is `number`; zeros if none is."""
-    kept: dict[str, Any] = {name: np.zeros(x.shape[1:])[()] for name, x in memory.items()}
-    for k, other in enumerate(numbers):
-        same = other == number
-        kept = {name: where(same, memory[name][k], x) for name, x in kept.items()}
-    return kept
+def known_before(
+    numbers: np.ndarray, count: Any, before: np.ndarray, candidates: int, memory: Mapping[str, np.ndarray]
+) -> dict[str, np.ndarray]:
+    """What is remembered of the candidates with numbers (k,), the first `count` of them; zeros of those that are new.
+
+    before (k,): 1 + the number that each slot had in the step before, 0: none; memory: arrays with a row for each slot.
+    """
+
+    def entered(_: Any, one_more: Any, slot: Any) -> dict[str, Any]:
+        return {"rows": np.array([[slot]]), "to": np.array([one_more - 1.0])}
+
+    k = len(before)
+    items = {"one_more": before, "slot": np.arange(float(k))}
+    slots = visit(entered, items, np.full((candidates, 1), NOBODY))["table"]
+    places = _rows(slots, numbers, count)[:, 0]
+    arrays = {name: x[:k].reshape(k, int(np.prod(x.shape[1:]))) for name, x in memory.items()}
+    rows = _rows(np.concatenate(list(arrays.values()), axis=1), places, count)
+    ends = np.cumsum([x.shape[1] for x in arrays.values()])
+    parts = np.split(rows, ends[:-1], axis=1)
+    return {name: part.reshape(len(numbers), *memory[name].shape[1:]) for name, part in zip(arrays, parts, strict=True)}
+
+
+def _rows(table: np.ndarray, numbers: np.ndarray, count: Any) -> np.ndarray:
+    """Rows of a table by their numbers, the first `count` of them; the others are 0."""
+    return visit(lambda rows: {"taken": rows[0]}, {}, table, numbers[:, None], count=count)["taken"]

@@ -40,6 +40,15 @@ class LoopedContacts(NamedTuple):
     pattern: np.ndarray
     count: Any = None
 
+    def pushed(self, p: np.ndarray, begin: np.ndarray) -> np.ndarray:
+        """w (n,) = Y p of impulses p (k, 3 + m), added to that of others."""
+        items = {"Y": self.Y, "p": p}
+        return scan(lambda w, Y, p: {"w": w + Y.T @ p}, items, {"w": begin}, count=self.count)["w"][-1]
+
+    def responses(self, w: np.ndarray) -> np.ndarray:
+        """Xᵀ w (k, 3 + m)."""
+        return map(lambda X: {"u": X @ w}, {"X": self.X}, self.count)["u"]
+
 
 def looped_impulses(
     contacts: LoopedContacts,
@@ -97,9 +106,7 @@ class _LoopedProblem(Problem):
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w = Y p of all contacts and rows."""
         each, rows = self._split(p)
-        begin = {"w": sparse_product(self.rows.carrier.Y, rows)}
-        items = {"Y": self.contacts.Y, "p": each}
-        return scan(lambda w, Y, p: {"w": w + Y.T @ p}, items, begin, count=self.contacts.count)["w"][-1]
+        return self.contacts.pushed(each, sparse_product(self.rows.carrier.Y, rows))
 
     def velocities(self, w: np.ndarray) -> np.ndarray:
         """u = c + Xᵀ w of all contacts and rows."""
