@@ -132,7 +132,11 @@ class _Iteration:
 
     def steps_and_sweeps(self, p: np.ndarray, slip: np.ndarray, change: Any, count: Any, done: Any) -> dict[str, Any]:
         """Newton steps, and sweeps where these do not settle it."""
-        begin = {"p": p, "u": self.problem.velocities(self.problem.pushed(p)), "x": np.zeros(len(self.problem.M))}
+        begin: dict[str, Any] = {
+            "p": p,
+            "u": self.problem.velocities(self.problem.pushed(p)),
+            "x": np.zeros(len(self.problem.M)),
+        }
         begin |= {"slip": slip, "change": change, "give": SOFT, "count": 0.0, "done": 0.0}
         steps = repeat(self._step, STEPS, begin, "done")
         swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)

@@ -64,27 +64,28 @@ def write_items(b: Builder, items: Items, memory: str) -> None:
 def _write_counted(b: Builder, items: Items, memory: str, counted: Counted, one: Callable[[str], Any]) -> None:
     """The items that some lane has; then the carry ends where it is, and records of earlier items become 0."""
     step, sizes, unit = items.subroutine, items.scanned.sizes, b.stride
-    assert counted.reached is not None and counted.filled is not None
+    reached_at, filled_at = counted.reached, counted.filled
+    assert reached_at is not None and filled_at is not None
 
     def more(done: str) -> str:
         return b.any(b.compare("olt", done, b.load(memory, counted.count)))
 
     def taken(index: str, carried: list[str]) -> list[str]:
         one(index)
-        b.store(_number(b, b.op(f"add i64 {index}, 1")), memory, counted.reached)
+        b.store(_number(b, b.op(f"add i64 {index}, 1")), memory, reached_at)
         return carried
 
     def every() -> None:
-        b.repeat(f"{step.name}.items", str(sizes.items), taken, [], lambda: more(b.load(memory, counted.reached)))
+        b.repeat(f"{step.name}.items", str(sizes.items), taken, [], lambda: more(b.load(memory, reached_at)))
 
-    b.store(b.const(0.0), memory, counted.reached)
+    b.store(b.const(0.0), memory, reached_at)
     b.branch(more(b.const(0.0)), f"{step.name}.some", every)
-    reached, filled = (_whole(b, b.load(memory, slot)) for slot in (counted.reached, counted.filled))
+    reached, filled = (_whole(b, b.load(memory, slot)) for slot in (reached_at, filled_at))
     end = b.address(memory, b.op(f"mul i64 {reached}, {unit}"))
     for k in range(sizes.carry):
         row = items.rows + k * items.stride
         b.store(b.load(end, row), memory, row + sizes.items)
-    b.store(b.load(memory, counted.reached), memory, counted.filled)
+    b.store(b.load(memory, reached_at), memory, filled_at)
     count = b.op(f"sub i64 {filled}, {reached}")
 
     def cleared(index: str, carried: list[str]) -> list[str]:
@@ -93,8 +94,10 @@ def _write_counted(b: Builder, items: Items, memory: str, counted: Counted, one:
             b.store(b.const(0.0), here, items.rows + k * items.stride)
         return carried
 
-    left = b.op(f"icmp sgt i64 {count}, 0")
-    b.branch(left, f"{step.name}.left", lambda: b.repeat(f"{step.name}.cleared", count, cleared) and None)
+    def clear() -> None:
+        b.repeat(f"{step.name}.cleared", count, cleared)
+
+    b.branch(b.op(f"icmp sgt i64 {count}, 0"), f"{step.name}.left", clear)
 
 
 def _number(b: Builder, index: str) -> str:
