@@ -119,6 +119,8 @@ def test_saved_motion_reads_back(tmp_path):
         ({"kind": "points", "moves": 1}, "moves"),
         ({"margin": 1.5}, "margin"),
         ({"lower": 1.0, "upper": 0.5}, "leave nothing to move"),
+        ({"velocity": 0.0}, "velocity limit of 0 leaves nothing to move"),
+        ({"acceleration": 0.0}, "acceleration limit of 0 leaves nothing to move"),
         ({"allowed": lambda q: -np.ones(len(q))}, "not allowed"),
     ],
 )

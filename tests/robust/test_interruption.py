@@ -87,6 +87,27 @@ ready()
 run = robot.simulate(q, v, 1e5, rtol=1e-12, atol=1e-13, record=1.0)
 report(f"{'interrupted' in ' '.join(run.log)} {len(run.t) > 1} {np.isfinite(run.q).all()}")
 """,
+    "many plans, and a law that plans": """
+robot = load("2r")
+problem = robot.optimal_control(
+    lambda q, v, u: {"speed": (1e-2, v), "effort": (1e-3, u)},
+    lambda q, v: {"there": (10.0, q - 1.0)}, step=0.02, nodes=20,
+)
+law, starts = problem.receding(rate=100.0), np.random.default_rng(0).normal(size=(10**5, 2))
+problem.solve(starts[:2])
+robot.rollout(starts[:64], starts[:64], law, step=1e-3, steps=20, threads=2)
+ready()
+try:
+    problem.solve(starts, threads=2)
+except KeyboardInterrupt:
+    answered = time.time()
+signal.signal(signal.SIGALRM, signal.default_int_handler)
+signal.setitimer(signal.ITIMER_REAL, 0.3)
+try:
+    robot.rollout(starts[:64], starts[:64], law, step=1e-3, steps=10**6, threads=2)
+except Interrupted as error:
+    print(answered, error.passes > 0, error.result.q.shape == (64, 2), np.isfinite(error.result.q).all(), flush=True)
+""",
     "a large batch": """
 x = np.broadcast_to(many[:1], (30_000_000, 6))
 out = np.empty((30_000_000, 6))

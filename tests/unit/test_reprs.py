@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import compare, load
+from dalembert import compare, identify, load
 
 ARM = load("ur5")
 Q = np.full(6, 0.1)
@@ -25,6 +25,7 @@ RESULTS = {
     "run audit": lambda: ARM.simulate(Q, V, 0.01).audit(),
     "loop state": lambda: load("four_bar").close_loops(np.zeros(3)),
     "sizing": lambda: ARM.sizing(),
+    "trajectory": lambda: identify.excitation(load("2r"), 8.0, harmonics=2, rate=100.0, starts=1, velocity=4.0),
 }
 
 

@@ -57,11 +57,13 @@ class Verdict(NamedTuple):
     failed: tuple[str, ...]  # rules with an error or a warning
     passed: tuple[str, ...]  # rules without
     because: tuple[str, ...]  # why rules did not run
+    noted: tuple[str, ...] = ()  # rules among those passed that have a remark
 
     def __str__(self) -> str:
         detail = ", ".join(self.failed) if self.failed else "; ".join(self.because)
         word = {"failed": ": ", "not run": " because ", "passed": "; not run: "}[self.status] if detail else ""
-        return f"{self.number:2} {self.title}: {self.status}{word}{detail}"
+        noted = f", with a remark: {', '.join(self.noted)}" if self.status == "passed" and self.noted else ""
+        return f"{self.number:2} {self.title}: {self.status}{noted}{word}{detail}"
 
 
 @dataclass(frozen=True)
@@ -110,10 +112,12 @@ class Audit:
         stopped = {item.rule for item in self.skipped}
         failed = tuple(rule.name for rule in rules if rule.name in severe)
         passed = tuple(rule.name for rule in rules if rule.name not in severe | stopped)
+        remarks = {f.rule for f in self.findings if f.severity == "info" and not f.accepted}
+        noted = tuple(name for name in passed if name in remarks)
         why = dict.fromkeys(item.because for item in self.skipped if item.rule in {rule.name for rule in rules})
         because = tuple(why) if rules else ("none of its rules was asked for",)
         status: Literal["passed", "failed", "not run"] = "failed" if failed else "passed" if passed else "not run"
-        return Verdict(number, title, status, failed, passed, because)
+        return Verdict(number, title, status, failed, passed, because, noted)
 
     def summary(self) -> str:
         """The score and the counts in one line."""

@@ -33,7 +33,7 @@ CRITERIA = ("condition", "D", "A")
 RAMP = 2.0  # [s] from rest into the motion and out of it
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class Excitation(Trajectory):
     """A motion for identification, sampled: t, q, v, a as of any `Trajectory`.
 

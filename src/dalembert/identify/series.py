@@ -47,6 +47,10 @@ def joint_limits(robot: Robot, margin: float, velocity: Any, acceleration: Any, 
     high = np.where(np.isfinite(high), high, low + 2 * UNLIMITED)
     fast = np.minimum(fast, np.inf if velocity is None else np.broadcast_to(velocity, fast.shape))
     slope = np.broadcast_to(np.inf if acceleration is None else acceleration, fast.shape).astype(float)
+    for what, most in (("velocity", fast), ("acceleration", slope)):
+        if not np.all(most > 0.0):
+            name = names[int(np.argmin(most > 0.0))]
+            raise DalembertError(f"excitation: joint {name!r}: its {what} limit of 0 leaves nothing to move: state it")
     half = 0.5 * (1.0 - margin) * (high - low)
     middle = 0.5 * (low + high)
     return Limits(middle - half, middle + half, (1.0 - margin) * fast, (1.0 - margin) * slope)

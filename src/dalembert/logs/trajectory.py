@@ -36,9 +36,9 @@ class Trajectory:
 
     def __repr__(self) -> str:
         return (
-            f"<Trajectory {self.title!r}: {len(self.t)} times, {np.ptp(self.t):g} s>"
+            f"<{type(self).__name__} {self.title!r}: {len(self.t)} times, {np.ptp(self.t):g} s>"
             if len(self.t)
-            else "<Trajectory: empty>"
+            else f"<{type(self).__name__}: empty>"
         )
 
 

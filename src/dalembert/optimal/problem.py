@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import operator
 import threading
+from collections import deque
 from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -280,10 +281,13 @@ class Problem:
         places = iter(range(count))  # its next() is atomic: each problem goes to one thread
 
         def work() -> None:
-            for k in places:
-                plans[k] = self.solve(
-                    q[k], velocities[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k]
-                )
+            try:
+                for k in places:
+                    plans[k] = self.solve(
+                        q[k], velocities[k], guess=guesses[k], iterations=iterations, tolerance=tolerance, **each[k]
+                    )
+            finally:  # after an error or Ctrl-C the other threads find nothing left to do
+                deque(places, maxlen=0)
 
         run_threads(work, min(limit(threads), max(1, count)))
         return plans

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 
 import numpy as np
 import pytest
@@ -208,3 +209,16 @@ def test_limbs_do_not_disturb_each_other() -> None:
     rows = {row.joint: row.gravity for row in builder.build().audit(rules=["headroom"]).headroom}
     assert rows["waist"] == pytest.approx(9.81 * (2.0 * 1.0 + 2 * 1.0 * 1.5))
     assert rows["left_shoulder"] == rows["right_shoulder"] == pytest.approx(9.81 * 0.5)
+
+
+def test_a_step_that_passed_names_its_remarks() -> None:
+    audit = load("ur5").audit(rules=["friction-missing"])
+    (friction,) = [verdict for verdict in audit.steps if verdict.title == "Friction"]
+    assert friction.noted == ("friction-missing",)
+    assert str(friction) == " 8 Friction: passed, with a remark: friction-missing"
+
+
+def test_an_audit_comes_back_from_another_process() -> None:
+    audit = load("2r").audit(rules=["names", "base"])
+    back = pickle.loads(pickle.dumps(audit))
+    assert str(back) == str(audit) and back.rules["names"] is RULES["names"]
