@@ -6,7 +6,7 @@ looked up in tables by that number, so that the code for a slot is the same whic
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import fields
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -29,6 +29,7 @@ from .rows import Rows, tangent_frame
 NOBODY = -1.0  # the number in an empty slot
 APART = 1.0  # [m] gap of an empty slot
 NEAR = 2e-3  # [m] a gap up to which a candidate gets a slot whatever its speed
+WRITTEN_OUT = 300  # candidates
 AHEAD = 2.0  # steps: one that closes its gap within so many at its speed gets a slot
 
 
@@ -208,8 +209,7 @@ class Gathering:
             velocity = twist[3:] + cross(twist[:3], position - motions.reference)
             return {"speed": dot(normal, velocity)}
 
-        items = {"position": at.position, "normal": at.normal, "twist": relative}
-        return mapped(step, items)["speed"]
+        return for_each(step, {"position": at.position, "normal": at.normal, "twist": relative})["speed"]
 
     def near(self, found: Points, speeds: np.ndarray, h: Any) -> np.ndarray:
         """(n,): 1 for each candidate that may touch in a step h, else 0."""
@@ -217,7 +217,7 @@ class Gathering:
         def step(gap: Any, speed: Any) -> dict[str, Any]:
             return {"near": where(gap < NEAR + AHEAD * h * maximum(-speed, 0.0), 1.0, 0.0)}
 
-        return mapped(step, {"gap": found.gap, "speed": speeds})["near"]
+        return for_each(step, {"gap": found.gap, "speed": speeds})["near"]
 
     def numbered(self, near: np.ndarray, k: int) -> tuple[np.ndarray, Any]:
         """The numbers (k,) of the candidates that are near, in k slots, as far as there are; and how many are near."""
@@ -229,6 +229,18 @@ class Gathering:
         items = {"near": near, "number": np.arange(float(len(self)))}
         taken = visit(step, items, np.full((k, 1), NOBODY), carry={"count": 0.0})
         return taken["table"][:, 0], taken["count"]
+
+
+def for_each(step: Callable[..., Mapping[str, Any]], items: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """A few operations for each candidate: written out where they are not too many, as `math.map` otherwise.
+
+    Written out, they cost less than a loop's way of finding its items, and normals that are constants fold.
+    """
+    n = len(next(iter(items.values())))
+    if n > WRITTEN_OUT:
+        return mapped(step, items)
+    rows = [step(*(x[k] for x in items.values())) for k in range(n)]
+    return {name: np.array([row[name] for row in rows]) for name in rows[0]}
 
 
 class Slot(NamedTuple):

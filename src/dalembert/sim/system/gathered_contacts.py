@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from dalembert.algorithms import poses
-from dalembert.contact.gathering import Motions, Slot, in_slots, known_before, points
+from dalembert.contact.gathering import Motions, Slot, for_each, in_slots, known_before, points
 from dalembert.contact.rows import tangent_frame
 from dalembert.linear import ConstraintImpulses, LoopedContacts, looped_impulses, sparse_product
 from dalembert.math import logical_and, maximum, repeat, where
@@ -31,6 +31,7 @@ from .contact_problem import (
     was_stuck,
     without_gain,
 )
+from .limbs import LimbImpulses, limbs_of
 
 if TYPE_CHECKING:
     from .system import System
@@ -49,16 +50,24 @@ class GatheredImpulses(ContactImpulses):
         self.motions = Motions(system.model, X, at.q)
         self.candidates = points(element.patches, X)
         self.bounces = any(law.restitution for law in element.laws)
+        self.limbs = limbs_of(self.gathering)
 
     def solved(self) -> Solved:
-        """In few slots, or where these are not enough with room for all candidates."""
+        """With one contact for each limb, or in few slots; where these are not enough with room for all candidates."""
         gathering, k = self.gathering, self.element.slots
         speeds = gathering.speeds(self.candidates, self.motions, self.v)
         near = gathering.near(self.candidates, speeds, self.h)
-        first, missed, count = self._in_slots(near, k)
+        if self.limbs:
+            limbs = LimbImpulses(self.system, self.element, self.at, gathering, self.limbs)
+            chosen = limbs.chosen(near)
+            first = limbs.solved(chosen, self.candidates, self.motions)
+            missed = self._missed(near, first.w)
+            done = where(chosen.suffices, _fits(missed, 0.0, 0), 0.0)
+        else:
+            first, missed, count = self._in_slots(near, k)
+            done = _fits(missed, count, k)
         known = self.at.memory.numbers[k] < 0.5  # the first k slots held all contacts of the step before
-        done = where(known, _fits(missed, count, k), 0.0)
-        begin = {"near": near, **_state(first), "missed": missed, "done": done}
+        begin = {"near": near, **_state(first), "missed": missed, "done": where(known, done, 0.0)}
 
         def again(near: Any, *state: Any) -> dict[str, Any]:
             near = maximum(near, state[-2])
@@ -74,7 +83,11 @@ class GatheredImpulses(ContactImpulses):
         """The problem with the candidates that are near (n,) in k slots, those that it passes through, the count."""
         numbers, count = self.gathering.numbered(near, k)
         solved = self._solved_with(in_slots(self.candidates, numbers, count), k, count)
-        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(solved.w))
+        return solved, self._missed(near, solved.w), count
+
+    def _missed(self, near: np.ndarray, w: np.ndarray) -> np.ndarray:
+        """(n,): 1 for each candidate that is not near and would be passed through."""
+        speeds = self.gathering.speeds(self.candidates, self.motions, self.velocity(w))
 
         def step(near: Any, gap: Any, speed: Any) -> dict[str, Any]:
             left = speed + gap / self.h
@@ -82,7 +95,7 @@ class GatheredImpulses(ContactImpulses):
             return {"missed": where(passed, 1.0, 0.0)}
 
         items = {"near": near, "gap": self.candidates.gap, "speed": speeds}
-        return solved, mapped(step, items)["missed"], count
+        return for_each(step, items)["missed"]
 
     def _solved_with(self, slots: Slot, k: int, count: Any) -> Solved:
         """The problem with k slots, of which `count` hold a contact."""
