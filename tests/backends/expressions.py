@@ -320,7 +320,15 @@ def _visits(x: np.ndarray) -> dict[str, Any]:
     start, items = np.array([x[:2], x[1:3], x[2:4], [1.0, x[3]]]), {"a": x, "to": at[:, ::-1]}
     found = math.visit(step, items, start, at, {"total": x[1]}, count)
     taken = math.take(found["table"], at[:, 0])
-    return {**found, "taken": taken, "slope": gradient(found["table"][0, 1] + found["total"], x)}
+    back = math.visit(step, items, start, at, {"total": x[1]}, count, reverse=True)
+    return {
+        **found,
+        "back": back["table"],
+        "back y": back["y"],
+        "back slope": gradient(back["table"][0, 1], x),
+        "taken": taken,
+        "slope": gradient(found["table"][0, 1] + found["total"], x),
+    }
 
 
 _rotated = trace(

@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from dalembert import Contact, DalembertError, ModelBuilder
+from dalembert import Contact, DalembertError, ModelBuilder, Robot
+from dalembert.contact.meshes import mesh_remarks
+from dalembert.model.geometry import Polyhedron
 from loose_bodies import ball, box, standing
 from tolerances import CONTACT_SOLVER, ITERATED
 
@@ -68,3 +70,41 @@ def test_ground_at_a_height_and_terrain() -> None:
     assert end.q[0] < -0.05  # it rolls down
     distance = (end.q[2] - 0.1 * end.q[0]) / np.sqrt(1.01)
     assert distance == pytest.approx(0.1, abs=CONTACT_SOLVER)
+
+
+def test_a_start_deep_in_compliant_ground_is_told() -> None:
+    run = ball().simulate(*standing(0.05), duration=0.01, contact=Contact(model="compliant"))
+    assert any("starts 50 mm deep" in line and "pushed out with 5e+03 N: start higher" in line for line in run.log)
+    run = ball().simulate(*standing(0.1 - 5e-5), duration=0.01, contact=Contact(model="compliant"))
+    assert not any("deep" in line for line in run.log)  # where it rests
+
+
+def test_meshes_that_are_not_closed_or_have_hollows_are_told() -> None:
+    """An open tetrahedron, and a cup: a cube with a cube taken out of it."""
+    corners = np.array([[0, 0, 0], [0.2, 0, 0], [0, 0.2, 0], [0, 0, 0.2]])
+    sides = [[0, 2, 1], [0, 1, 3], [0, 3, 2], [1, 2, 3]]
+    run = shell(Polyhedron(corners, np.array(sides[:3]))).simulate(*standing(1.0), 0.004, step=2e-3, contact=Contact())
+    assert any("not closed surfaces" in line and "'shell'" in line for line in run.log)
+    assert not mesh_remarks(shell(Polyhedron(corners, np.array(sides))).model, Contact())
+    (remark,) = mesh_remarks(shell(cup()).model, Contact())
+    assert "fills the hollows" in remark and "'shell' (1.5 times" in remark
+
+
+def cup() -> Polyhedron:
+    """The walls and the bottom of a cube of 0.2 m, with a pit of 0.14 by 0.14 by 0.14 m."""
+    ring = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]])
+    levels = [(0.1, -0.1), (0.1, 0.1), (0.07, 0.1), (0.07, -0.04)]  # half width, height: outside up, inside down
+    vertices = np.array([[*(half * xy), z] for half, z in levels for xy in ring])
+    faces = [[0, 2, 1], [0, 3, 2], [12, 13, 14], [12, 14, 15]]
+    for level in range(3):
+        for k in range(4):
+            a, b = 4 * level + k, 4 * level + (k + 1) % 4
+            faces += [[a, b, b + 4], [a, b + 4, a + 4]]
+    return Polyhedron(vertices, np.array(faces))
+
+
+def shell(shape: Polyhedron) -> Robot:
+    builder = ModelBuilder("shell")
+    builder.add_body("shell", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * 0.01)
+    builder.add_geometry(shape, body="shell", role="collision")
+    return builder.build()

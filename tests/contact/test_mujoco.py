@@ -6,72 +6,22 @@ import numpy as np
 import pytest
 
 from dalembert import Contact, DalembertError, ModelBuilder, load
+from dalembert.contact import mujoco_gathering
 from dalembert.contact.mujoco_weights import mobility
 from dalembert.model.geometry import Sphere
+from dalembert.sim.elements import mujoco as soft_constraints
 from dalembert.sim.elements.mujoco import mujoco_constraints
+from mujoco_twin import BODY, FLOOR, SHAPES, SOFT, Twin, mj, scene
 from tolerances import CONTACT_SOLVER, ITERATED, MILLISECOND_STEPS, PEER, REACHED, SLOPE, assert_close
 
-mj = pytest.importorskip("mujoco", reason="the peer is MuJoCo: pip install mujoco")
-
-SOFT = Contact(model="mujoco")
 MOTION = 1e-10  # beside the largest number, after hundreds of steps: rounding that contacts amplify
-SHAPES = {
-    "sphere": 'type="sphere" size=".12"',
-    "capsule": 'type="capsule" size=".1 .12"',
-    "box": 'type="box" size=".1 .12 .14"',
-    "cylinder": 'type="cylinder" size=".1 .12"',
-    "ellipsoid": 'type="ellipsoid" size=".1 .12 .14"',
-}
-FLOOR = '<geom type="plane" size="1 1 1" friction=".7 .01 .002" margin=".01" solmix="2" solref=".03 1.2" {}/>'
-BODY = '<body pos="0 0 {}"><freejoint/><geom {} {}/></body>'
 
 
-def scene(option: str, bodies: str, after: str = "") -> str:
-    return f'<mujoco><option timestep=".002" {option}/><worldbody>{bodies}</worldbody>{after}</mujoco>'
-
-
-class Twin:
-    """The same file here and in MuJoCo, which solves to rounding."""
-
-    def __init__(self, text: str, contact: Contact = SOFT) -> None:
-        self.robot = load(text, mimic="free")
-        self.m = mj.MjModel.from_xml_string(text)
-        self.m.opt.solver, self.m.opt.tolerance, self.m.opt.iterations = mj.mjtSolver.mjSOL_NEWTON, 0.0, 200
-        self.m.opt.ls_iterations, self.m.opt.ls_tolerance = 100, 1e-10
-        self.m.opt.ccd_tolerance, self.m.opt.ccd_iterations = 1e-12, 200
-        self.d = mj.MjData(self.m)
-        self.contact = contact
-
-    def move(self, rng: np.random.Generator, size: float = 0.3) -> None:
-        """To a random state near the file's."""
-        mj.mj_resetData(self.m, self.d)
-        mj.mj_integratePos(self.m, self.d.qpos, size * rng.normal(size=self.m.nv), 1.0)
-        self.d.qvel[:] = rng.normal(size=self.m.nv)
-
-    @property
-    def state(self) -> tuple[np.ndarray, np.ndarray]:
-        """q (nq,) and v (nv,) here: free joints have their own axes, and the angular part first."""
-        q, v = self.d.qpos.copy(), self.d.qvel.copy()
-        for body in self.robot.model.bodies:
-            if body.joint.kind == "free":
-                R, linear = body.joint.pose(q[body.q]).R, self.d.qvel[body.v][:3]
-                v[body.v] = np.concatenate([self.d.qvel[body.v][3:], R.T @ linear])
-        return q, v
-
-    def accelerations(self) -> tuple[np.ndarray, np.ndarray]:
-        """Ours and MuJoCo's (nv,), the latter along our axes."""
-        mj.mj_forward(self.m, self.d)
-        q, v = self.state
-        element = mujoco_constraints(self.robot.model, self.contact, None)
-        tree = self.robot.model.without("friction", "loops")
-        ours = element.balance(tree, q, v, np.zeros(self.robot.nv), {}).solution.a.astype(float)
-        theirs = self.d.qacc.copy()
-        for body in self.robot.model.bodies:
-            if body.joint.kind == "free":
-                R, linear = body.joint.pose(q[body.q]).R, self.d.qacc[body.v][:3]
-                turning = np.cross(v[body.v][:3], v[body.v][3:])
-                theirs[body.v] = np.concatenate([self.d.qacc[body.v][3:], R.T @ linear - turning])
-        return ours, theirs
+@pytest.fixture(params=["each", "gathered"])
+def places(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Points that may touch, each as a part of every step, or gathered into slots where they do."""
+    if request.param == "gathered":
+        monkeypatch.setattr(soft_constraints, "FEW", 0)
 
 
 @pytest.fixture
@@ -93,6 +43,22 @@ def test_shapes_on_a_plane(option: str, condim: int, rng: np.random.Generator) -
             ours, theirs = twin.accelerations()
             assert twin.d.ncon
             assert_close(ours, theirs, ITERATED)
+
+
+@pytest.mark.usefixtures("places")
+@pytest.mark.parametrize("option", (CONES[1], CONES[3]))
+def test_shapes_with_all_kinds_of_friction_at_once(option: str, rng: np.random.Generator) -> None:
+    dimensions = zip((1, 3, 4, 6, 3), SHAPES.values(), strict=True)
+    soft = 'solimp=".8 .9 .01 .4 3" friction=".4 .02 .01"'
+    bodies = "".join(BODY.format(0.1, shape, f'condim="{k}" {soft if k > 3 else ""}') for k, shape in dimensions)
+    floor = FLOOR.format('condim="1" contype="1" conaffinity="0"').replace('margin=".01"', 'margin=".02"')
+    twin = Twin(scene(option, floor + bodies.replace("<geom", '<geom contype="0"')))
+    for _ in range(3):
+        twin.move(rng, 0.1)
+        twin.d.qpos[::7], twin.d.qpos[2::7] = np.arange(5), 0.08
+        ours, theirs = twin.accelerations()
+        assert twin.d.ncon > 5
+        assert_close(ours, theirs, ITERATED)
 
 
 UNIQUE = ("sphere sphere", "sphere capsule", "capsule capsule", "sphere box", "sphere cylinder", "sphere ellipsoid")
@@ -126,6 +92,7 @@ def test_parallel_capsules_touch_twice() -> None:
         assert_close(ours, theirs, CONTACT_SOLVER)
 
 
+@pytest.mark.usefixtures("places")
 def test_parameters_are_mixed_as_there(rng: np.random.Generator) -> None:
     ground = (
         '<geom type="plane" size="1 1 1" solref="{}" solimp=".8 .99 .01 .3 {}" margin=".02" gap=".01" priority="{}"/>'
@@ -149,6 +116,7 @@ def test_overridden_parameters(rng: np.random.Generator) -> None:
         assert_close(*twin.accelerations(), ITERATED)
 
 
+@pytest.mark.usefixtures("places")
 def test_pairs_exclusions_and_masks(rng: np.random.Generator) -> None:
     """Whether the same contacts exist, with the parameters of <pair>."""
     bodies = FLOOR.format('name="floor"') + "".join(
@@ -265,6 +233,36 @@ def test_a_quadruped_trots_the_same_way(option: str) -> None:
     assert_close(run.q, stepped(twin, controls), MOTION)
 
 
+def test_a_heap_that_may_touch_in_many_points(rng: np.random.Generator) -> None:
+    capsules = "".join(BODY.format(0.1, SHAPES["capsule"], "") for _ in range(5))
+    twin = Twin(scene(CONES[1], FLOOR.format("") + capsules))
+    assert len(mujoco_constraints(twin.robot.model, SOFT, None).names) == 30
+    twin.move(rng, 0.15)
+    ours, theirs = twin.accelerations()
+    assert 5 < twin.d.ncon < 30
+    assert_close(ours, theirs, ITERATED)
+    q, v = twin.state
+    result = twin.robot.contact_dynamics(q, v, np.zeros_like(v), contact=SOFT)
+    assert_close(result.a, ours, ITERATED)
+    pushes = np.zeros((twin.d.ncon, 6))
+    for k, push in enumerate(pushes):
+        mj.mj_contactForce(twin.m, twin.d, k, push)
+    assert result.force.shape == (30, 3)
+    assert_close(np.linalg.norm(result.force, axis=1).sum(), np.linalg.norm(pushes[:, :3], axis=1).sum(), ITERATED)
+
+
+def test_more_contacts_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(soft_constraints, "FEW", 0)
+    monkeypatch.setattr(mujoco_gathering, "SLOTS", 3)
+    monkeypatch.setattr(soft_constraints, "SLOTS", 3)
+    twin = Twin(scene("", FLOOR.format("") + BODY.format(0.1, SHAPES["box"], "")))
+    twin.d.qpos[2] = 0.13
+    q, v = twin.state
+    assert np.isnan(twin.robot.contact_dynamics(q, v, v, contact=SOFT).a).all()
+    with pytest.raises(DalembertError, match="more than 3 points touch, for which there is no room"):
+        twin.robot.simulate(q, v, 0.01, contact=SOFT)
+
+
 def test_a_robot_of_another_format_stands_on_a_floor_of_its_own() -> None:
     builder = ModelBuilder("ball")
     builder.add_body("ball", parent="world", joint="free", mass=1.0, inertia=0.01 * np.eye(3))
@@ -282,6 +280,7 @@ def test_a_robot_of_another_format_stands_on_a_floor_of_its_own() -> None:
     assert_close(v1, 0.002 * result.a, ITERATED)
 
 
+@pytest.mark.usefixtures("places")
 def test_batches_are_the_same_as_single_states(rng: np.random.Generator) -> None:
     twin = Twin(scene(CONES[1], FLOOR.format("") + BODY.format(0.1, SHAPES["box"], 'condim="4"')))
     states = []
@@ -303,9 +302,6 @@ def test_what_is_refused() -> None:
         twin.robot.stepper(1e-3, "implicit-midpoint", contact=SOFT)
     with pytest.raises(DalembertError, match="unknown body or shape"):
         twin.robot.stepper(1e-3, contact=Contact(model="mujoco", pairs=[("wheel", "ground")]))
-    crowd = "".join(BODY.format(0.1 + k, SHAPES["box"], "") for k in range(15))
-    with pytest.raises(DalembertError, match="in 420 points, each of which is part of every step"):
-        load(scene("", crowd)).stepper(1e-3, contact=SOFT)
     loose = load(scene("", BODY.format(0.1, 'type="sphere" size=".1" contype="0" conaffinity="0"', "")))
     with pytest.raises(DalembertError, match=r"nothing of robot .* may touch anything"):
         loose.stepper(1e-3, contact=SOFT)
@@ -335,6 +331,7 @@ def test_a_height_field_is_the_ground() -> None:
     assert rigid.contacts.gap.min() > -REACHED
 
 
+@pytest.mark.usefixtures("places")
 def test_slopes_are_those_of_the_solution() -> None:
     jax = pytest.importorskip("jax", reason="gradients are those of JAX: pip install jax")
     twin = Twin(scene(CONES[1], FLOOR.format("") + BODY.format(0.1, SHAPES["sphere"], 'condim="4"')))

@@ -210,11 +210,12 @@ def _visited(library: ArrayMath, visited: Visited, arguments: Sequence[Any], lik
     table = library.stack(list(parts.table)).reshape((*batch, s.rows, s.columns))
     begin = {"table": table} | {str(k): x for k, x in enumerate(parts.carry)}
     listed = {f"at {k}": row for k, row in enumerate(parts.at)} | {str(k): row for k, row in enumerate(parts.item)}
-    stacked = {name: library.moveaxis(library.stack(list(row)), -1, 0) for name, row in listed.items()}
+    order = slice(None, None, -1 if visited.reversed else 1)
+    stacked = {name: library.moveaxis(library.stack(list(row)[order]), -1, 0) for name, row in listed.items()}
     end, records = library.scan(one, begin, stacked, s.items)
     flat = end["table"].reshape((*batch, s.table))
     ends = [*(flat[..., k] for k in range(s.table)), *(end[str(k)] for k in range(s.carry))]
-    return [*ends, *(x for k in range(s.record) for x in list(records[str(k)]))]
+    return [*ends, *(x for k in range(s.record) for x in list(records[str(k)])[order])]
 
 
 COMPOUNDS: dict[type, Callable[..., list[Any]]] = {

@@ -149,7 +149,7 @@ def _visited(visited: Visited, arguments: list[Any], dtype: Any) -> list[Any]:
     batch = np.shape(parts.table[0])
     table = np.stack(parts.table, axis=-1).reshape(*batch, s.rows, s.columns).astype(dtype)
     carry, columns = parts.carry, [[None] * s.items for _ in range(s.record)]
-    for i in range(s.items):
+    for i in reversed(range(s.items)) if visited.reversed else range(s.items):
         rows = [x for row in parts.at for x in np.moveaxis(_table_row(table, row[i]), -1, 0)]
         outputs = _evaluated(visited.step, [*rows, *carry, *(row[i] for row in parts.item), *parts.common], dtype)
         cut = s.written * (1 + s.columns)

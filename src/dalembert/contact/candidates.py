@@ -9,10 +9,11 @@ from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from dalembert.algorithms import neutral, poses
 from dalembert.collision import Ground, Witness, as_ground, ground_points, pair_points
+from dalembert.collision.groups import alike
 from dalembert.errors import DalembertError, unknown
 from dalembert.model import Body, Model
 from dalembert.model.geometry import Geometry, Plane, Shape
@@ -89,25 +90,33 @@ def candidates(model: Model, contact: Contact) -> tuple[Patch, ...]:
 
 
 def _patches(model: Model, contact: Contact) -> tuple[Patch, ...]:
-    pairs, laws = _touching(model, contact)
+    pairs, laws = touching(model, contact)
     ground = as_ground(contact.ground if contact.terrain is None else contact.terrain) if contact.has_ground else None
     patches = []
     for a, b in pairs:
         if b is None:
-            law, _ = laws.of(a.side, GROUND_SIDE)
+            law = laws.law(a.side, GROUND_SIDE)
             patches.append(Patch((a.name,), a.body.index, a.geometry.shape, a.placement, law, ground))
         else:
-            law, _ = laws.of(a.side, b.side)
+            law = laws.law(a.side, b.side)
             second = b.body.index, b.geometry.shape, b.placement
             names = (f"{a.name} on {b.name}",)
             patches.append(Patch(names, a.body.index, a.geometry.shape, a.placement, law, None, *second))
-    X = poses(model, neutral(model))
-    return tuple(_named(patch, len(patch.witnesses(X))) for patch in patches)
+    X, counts = poses(model, neutral(model)), dict[Any, int]()
+    for patch in patches:
+        if _kind(patch) not in counts:
+            counts[_kind(patch)] = len(patch.witnesses(X))
+    return tuple(_named(patch, counts[_kind(patch)]) for patch in patches)
+
+
+def _kind(patch: Patch) -> Any:
+    """What patches with as many points have in common."""
+    return patch.ground is None, alike(patch.shape), alike(patch.other)
 
 
 def law_sources(model: Model, contact: Contact) -> list[str]:
     """Which numbers of a contact are not the caller's: those of the robot's file, and of materials."""
-    pairs, laws = _touching(model, contact)
+    pairs, laws = touching(model, contact)
     options = [
         x for x in DEFAULTS if x not in (("stiffness", "damping") if contact.model == "rigid" else ("restitution",))
     ]
@@ -127,7 +136,7 @@ def law_sources(model: Model, contact: Contact) -> list[str]:
     ]
 
 
-def _touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
+def touching(model: Model, contact: Contact) -> tuple[list[tuple[NamedShape, NamedShape | None]], Laws]:
     """Pairs of shapes that may touch, the ground None, and the laws for them."""
     shapes = [shape for shape in named_shapes(model) if not isinstance(shape.geometry.shape, Plane)]
     if not shapes:

@@ -175,16 +175,8 @@ class Gathering:
         return lookup(table, number + 1.0)
 
     def law(self, number: Any) -> ContactLaw:
-        """Of the candidate with a number; what is the same for all is a constant."""
-        values: dict[bytes, Any] = {}
-
-        def value(name: str) -> Any:
-            column = np.array([getattr(law, name) for law in self.laws])
-            if np.ptp(column) == 0.0:
-                return float(column[0])
-            return values.setdefault(column.tobytes(), lookup(column, number))
-
-        return ContactLaw(**{each.name: value(each.name) for each in fields(ContactLaw)})
+        """Of the candidate with a number."""
+        return law_of(self.laws, number)
 
     def rows(self, q: np.ndarray) -> Rows:
         """Those of all candidates at q (nq,), as `contact_rows` has them, without their spins."""
@@ -241,6 +233,19 @@ def for_each(step: Callable[..., Mapping[str, Any]], items: Mapping[str, np.ndar
         return mapped(step, items)
     rows = [step(*(x[k] for x in items.values())) for k in range(n)]
     return {name: np.array([row[name] for row in rows]) for name in rows[0]}
+
+
+def law_of(laws: Sequence[ContactLaw], number: Any) -> ContactLaw:
+    """The law with a number; what is the same for all is a constant."""
+    values: dict[bytes, Any] = {}
+
+    def value(name: str) -> Any:
+        column = np.array([getattr(law, name) for law in laws])
+        if np.ptp(column) == 0.0:
+            return float(column[0])
+        return values.setdefault(column.tobytes(), lookup(column, number))
+
+    return ContactLaw(**{each.name: value(each.name) for each in fields(ContactLaw)})
 
 
 class Slot(NamedTuple):

@@ -69,6 +69,7 @@ class Laws:
 
     def __init__(self, contact: Contact, weight: float) -> None:
         self.contact, self.weight = contact, weight
+        self._by_surface: dict[tuple[int, int], ContactLaw] = {}
 
     def check_names(self, sides: Iterable[Side]) -> None:
         """Refuse names that nothing has."""
@@ -81,6 +82,14 @@ class Laws:
             for name in _names(setting) if isinstance(setting, Mapping) else ():
                 if name not in known and name not in MATERIALS:
                     raise unknown("body, shape or material", name, [*known, *MATERIALS], f"Contact: {option}")
+
+    def law(self, a: Side, b: Side) -> ContactLaw:
+        """The law of a pair; where names do not matter, one for all pairs of like surfaces."""
+        named = self.contact.materials or any(isinstance(getattr(self.contact, x), Mapping) for x in DEFAULTS)
+        key = id(a.surface), id(b.surface)
+        if named or key not in self._by_surface:
+            self._by_surface[key] = self.of(a, b)[0]
+        return self._by_surface[key]
 
     def of(self, a: Side, b: Side) -> tuple[ContactLaw, dict[str, int]]:
         """The law of a pair, and how particular the source of each number is."""

@@ -24,7 +24,6 @@ from .mujoco_weights import Mobility, mobility
 
 LEAST = 1e-15  # MuJoCo's smallest number
 LEAST_FRICTION = 1e-5
-MOST_POINTS = 300  # more take minutes to compile
 TORSION, ROLLING = 0.005, 0.0001  # [m] of a geom that states none
 STATES_NOTHING = (0.02, 1.0), (0.9, 0.95, 0.001, 0.5, 2.0)
 NORMAL = np.array([0.0, 0.0, 1.0])
@@ -78,6 +77,15 @@ class MujocoPatch:
     linear: float
     angular: float
 
+    @property
+    def numbers(self) -> list[float]:
+        """All that tells it from others with the same shapes."""
+        parameters, softness = self.parameters, self.parameters.softness
+        places = [*self.placement_a.R.ravel(), *self.placement_a.p, *self.placement_b.R.ravel(), *self.placement_b.p]
+        laws = [parameters.condim, *parameters.friction, *softness.solref, *softness.solimp]
+        laws += [*parameters.friction_solref, parameters.margin, parameters.gap, self.linear, self.angular]
+        return [self.first, self.second, self.flipped, self.grounded, len(self.names), *places, *laws]
+
     def points(self, X: Sequence[Pose]) -> list[Point]:
         """One for each name, with normals from the second body to the first; X: the poses of all bodies."""
         one, two = (self.first, self.second) if self.flipped else (self.second, self.first)
@@ -116,15 +124,7 @@ def mujoco_candidates(model: Model, contact: Contact) -> tuple[MujocoPatch, ...]
             "conaffinity meet, and a plane in the file or ground=…"
         )
     X = poses(model, weights.q)
-    named = tuple(_named(patch, len(patch.points(X))) for patch in patches)
-    count = sum(len(patch.names) for patch in named)
-    if count > MOST_POINTS:
-        raise DalembertError(
-            f"contact: robot {model.name!r} may touch in {count} points, each of which is part of every step, expected "
-            f"at most {MOST_POINTS}: name the pairs that matter, Contact(model='mujoco', pairs=[('foot', 'ground'), …]"
-            "), or take pairs='ground'"
-        )
-    return named
+    return tuple(_named(patch, len(patch.points(X))) for patch in patches)
 
 
 def _named(patch: MujocoPatch, count: int) -> MujocoPatch:

@@ -154,7 +154,7 @@ def _capsules(a: Capsule, X_a: Pose, b: Capsule, X_b: Pose) -> list[Point]:
     uu, uw, ww = dot(u, u), -dot(u, w), dot(w, w)
     p, q = -dot(u, difference), dot(w, difference)
     determinant = uu * ww - uw * uw
-    parallel = determinant < PARALLEL * PARALLEL * uu * ww
+    parallel = determinant <= PARALLEL * PARALLEL * uu * ww
 
     def at(x: Any, y: Any) -> Point:
         return _spheres(X_a.p + x * u, a.radius, X_b.p + y * w, b.radius)

@@ -26,8 +26,9 @@ class Block(NamedTuple):
     """Rows that act together: J (k, nv), reference (k,) their accelerations, force law by `kind`.
 
     "equal": quadratic; "limit": pushes only; "friction": up to `most`; "elliptic", "pyramidal": contacts, normal first.
-    D (k,): stiffness of each row in J a − reference, 0 where it does not act; for a pyramid that of an edge. friction
-    (k − 1,): of a contact; mu: that of its cone in scaled coordinates.
+    D (k,): stiffness of each row in J a − reference, 0 where it does not act; of a pyramid that of its edges along each
+    tangent, the first that of a normal without friction. friction (k − 1,): of a contact, 0 where it has no such row;
+    mu: that of its cone in scaled coordinates.
     """
 
     kind: str
@@ -35,8 +36,8 @@ class Block(NamedTuple):
     reference: np.ndarray
     D: np.ndarray
     most: float = 0.0
-    friction: tuple[float, ...] = ()
-    mu: float = 0.0
+    friction: Any = ()
+    mu: Any = 0.0
 
     def answer(self, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """Forces (k,) and their stiffness (k, k) = −∂force/∂x, at x = J a − reference (k,)."""
@@ -107,6 +108,44 @@ def simple_block(
     return Block(kind, J, reference, D if active is True else where(active, D, 0.0), most)
 
 
+def contact_springs(parameters: Parameters, cone: str, shortest: float) -> tuple[float, float, float]:
+    """Stiffness and damping of a contact's normal, and the damping of its tangents; shortest: time constant [s]."""
+    k, b = spring(parameters.softness.solref, parameters.softness, shortest)
+    apart = any(parameters.friction_solref) and cone == "elliptic"
+    return k, b, spring(parameters.friction_solref, parameters.softness, shortest)[1] if apart else b
+
+
+def contact_numbers(
+    cone: str,
+    impratio: float,
+    friction: Sequence[Any],
+    rates: np.ndarray,
+    depth: Any,
+    springs: Sequence[Any],
+    d: Any,
+    weight: Any,
+) -> dict[str, Any]:
+    """What a `Block` has of a contact with rates (k,): normal, two tangents, spin, two of rolling.
+
+    friction (k − 1,): 0 where it has no such row. depth: distance beyond the margin; springs: of `contact_springs`; d:
+    impedance; weight: the inverse mass along the normal.
+    """
+    k, b, b_friction = springs
+    reference = np.array([-b * rates[0] - k * d * depth, *(-b_friction * u for u in rates[1:])])
+    softest, ratio = (1.0 - d) / d * weight, max(impratio, LEAST)
+    sliding = friction[0] if len(friction) else 0.0
+    grips = sliding > 0.0
+    first = where(grips, sliding, 1.0)
+    normal = 1.0 / maximum(softest, LEAST)
+    if cone == "pyramidal":
+        edge = 1.0 / (2.0 * first * first / ratio * maximum(softest * (1.0 + first * first), LEAST))
+        D = [where(grips, 0.0, normal), *(where(mu > 0.0, edge, 0.0) for mu in friction)]
+    else:
+        D = [normal, *(normal * ratio * (mu / first) * (mu / first) for mu in friction)]
+    mu = sliding / float(np.sqrt(ratio))
+    return {"reference": reference, "D": np.array(D), "friction": np.array(friction), "mu": mu}
+
+
 def contact_block(
     cone: str,
     impratio: float,
@@ -114,32 +153,41 @@ def contact_block(
     J: np.ndarray,
     v: np.ndarray,
     distance: Any,
-    weights: tuple[float, float],
+    weight: float,
     shortest: float,
 ) -> Block:
     """Rows J (condim, nv) of a contact: normal, two tangents, spin, two of rolling."""
-    n, softness, friction = parameters.condim, parameters.softness, parameters.friction[: parameters.condim - 1]
     depth, active = distance - parameters.margin, distance < parameters.margin
-    k, b = spring(softness.solref, softness, shortest)
-    d = impedance(softness, depth)
-    rates = sparse_product(J, v)
-    apart = any(parameters.friction_solref) and cone == "elliptic"
-    b_friction = spring(parameters.friction_solref, softness, shortest)[1] if apart else b
-    reference = np.array([-b * rates[0] - k * d * depth, *(-b_friction * u for u in rates[1:])])
-    linear = weights[0]
-    if n == 1:
-        D = np.array([1.0 / resistance(softness, depth, linear)])
-        return Block("limit", J, reference, where(active, D, 0.0))
-    if cone == "pyramidal":
-        edge = resistance(softness, depth, linear * (1.0 + friction[0] ** 2))
-        D = np.array([1.0 / (2.0 * friction[0] ** 2 / max(impratio, LEAST) * edge)])
-        return Block("pyramidal", J, reference, where(active, D, 0.0), friction=friction)
-    R = resistance(softness, depth, linear)
-    tangential = R / max(impratio, LEAST)
-    across = [tangential * (friction[0] / mu) ** 2 for mu in friction]
-    D = np.array([1.0 / R, *(1.0 / x for x in across)])
-    mu = friction[0] / np.sqrt(max(impratio, LEAST))
-    return Block("elliptic", J, reference, where(active, D, 0.0), friction=friction, mu=float(mu))
+    springs, d = contact_springs(parameters, cone, shortest), impedance(parameters.softness, depth)
+    friction = parameters.friction[: parameters.condim - 1]
+    numbers = contact_numbers(cone, impratio, friction, sparse_product(J, v), depth, springs, d, weight)
+    numbers["D"] = where(active, numbers["D"], 0.0)
+    return Block(cone if len(J) > 1 else "limit", J, **numbers)
+
+
+class Contacts(NamedTuple):
+    """Contacts in n slots, of which the first `count` are taken: what a `Block` has, with slots as first axis.
+
+    pattern (nv, nv): whether some contact ties two velocities together.
+    """
+
+    kind: str
+    J: np.ndarray
+    reference: np.ndarray
+    D: np.ndarray
+    friction: np.ndarray
+    mu: np.ndarray
+    count: Any
+    pattern: np.ndarray
+
+    @property
+    def laws(self) -> dict[str, np.ndarray]:
+        """What the law of each contact takes, by name."""
+        return {"D": self.D, "friction": self.friction, "mu": self.mu}
+
+    def answer(self, x: np.ndarray, D: np.ndarray, friction: np.ndarray, mu: Any) -> tuple[np.ndarray, np.ndarray]:
+        """Forces and their stiffness of one contact, see `Block.answer`; the others: a row of each of `laws`."""
+        return LAWS[self.kind](Block(self.kind, np.zeros((0, 0)), np.zeros(0), D, friction=friction, mu=mu), x)
 
 
 def _equal(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -159,12 +207,13 @@ def _friction(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _pyramidal(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Edges normal ± µ tangent, each of which pushes only."""
-    n, (edge,) = len(x), block.D
+    n, lone = len(x), where(x[0] < 0.0, block.D[0], 0.0)
     force, H = np.zeros(n, object), np.zeros((n, n), object)
+    force[0], H[0, 0] = -lone * x[0], lone
     for j, mu in enumerate(block.friction, 1):
         for slope in (mu, -mu):
             y = x[0] + slope * x[j]
-            D = where(y < 0.0, edge, 0.0)
+            D = where(y < 0.0, block.D[j], 0.0)
             push = -D * y
             force[0], force[j] = force[0] + push, force[j] + slope * push
             H[0, 0], H[j, j] = H[0, 0] + D, H[j, j] + slope * slope * D
@@ -174,7 +223,8 @@ def _pyramidal(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 
 def _elliptic(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sticking inside the cone, open in its dual, and between them on the cone, all scaled by friction."""
-    n, mu, D = len(x), block.mu, block.D
+    n, D, grips = len(x), block.D, block.mu > 0.0
+    mu = where(grips, block.mu, 1.0)
     scale = np.array([mu, *block.friction])
     U = scale * x
     N, square = U[0], U[1:] @ U[1:]
@@ -186,7 +236,9 @@ def _elliptic(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     lack = N - mu * T  # below 0 on the cone
     normal = -slide * lack * mu
     on_cone = np.array([normal, *(-normal * along * u * f for u, f in zip(U[1:], block.friction, strict=True))])
-    force = where(opened, 0.0, where(sticks, -D * x, on_cone))
+    lone = where(x[0] < 0.0, D[0], 0.0)  # of a normal without friction
+    slippery = np.array([-lone * x[0], *np.zeros(n - 1)])
+    force = where(grips, where(opened, 0.0, where(sticks, -D * x, on_cone)), slippery)
     # second derivatives of ½ slide (N − µ T)²
     slope = np.array([mu, *(-mu * along * u * f for u, f in zip(U[1:], block.friction, strict=True))])
     bend = mu * lack * along
@@ -199,7 +251,8 @@ def _elliptic(block: Block, x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
                 same = block.friction[i - 1] ** 2 if i == j else 0.0
                 entry = entry - slide * bend * (same - turned)
             sticking = D[i] if i == j else 0.0
-            H[i, j] = H[j, i] = where(opened, 0.0, where(sticks, sticking, entry))
+            entry = where(opened, 0.0, where(sticks, sticking, entry))
+            H[i, j] = H[j, i] = where(grips, entry, lone if i == 0 else 0.0)
     return force, H
 
 

@@ -8,16 +8,17 @@ that the solution is unique, however many constraints repeat each other.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from dalembert.linear import factor, nonzeros, sparse_product
 from dalembert.math import abs as absolute
-from dalembert.math import held, logical_and, logical_or, maximum, minimum, repeat, where
+from dalembert.math import held, logical_and, logical_or, maximum, minimum, repeat, visit, where
+from dalembert.math import map as mapped
 
-from .mujoco_rows import Block
+from .mujoco_rows import Block, Contacts
 
 PASSES = 60  # of Newton's method; a few are enough as a rule
 SEARCHES = 30  # of the line search
@@ -29,16 +30,23 @@ STALLS = 3  # passes that are no better than earlier ones, when steps are smalle
 
 
 class Solution(NamedTuple):
-    """a (nv,); force (nv,) of all constraints at the joints; answers: forces of each block's rows."""
+    """a (nv,); force (nv,) of all constraints at the joints; answers: forces of each block's rows.
+
+    contacts (k, rows): the forces of contacts in slots.
+    """
 
     a: np.ndarray
     force: np.ndarray
     answers: list[np.ndarray]
+    contacts: np.ndarray
 
 
-def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block]) -> Solution:
-    """The accelerations under constraints; a0 (nv,): those without. NaN where the iteration does not settle."""
-    problem = _Problem(M, a0, blocks)
+def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None = None) -> Solution:
+    """The accelerations under constraints, and contacts in slots; a0 (nv,): those without.
+
+    NaN where the iteration does not settle.
+    """
+    problem = _Problem(M, a0, blocks, contacts)
 
     def newton(a: np.ndarray, best: Any, stalls: Any, done: Any) -> dict[str, Any]:
         step = problem.step(a)
@@ -57,7 +65,11 @@ def constrained(M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block]) -> Solut
     force: Any = np.zeros(len(a0), object)
     for block, answer in zip(blocks, answers, strict=True):
         force = force + sparse_product(block.J.T, answer)
-    return Solution(a, force, answers)
+    pushes = np.zeros((0, 3))
+    if contacts is not None:
+        pushed = problem.pushed(a, force)
+        force, pushes = pushed["gathered"], pushed["push"]
+    return Solution(a, force, answers, pushes)
 
 
 class _Step(NamedTuple):
@@ -73,8 +85,8 @@ class _Step(NamedTuple):
 
 
 class _Problem:
-    def __init__(self, M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block]) -> None:
-        self.M, self.a0, self.blocks = M, a0, blocks
+    def __init__(self, M: np.ndarray, a0: np.ndarray, blocks: Sequence[Block], contacts: Contacts | None) -> None:
+        self.M, self.a0, self.blocks, self.contacts = M, a0, blocks, contacts
         self.scale = a0 @ sparse_product(M, a0)
 
     def misses(self, a: np.ndarray) -> list[np.ndarray]:
@@ -89,10 +101,42 @@ class _Problem:
             force, stiffness = block.answer(x)
             gradient = gradient - sparse_product(block.J.T, force)
             _add(H, block.J, stiffness)
+        if self.contacts is not None:
+            gradient, H = self._with_contacts(self.contacts, a, gradient, H)
         s = factor(H, range(len(a))[::-1]).solve(-gradient)
         slope = gradient @ s
         reach = self.scale + a @ sparse_product(self.M, a) + TINY
         return _Step(s, slope, s @ sparse_product(self.M, s), maximum(-slope, 0.0) / reach)
+
+    def _with_contacts(
+        self, contacts: Contacts, a: np.ndarray, gradient: np.ndarray, H: np.ndarray
+    ) -> tuple[np.ndarray, np.ndarray]:
+        """The slope and the curvature of the cost with those of contacts."""
+        at = np.nonzero(np.tril(contacts.pattern))
+
+        def one(added: Any, gradient: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
+            force, stiffness = contacts.answer(J @ a - reference, *law)
+            W = stiffness @ J
+            more = sum(row[at[0]] * turned[at[1]] for row, turned in zip(J, W, strict=True))
+            return {"added": added + more, "gradient": gradient - J.T @ force}
+
+        items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
+        sums = _summed(one, items, {"added": np.zeros(len(at[0])), "gradient": gradient}, contacts.count)
+        H = H.copy()
+        H[at] = H[at] + sums["added"]
+        return sums["gradient"], H
+
+    def pushed(self, a: np.ndarray, force: np.ndarray) -> dict[str, np.ndarray]:
+        """Forces of the contacts in slots: "push" (k, rows), and "gathered", `force` with theirs, summed up."""
+        contacts = self.contacts
+        assert contacts is not None
+
+        def one(gathered: Any, J: Any, reference: Any, *law: Any) -> dict[str, Any]:
+            push = contacts.answer(J @ a - reference, *law)[0]
+            return {"gathered": gathered + J.T @ push, "push": push}
+
+        items = {"J": contacts.J, "reference": contacts.reference} | contacts.laws
+        return _summed(one, items, {"gathered": force}, contacts.count)
 
     def searched(self, a: np.ndarray, step: _Step) -> Any:
         """How far to go along a direction: where the slope vanishes."""
@@ -100,6 +144,10 @@ class _Problem:
             (block, x, sparse_product(block.J, step.s)) for block, x in zip(self.blocks, self.misses(a), strict=True)
         ]
         inertial = (a - self.a0) @ sparse_product(self.M, step.s)
+        contacts = self.contacts
+        if contacts is not None:
+            rows = {"J": contacts.J, "reference": contacts.reference}
+            lines = mapped(lambda J, r: {"x": J @ a - r, "y": J @ step.s}, rows, contacts.count) | contacts.laws
 
         def slopes(along: Any) -> tuple[Any, Any]:
             first, second = inertial + along * step.inertia, step.inertia
@@ -107,7 +155,15 @@ class _Problem:
                 force, stiffness = block.answer(x + along * y)
                 first = first - force @ y
                 second = second + y @ sparse_product(stiffness, y)
-            return first, second
+            if contacts is None:
+                return first, second
+
+            def one(first: Any, second: Any, x: Any, y: Any, *law: Any) -> dict[str, Any]:
+                force, stiffness = contacts.answer(x + along * y, *law)
+                return {"first": first - force @ y, "second": second + y @ (stiffness @ y)}
+
+            sums = _summed(one, lines, {"first": first, "second": second}, contacts.count)
+            return sums["first"], sums["second"]
 
         def closer(along: Any, low: Any, high: Any, done: Any) -> dict[str, Any]:
             first, second = slopes(along)
@@ -125,6 +181,13 @@ class _Problem:
 
         start = {"along": 1.0, "low": 0.0, "high": LARGE, "done": 0.0}
         return repeat(closer, SEARCHES, start, settled="done")["along"]
+
+
+def _summed(
+    step: Callable[..., dict[str, Any]], items: dict[str, Any], carry: dict[str, Any], count: Any
+) -> dict[str, np.ndarray]:
+    """What is carried from contact to contact, at its end, and the other results of each."""
+    return visit(lambda _, *parts: step(*parts), items, np.zeros((1, 1)), None, carry, count)
 
 
 def _add(H: np.ndarray, J: np.ndarray, stiffness: np.ndarray) -> None:

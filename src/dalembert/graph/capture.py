@@ -41,8 +41,8 @@ def captured(
     for each, placeholders in inputs:
         places |= {x.id: y for x, y in zip(placeholders, copy.input(each, len(placeholders)), strict=True)}
     roots = [node for _, nodes in outputs for node in nodes]
-    order = depth_first(roots)
     inside = set(places)
+    order = depth_first(roots, min(inside, default=0))  # what is older does not depend on the placeholders
     for node in order:
         if any(a.id in inside for a in arguments(node)):
             inside.add(node.id)

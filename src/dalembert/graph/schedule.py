@@ -25,11 +25,11 @@ def _alive(order: Sequence[Scalar]) -> int:
     return sum(last.get(node.id, k) - k for k, node in enumerate(order) if node.op not in ("const", "input"))
 
 
-def depth_first(roots: Iterable[Scalar]) -> list[Scalar]:
+def depth_first(roots: Iterable[Scalar], since: int = 0) -> list[Scalar]:
     """Arguments before their users, one root after the other, deepest first.
 
     A value is computed just before it is needed, limb by limb: half as many values are alive at once as in the
-    order of tracing.
+    order of tracing. since: nodes that were made before the one with this id, other than constants, are left out.
     """
     order: list[Scalar] = []
     done: set[int] = set()
@@ -38,7 +38,7 @@ def depth_first(roots: Iterable[Scalar]) -> list[Scalar]:
         stack = [(root, 0)]
         while stack:
             node, k = stack.pop()
-            if node.id in done:
+            if node.id in done or (node.id < since and node.op != "const"):
                 continue
             needs = node.args
             if node.op == "dot":  # a product is computed as a whole

@@ -74,15 +74,17 @@ class VisitParts(NamedTuple):
 class Visited(Compound):
     """Arguments: as in `VisitParts`. Results: the table and the carry at the end, then the records, row by row.
 
-    step: function of "rows", "carry", "item" and "captured" that gives "to", "rows", "carry" and "record". counted: the
-    place among the common values of a number from which on items change nothing and give records of 0, as the step
-    says as well: a backend may leave them out.
+    step: function of "rows", "carry", "item" and "captured" that gives "to", "rows", "carry" and "record". reversed:
+    from the last item to the first. counted: the place among the common values of a number from which on items change
+    nothing and give records of 0, as the step says as well: a backend may leave them out.
     """
 
     verb = "goes over items"
 
-    def __init__(self, step: Function, rows: int, columns: int, items: int, counted: int | None = None) -> None:
-        self.step, self.counted = step, counted
+    def __init__(
+        self, step: Function, rows: int, columns: int, items: int, reverse: bool, counted: int | None = None
+    ) -> None:
+        self.step, self.reversed, self.counted = step, reverse, counted
         self.to, self.rows, self.following, self.recorded = (output.nodes for output in step.outputs)
         read, carry, item, _ = (i.size for i in step.inputs)
         sizes = len(self.to), carry, item, len(self.recorded)
@@ -90,7 +92,7 @@ class Visited(Compound):
         self.size = self.sizes.table + carry + len(self.recorded) * items
 
     def identity(self) -> tuple[Any, ...]:
-        return self.step.fingerprint(), self.sizes, self.counted
+        return self.step.fingerprint(), self.sizes, self.reversed, self.counted
 
     def operations(self) -> Counter[str]:
         return Counter({op: self.sizes.items * n for op, n in self.step.operations().items()})
@@ -155,7 +157,9 @@ class _VisitTangent:
         ]
         carry = [*parts.carry, *(self.parts.carry[k].get(d, 0.0) for k, d in self.carried)]
         items = [*parts.item, *([x.get(d, 0.0) for x in self.parts.item[k]] for k, d in self.in_items)]
-        ends, after, records = visited(self.node.graph, self._step, table, width, carry, parts.at, items, s.items)
+        ends, after, records = visited(
+            self.node.graph, self._step, table, width, carry, parts.at, items, s.items, self.visited.reversed
+        )
         out: list[dict[int, Any]] = [{} for _ in range(self.visited.size)]
         for row in range(s.rows):
             for (c, d), x in zip(self.columns, ends[row * width + s.columns : (row + 1) * width], strict=True):
@@ -215,14 +219,16 @@ class _VisitAdjoint:
         before, to = self._history(parts)
         weight = [self.weights.get(k, 0.0) for k in range(self.visited.size)]
         records = rows_of(weight[s.table + s.carry :], s.items)
-        read = [row[::-1] for row in (*to, *parts.at)]
-        rows = [row[::-1] for row in (*to, *parts.at, *before, *parts.item, *records)]
+        read, rows = [*to, *parts.at], [*to, *parts.at, *before, *parts.item, *records]
         carry = [*weight[s.table : s.table + s.carry], *([0.0] * len(self.common))]
-        table, after, amounts = visited(graph, self._step, weight[: s.table], s.columns, carry, read, rows, s.items)
+        back = not self.visited.reversed
+        table, after, amounts = visited(
+            graph, self._step, weight[: s.table], s.columns, carry, read, rows, s.items, back
+        )
         out = dict(enumerate(table)) | {s.table + k: x for k, x in enumerate(after[: s.carry])}
         first = s.table + s.carry + s.read * s.items
         for k, row in zip(self.items, amounts, strict=True):
-            out |= {first + k * s.items + i: x for i, x in enumerate(row[::-1])}
+            out |= {first + k * s.items + i: x for i, x in enumerate(row)}
         first += s.item * s.items
         return out | {first + k: x for k, x in zip(self.common, after[s.carry :], strict=True)}
 
@@ -237,7 +243,9 @@ class _VisitAdjoint:
             cut = s.written, s.written * (1 + s.columns)
             return Written(nodes[: cut[0]], nodes[cut[0] : cut[1]], nodes[cut[1] :], [*rows, *carry, *nodes[: cut[0]]])
 
-        records = visited(graph, step, parts.table, s.columns, parts.carry, parts.at, parts.item, s.items)[2]
+        records = visited(
+            graph, step, parts.table, s.columns, parts.carry, parts.at, parts.item, s.items, visited_.reversed
+        )[2]
         kept = s.read * s.columns + s.carry
         return list(records[:kept]), list(records[kept:])
 
@@ -293,6 +301,7 @@ def visited(
     at: Sequence[Row],
     items: Sequence[Row],
     n: int,
+    reverse: bool,
     count: Scalar | None = None,
 ) -> tuple[list[Any], list[Any], list[Row]]:
     """The table row by row and the carry at the end, and the rows of the records; count: see `Visited`."""
@@ -310,7 +319,7 @@ def visited(
     outputs = [("to", written.to), ("rows", written.rows), ("carry", written.carry), ("record", written.record)]
     function, outside = captured("step", names, outputs, graph)
     counted = next((k for k, x in enumerate(outside) if x is count), None)
-    compound = Visited(function, len(begin) // columns, columns, n, counted)
+    compound = Visited(function, len(begin) // columns, columns, n, reverse, counted)
     flat = [*begin, *start, *(x for row in (*places, *varying) for x in row), *outside]
     every = results(graph, compound, flat)
     first = len(begin) + len(start)
@@ -324,7 +333,8 @@ def visit(
     table: np.ndarray,
     at: np.ndarray,
     carry: Mapping[str, Any],
-    count: Any = None,
+    count: Any,
+    reverse: bool,
 ) -> dict[str, np.ndarray]:
     """Like `dalembert.math.visit`, which checks the arguments, traced into `graph`."""
     arrays = {name: np.asarray(x, object) for name, x in items.items()}
@@ -354,7 +364,7 @@ def visit(
         listed.insert(0, list(range(n)))
     begin = [x for part in start.values() for x in part.ravel()]
     places = [list(row) for row in np.asarray(at, object).T]
-    ends, after, records = visited(graph, flat, list(table.ravel()), columns, begin, places, listed, n, limit)
+    ends, after, records = visited(graph, flat, list(table.ravel()), columns, begin, places, listed, n, reverse, limit)
     named: dict[str, Any] = {"table": shaped(ends, [(rows, columns)])[0]}
     named |= dict(zip(start, shaped(after, [x.shape for x in start.values()]), strict=True))
     each = iter(records)

@@ -4,11 +4,13 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
+from .body_impulses import BodyContacts, BodyProblem, Sweeps
+from .cold_start import impulses_from_rest
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
 from .general import solve, solve_saddle
 from .impulses import Carrier, Moment, constraint_impulses
-from .iteration import ConstraintImpulses
+from .iteration import ConstraintImpulses, solved_problem
 from .looped import LoopedContacts, looped_impulses
 from .order import elimination_order
 from .quadratic import QuadraticSolution, solve_elastic, solve_quadratic
@@ -28,6 +30,8 @@ from .zeros import is_zero, nonzeros, sparse_product
 __all__ = [
     "ANY",
     "SHARED",
+    "BodyContacts",
+    "BodyProblem",
     "Carrier",
     "ConstraintImpulses",
     "DryFriction",
@@ -37,6 +41,7 @@ __all__ = [
     "Moment",
     "QuadraticSolution",
     "SharingFactor",
+    "Sweeps",
     "constraint_impulses",
     "contact_error",
     "elimination_order",
@@ -44,6 +49,7 @@ __all__ = [
     "factor_entries",
     "factor_semidefinite",
     "gram",
+    "impulses_from_rest",
     "is_zero",
     "looped_impulses",
     "nonzeros",
@@ -53,6 +59,7 @@ __all__ = [
     "solve_quadratic",
     "solve_saddle",
     "solve_semidefinite",
+    "solved_problem",
     "sparse_product",
     "with_dry_friction",
 ]

@@ -27,7 +27,7 @@ from dalembert.math import maximum
 
 from .cones import contact_block, contact_impulse, slip_where_sliding, yielding_contact
 from .general import solve
-from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved
+from .iteration import ConstraintImpulses, Problem, Yielding, numbers, solved_problem
 from .order import elimination_order
 from .row_laws import Law, row_impulse, yielding_row
 from .symmetric import Factor, factor
@@ -92,7 +92,7 @@ def constraint_impulses(
     if not len(c):
         return ConstraintImpulses(p, slip, 0.0, 0.0, 1.0)
     compliance = np.zeros(len(laws)) if give is None else give
-    return solved(_EachContact(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
+    return solved_problem(_EachContact(carrier, c, mu, laws, compliance), (p, slip), tolerance, finer)
 
 
 class Rows:

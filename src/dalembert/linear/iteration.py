@@ -93,7 +93,7 @@ class Problem(ABC):
         """A⁻¹ b."""
 
 
-def solved(
+def solved_problem(
     problem: Problem, start: tuple[np.ndarray, np.ndarray], tolerance: Any, finer: Any = None
 ) -> ConstraintImpulses:
     """The impulses of a problem, from (p, slip) at the start on; tolerance, finer: as in `constraint_impulses`."""

@@ -18,7 +18,7 @@ from dalembert.math import map, maximum, scan, where
 from .cones import Block, contact_block, contact_impulse, yielding_contact
 from .general import solve
 from .impulses import Carrier, Rows, chosen_contact, moment_law
-from .iteration import ConstraintImpulses, Problem, Yielding, solved
+from .iteration import ConstraintImpulses, Problem, Yielding, solved_problem
 from .row_laws import Law, row_impulse
 from .zeros import sparse_product
 
@@ -65,7 +65,7 @@ def looped_impulses(
     p and start: contacts (3 each), their moments (m each), further rows.
     """
     problem = _LoopedProblem(contacts, Rows(carrier, c, laws, give))
-    solution = solved(problem, (problem.by_number(start[0]), start[1]), tolerance, finer)
+    solution = solved_problem(problem, (problem.by_number(start[0]), start[1]), tolerance, finer)
     return solution._replace(p=problem.by_contact(solution.p))
 
 

@@ -22,6 +22,7 @@ def visit(
     at: Any = None,
     carry: Mapping[str, Any] | None = None,
     count: Any = None,
+    reverse: bool = False,
 ) -> dict[str, np.ndarray]:
     """Item after item, as `scan`; each reads rows of a table and writes others, by numbers that every state has itself.
 
@@ -31,8 +32,8 @@ def visit(
     it may have neither. All rows of one item are read before any is written.
 
     Returns "table" (n, m) and the carried parts as they are after the last item, and the other results with the items
-    as first axis. count: as of `scan`. Compiled, the table is changed in place: an item costs what it reads and writes,
-    and the code is there once.
+    as first axis. count, reverse: as of `scan`. Compiled, the table is changed in place: an item costs what it reads
+    and writes, and the code is there once.
     """
     begin = np.asarray(table, object if first_traced([table]) is not None else float)
     carried = dict(carry or {})
@@ -54,13 +55,11 @@ def visit(
     known = [begin, numbers, *items.values(), *carried.values(), *([] if count is None else [count])]
     traced = first_traced(known)
     if traced is None:
-        after = checked(
-            np.zeros((numbers.shape[1], begin.shape[1])), *carried.values(), *(x[0] for x in items.values())
-        )
-        traced = first_traced(after.values())  # by way of values in scope
-    if traced is not None:
-        return traced.__visit__(checked, items, begin, numbers, carried, count)
-    return _on_numbers(checked, items, begin, numbers, carried, n if count is None else count)
+        results = _on_numbers(checked, items, begin, numbers, carried, n if count is None else count, reverse)
+        if isinstance(results, dict):
+            return results
+        traced = results  # by way of values in scope
+    return traced.__visit__(checked, items, begin, numbers, carried, count, reverse)
 
 
 def take(table: Any, index: Any) -> np.ndarray:
@@ -76,22 +75,32 @@ def _on_numbers(
     at: np.ndarray,
     carry: Mapping[str, Any],
     count: Any,
-) -> dict[str, np.ndarray]:
-    table, state, records = np.array(begin, float), dict(carry), []
-    for k, numbers in enumerate(at):
-        rows = np.array([table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in numbers])
-        results = step(rows.reshape(len(numbers), -1), *state.values(), *(np.asarray(x)[k] for x in items.values()))
-        record = {name: x for name, x in results.items() if name not in (*RESERVED, *state)}
+    reverse: bool,
+) -> Any:
+    """The results, or a traced value where the step gave one."""
+    table, state = np.array(begin, float), dict(carry)
+    records: dict[int, dict[str, Any]] = {}
+    order = [k for k in range(len(at)) if k < count] or [0]
+    for k in order[::-1] if reverse else order:
+        rows = np.array([table[int(i)] if 0 <= i < len(table) else 0.0 * table[0] for i in at[k]])
+        of_item = (np.asarray(x)[k] for x in items.values())
+        results = step(rows.reshape(at.shape[1], table.shape[1]), *state.values(), *of_item)
+        traced = first_traced(results.values())
+        if traced is not None:
+            return traced
+        records[k] = {name: np.asarray(x) for name, x in results.items() if name not in (*RESERVED, *state)}
         if k < count:
             for i, row in zip(results["to"], results["rows"], strict=True):
                 if 0 <= i < len(table):
                     table[int(i)] = row
             state = {name: results[name] for name in state}
-        else:
-            record = {name: 0.0 * np.asarray(x) for name, x in record.items()}
-        records.append(record)
     ends = {"table": table} | {name: np.asarray(x)[()] for name, x in state.items()}
-    return ends | {name: np.array([record[name] for record in records]) for name in records[0]}
+    shapes = {name: x.shape for name, x in records[order[0]].items()}
+    for name, shape in shapes.items():
+        ends[name] = np.zeros((len(at), *shape))
+        for k in order if order[0] < count else ():
+            ends[name][k] = records[k][name]
+    return ends
 
 
 def _item_count(arrays: Mapping[str, np.ndarray], at: Any) -> int:

@@ -71,9 +71,8 @@ def _soft_dynamics(
 
 def _soft_call(model: Model, element: MujocoConstraints) -> Call:
     def compute(q: np.ndarray, v: np.ndarray, tau: np.ndarray) -> np.ndarray:
-        balance = element.balance(model, q, v, tau, {})
-        gaps = [point.distance for point in balance.points]
-        return np.concatenate([balance.solution.a, element.world_forces(balance).reshape(-1), gaps])
+        a, touching = element.touching(model, q, v, tau, {})
+        return np.concatenate([a, touching.force.reshape(-1), touching.gap])
 
     return function_call(model, "contact_dynamics", {"q": model.nq, "v": model.nv, "tau": model.nv}, compute)
 

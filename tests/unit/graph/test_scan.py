@@ -7,7 +7,8 @@ import pytest
 
 from dalembert import DalembertError, math
 from dalembert.backends import interpreter, sympy
-from dalembert.backends.llvm.plan import Items, SlotPlan
+from dalembert.backends.llvm.compounds import Items
+from dalembert.backends.llvm.plan import SlotPlan
 from dalembert.execute.host import NativeKernel
 from dalembert.graph import Function, gradient, jacobian, trace
 from tolerances import DIFFERENCE, EPS32, PRODUCT, RECURSION, STEP, assert_close

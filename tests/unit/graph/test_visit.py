@@ -21,7 +21,7 @@ def no_cache(monkeypatch):
     monkeypatch.setenv("DALEMBERT_CACHE", "off")
 
 
-def visits(x, i, c):
+def visits(x, i, c, reverse=False):
     """Pairs of rows change each other, some of them no rows; the carry and the records depend on what they read."""
     at = i.reshape(ITEMS, 2)
 
@@ -30,7 +30,7 @@ def visits(x, i, c):
         return {"rows": swapped, "to": numbers, "total": total + rows[0, 0] * a, "read": rows[1] * a + x[0]}
 
     items = {"a": x[ROWS * COLUMNS :], "numbers": at}
-    return math.visit(step, items, x[: ROWS * COLUMNS].reshape(ROWS, COLUMNS), at, {"total": x[1]}, c[0])
+    return math.visit(step, items, x[: ROWS * COLUMNS].reshape(ROWS, COLUMNS), at, {"total": x[1]}, c[0], reverse)
 
 
 def arguments(n=9):
@@ -41,10 +41,11 @@ def arguments(n=9):
     return rng.normal(size=(n, SIZES["x"])), numbers.reshape(n, -1), count
 
 
-def test_numbers_interpreter_and_machine_code_agree():
-    f = trace(visits, SIZES)
+@pytest.mark.parametrize("reverse", [False, True])
+def test_numbers_interpreter_and_machine_code_agree(reverse):
+    f = trace(lambda x, i, c: visits(x, i, c, reverse), SIZES)
     x, i, c = arguments()
-    want = [visits(*row) for row in zip(x, i, c, strict=True)]
+    want = [visits(*row, reverse) for row in zip(x, i, c, strict=True)]
     got = interpreter.run(f, {"x": x, "i": i, "c": c})
     assert got.keys() == want[0].keys()
     for name, values in got.items():
@@ -62,11 +63,12 @@ def compiled(function: Function, lanes: int | None) -> NativeKernel:
     return NativeKernel("f", "f", [i.size for i in function.inputs], shapes, lambda: function, lanes)
 
 
-def test_slopes_forwards_and_in_reverse():
+@pytest.mark.parametrize("reverse", [False, True])
+def test_slopes_forwards_and_in_reverse(reverse):
     x, i, c = arguments(4)
 
     def flat(x, i, c):
-        results = visits(x, i, c)
+        results = visits(x, i, c, reverse)
         return np.concatenate([np.asarray(results[name], object).ravel() for name in ("table", "total", "read")])
 
     def slopes(x, i, c):
@@ -77,7 +79,7 @@ def test_slopes_forwards_and_in_reverse():
         return vjp(list(values), np.linspace(0.5, 1.5, len(values)), list(x))
 
     forward = interpreter.run(trace(slopes, SIZES), {"x": x, "i": i, "c": c}).popitem()[1]
-    reverse = interpreter.run(trace(pulled, SIZES), {"x": x, "i": i, "c": c}).popitem()[1]
+    pulled_back = interpreter.run(trace(pulled, SIZES), {"x": x, "i": i, "c": c}).popitem()[1]
     for k, row in enumerate(x):
         columns = []
         for unit in np.eye(len(row)):
@@ -85,7 +87,7 @@ def test_slopes_forwards_and_in_reverse():
             columns.append((high - low) / (2.0 * STEP))
         differences = np.array(columns).T
         assert_close(forward[k], differences, DIFFERENCE)
-        assert_close(reverse[k], np.linspace(0.5, 1.5, len(differences)) @ differences, DIFFERENCE)
+        assert_close(pulled_back[k], np.linspace(0.5, 1.5, len(differences)) @ differences, DIFFERENCE)
 
 
 def test_an_item_that_reads_a_row_twice_has_both_slopes():

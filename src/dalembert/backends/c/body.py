@@ -233,20 +233,24 @@ class CBody:
             changes = isinstance(compound, Repeated) and word == "state"
             kind = f"{'' if changes else 'const '}{self.real}"
             lines.append(f"{kind} {name}{p.identifier}[{p.size}] = {{{', '.join(numbers)}}};")
-        lines += [f"{self.real} {name}{p.identifier}[{p.size}];" for p in body.outputs.values()]
+        results = [f"{self.real} {name}{p.identifier}[{p.size}];" for p in body.outputs.values()]
         every = (*body.inputs.values(), *body.outputs.values())
         call = f"{body.name}({', '.join(f'{name}{p.identifier}' for p in every)});"
         if not isinstance(compound, Repeated):
-            return [*lines, call]
-        going = "" if compound.settled is None else f" && {name}in0[{compound.settled}] == 0"
-        return [
-            *lines,
-            f"int {name}k = 0;",
-            f"for (; {name}k < {compound.times}{going}; ++{name}k) {{",
+            return [*lines, *results, call]
+        state, *captured = lines
+        going = "" if compound.settled is None else f"{name}in0[{compound.settled}] == 0"
+        passes = [
+            *captured,
+            *results,
+            f"for (; {name}k < {compound.times}{going and ' && '}{going}; ++{name}k) {{",
             f"    {call}",
             *(f"    {line}" for line in self.each(compound.width, f"{name}in0[i] = {name}out0[i];")),
             "}",
         ]
+        if going:  # where no pass is made, nothing is copied for it
+            passes = [f"if ({going}) {{", *(f"    {line}" for line in passes), "}"]
+        return [state, f"int {name}k = 0;", *passes]
 
     def scanned(self, node: Scalar, operand: Callable[[Scalar], str]) -> list[str]:
         """A loop over items: rows of all items, the numbers of one, and its results."""

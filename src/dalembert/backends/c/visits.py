@@ -52,7 +52,8 @@ def visiting(body: CBody, node: Scalar, operand: Callable[[Scalar], str]) -> lis
     if visited.counted is not None:
         zero = body.each(s.record, f"{name}r[{s.items} * i + {name}q] = 0;") if s.record else []
         inner = [f"if (!({name}q < {parts.common[visited.counted]})) {{", *zero, "    continue;", "}", *inner]
-    head = f"for (int {name}q = 0; {name}q < {s.items}; ++{name}q) {{"
+    onwards, back = f"{name}q = 0; {name}q < {s.items}; ++{name}q", f"{name}q = {s.items - 1}; {name}q >= 0; --{name}q"
+    head = f"for (int {back if visited.reversed else onwards}) {{"
     return [*lines, head, *(f"    {line}" for line in [*inner, *follow]), "}"]
 
 

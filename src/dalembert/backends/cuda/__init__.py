@@ -23,6 +23,7 @@ THREADS = 128  # in a block, at most
 FEWER = 64  # where values do not all fit into registers: more of the shared memory for each thread
 REGISTERS = 240  # of 32 bits that values can have, of the 255 of a thread
 EARLY = 480  # registers that values and inputs may need together for the inputs to be read first
+TOGETHER = 4_000  # operations in a pass of a loop, more than the caches hold, from which on warps begin it together
 REALS = ("double", "float")
 # some of the names that CUDA has taken beside those of C
 DEVICE_FUNCTIONS = ("clock", "cospi", "erfinv", "max", "min", "norm", "rnorm", "sincos", "sincosf", "sinpi")
@@ -168,6 +169,8 @@ def _loop(loop: Loop, name: str, real: str, inputs: Parameters, outputs: Paramet
         inner += _each(outputs[produced].size, f"{outputs[produced].identifier}[j] = {end[produced]}[j];")
     for key, produced in fed.items():
         inner += _each(inputs[key].size, f"{now[key]}[j] = {end[produced]}[j];")
+    if body.counts().total() > TOGETHER:
+        inner = ["__syncthreads(); /* all warps fetch the same instructions, once */", *inner]
     lines += ["for (long long k = 0; k < n; ++k) {", *(f"    {line}" for line in inner), "}"]
     for key, produced in fed.items():
         if not outputs[produced].rows:

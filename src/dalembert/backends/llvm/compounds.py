@@ -10,6 +10,8 @@ from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
 from dalembert.graph.visit import Visited
 
+from .steps import Step
+
 if TYPE_CHECKING:
     from .plan import Subroutine
 
@@ -43,12 +45,16 @@ class Calling:
 
 @dataclass(frozen=True)
 class Repeating:
-    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted."""
+    """A repetition: its step, whose memory holds the state, and where that starts and passes are counted.
+
+    before: lists of steps that come before the first pass, if there is one.
+    """
 
     repeated: Repeated
     subroutine: Subroutine
     start: list[int]
     passes: int
+    before: list[list[Step]]
 
     def slot(self, k: int) -> int:
         """The slot of a result: the state stays where it is."""
@@ -96,8 +102,10 @@ class Items:
 @dataclass(frozen=True)
 class Visiting:
     """A visit. Slots where things begin: the table, with a further row for what is lost; rows that an item reads; the
-    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read.
-    gathered, moved: as of `Items`; count: slot of the number of the first item that may be left out, or None.
+    carry; the rows of the records, `stride` from row to row. at: slots of the numbers of rows that items read, or
+    these numbers themselves where they are constants. gathered, moved: as of `Items`; count: slot of the number of the
+    first item that may be left out, or None. constants: (numbers of all items, own slot) of the inputs that are
+    constants.
     """
 
     visited: Visited
@@ -107,8 +115,9 @@ class Visiting:
     carry: int
     records: int
     stride: int
-    at: list[list[int]]
+    at: list[list[int] | list[float]]
     gathered: list[tuple[list[int], int]]
+    constants: list[tuple[list[float], int]]
     moved: list[tuple[int, int]]
     count: int | None
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from dalembert.graph import Scalar
-from dalembert.graph.lookup import Table
 
 from . import elementary
+from .compounds import Calling, Items, Repeating, Visiting
 from .ir import Builder, Module
-from .items import load_common, load_moving, store_moving, write_items
-from .plan import Calling, Items, Product, Repeating, SlotPlan, Subroutine, Visiting
+from .items import write_items
+from .part_writer import PartWriter, operation
+from .plan import SlotPlan, Subroutine
 from .product import write_product
 from .steps import Looped, Step
 from .tiles import copy_runs, copy_state, table_entry
+from .units import Product
 from .visits import write_visit
-
-PREDICATE = {"lt": "olt", "le": "ole", "eq": "oeq", "ne": "une"}
 
 
 def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatter: bool, prefix: str = "") -> list[str]:
@@ -27,21 +27,32 @@ def write_parts(module: Module, plan: SlotPlan, element: str, width: int, scatte
             for position, node in enumerate(output.nodes):
                 targets.setdefault(node.id, []).append((k, position))
     names = []
-    for index, part in enumerate(plan.parts):
-        name = f"{prefix}part{index}"
-        names.append(name)
-        b = Builder(module, element, width)
-        if isinstance(part, (Looped, Calling, Repeating, Items, Visiting)):
-            continue
-        constants: dict[float, int] = {}
+
+    def write(part: Product | list[Step], name: str) -> None:
+        b, constants = Builder(module, element, width), list[float]()
         if isinstance(part, Product):
             write_product(b, plan, part, name)
         else:
-            _write_part(b, plan, part, targets, constants)
+            writer = PartWriter(b, plan, targets)
+            writer.write(part)
+            constants = writer.numbers.values
         module.numbers(f"{name}.constants", constants, element)
         arguments = "ptr noalias %memory, ptr %outputs, ptr noalias %constants, ptr %items"
         module.define(b, f"define internal void @{name}({arguments})")
+
+    for index, part in enumerate(plan.parts):
+        names.append(f"{prefix}part{index}")
+        if isinstance(part, Repeating):
+            for k, steps in enumerate(part.before):
+                write(steps, before_name(names[-1], k))
+        elif isinstance(part, (Product, list)):
+            write(part, names[-1])
     return names
+
+
+def before_name(part: str, k: int) -> str:
+    """The function of list k of the steps before the passes of a repetition."""
+    return f"{part}.before{k}"
 
 
 def _write_subroutine(module: Module, subroutine: Subroutine, element: str, width: int) -> None:
@@ -54,110 +65,6 @@ def _write_subroutine(module: Module, subroutine: Subroutine, element: str, widt
     module.define(b, f"define internal void @{subroutine.name}(ptr %memory, ptr %items)")
 
 
-def _write_part(
-    b: Builder,
-    plan: SlotPlan,
-    steps: list[Step],
-    targets: dict[int, list[tuple[int, int]]],
-    constants: dict[float, int],
-) -> None:
-    """constants: collects the numbers that the part reads from its table, each with its place in it.
-
-    A number in the code would need an extra instruction for its address.
-    """
-    values: dict[int, str] = {}
-    pointers: dict[int, str] = {}
-    caller = b.wide(1) if plan.view and plan.view.lanes > 1 else b
-
-    def value(node: Scalar) -> str:
-        if node.op == "const" and (node.value == 0 or node.boolean):
-            return b.const(node.value)
-        if node.op == "const" and node.id not in values:
-            place = constants.setdefault(node.value, len(constants))
-            number = b.op(f"load {b.element}, ptr {b.address('%constants', place * b.size)}, !invariant.load !2")
-            values[node.id] = b.splat(number)
-        if node.id not in values:
-            if node.id in plan.moving:
-                loaded = load_moving(b, "%items", plan.moving[node.id] * caller.stride)
-            elif node.id in plan.common:
-                loaded = load_common(caller, b, "%memory", plan.common[node.id])
-            else:
-                loaded = b.load("%memory", plan.slots[node.id])
-            values[node.id] = b.compare("une", loaded, b.const(0.0)) if node.boolean else loaded
-        return values[node.id]
-
-    for step in steps:
-        arguments = [value(a) for a in step.args]
-        if step.op == "lookup":
-            table, column = step.node.value
-            result = lookup(b, table, column, arguments[0])
-        else:
-            result = operation(b, step.op, arguments)
-        values[step.node.id] = result
-        if step.node.id in plan.slots:
-            number = b.select(result, b.const(1.0), b.const(0.0)) if step.node.boolean else result
-            b.store(number, "%memory", plan.slots[step.node.id])
-        for slot in plan.records.get(step.node.id, ()):
-            store_moving(b, result, "%items", slot * caller.stride)
-        for k, position in targets.get(step.node.id, ()):
-            if k not in pointers:
-                pointers[k] = b.op(f"load ptr, ptr {b.address('%outputs', 8 * k)}")
-            b.do(f"store {b.element} {result}, ptr {b.address(pointers[k], position * b.size)}, align {b.size}")
-    b.do("ret void")
-
-
-def operation(b: Builder, op: str, x: list[str]) -> str:
-    """The instructions of one operation."""
-    match op:
-        case "add" | "sub" | "mul" | "div":
-            return b.binary("f" + op, *x)
-        case "neg":
-            return b.neg(*x)
-        case "fma":
-            return b.fma(*x)
-        case "fms":
-            return b.fma(x[0], x[1], b.neg(x[2]))
-        case "fnma":
-            return b.fma(b.neg(x[0]), x[1], x[2])
-        case "sqrt":
-            return b.intrinsic("sqrt", *x)
-        case "abs":
-            return b.intrinsic("fabs", *x)
-        case "min" | "max":
-            return b.intrinsic(op + "imum", *x)
-        case "floor":  # by rounding: llvm.floor is a call on processors without an instruction for it
-            rounded = b.intrinsic("rint", *x)
-            return b.select(b.compare("ogt", rounded, x[0]), b.sub(rounded, b.const(1.0)), rounded)
-        case "sign":
-            negative = b.select(b.compare("olt", x[0], b.const(0.0)), b.const(-1.0), x[0])
-            return b.select(b.compare("ogt", x[0], b.const(0.0)), b.const(1.0), negative)
-        case "lt" | "le" | "eq" | "ne":
-            return b.compare(PREDICATE[op], *x)
-        case "and" | "or":
-            return b.op(f"{op} {b.bool_type} {x[0]}, {x[1]}")
-        case "not":
-            return b.op(f"xor {b.bool_type} {x[0]}, {'true' if b.width == 1 else 'splat (i1 true)'}")
-        case "where":
-            return b.select(*x)
-        case "exp" | "log" | "tanh" | "atan2":
-            return b.call(elementary.function(b.module, op, b.element, b.width), b.type, *[(b.type, a) for a in x])
-    raise AssertionError(op)
-
-
-def lookup(b: Builder, table: Table, column: int, index: str) -> str:
-    """Number `column` of row floor(index) of a table; each lane has its own row."""
-    rows, columns = table.numbers.shape
-    name = f"table.{table.digest[:16]}"
-    if name not in b.module.parts:
-        b.module.numbers(name, table.numbers.ravel().tolist(), b.element)
-    known = b.compare("ord", index, index)
-    last = b.const(rows - 1.0)
-    within = b.select(b.compare("ogt", index, b.const(0.0)), index, b.const(0.0))  # 0 for NaN
-    place = b.to_integer(b.select(b.compare("ogt", within, last), last, within))
-    place = b.integer("add", b.integer("mul", place, b.int_const(columns)), b.int_const(column))
-    return b.select(known, b.gather(f"@{name}", place), index)
-
-
 def call_parts(
     b: Builder, plan: SlotPlan, parts: list[str], memory: str, outputs: str = "%outputs", items: str = "null"
 ) -> None:
@@ -168,13 +75,17 @@ def call_parts(
         elif isinstance(part, Calling):
             _call(b, part, memory)
         elif isinstance(part, Repeating):
-            _repeat(b, part, memory)
+            _repeat(b, part, memory, name, outputs, items)
         elif isinstance(part, Items):
             write_items(b, part, memory)
         elif isinstance(part, Visiting):
             write_visit(b, part, memory)
         else:
-            b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
+            _call_part(b, name, memory, outputs, items)
+
+
+def _call_part(b: Builder, name: str, memory: str, outputs: str, items: str) -> None:
+    b.call(name, "void", ("ptr", memory), ("ptr", outputs), ("ptr", f"@{name}.constants"), ("ptr", items))
 
 
 def _call(b: Builder, calling: Calling, memory: str) -> None:
@@ -188,8 +99,8 @@ def _call(b: Builder, calling: Calling, memory: str) -> None:
         b.store(b.load(inner, place), memory, calling.slot(k))
 
 
-def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
-    """Passes until every lane has settled; a lane that has keeps its state."""
+def _repeat(b: Builder, repeating: Repeating, memory: str, name: str, outputs: str, items: str) -> None:
+    """Passes until every lane has settled; a lane that has keeps its state. name: of the part."""
     repeated, step = repeating.repeated, repeating.subroutine
     inner = b.address(memory, step.base * b.stride)
     start = [(slot, step.base + place) for slot, place in zip(repeating.start, step.inputs, strict=True)]
@@ -214,6 +125,8 @@ def _repeat(b: Builder, repeating: Repeating, memory: str) -> None:
         return carried
 
     def passes() -> None:
+        for k in range(len(repeating.before)):
+            _call_part(b, before_name(name, k), memory, outputs, items)
         again = None if repeated.settled is None else lambda: b.any(going())
         b.repeat(f"{step.name}.passes", str(repeated.times), one_pass, [], again)
 

@@ -6,10 +6,8 @@ which are computed in loops, values that pass from one part to another, and outp
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
-
-import numpy as np
 
 from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
@@ -18,47 +16,13 @@ from dalembert.graph.scan import Scanned
 from dalembert.graph.visit import Visited
 
 from .compounds import Calling, Counted, Items, Repeating, View, Visiting
-from .steps import Looped, Step, fuse, waves
+from .packs import Packing
+from .steps import Looped, Step, deferred, fuse, needs, split, waves
+from .units import Part, Product, step_lists
 
-TILE = 4  # rows of a tile of a matrix product
 PART = 300  # steps in one LLVM function: code generation takes time that grows with its square
 LONG = 2000  # steps of a function most of whose values pass through memory; its parts are shorter: a value that lies
 SHORT_PART = 100  # in memory is then read from there in each of them, where a longer part would spill it to the stack
-
-
-class Product:
-    """A product of matrices in memory: A by columns, B and C by rows, padded to whole tiles.
-
-    A tile is TILE rows by `columns` columns of C, for the terms listed in `terms` for its columns.
-    """
-
-    def __init__(self, block: Block, group: int) -> None:
-        self.block, self.base = block, 0
-        n, k = block.A.shape
-        m = block.B.shape[1]
-        self.columns = TILE if group == 1 else 2 * group
-        self.rows, self.width = -(-n // TILE) * TILE, -(-m // self.columns) * self.columns
-        self.B = -(-k * self.rows // group) * group  # where it begins, from the base; whole vectors are read from there
-        self.C = self.B + k * self.width
-        self.size = self.C + self.rows * self.width
-        self.terms = [
-            sorted({t for rows in block.rows[j : j + self.columns] for t in rows}) or [0]
-            for j in range(0, m, self.columns)
-        ]
-
-    def slot(self, i: int, j: int) -> int:
-        """The slot of an entry of C."""
-        return self.base + self.C + i * self.width + j
-
-    def moves(self) -> Iterator[tuple[Scalar, int]]:
-        """(node, slot) of every entry of A and B that a term uses."""
-        used = {t for terms in self.terms for t in terms}
-        for (i, t), node in np.ndenumerate(self.block.A):
-            if t in used:
-                yield node, self.base + t * self.rows + i
-        for (t, j), node in np.ndenumerate(self.block.B):
-            if t in self.terms[j // self.columns]:
-                yield node, self.base + self.B + t * self.width + j
 
 
 class Subroutine:
@@ -87,22 +51,20 @@ class Subroutine:
         self.results = [self.plan.slots[node.id] for output in function.outputs for node in output.nodes]
 
 
-Part = list[Step] | Looped | Product | Calling | Repeating | Items | Visiting
-
-
 def _runs(slots: Sequence[int]) -> list[int]:
     """The places where a run of neighbours begins."""
     return [k for k, slot in enumerate(slots) if k == 0 or slots[k - 1] + 1 != slot]
 
 
-def _gathered(subroutine: Subroutine, rows: Sequence[Sequence[int]]) -> list[tuple[list[int], int]]:
-    """(slots of all items, own slot) of the numbers of an item that do not lie in a row."""
-    inputs = [node for node in subroutine.plan.function.schedule() if node.op == "input"]
-    places = {
-        node.value: subroutine.plan.slots.get(node.id) for node in inputs if node.id not in subroutine.plan.moving
-    }
-    found = [(list(row), places.get(("item", k))) for k, row in enumerate(rows)]
-    return [(row, place) for row, place in found if place is not None]
+def _own_places(subroutine: Subroutine) -> dict[int, int]:
+    """Own slots of the numbers of an item that do not lie in a row, by their numbers."""
+    plan = subroutine.plan
+    inputs = [x for x in plan.function.schedule() if x.op == "input" and x.id not in plan.moving and x.id in plan.slots]
+    return {x.value[1]: plan.slots[x.id] for x in inputs if x.value[0] == "item"}
+
+
+def _constant(row: Sequence[Scalar]) -> bool:
+    return all(x.op == "const" for x in row)
 
 
 class SlotPlan:
@@ -129,6 +91,7 @@ class SlotPlan:
         self.common: dict[int, int] = {}  # node id → slot of the caller, from the begin of this memory
         self.records: dict[int, list[int]] = {}  # node id → slots beside the moving pointer where it is an output
         self.sizes = {i.name: i.size for i in function.inputs}
+        self.packing: Packing | None = None
         outside = outside or {}
         self.slots: dict[int, int] = {}  # node id → slot, for everything that lives in memory
         self.size = 0
@@ -145,15 +108,16 @@ class SlotPlan:
                 self._results.setdefault(node.args[0].id, set()).add(node.value)
             if node.op == "input":
                 self._place_input(node, outside)
-        steps = fuse(order, [*function.guards, *(n for o in function.outputs for n in o.nodes)])
-        self._steps_of_part = SHORT_PART if len(steps) > LONG else PART
+        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
+        steps, self._deferred = deferred(fuse(order, kept), kept)
         self.parts: list[Part] = []
-        for part in waves(steps):
-            if isinstance(part, Looped):
-                self._place_loop(part)
-                self.parts.append(part)
-            else:
-                self._cut(part)
+        entries = [entry for part in waves(steps) for entry in ([part] if isinstance(part, Looped) else split(part))]
+        if group > 1:
+            self.packing = self._packed(entries, kept)
+        scalar = self.packing is None or not self.packing.packs
+        self._steps_of_part = SHORT_PART if len(steps) > LONG and scalar else PART
+        for entry in entries:
+            self._place(entry)
         kept = [n for o in function.outputs for n in o.nodes if keep_outputs or n.op == "const"]
         if view:
             kept = self._place_records(view)
@@ -198,41 +162,65 @@ class SlotPlan:
         for node, index, which in loop.results:
             self.slots[node.id] = loop.slot(index, which, self.group)
 
-    def _cut(self, steps: list[Step]) -> None:
-        """Parts of at most PART steps; between them products and calls, each where the first of its results is due."""
-        current: list[Step] = []
+    def _packed(self, entries: Sequence[list[Step] | Looped | Step], kept: Iterable[Scalar]) -> Packing:
+        """Like steps on lanes."""
+        runs = [entry for entry in entries if isinstance(entry, list)]
+        others = [needs(entry) for entry in entries if isinstance(entry, Step)]
+        others += [tuple(entry.arguments) for entry in entries if isinstance(entry, Looped)]
+        others += [needs(step) for steps in self._deferred.values() for step in steps]
+        return Packing(runs, [*kept, *(node for nodes in others for node in nodes)])
+
+    def _place(self, entry: list[Step] | Looped | Step) -> None:
+        """Parts for an entry: of at most PART steps, for a loop, for a product or a compound."""
+        if isinstance(entry, Looped):
+            self._place_loop(entry)
+            self.parts.append(entry)
+        elif isinstance(entry, list):
+            steps = entry if self.packing is None else self.packing.ordered(entry)
+            self.parts += self._chunks(steps)
+        else:
+            self._place_whole(entry)
+
+    def _chunks(self, steps: list[Step]) -> list[list[Step]]:
+        """Steps in lists of some PART, lanes of a pack in the same one."""
+        chunks: list[list[Step]] = []
         for step in steps:
-            if step.op in ("dot", "compound") and self._key(step) not in self._wholes:
-                self._finish(current)
-                current = []
-                unit = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
-                self._wholes[self._key(step)] = unit
-                self.parts.append(unit)
-            if step.op in ("dot", "result"):
-                place = step.node.value[1:] if step.op == "dot" else [step.node.value]
-                self.slots[step.node.id] = self._wholes[self._key(step)].slot(*place)
-            if step.op in ("dot", "compound", "result"):
-                continue
-            current.append(step)
-            if len(current) == self._steps_of_part:
-                self._finish(current)
-                current = []
-        self._finish(current)
+            pack = None if self.packing is None else self.packing.pack(step.node)
+            begins = pack is None or pack.nodes[0] is step.node
+            if not chunks or (len(chunks[-1]) >= self._steps_of_part and begins):
+                chunks.append([])
+            chunks[-1].append(step)
+        return chunks
+
+    def _place_whole(self, step: Step) -> None:
+        """The part of a product or compound that is new; slots of their results."""
+        if step.op in ("dot", "compound") and self._key(step) not in self._wholes:
+            unit = self._product(step.node.value[0]) if step.op == "dot" else self._compound(step.node)
+            self._wholes[self._key(step)] = unit
+            self.parts.append(unit)
+        if step.op in ("dot", "result"):
+            place = step.node.value[1:] if step.op == "dot" else [step.node.value]
+            self.slots[step.node.id] = self._wholes[self._key(step)].slot(*place)
 
     @staticmethod
     def _key(step: Step) -> int:
         """The id of the source of a result: the block of a product, the node of a compound."""
         return id({"dot": step.node.value, "result": step.args}.get(step.op, [step.node])[0])
 
-    def _finish(self, part: list[Step]) -> None:
-        if part:
-            self.parts.append(part)
-
     def _in_memory(self, nodes: Iterable[Scalar]) -> None:
         """Assign slots to values that are read from memory."""
         for node in nodes:
             if node.id not in self.slots:
-                self.slots[node.id] = self._take(1)
+                self._take_for(node)
+
+    def _take_for(self, node: Scalar) -> None:
+        """A slot for a node; for all lanes of a pack slots in a row."""
+        pack = None if self.packing is None else self.packing.pack(node)
+        if pack is None or any(each.id in self.slots for each in pack.nodes):
+            self.slots[node.id] = self._take(1)
+        else:
+            first = self._take(len(pack.nodes))
+            self.slots |= {each.id: first + lane for lane, each in enumerate(pack.nodes)}
 
     def _product(self, block: Block) -> Product:
         product = Product(block, self.group)
@@ -241,25 +229,28 @@ class SlotPlan:
         return product
 
     def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
+        if isinstance(node.value, Visited):
+            return self._visiting(node.value, node.args)
         self._in_memory(node.args)
         slots = [self.slots[argument.id] for argument in node.args]
         if isinstance(node.value, Repeated):
-            return self._repeating(node.value, slots)
+            return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
             return self._items(node.value, slots, self._results.get(node.id, set()))
-        if isinstance(node.value, Visited):
-            return self._visiting(node.value, slots)
         function = node.value.function
         if id(function) not in self.subroutines:
             self._subroutine(function)
         subroutine = self.subroutines[id(function)]
         return Calling(subroutine, slots, self._take(len(subroutine.results)))
 
-    def _repeating(self, repeated: Repeated, slots: list[int]) -> Repeating:
+    def _repeating(self, node: Scalar, slots: list[int]) -> Repeating:
         """The plan of a repetition: captured values stay in their place."""
+        repeated, steps = node.value, self._deferred.get(node.id, [])
         base = self._take(0, align=self.group)
         outside = {"captured": [slot - base for slot in slots[repeated.body.taken]]}
-        return Repeating(repeated, self._subroutine(repeated.step, outside), slots[: repeated.width], self._take(1))
+        before = self._chunks(steps)
+        subroutine = self._subroutine(repeated.step, outside)
+        return Repeating(repeated, subroutine, slots[: repeated.width], self._take(1), before)
 
     def _items(self, scanned: Scanned, slots: list[int], read: set[int]) -> Items:
         """Inputs and results stay in the rows of this memory, where the step reads and writes them.
@@ -287,7 +278,8 @@ class SlotPlan:
             {("captured", k): slot - base for k, slot in enumerate(common)},
         )
         subroutine = self._subroutine(scanned.step, view=view)
-        gathered = _gathered(subroutine, items)
+        places = _own_places(subroutine)
+        gathered = [(list(row), places[k]) for k, row in enumerate(items) if k in places]
         last = n if scanned.reversed else 0
         counted = None
         if scanned.counted is not None:
@@ -304,9 +296,17 @@ class SlotPlan:
             counted,
         )
 
-    def _visiting(self, visited: Visited, slots: list[int]) -> Visiting:
-        """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees."""
-        s, parts = visited.sizes, visited.split(slots)
+    def _visiting(self, visited: Visited, arguments: Sequence[Scalar]) -> Visiting:
+        """Item rows stay in this memory; what an item reads, and the carry, have places that the step sees.
+
+        Rows of constants are not kept in memory.
+        """
+        s, nodes = visited.sizes, visited.split(arguments)
+        known = [[x.value for x in row] if _constant(row) else None for row in nodes.item]
+        known_at = [[x.value for x in row] if _constant(row) else None for row in nodes.at]
+        rows_in_memory = [row for row in (*nodes.item, *nodes.at) if not _constant(row)]
+        self._in_memory([*nodes.table, *nodes.carry, *nodes.common, *(x for row in rows_in_memory for x in row)])
+        parts = visited.split([self.slots.get(x.id, 0) for x in arguments])
         stride = -(-s.items // self.group) * self.group
         table, rows = self._take(s.table + s.columns, align=self.group), self._take(s.read * s.columns)
         carry, records = self._take(s.carry), self._take(stride * s.record, align=self.group)
@@ -315,17 +315,19 @@ class SlotPlan:
         common |= {("carry", k): carry + k - base for k in range(s.carry)}
         view = View(
             1,
-            {("item", k): row[0] for k, row in enumerate(parts.item) if len(_runs(row)) == 1},
+            {("item", k): row[0] for k, row in enumerate(parts.item) if known[k] is None and len(_runs(row)) == 1},
             {("record", k): records + k * stride for k in range(s.record)},
             common | {("captured", k): slot - base for k, slot in enumerate(parts.common)},
         )
         subroutine = self._subroutine(visited.step, view=view)
         moved = [(slot, table + k) for k, slot in enumerate(parts.table)]
         moved += [(slot, carry + k) for k, slot in enumerate(parts.carry)]
-        at = [list(row) for row in parts.at]
+        at = [list(row) if numbers is None else numbers for row, numbers in zip(parts.at, known_at, strict=True)]
         count = None if visited.counted is None else parts.common[visited.counted]
-        gathered = _gathered(subroutine, parts.item)
-        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, moved, count)
+        places = _own_places(subroutine)
+        gathered = [(list(row), places[k]) for k, row in enumerate(parts.item) if k in places and known[k] is None]
+        constants = [(numbers, places[k]) for k, numbers in enumerate(known) if k in places and numbers is not None]
+        return Visiting(visited, subroutine, table, rows, carry, records, stride, at, gathered, constants, moved, count)
 
     def _subroutine(
         self, function: Function, outside: Mapping[str, list[int]] | None = None, view: View | None = None
@@ -342,18 +344,23 @@ class SlotPlan:
     def _place_shared_values(self) -> None:
         """Slots for values that are computed in one part and used in a later one; slots are used again when free."""
         last_use: dict[int, int] = {}
-        every = [part if isinstance(part, list) else [] for part in self.parts]
+        every = [steps for part in self.parts for steps in step_lists(part)]
         for index, part in enumerate(every):
             for step in part:
                 for a in step.args:
                     last_use[a.id] = index
-        free: list[int] = []
-        leaving: dict[int, list[int]] = {}
+        free: dict[int, list[int]] = {}  # first slots by their number in a row
+        leaving: dict[int, list[tuple[int, int]]] = {}
         for index, part in enumerate(every):
-            free += leaving.pop(index - 1, [])
+            for first, count in leaving.pop(index - 1, []):
+                free.setdefault(count, []).append(first)
             for step in part:
-                id = step.node.id
-                if id in self.slots or last_use.get(id, index) == index:
+                pack = None if self.packing is None else self.packing.pack(step.node)
+                nodes = [step.node] if pack is None else pack.nodes
+                last = max(last_use.get(node.id, index) for node in nodes)
+                if last == index or any(node.id in self.slots for node in nodes):
+                    self._in_memory(node for node in nodes if last_use.get(node.id, index) > index)
                     continue
-                self.slots[id] = free.pop() if free else self._take(1)
-                leaving.setdefault(last_use[id], []).append(self.slots[id])
+                first = free[len(nodes)].pop() if free.get(len(nodes)) else self._take(len(nodes))
+                self.slots |= {node.id: first + lane for lane, node in enumerate(nodes)}
+                leaving.setdefault(last, []).append((first, len(nodes)))

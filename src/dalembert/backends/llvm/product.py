@@ -7,8 +7,9 @@ the vectors run along the columns, and a tile is TILE rows by two vectors.
 from __future__ import annotations
 
 from .ir import Builder
-from .plan import TILE, Product, SlotPlan
+from .plan import SlotPlan
 from .tiles import table_entry
+from .units import TILE, Product
 
 
 def write_product(b: Builder, plan: SlotPlan, product: Product, name: str) -> None:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from dalembert.graph import Scalar
+from dalembert.graph.repeat import Repeated
 
 LOOPED = ("sin", "cos", "exp", "log", "tanh")  # of one argument: done for many arguments in one loop
 NEVER = 1 << 30
+NOBODY = -1
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,65 @@ def waves(steps: list[Step]) -> list[list[Step] | Looped]:
     for wave in sorted({wave for wave, _ in loops}):
         order += [plain.pop(wave, []), *(loop for (w, _), loop in loops.items() if w == wave)]
     return [*order, plain.pop(NEVER, [])]
+
+
+def deferred(steps: list[Step], kept: Iterable[Scalar]) -> tuple[list[Step], dict[int, list[Step]]]:
+    """The steps without those that only a repetition needs, which may make no pass; these, by the id of its node.
+
+    The repetition then has the arguments of its deferred steps as well. kept: nodes that are needed in any case.
+    """
+    owners: dict[int, set[int]] = {node.id: {NOBODY} for node in kept}  # node → repetitions that need it
+    for step in reversed(steps):
+        of = _owner(step, owners)
+        for k, node in enumerate(needs(step)):
+            optional = step.op == "compound" and _is_optional(step.node) and k >= step.node.value.width
+            owners.setdefault(node.id, set()).add(step.node.id if optional else of)
+    later: dict[int, list[Step]] = {}
+    for step in steps:
+        if (owner := _owner(step, owners)) != NOBODY:
+            later.setdefault(owner, []).append(step)
+    moved = {step.node.id for listed in later.values() for step in listed}
+    order = []
+    for step in steps:
+        if step.node.id in later:
+            more = {a.id: a for each in later[step.node.id] for a in each.args if a.id not in moved}
+            step = Step(step.node, step.op, (*step.args, *more.values()))
+        if step.node.id not in moved:
+            order.append(step)
+    return order, later
+
+
+def _owner(step: Step, owners: dict[int, set[int]]) -> int:
+    """The only repetition that needs a step, or NOBODY."""
+    users = owners.get(step.node.id, set())
+    plain = step.op not in (*LOOPED, "dot", "compound", "result")
+    return next(iter(users)) if plain and len(users) == 1 else NOBODY
+
+
+def _is_optional(node: Scalar) -> bool:
+    return isinstance(node.value, Repeated) and node.value.settled is not None
+
+
+def split(steps: Iterable[Step]) -> list[list[Step] | Step]:
+    """Lists of steps, and between them products and compounds, each where the first of its results is due.
+
+    Results of compounds come as soon as these are known, and an entry of a product at its place.
+    """
+    entries: list[list[Step] | Step] = []
+    current: list[Step] = []
+    begun: set[int] = set()  # ids of blocks of products
+    for step in steps:
+        opens = step.op == "compound" or (step.op == "dot" and id(step.node.value[0]) not in begun)
+        if opens and current:
+            entries.append(current)
+            current = []
+        if step.op == "dot":
+            begun.add(id(step.node.value[0]))
+        if step.op in ("dot", "compound", "result"):
+            entries.append(step)
+        else:
+            current.append(step)
+    return [*entries, current] if current else entries
 
 
 def needs(step: Step) -> tuple[Scalar, ...]:

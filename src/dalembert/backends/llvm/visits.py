@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from .compounds import Visiting
 from .ir import Builder
 from .items import gathered_item, load_moving, store_moving
-from .plan import Visiting
 from .tiles import copy_state
 
 
@@ -20,16 +22,19 @@ def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
         if id in plan.slots and id not in changing:
             b.store(b.load(step_memory, slot), step_memory, plan.slots[id])
     tables = [b.module.table(f"{step.name}.item{k}", slots) for k, (slots, _) in enumerate(visiting.gathered)]
-    numbers = [b.module.table(f"{step.name}.at{k}", slots) for k, slots in enumerate(visiting.at)]
+    constants = [_numbers(b, f"{step.name}.constant{k}", x) for k, (x, _) in enumerate(visiting.constants)]
+    at = [_Numbers(b, f"{step.name}.at{k}", x) for k, x in enumerate(visiting.at)]
     to, rows, carry, _ = ([plan.slots.get(node.id, 0) for node in o.nodes] for o in visiting.visited.step.outputs)
 
     def compute(index: str, here: str) -> None:
-        for k, table in enumerate(numbers):
-            place = _RowPlace(b, visiting, memory, gathered_item(b, b, table, index, memory))
+        for k, numbers in enumerate(at):
+            place = _RowPlace(b, visiting, memory, numbers.of(index, memory))
             for c in range(s.columns):
                 b.store(place.read(c), memory, visiting.rows + k * s.columns + c)
         for table, (_, slot) in zip(tables, visiting.gathered, strict=True):
             b.store(gathered_item(b, b, table, index, memory), step_memory, slot)
+        for table, (_, slot) in zip(constants, visiting.constants, strict=True):
+            b.store(_number(b, table, index), step_memory, slot)
         for id, slot in plan.moving.items():
             if id in plan.slots:
                 b.store(load_moving(b, here, slot * unit), step_memory, plan.slots[id])
@@ -52,7 +57,8 @@ def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
         for k in range(s.record):
             store_moving(b, b.const(0.0), here, (visiting.records + k * visiting.stride) * unit)
 
-    def one(index: str, carried: list[str]) -> list[str]:
+    def one(place: str, carried: list[str]) -> list[str]:
+        index = b.op(f"sub i64 {s.items - 1}, {place}") if visiting.visited.reversed else place
         here = b.address(memory, b.op(f"mul i64 {index}, {unit}"))
         if visiting.count is None:
             compute(index, here)
@@ -63,6 +69,32 @@ def write_visit(b: Builder, visiting: Visiting, memory: str) -> None:
         return carried
 
     b.repeat(f"{step.name}.items", str(s.items), one)
+
+
+def _numbers(b: Builder, name: str, values: Sequence[float]) -> str:
+    """A table of constants."""
+    b.module.numbers(name, values, b.element)
+    return f"@{name}"
+
+
+def _number(b: Builder, table: str, index: str) -> str:
+    """A constant of a table, in all lanes."""
+    place = b.address(table, b.op(f"mul i64 {index}, {b.size}"))
+    return b.splat(b.op(f"load {b.element}, ptr {place}, align {b.size}"))
+
+
+class _Numbers:
+    """A number of each item: constants (floats), or what lies in slots (integers)."""
+
+    def __init__(self, b: Builder, name: str, values: Sequence[float]) -> None:
+        self.b, self.constant = b, all(isinstance(x, float) for x in values)
+        self.table = _numbers(b, name, values) if self.constant else b.module.table(name, [int(x) for x in values])
+
+    def of(self, index: str, memory: str) -> str:
+        """That of one item."""
+        if self.constant:
+            return _number(self.b, self.table, index)
+        return gathered_item(self.b, self.b, self.table, index, memory)
 
 
 class _RowPlace:

@@ -14,8 +14,10 @@ from dalembert.contact import Contact, ContactLaw, Patch, candidates
 from dalembert.contact.candidates import law_sources
 from dalembert.contact.compliant import FOLLOWS, Push, push
 from dalembert.contact.gathering import Gathering
+from dalembert.contact.meshes import mesh_remarks
 from dalembert.contact.rows import Rows as ContactRows
 from dalembert.contact.rows import contact_rows
+from dalembert.contact.scene import Scene, deepest, is_loose, scene_of
 from dalembert.errors import DalembertError
 from dalembert.linear import sparse_product
 from dalembert.model import Model
@@ -23,6 +25,7 @@ from dalembert.model import Model
 from .base import Action, Element, Situation
 
 SLOTS, SLOTS_PER_BODY = 20, 4  # contacts at a time of a robot, and of each body that flies freely
+SCENE = 3  # loose bodies from which on they are looped over
 FEW = 8  # more candidates than slots up to which each has its own place
 DEEP = 1e-4  # [m]: a penetration at the start that is worth a word
 FOLLOWED = 0.5  # of 1/ω: the step of integrators without a bound for oscillations
@@ -64,7 +67,7 @@ class RigidContact(Element):
     """Contacts that a time step keeps by impulses; rows: those of other elements, whose impulses are kept as well.
 
     slots: where candidates are many, for how many of them at a time a step has room before it takes all; 0: each
-    candidate has its own place.
+    candidate has its own place. scene_room: of a scene of loose bodies, contacts at a time; 0: it is none.
     """
 
     gives: ClassVar[bool] = False
@@ -73,6 +76,7 @@ class RigidContact(Element):
     patches: tuple[Patch, ...]
     rows: int = 0
     slots: int = 0
+    scene_room: int = 0
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -97,18 +101,43 @@ class RigidContact(Element):
         """The candidates as a step finds them that has slots."""
         return Gathering(model, self.patches)
 
+    def scene(self, model: Model) -> Scene:
+        """The candidates as a step of a scene finds them."""
+        return scene_of(model, self.patches)
+
+    def determinants(self) -> tuple[Any, ...]:
+        """Everything that decides what it does; of patches each part once, since there may be very many."""
+        parts: dict[int, Any] = {}
+        numbers = []
+        for patch in self.patches:
+            for x in (patch.shape, patch.placement, patch.law, patch.ground, patch.other, patch.other_placement):
+                parts.setdefault(id(x), x)
+            numbers.append((patch.first, patch.second, len(patch.names)))
+        order = {key: k for k, key in enumerate(parts)}
+        ids = [
+            [order[id(x)] for x in (p.shape, p.placement, p.law, p.ground, p.other, p.other_placement)]
+            for p in self.patches
+        ]
+        settings = self.contact, self.rows, self.slots, self.scene_room
+        return (*settings, tuple(parts.values()), np.array(numbers), np.array(ids), "\n".join(self.names))
+
     @property
     def turned_count(self) -> int:
         """Moments of friction about axes; in slots every contact has those that one of them has."""
-        if not self.slots:
+        if not self.slots and not self.scene_room:
             return len(self.moments)
-        return len(self.names) * len({axis for law in self.laws for axis in law.axes})
+        return self.places * len({axis for law in self.laws for axis in law.axes})
+
+    @property
+    def places(self) -> int:
+        """Contacts that it remembers."""
+        return self.scene_room or len(self.names)
 
     @property
     def memory_sizes(self) -> tuple[int, ...]:
         """Of the parts of its memory that are arrays."""
-        k = len(self.names)
-        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots else 0
+        k = self.places
+        return 3 * k, self.turned_count, self.rows, k, 2 * k, k if self.slots or self.scene_room else 0
 
     def size(self, model: Model) -> int:
         """Numbers of its memory."""
@@ -231,8 +260,17 @@ def with_contact(
         if step is not None:
             _check_step(where, model, contact, points, step, stable)
         return (*elements, CompliantContact(contact, points))
-    switching = (c for element in elements for c in element.constraints(model) if c.admissible.switches)
-    return (*elements, RigidContact(contact, points, sum(c.count for c in switching), slots_for(model, points)))
+    constraints = [c for element in elements for c in element.constraints(model)]
+    if not constraints and is_scene(model):
+        return (*elements, RigidContact(contact, points, scene_room=scene_of(model, points).room))
+    switching = sum(c.count for c in constraints if c.admissible.switches)
+    return (*elements, RigidContact(contact, points, switching, slots_for(model, points)))
+
+
+def is_scene(model: Model) -> bool:
+    """Whether a model consists of some loose bodies and what is fixed."""
+    moving = [body for body in model.bodies if body.joint.nv]
+    return len(moving) >= SCENE and not model.closures and all(is_loose(model, body) for body in moving)
 
 
 def slots_for(model: Model, patches: tuple[Patch, ...]) -> int:
@@ -286,16 +324,25 @@ def about_ground(model: Model, contact: Contact | None, q: np.ndarray) -> list[s
         )
     if contact.model == "mujoco":
         return []
-    patches, sources = candidates(model, contact), law_sources(model, contact)
-    names = [name for patch in patches for name in patch.names]
-    gaps = contact_rows(model, q, patches).gap.astype(float)
-    k = int(np.argmin(gaps))
-    if gaps[k] >= -DEEP or contact.model == "compliant":
-        return sources
+    patches, remarks = candidates(model, contact), [*law_sources(model, contact), *mesh_remarks(model, contact)]
+    point = deepest(model, patches, q)
+    if point.gap >= -DEEP:
+        return remarks
     floats = any(drifts(model, body) for body in model.bodies)
     cure = "start higher" if floats else 'the base is fixed: lower the ground, or load(…, base="free") and start higher'
+    if contact.model == "rigid":
+        follows = f"comes out at {contact.recovery_speed:g} m/s at most"
+    else:
+        push = -point.law.stiffness * point.gap
+        if push <= float(np.linalg.norm(model.gravity)) * sum(body.inertia.mass for body in model.bodies):
+            return remarks  # no deeper than what rests there
+        follows = f"is pushed out with {push:.3g} N"
     return [
-        *sources,
-        f"contact: {names[k]!r} starts {-1e3 * gaps[k]:.3g} mm deep in what it touches, and comes out at "
-        f"{contact.recovery_speed:g} m/s at most: {cure}",
+        *remarks,
+        f"contact: {point.name!r} starts {_length(-point.gap)} deep in what it touches, and {follows}: {cure}",
     ]
+
+
+def _length(x: float) -> str:
+    """A length for people [m]."""
+    return f"{x:.3g} m" if x >= 1.0 else f"{1e3 * x:.3g} mm"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -11,37 +12,54 @@ from dalembert import algorithms
 from dalembert.algorithms.free_bodies import turning
 from dalembert.contact import Contact
 from dalembert.contact.candidates import WORLD
+from dalembert.contact.gathering import Motions
 from dalembert.contact.mujoco_candidates import MujocoPatch, mujoco_candidates
+from dalembert.contact.mujoco_gathering import SLOTS, MujocoGathering, Slots
 from dalembert.contact.mujoco_joints import Soft, soft_rows
 from dalembert.contact.mujoco_points import Point
-from dalembert.contact.mujoco_rows import Block, contact_block
+from dalembert.contact.mujoco_rows import Block, Contacts, contact_block
 from dalembert.contact.mujoco_solver import Solution, constrained
 from dalembert.contact.mujoco_weights import mobility
 from dalembert.contact.rows import point_motion
 from dalembert.linear import factor, sparse_product
+from dalembert.math import where
 from dalembert.model import Model
 from dalembert.model.mujoco import Mujoco
 
 from .base import Action, Element, Situation
 
 KEPT = 16  # constraints of a model
+FEW = 24  # points that may touch, up to which they are not gathered
 SHORTEST = 2.0  # steps: the shortest time constant of a reference acceleration
 
 
-class Balance(NamedTuple):
-    """The balance of a state: all contact points, their velocities as rows (3, nv) along world axes, and the solution.
+class Touching(NamedTuple):
+    """All points that may touch: gap (k,) [m], position (k, 3), normal (k, 3) from the second body to the first.
 
-    The first of its answers are those of the points.
+    velocity (k, 3): of the first body past the second [m/s]; force (k, 3) on the first body, in world axes [N].
     """
+
+    gap: np.ndarray
+    position: np.ndarray
+    normal: np.ndarray
+    velocity: np.ndarray
+    force: np.ndarray
+
+
+class _Contacts(NamedTuple):
+    """Contacts one by one: their points, their velocities as rows (3, nv) along world axes, and their constraints."""
 
     points: list[Point]
     motions: list[np.ndarray]
-    solution: Solution
+    blocks: list[Block]
 
 
 @dataclass(frozen=True)
 class MujocoConstraints(Element):
-    """All constraints of MuJoCo's model; shortest: time constant [s] of their reference accelerations."""
+    """All constraints of MuJoCo's model; shortest: time constant [s] of their reference accelerations.
+
+    gathers: whether contacts are gathered into slots; else each point that may touch is part of every step.
+    """
 
     loses: ClassVar[bool] = True
 
@@ -51,6 +69,7 @@ class MujocoConstraints(Element):
     cone: str
     impratio: float
     shortest: float
+    gathers: bool
 
     def label(self) -> str:
         """The name of its account."""
@@ -61,63 +80,115 @@ class MujocoConstraints(Element):
         """Names of the points that may touch."""
         return tuple(name for patch in self.patches for name in patch.names)
 
+    @property
+    def slots(self) -> int:
+        """How many contacts there is room for, where they are gathered."""
+        return min(SLOTS, len(self.names))
+
+    def determinants(self) -> tuple[Any, ...]:
+        """All that its code depends on, in few objects."""
+        return self.contact, self.soft, self.cone, self.impratio, self.shortest, self.gathers, self._content
+
+    @cached_property
+    def _content(self) -> tuple[Any, ...]:
+        """Of all pairs of shapes: names, numbers, and the shapes, each once."""
+        shapes: dict[int, Any] = {id(x): x for patch in self.patches for x in (patch.a, patch.b)}
+        number = {key: float(k) for k, key in enumerate(shapes)}
+        rows = [(number[id(patch.a)], number[id(patch.b)], *patch.numbers) for patch in self.patches]
+        return "\n".join(self.names), np.array(rows), tuple(shapes.values())
+
     def act(self, s: Situation) -> Action:
         """Nothing by itself: the forces depend on all others, see `balance`."""
         return Action()
 
+    def gathering(self, model: Model) -> MujocoGathering:
+        """All pairs of shapes, by kind."""
+        return MujocoGathering(model, self.patches)
+
     def balance(
         self, model: Model, q: np.ndarray, v: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
-    ) -> Balance:
+    ) -> Solution:
         """Accelerations and forces at q (nq,), v (nv,) under other forces (nv,) and wrenches on bodies."""
-        points, motions, blocks = self._contacts(model, q, v)
-        for each in self.soft:
-            blocks += each.blocks(model, q, v, self.shortest)
+        if not self.gathers:
+            return self._solved(model, q, v, forces, wrenches, self._contacts(model, q, v).blocks)
+        gathering, X = self.gathering(model), algorithms.poses(model, q)
+        return self._gathered(gathering, gathering.slots(X), Motions(model, X, q), q, v, forces, wrenches)
+
+    def touching(
+        self, model: Model, q: np.ndarray, v: np.ndarray, forces: np.ndarray, wrenches: dict[int, np.ndarray]
+    ) -> tuple[np.ndarray, Touching]:
+        """Accelerations (nv,), and all points that may touch."""
+        if not self.gathers:
+            contacts = self._contacts(model, q, v)
+            solution = self._solved(model, q, v, forces, wrenches, contacts.blocks)
+            points, k = contacts.points, len(contacts.points)
+            gap = np.array([point.distance for point in points])
+            position, normal = (np.array([getattr(p, x) for p in points]) for x in ("position", "normal"))
+            velocity = np.array([sparse_product(motion, v) for motion in contacts.motions])
+            pushes = [x[:3] @ point.axes[: len(x)] for point, x in zip(points, solution.answers[:k], strict=True)]
+            arrays = (x.reshape(k, 3) for x in (position, normal, velocity, np.array(pushes)))
+            return solution.a, Touching(gap, *arrays)
+        gathering, X = self.gathering(model), algorithms.poses(model, q)
+        slots, motions = gathering.slots(X), Motions(model, X, q)
+        solution = self._gathered(gathering, slots, motions, q, v, forces, wrenches)
+        gap, position, normal = gathering.points(X)
+        velocity = gathering.velocities(motions, position, v)
+        force = gathering.by_point(slots, solution.contacts[:, :3])
+        return solution.a, Touching(gap, position, normal, velocity, force)
+
+    def _gathered(
+        self,
+        gathering: MujocoGathering,
+        slots: Slots,
+        motions: Motions,
+        q: np.ndarray,
+        v: np.ndarray,
+        forces: np.ndarray,
+        wrenches: dict[int, np.ndarray],
+    ) -> Solution:
+        """With the contacts in slots; NaN where there are more."""
+        contacts = gathering.contacts(slots, motions, v, self.cone, self.impratio, self.shortest)
+        solution = self._solved(gathering.model, q, v, forces, wrenches, [], contacts)
+        enough = slots.overfull < 0.5
+        a, force = (where(enough, x, np.nan) for x in (solution.a, solution.force))
+        return solution._replace(a=a, force=force)
+
+    def _solved(
+        self,
+        model: Model,
+        q: np.ndarray,
+        v: np.ndarray,
+        forces: np.ndarray,
+        wrenches: dict[int, np.ndarray],
+        blocks: list[Block],
+        contacts: Contacts | None = None,
+    ) -> Solution:
+        """With all other constraints beside those of contacts."""
+        others = [block for each in self.soft for block in each.blocks(model, q, v, self.shortest)]
         M = algorithms.mass_matrix(model, q)
         a0 = factor(M, range(model.nv)[::-1]).solve(forces - algorithms.bias(model, q, v, wrenches))
         turn = turning(model, v)
-        solution = constrained(M, a0 + turn, blocks)
-        return Balance(points, motions, solution._replace(a=solution.a - turn))
+        solution = constrained(M, a0 + turn, [*blocks, *others], contacts)
+        return solution._replace(a=solution.a - turn)
 
-    def _contacts(
-        self, model: Model, q: np.ndarray, v: np.ndarray
-    ) -> tuple[list[Point], list[np.ndarray], list[Block]]:
-        """Points, the rows (3, nv) of their velocities along world axes, and their constraints."""
+    def _contacts(self, model: Model, q: np.ndarray, v: np.ndarray) -> _Contacts:
         X = algorithms.poses(model, q)
-        points, motions, blocks = [], [], []
+        contacts = _Contacts([], [], [])
         for patch in self.patches:
             for point in patch.points(X):
                 motion = np.zeros((6, model.nv), object)
                 for sign, body in ((1.0, patch.first), (-1.0, patch.second)):
                     if body != WORLD:
                         motion = motion + sign * point_motion(model, X, q, body, point.position)
-                axes, condim = point.axes, patch.parameters.condim
+                axes, parameters = point.axes, patch.parameters
                 J = sparse_product(axes, motion[3:])
-                if condim > 3:
+                if parameters.condim > 3:
                     J = np.concatenate([J, sparse_product(axes, motion[:3])])
-                weights = patch.linear, patch.angular
-                blocks.append(
-                    contact_block(
-                        self.cone,
-                        self.impratio,
-                        patch.parameters,
-                        J[:condim],
-                        v,
-                        point.distance,
-                        weights,
-                        self.shortest,
-                    )
-                )
-                points.append(point)
-                motions.append(motion[3:])
-        return points, motions, blocks
-
-    def world_forces(self, balance: Balance) -> np.ndarray:
-        """(k, 3) on the first body of each contact, in world axes [N]."""
-        pushes = []
-        for point, answer in zip(balance.points, balance.solution.answers, strict=False):
-            axes = point.axes
-            pushes.append(sum(axes[i] * answer[i] for i in range(min(3, len(answer)))))
-        return np.array(pushes).reshape(len(balance.points), 3)
+                J, numbers = J[: parameters.condim], (v, point.distance, patch.linear, self.shortest)
+                contacts.blocks.append(contact_block(self.cone, self.impratio, parameters, J, *numbers))
+                contacts.points.append(point)
+                contacts.motions.append(motion[3:])
+        return contacts
 
 
 def softened(
@@ -151,5 +222,6 @@ def mujoco_constraints(model: Model, contact: Contact, step: float | None) -> Mu
         shortest = SHORTEST * (option.timestep if step is None else float(step)) if option.refsafe else 0.0
         patches = mujoco_candidates(model, contact)
         rows = soft_rows(model, mujoco, mobility(model))
-        known[key] = MujocoConstraints(contact, patches, rows, option.cone, option.impratio, shortest)
+        gathers = sum(len(patch.names) for patch in patches) > FEW
+        known[key] = MujocoConstraints(contact, patches, rows, option.cone, option.impratio, shortest, gathers)
     return known[key]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from math import prod
 from typing import Any
 
@@ -47,10 +47,11 @@ class Stepper:
         self.integrator = settings.method("stepper", model)
         self._system, self.call = _compiled(model, settings, self.integrator, controls)
         self.nz = _states_to_hand_over(self._system)
-        self._remembering: Call | None = None
+        self._remembering: Callable[..., Any] | None = None
         words = "(q, v, tau, z)" if self.nz else "(q, v, tau)"
         self._fast = self.call.builtin("stepper", f"{words}\n--\n\n", self.call)
         self._nothing = np.zeros(self._system.input_count)
+        _call_directly(self, self.call.builtin("stepper", f"{words}\n--\n\n", self.__call__))
 
     def __call__(self, q: Any, v: Any, tau: Any = None, z: Any = None, **keywords: Any) -> tuple[Any, ...]:
         if tau is None:
@@ -72,7 +73,8 @@ class Stepper:
             raise DalembertError("stepper: got z, but no element or actuator has states of its own")
         if self._remembering is None:
             settings = self.model, self.settings, self.integrator, self.controls
-            self._remembering = _compiled(*settings, remembers=True)[1]
+            call = _compiled(*settings, remembers=True)[1]
+            self._remembering = call.builtin("stepper", "(q, v, tau, z)\n--\n\n", call)
         return self._remembering(q, v, tau, z, **keywords)
 
     def start(self, q: Any, v: Any) -> np.ndarray:
@@ -85,6 +87,15 @@ class Stepper:
 
     def __reduce__(self) -> tuple[Any, ...]:
         return Stepper, (self.model, self.settings, self.controls)
+
+
+def _call_directly(stepper: Any, builtin: Callable[..., Any]) -> None:
+    """Make a builtin what `stepper(…)` calls, without a method of Python between: the stepper gets a class of its own.
+
+    Python looks for `__call__` in the class alone, and a builtin found there takes no `self`.
+    """
+    kind = type(stepper)
+    stepper.__class__ = type(kind.__name__, (kind,), {"__call__": builtin, "__module__": kind.__module__})
 
 
 def _states_to_hand_over(system: System) -> int:
@@ -182,6 +193,8 @@ class ControlledStepper:
         self.call = function_call(model, "stepper", {**sizes, "memory": self._size, **held}, compute)
         words = ", ".join(("q", "v", "memory", *(f"held_{k}" for k in range(len(held)))))
         self._fast = self.call.builtin("stepper", f"({words})\n--\n\n", self.call)
+        if not self._planned:
+            _call_directly(self, self._fast)
 
     def start(self, q: Any, v: Any) -> Any:
         """The memory before the first step."""

@@ -103,6 +103,9 @@ def why_and_what(
         )
     elif system.contact is not None:  # the fastest motion of the robot alone says nothing about its contacts
         remedy = "; ".join([*remarks, f"the step is {step:g} s: try a shorter one"])
+    elif system.soft is not None and system.soft.gathers:
+        room = f"more than {system.soft.slots} points touch, for which there is no room (name the pairs that matter)"
+        remedy = f"either {room}, or the step of {step:g} s is too long"
     elif adapts:
         remedy = f"forces may jump or blow up there; {advice.text}; try integrator='implicit-midpoint' with that step"
     elif integrator.residual is not None:

@@ -11,15 +11,15 @@ import numpy as np
 from dalembert.contact.rows import Rows, contact_rows
 from dalembert.contact.support import centre_of_pressure, support_margin, support_polygon
 from dalembert.errors import DalembertError
-from dalembert.linear import sparse_product
 from dalembert.math import product
 
 from ..elements.base import NOTHING, Situation
-from ..elements.contact import CompliantContact, RigidContact, laws_of
+from ..elements.contact import CompliantContact, Memory, RigidContact, laws_of
 from ..elements.mujoco import MujocoConstraints
 from ..program import Program
 from ..system.drift import drifted
 from .compiled import Programs
+from .scene_view import SceneView
 
 OVER = 1e-6  # above 1: a ratio that is not rounding
 SLACK = 1e-9  # of the normal force: the friction cone is met
@@ -216,14 +216,7 @@ def _soft(
 
     def compute(t: Any, q: Any, e: Any, u: Any) -> dict[str, Any]:
         v, acting = system.layout.velocity(e), system.acting(t[0], q, e, u)
-        balance = element.balance(model, q, v, acting.forces, acting.wrenches)
-        return {
-            "gap": np.array([point.distance for point in balance.points]),
-            "position": np.array([point.position for point in balance.points]),
-            "normal": np.array([point.normal for point in balance.points]),
-            "velocity": np.array([sparse_product(motion, v) for motion in balance.motions]),
-            "force": element.world_forces(balance),
-        }
+        return element.touching(model, q, v, acting.forces, acting.wrenches)[1]._asdict()
 
     shapes = {"gap": (k,), "position": (k, 3), "normal": (k, 3), "velocity": (k, 3), "force": (k, 3)}
     sizes = {"t": 1, "q": model.nq, "e": system.ne, "u": system.nu}
@@ -258,6 +251,8 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
     assert element is not None
     k = len(element.names)
     memory = element.memory(system.layout.by_element(system.layout.states(e))[system.contact_number])
+    if element.scene_room:
+        return scene_contacts(programs, element, memory, t, q, e, step)
     seen = _observed(programs, element)(
         {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}, (len(t),)
     )
@@ -279,6 +274,34 @@ def _rigid(programs: Programs, t: np.ndarray, q: np.ndarray, e: np.ndarray, step
         np.array([law.static_friction for law in element.laws]),
         element.contact.model,
         velocity,
+        memory.passes,
+        memory.residual,
+        int(memory.unsettled[-1]),
+        float(memory.worst[-1]),
+    )
+
+
+def scene_contacts(
+    programs: Programs, element: RigidContact, memory: Memory, t: np.ndarray, q: np.ndarray, e: np.ndarray, step: float
+) -> Contacts:
+    """Of a scene of loose bodies: all candidates, or, where these are very many, those that came near."""
+    system, seen = programs.system, SceneView(programs.system, element, memory)
+    states = {"q": q, "v": system.layout.velocity(e), "h": np.full((len(t), 1), step)}
+    found, k = seen.program(programs.identity)(states, (len(t),)), len(seen.names)
+    axes = found["axes"].reshape(len(t), k, 3, 3)
+    p, u = seen.by_candidate(memory.contacts, 3), found["u"].reshape(len(t), k, 3)
+    u[..., 1:] -= seen.by_candidate(memory.rolling, 2)
+    return Contacts(
+        seen.names,
+        bodies_of(system.model, seen.patches),
+        t,
+        found["gap"],
+        found["position"].reshape(len(t), k, 3),
+        np.einsum("tkij,tki->tkj", axes, p) / step,
+        axes[:, :, 0],
+        np.array([law.static_friction for law in laws_of(seen.patches)]),
+        element.contact.model,
+        np.einsum("tkij,tki->tkj", axes, u),
         memory.passes,
         memory.residual,
         int(memory.unsettled[-1]),

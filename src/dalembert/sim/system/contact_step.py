@@ -21,6 +21,7 @@ from .contact_problem import Bodies, ContactImpulses, Situated
 from .drift import drifted
 from .each_contact import EachContact, every_candidate
 from .gathered_contacts import GatheredImpulses
+from .scene_step import scene_step
 
 if TYPE_CHECKING:
     from .system import System
@@ -32,6 +33,8 @@ def contact_step(
     """(q, e) after a step of h [s] with the system's contacts."""
     model, layout, element = system.model, system.layout, system.contact
     assert element is not None
+    if element.scene_room:
+        return scene_step(system, t, h, q, e, u)
     q_half, v = drifted(model, q, layout.velocity(e), 0.5 * h)
     e_half = layout.replaced(e, v)
     applied = system.applied(t + 0.5 * h, q_half, e_half, u)

@@ -91,14 +91,29 @@ def _carrying(body: Body, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray
 
 
 def _loose(body: Body, q: np.ndarray, v: np.ndarray, h: Any, more: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """A single body: its centre of mass goes straight on, its angular momentum L stays.
-
-    R1 = R exp(h w), I w1 = R1ᵀ L with w the mean of both angular velocities, found by fixed-point steps.
-    """
-    c, inertia = body.inertia.com, body.inertia.about_com() + np.diag(body.joint.armature[:3])
-    R, w0 = so3.from_quaternion(q[3:]), v[:3]
+    """A single body."""
+    inertia = body.inertia.about_com() + np.diag(body.joint.armature[:3])
     isotropic = np.array_equal(inertia, inertia[0, 0] * np.eye(3))
-    inverse, spin = np.linalg.inv(inertia), inertia @ w0
+    return loose_drift(body.inertia.com, inertia, np.linalg.inv(inertia), isotropic, q, v, h, more)
+
+
+def loose_drift(
+    c: np.ndarray,
+    inertia: np.ndarray,
+    inverse: np.ndarray,
+    isotropic: bool,
+    q: np.ndarray,
+    v: np.ndarray,
+    h: Any,
+    more: np.ndarray,
+) -> tuple[np.ndarray, np.ndarray]:
+    """A body that carries nothing: its centre of mass c (3,) goes straight on, its angular momentum L stays.
+
+    R1 = R exp(h w), I w1 = R1ᵀ L with w the mean of both angular velocities, found by fixed-point steps. inertia (3, 3)
+    about c, and its inverse; isotropic: whether it is the same about all axes. more (6,): a further displacement.
+    """
+    R, w0 = so3.from_quaternion(q[3:]), v[:3]
+    spin = inertia @ w0
     w, w1 = w0, w0
     for _ in range(0 if isotropic else ITERATIONS):
         w1 = inverse @ (so3.from_quaternion(so3.quaternion_exp(h * w)).T @ spin)

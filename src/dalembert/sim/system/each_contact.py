@@ -9,7 +9,7 @@ import numpy as np
 
 from dalembert.contact import ContactLaw
 from dalembert.contact.rows import contact_rows
-from dalembert.linear import Law, Moment, constraint_impulses, sparse_product
+from dalembert.linear import Law, Moment, constraint_impulses, impulses_from_rest, nonzeros, sparse_product
 
 from ..elements.contact import Memory, RigidContact
 from .contact_problem import (
@@ -26,6 +26,9 @@ from .contact_problem import (
 
 if TYPE_CHECKING:
     from .system import System
+
+
+MOST_HELD = 8  # contacts up to which holding all of them at once takes less time than the sweeps that it saves
 
 
 class Touching(NamedTuple):
@@ -74,10 +77,13 @@ class EachContact(ContactImpulses):
         """All impulses on their laws."""
         memory, tolerance = self.touching.memory, self.element.contact.tolerance
         finer = self.finer_tolerance(self.before)
-        start = memory.impulses, memory.slip
+        anew = self._starts_anew()
 
         def impulses(bouncing: bool) -> Any:
             c = self._shifted(bouncing)
+            if anew:
+                return impulses_from_rest(self.all, c, self.mu, tolerance, finer)
+            start = memory.impulses, memory.slip
             return constraint_impulses(self.all, c, self.mu, self.laws, start, tolerance, self.give, finer)
 
         def responded(p: np.ndarray) -> np.ndarray:
@@ -99,6 +105,12 @@ class EachContact(ContactImpulses):
         rolling = self.rolling.reshape(-1)
         after = Memory(p, turned, rows, solution.slip, rolling, np.zeros(0), *self.counts(solution))
         return Solved(w, after, impacts, friction, recovery)
+
+    def _starts_anew(self) -> bool:
+        """Whether nothing is known of a step before, and contacts alone, each on bodies of its own, are solved for."""
+        bodies = [body for patch in self.element.patches for body in [patch.first] * len(patch.names)]
+        alone = len(set(bodies)) == len(bodies) <= MOST_HELD and len(self.before) == 3 * len(bodies)
+        return alone and not nonzeros(self.touching.memory.impulses).any()
 
     def _shifted(self, bouncing: bool) -> np.ndarray:
         """Velocities without impulses, normals by what `normal_shift` adds."""

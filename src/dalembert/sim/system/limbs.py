@@ -35,8 +35,9 @@ def limbs_of(gathering: Gathering) -> list[list[int]]:
     roots = {b.index: _root(model, b.index) for b in model.bodies}
     limbs: dict[int, list[int]] = {}
     for number, patch in enumerate(owner):
-        if patch.second == WORLD and roots[patch.first] is not None:
-            limbs.setdefault(roots[patch.first], []).append(number)
+        root = roots[patch.first]
+        if patch.second == WORLD and root is not None:
+            limbs.setdefault(root, []).append(number)
     tips = {root: max(owner[k].first for k in members) for root, members in limbs.items()}
 
     def on_a_ball(root: int, members: list[int]) -> bool:
@@ -115,11 +116,12 @@ class LimbImpulses:
         solution = EachContact(self.system, self.element, self.at, touching).solved()
         return solution._replace(memory=self._in_slots(solution.memory, chosen.numbers))
 
-    def _signs(self, members: list[int], number: Any) -> list[Any]:
+    def _signs(self, members: list[int], number: Any) -> np.ndarray:
         """Of each freedom, 1 if it moves the candidate with a number, else 0: a constant where that is so for all."""
         signs = self.gathering.signs
         alike = [np.ptp(column[members]) == 0.0 for column in signs.T]
-        return [float(x[members[0]]) if same else lookup(x, number) for x, same in zip(signs.T, alike, strict=True)]
+        columns = zip(signs.T, alike, strict=True)
+        return np.array([float(x[members[0]]) if same else lookup(x, number) for x, same in columns])
 
     def _in_slots(self, memory: Memory, numbers: np.ndarray) -> Memory:
         """The memory of limbs as that of the first slots."""

@@ -248,7 +248,7 @@ class System:
             return acting._replace(forces=forces, rows=rows)
         if soft is None:
             v = self.layout.velocity(e)
-            soft = self.soft.balance(self.undamped or self.model, q, v, forces, acting.wrenches).solution.force
+            soft = self.soft.balance(self.undamped or self.model, q, v, forces, acting.wrenches).force
         return acting._replace(forces=forces + soft, rows=rows, soft=soft)
 
     def rates(self, t: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray) -> np.ndarray:

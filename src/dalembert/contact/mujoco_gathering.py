@@ -1,0 +1,280 @@
+"""MuJoCo's contacts of robots with many shapes: in every state those points that touch are gathered into slots.
+
+Pairs of shapes of one kind are a loop. A first one over all pairs lists those whose capsules meet (`bound`); a second
+one over these writes the points within their margin to the next free slots. So the size of the code does not grow with
+the number of pairs, and most of the cost of a step grows with that of contacts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms.kinematics import chain
+from dalembert.collision import Ground
+from dalembert.collision.bounds import Bound, bound
+from dalembert.collision.groups import Numbers, alike
+from dalembert.collision.lines import between_segments
+from dalembert.math import abs as absolute
+from dalembert.math import lookup, visit, where
+from dalembert.math import map as mapped
+from dalembert.model import Model
+from dalembert.model.geometry import Plane
+from dalembert.spatial import Pose, cross
+from dalembert.spatial.vectors import dot
+
+from .candidates import WORLD
+from .gathering import Motions
+from .mujoco_candidates import MujocoPatch
+from .mujoco_points import Point, shape_points, terrain_points
+from .mujoco_rows import Contacts, contact_numbers, contact_springs, impedance
+
+SLOTS = 64  # contacts at a time; where there are more, accelerations are NaN
+WIDTH = 12  # numbers of a pose, and of a slot
+
+
+class Slots(NamedTuple):
+    """Contacts in k slots, of which `count` are taken: pair (k,) and point (k,), their numbers; distance (k,) [m].
+
+    position (k, 3); axes (k, 3, 3), rows normal and two tangents. overfull: whether there were more.
+    """
+
+    pair: np.ndarray
+    point: np.ndarray
+    distance: np.ndarray
+    position: np.ndarray
+    axes: np.ndarray
+    count: Any
+    overfull: Any
+
+
+class MujocoGathering:
+    """All pairs of shapes of a model, by kind."""
+
+    def __init__(self, model: Model, patches: Sequence[MujocoPatch]) -> None:
+        self.model, self.patches = model, patches
+        self.first_points = np.cumsum([0, *(len(patch.names) for patch in patches)])
+        groups: dict[Any, list[int]] = {}
+        for k, patch in enumerate(patches):
+            kind = id(patch.a) if isinstance(patch.a, Ground) else alike(patch.a)
+            groups.setdefault((kind, alike(patch.b), patch.flipped), []).append(k)
+        self.groups = [_Group(model, patches, members, self.first_points) for members in groups.values()]
+        self.turning = tuple(range(max(patch.parameters.condim for patch in patches) - 3))
+
+    def __len__(self) -> int:
+        """Points in all."""
+        return int(self.first_points[-1])
+
+    @cached_property
+    def signs(self) -> np.ndarray:
+        """(pairs, freedoms): 1 where a freedom moves the first body of a pair, −1 the second."""
+        bodies = [body.index for body in self.model.bodies for _ in range(body.joint.nv)]
+        carried = {b.index: {x.index for x in chain(self.model, b.index)} for b in self.model.bodies} | {WORLD: set()}
+        rows = [[float((b in carried[p.first]) - (b in carried[p.second])) for b in bodies] for p in self.patches]
+        return np.array(rows)
+
+    @cached_property
+    def pattern(self) -> np.ndarray:
+        """(nv, nv): whether some pair ties two velocities together."""
+        columns = [k for body in self.model.bodies for k in range(body.v.start, body.v.start + body.joint.nv)]
+        moved = np.zeros((len(self.patches), self.model.nv), bool)
+        for k, column in enumerate(columns):
+            moved[:, column] |= self.signs[:, k] != 0.0
+        return (moved.astype(float).T @ moved) > 0.0
+
+    def slots(self, X: Sequence[Pose]) -> Slots:
+        """All contacts with the bodies at X."""
+        k, bodies = min(SLOTS, len(self)), len(X) + 1
+        table, count = np.concatenate([_pose_table(X), np.zeros((k, WIDTH))]), 0.0
+        for group in self.groups:
+            table, count = group.gathered(group.near(X), table, count, bodies)
+        rows = table[bodies:]
+        first, second = rows[:, 6:9], rows[:, 9:12]
+        third = mapped(lambda a, b: {"across": cross(a, b)}, {"a": first, "b": second}, count)["across"]
+        axes = np.stack([first, second, third], axis=1)
+        overfull = where(count > float(k), 1.0, 0.0)
+        return Slots(rows[:, 0], rows[:, 1], rows[:, 2], rows[:, 3:6], axes, count, overfull)
+
+    def contacts(
+        self, slots: Slots, motions: Motions, v: np.ndarray, cone: str, impratio: float, shortest: float
+    ) -> Contacts:
+        """Their constraints: see `mujoco_rows`."""
+        parameters = _Parameters(self.patches, cone, shortest)
+
+        def one(pair: Any, distance: Any, position: Any, axes: Any) -> dict[str, Any]:
+            J = motions.rows(lookup(self.signs, pair), axes, position, self.turning)
+            depth = distance - parameters.value("margin", pair)
+            springs = [parameters.value(name, pair) for name in ("stiffness", "damping", "sliding_damping")]
+            friction = [parameters.value(f"friction {j}", pair) for j in range(len(J) - 1)]
+            d, weight = parameters.impedance(pair, depth), parameters.value("weight", pair)
+            numbers = contact_numbers(cone, impratio, friction, J @ v, depth, springs, d, weight)
+            return {"J": J} | numbers
+
+        items = {"pair": slots.pair, "distance": slots.distance, "position": slots.position, "axes": slots.axes}
+        rows = mapped(one, items, slots.count)
+        return Contacts(cone, **rows, count=slots.count, pattern=self.pattern)
+
+    def points(self, X: Sequence[Pose]) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Distance (n,), position (n, 3) and normal (n, 3) of all points with the bodies at X."""
+        rows = np.zeros((len(self), 7), object)
+        for group in self.groups:
+            for k, of_pair in zip(group.members, group.all_points(_pose_table(X)), strict=True):
+                rows[self.first_points[k] : self.first_points[k + 1]] = of_pair
+        return rows[:, 0], rows[:, 1:4], rows[:, 4:]
+
+    def velocities(self, motions: Motions, position: np.ndarray, v: np.ndarray) -> np.ndarray:
+        """(n, 3): how fast the first body of each point moves past the second, in world axes [m/s]."""
+        twists = motions.twists(v)
+        owners = [patch for patch in self.patches for _ in patch.names]
+        relative = np.array([twists[p.first] - twists[p.second] for p in owners])
+
+        def one(position: Any, twist: Any) -> dict[str, Any]:
+            return {"velocity": twist[3:] + cross(twist[:3], position - motions.reference)}
+
+        return mapped(one, {"position": position, "twist": relative})["velocity"]
+
+    def by_point(self, slots: Slots, forces: np.ndarray) -> np.ndarray:
+        """(n, 3): forces (k, 3) along the axes of slots, in world axes at the points that they are of."""
+
+        def one(_: Any, point: Any, axes: Any, force: Any) -> dict[str, Any]:
+            return {"to": np.array([point]), "rows": (axes.T @ force)[None]}
+
+        items = {"point": slots.point, "axes": slots.axes, "force": forces}
+        return visit(one, items, np.zeros((len(self), 3)), count=slots.count)["table"]
+
+
+class _Group:
+    """Pairs that differ in sizes and places alone; members: their numbers among all pairs."""
+
+    def __init__(
+        self, model: Model, patches: Sequence[MujocoPatch], members: Sequence[int], first_points: np.ndarray
+    ) -> None:
+        self.members, self.pairs = members, [patches[k] for k in members]
+        self.first = self.pairs[0]
+        self.a, self.b = Numbers([p.a for p in self.pairs]), Numbers([p.b for p in self.pairs])
+        world = len(model.bodies)
+        ordered = [(p.first, p.second) if p.flipped else (p.second, p.first) for p in self.pairs]
+        self.bodies = np.array([[world if k == WORLD else k for k in both] for both in ordered])
+        places = [np.concatenate([_numbers(p.placement_a), _numbers(p.placement_b)]) for p in self.pairs]
+        self.placed = {"size_a": self.a.sizes, "size_b": self.b.sizes, "places": np.array(places)}
+        self.numbers = np.array([members, first_points[list(members)]], float).T  # of each pair, and its first point
+        self.margins = np.array([p.parameters.margin for p in self.pairs])
+
+    def near(self, X: Sequence[Pose]) -> tuple[np.ndarray, Any]:
+        """The numbers (pairs,) in the group of those pairs that may touch, and how many they are."""
+        poses, capsules, reaches = [*X, Pose.identity()], [], []
+        for patch, (i, j), margin in zip(self.pairs, self.bodies, self.margins, strict=True):
+            a = self._bound(patch).placed(poses[i])
+            b = bound(patch.b).placed(patch.placement_b).placed(poses[j])
+            capsules.append(np.concatenate([a.centre, a.half, b.centre, b.half]))
+            reaches.append(a.radius + b.radius + margin)
+
+        def one(_: Any, count: Any, number: Any, capsules: Any, reach: Any) -> dict[str, Any]:
+            close = self._close(capsules.reshape(4, 3), reach)
+            to = np.array([where(close, count, -1.0)])
+            return {"count": count + where(close, 1.0, 0.0), "to": to, "rows": np.array([[number]])}
+
+        numbers = np.arange(float(len(self.pairs)))
+        items = {"number": numbers, "capsules": np.array(capsules), "reach": np.array(reaches)}
+        end = visit(one, items, np.zeros((len(self.pairs), 1)), None, {"count": 0.0})
+        return end["table"][:, 0], end["count"]
+
+    def gathered(
+        self, near: tuple[np.ndarray, Any], table: np.ndarray, count: Any, bodies: int
+    ) -> tuple[np.ndarray, Any]:
+        """The table of poses and slots with the contacts of these pairs, and how many there are in all."""
+
+        def one(poses: Any, count: Any, number: Any) -> dict[str, Any]:
+            placed = {name: lookup(x, number) for name, x in self.placed.items()}
+            (pair, point), margin = lookup(self.numbers, number), lookup(self.margins, number)
+            to, rows = [], []
+            for i, each in enumerate(self._points(poses, **placed)):
+                touches = each.distance < margin
+                to.append(where(touches, count + float(bodies), -1.0))
+                rows.append([pair, point + float(i), each.distance, *each.position, *each.axes[:2].ravel()])
+                count = count + where(touches, 1.0, 0.0)
+            return {"count": count, "to": np.array(to), "rows": np.array(rows)}
+
+        numbers, many = near
+        at = mapped(lambda number: {"at": lookup(self.bodies, number)}, {"number": numbers}, many)["at"]
+        end = visit(one, {"number": numbers}, table, at, {"count": count}, many)
+        return end["table"], end["count"]
+
+    def all_points(self, poses: np.ndarray) -> np.ndarray:
+        """(pairs, points, 7): distance, position and normal of each."""
+
+        def one(poses: Any, *placed: Any) -> dict[str, Any]:
+            points = self._points(poses, *placed)
+            return {"points": np.array([[p.distance, *p.position, *p.normal] for p in points])}
+
+        return visit(one, self.placed, poses, self.bodies)["points"]
+
+    def _bound(self, patch: MujocoPatch) -> Bound:
+        """Of the first shape in its body: a capsule; of a plane its origin, and its normal instead of the segment."""
+        if isinstance(patch.a, Plane):
+            return Bound(patch.placement_a.p, patch.placement_a.R @ patch.a.normal, 0.0)
+        if isinstance(patch.a, Ground):
+            return Bound(np.zeros(3), np.zeros(3), 0.0)
+        return bound(patch.a).placed(patch.placement_a)
+
+    def _close(self, capsules: np.ndarray, reach: Any) -> Any:
+        """Whether a pair may be within its margin; capsules (4, 3): centre and half of the first, then the second."""
+        centre_a, half_a, centre_b, half_b = capsules
+        if isinstance(self.first.a, Ground):
+            return reach > -1.0
+        if isinstance(self.first.a, Plane):
+            return dot(half_a, centre_b - centre_a) - absolute(dot(half_a, half_b)) < reach
+        a, b = between_segments(centre_a, half_a, centre_b, half_b)
+        return dot(a - b, a - b) < reach * reach
+
+    def _points(self, poses: np.ndarray, size_a: Any, size_b: Any, places: Any) -> list[Point]:
+        X_a, X_b = _pose(poses[0]) @ _pose(places[:WIDTH]), _pose(poses[1]) @ _pose(places[WIDTH:])
+        if isinstance(self.first.a, Ground):
+            return terrain_points(self.first.a, self.b.shape(size_b), X_b)
+        points = shape_points(self.a.shape(size_a), X_a, self.b.shape(size_b), X_b)
+        return [point.flipped() for point in points] if self.first.flipped else points
+
+
+class _Parameters:
+    """Parameters of all pairs, by number; what is the same for all is a constant."""
+
+    def __init__(self, patches: Sequence[MujocoPatch], cone: str, shortest: float) -> None:
+        self.softness = list(dict.fromkeys(patch.parameters.softness for patch in patches))
+        self.columns: dict[str, np.ndarray] = {
+            "softness": np.array([float(self.softness.index(p.parameters.softness)) for p in patches]),
+            "margin": np.array([p.parameters.margin for p in patches]),
+            "weight": np.array([p.linear for p in patches]),
+        }
+        springs = [contact_springs(p.parameters, cone, shortest) for p in patches]
+        for name, values in zip(("stiffness", "damping", "sliding_damping"), zip(*springs, strict=True), strict=True):
+            self.columns[name] = np.array(values)
+        for j in range(5):
+            friction = [p.parameters.friction[j] if j < p.parameters.condim - 1 else 0.0 for p in patches]
+            self.columns[f"friction {j}"] = np.array(friction)
+
+    def value(self, name: str, pair: Any) -> Any:
+        column = self.columns[name]
+        return float(column[0]) if np.ptp(column) == 0.0 else lookup(column, pair)
+
+    def impedance(self, pair: Any, depth: Any) -> Any:
+        """d(r) of the softness of a pair."""
+        kind, d = self.value("softness", pair), impedance(self.softness[0], depth)
+        for k, softness in enumerate(self.softness[1:], 1):
+            d = where(kind == float(k), impedance(softness, depth), d)
+        return d
+
+
+def _pose_table(X: Sequence[Pose]) -> np.ndarray:
+    """(bodies + 1, 12): the poses of all bodies, and of the world."""
+    return np.array([_numbers(x) for x in (*X, Pose.identity())])
+
+
+def _numbers(X: Pose) -> np.ndarray:
+    return np.array([*X.R.ravel(), *X.p])
+
+
+def _pose(numbers: np.ndarray) -> Pose:
+    return Pose(numbers[:9].reshape(3, 3), numbers[9:])

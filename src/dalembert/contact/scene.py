@@ -1,0 +1,361 @@
+"""Scenes of many loose bodies: which of all pairs touch, found in loops, so that code does not grow with their number.
+
+Pairs of shapes of one kind are a loop. Those whose bounds come near each other are listed, then their points are
+computed, and the points that may touch within a step go into slots. Bodies are told apart by number, the world behind
+them all.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from dalembert.algorithms import neutral, poses
+from dalembert.algorithms.free_bodies import drifts
+from dalembert.collision import ground_points, pair_points
+from dalembert.collision.groups import Numbers, alike
+from dalembert.collision.hulls import Hull, hull
+from dalembert.math import lookup, minimum, sqrt, visit, where
+from dalembert.math import map as mapped
+from dalembert.model import Body, Model
+from dalembert.model.geometry import Mesh, Plane, Polyhedron, Shape, Sphere
+from dalembert.solids.primitives import reach
+from dalembert.spatial import Pose
+from dalembert.spatial.vectors import dot
+
+from .candidates import WORLD, Patch
+from .gathering import AHEAD, NEAR
+from .laws import ContactLaw
+
+PAIRS_PER_BODY = 5  # pairs at a time for which there is room, of each kind
+POINTS_PER_BODY = {True: 5, False: 10}  # contacts at a time, where every pair has one point, and else
+MORE = 16  # pairs and contacts beyond that
+POSE = 12  # numbers of a pose: rotation, position
+
+
+class Touching(NamedTuple):
+    """Contacts of a state in k slots, the first `count`: number (k,) of the candidate, numbers of both bodies (k, 2).
+
+    gap (k,) [m], position (k, 3) [m], normal (k, 3) from the second body to the first. lost: how many found no room.
+    """
+
+    number: np.ndarray
+    bodies: np.ndarray
+    gap: np.ndarray
+    position: np.ndarray
+    normal: np.ndarray
+    count: Any
+    lost: Any
+
+
+class _Solid(NamedTuple):
+    """A shape on a body by number: placement in it, radius of a ball around it, half the sides of a box around it."""
+
+    body: int
+    placement: Pose
+    shape: Shape
+    radius: float
+    half: np.ndarray
+
+
+class _Group(NamedTuple):
+    """Patches of one kind: numbers of their first points, of bodies (n, 2), and what tells them apart."""
+
+    patches: list[Patch]
+    first: np.ndarray
+    bodies: np.ndarray
+    sizes: tuple[Numbers, Numbers]
+    places: tuple[np.ndarray, np.ndarray]
+
+    @property
+    def points(self) -> int:
+        """Of each patch."""
+        return len(self.patches[0].names)
+
+
+def is_loose(model: Model, body: Body) -> bool:
+    """Whether a body moves freely, carries nothing, and nothing acts at its joint."""
+    joint = body.joint
+    effects = (joint.armature, joint.damping, joint.friction, joint.stiffness)
+    alone = all(other.parent != body.index for other in model.bodies)
+    constant = body.inertia.about_com().dtype.kind != "O"
+    return drifts(model, body) and alone and constant and not any(np.any(x) for x in effects)
+
+
+_recent: deque[Scene] = deque(maxlen=8)
+
+
+def scene_of(model: Model, patches: Sequence[Patch]) -> Scene:
+    """The scene of a model; kept for the same patches."""
+    for known in tuple(_recent):
+        if known.model is model and known.patches is patches:
+            return known
+    _recent.append(Scene(model, patches))
+    return _recent[-1]
+
+
+class Scene:
+    """Loose bodies of a model, and the patches in which they may touch each other and what is fixed."""
+
+    def __init__(self, model: Model, patches: Sequence[Patch]) -> None:
+        self.model, self.patches = model, patches
+        self.loose = [body for body in model.bodies if body.joint.nv]
+        self.world = len(self.loose)
+        self.numbers = {body.index: k for k, body in enumerate(self.loose)}
+        self._fixed = poses(model, neutral(model))
+
+    @property
+    def room(self) -> int:
+        """Contacts at a time."""
+        single = all(len(patch.names) == 1 for patch in self.patches)
+        every = sum(len(patch.names) for patch in self.patches)
+        return min(every, POINTS_PER_BODY[single] * self.world + MORE)
+
+    @cached_property
+    def groups(self) -> list[_Group]:
+        """All patches, by kind."""
+        listed: dict[Any, list[tuple[int, Patch]]] = {}
+        number = 0
+        for patch in self.patches:
+            key = id(patch.ground), alike(patch.shape), alike(patch.other)
+            listed.setdefault(key, []).append((number, patch))
+            number += len(patch.names)
+        return [self._group(members) for members in listed.values()]
+
+    def _group(self, members: list[tuple[int, Patch]]) -> _Group:
+        patches = [patch for _, patch in members]
+        sides = [
+            [self._placed(patch.first, patch.placement) for patch in patches],
+            [self._placed(patch.second, _placed(patch)) for patch in patches],
+        ]
+        return _Group(
+            patches,
+            np.array([float(number) for number, _ in members]),
+            np.array([[float(body) for body, _ in side] for side in sides]).T,
+            (Numbers([patch.shape for patch in patches]), Numbers([patch.other for patch in patches])),
+            (_placements(sides[0]), _placements(sides[1])),
+        )
+
+    def _placed(self, index: int, placement: Pose) -> tuple[int, Pose]:
+        """The number of a body, and a placement in it; what is fixed is placed in the world."""
+        if index in self.numbers:
+            return self.numbers[index], placement
+        return self.world, placement if index == WORLD else self._fixed[index] @ placement
+
+    def touching(self, placed: np.ndarray) -> Touching:
+        """The contacts of a state. placed (n + 1, 13): poses, and how far bodies may move within a step."""
+        table = np.zeros((self.room, 10))
+        count: Any = 0.0
+        lost: Any = 0.0
+        for group in self.groups:
+            found, dropped = self._points(group, placed)
+            lost = lost + dropped
+
+            def keep(rows: Any, count: Any, near: Any, contents: Any) -> dict[str, Any]:
+                return _listed(near > 0.5, count, contents)
+
+            kept = visit(keep, found, table, carry={"count": count})
+            table, count = kept["table"], kept["count"]
+        room = float(self.room)
+        lost = lost + where(count > room, count - room, 0.0)
+        return Touching(
+            table[:, 0], table[:, 1:3], table[:, 3], table[:, 4:7], table[:, 7:], minimum(count, room), lost
+        )
+
+    def _points(self, group: _Group, placed: np.ndarray) -> tuple[dict[str, np.ndarray], Any]:
+        """Points of a group: near (m,), and (m, 10) number, bodies, gap, position, normal; pairs without room."""
+        numbers = np.arange(group.points, dtype=float)
+
+        def rows_of(first: Any, bodies: Any, ahead: Any, witnesses: list[Any], ground: bool) -> dict[str, Any]:
+            points = [
+                [first + k, *bodies, w.distance, *(w.a if ground else w.position), *w.normal]
+                for k, w in zip(numbers, witnesses, strict=True)
+            ]
+            near = [where(w.distance < NEAR + ahead, 1.0, 0.0) for w in witnesses]
+            return {"near": np.array(near), "contents": np.array(points)}
+
+        if group.patches[0].ground is not None:
+            return _flat(self._against_ground(group, placed, rows_of)), 0.0
+        listed, count, lost = self._near_pairs(group, placed)
+        constants = np.column_stack([group.first, group.bodies])
+        at = mapped(lambda k: {"at": _looked_up(group.bodies, k)}, {"k": listed}, count)["at"]
+        sizes = group.sizes
+
+        def one(rows: Any, k: Any) -> dict[str, Any]:
+            first, *bodies = _looked_up(constants, k)
+            shapes = [each.shape(_looked_up(each.sizes, k)) for each in sizes]
+            X = [_pose(row) @ _pose(_looked_up(place, k)) for row, place in zip(rows, group.places, strict=True)]
+            witnesses = pair_points(shapes[0], X[0], shapes[1], X[1])
+            return rows_of(first, bodies, rows[0, POSE] + rows[1, POSE], witnesses, False)
+
+        return _flat(visit(one, {"k": listed}, placed, at, count=count)), lost
+
+    def _against_ground(self, group: _Group, placed: np.ndarray, rows_of: Any) -> dict[str, np.ndarray]:
+        ground = group.patches[0].ground
+        assert ground is not None
+
+        def one(first: Any, bodies: Any, row: Any, place: Any, size: Any) -> dict[str, Any]:
+            witnesses = ground_points(group.sizes[0].shape(size), _pose(row) @ _pose(place), ground)
+            return rows_of(first, bodies, row[POSE], witnesses, True)
+
+        rows = placed[group.bodies[:, 0].astype(int)]
+        items = {"first": group.first, "bodies": group.bodies, "row": rows, "place": group.places[0]}
+        return mapped(one, items | {"size": group.sizes[0].sizes})
+
+    # ---- which pairs come near
+
+    def _near_pairs(self, group: _Group, placed: np.ndarray) -> tuple[np.ndarray, Any, Any]:
+        """Numbers (k,) of pairs of a group whose bounds come near each other, how many, and how many have no room."""
+        n = len(group.patches)
+        room = min(n, PAIRS_PER_BODY * self.world + MORE)
+        solids: dict[Any, int] = {}
+        every: list[_Solid] = []
+        pairs = np.zeros((n, 2), int)
+        for k, patch in enumerate(group.patches):
+            for side, (index, shape) in enumerate(((patch.first, patch.shape), (patch.second, patch.other))):
+                body, placement = self._placed(index, patch.placement if side == 0 else _placed(patch))
+                key = body, id(shape), placement.R.tobytes(), placement.p.tobytes()
+                if key not in solids:
+                    solids[key] = len(every)
+                    every.append(_bounded(body, placement, shape))
+                pairs[k, side] = solids[key]
+        bounds = self._bounds(every, placed)
+        first, second = (bounds[pairs[:, side]] for side in (0, 1))
+        round_ones = all(isinstance(patch.other, Sphere) for patch in group.patches)
+
+        def check(rows: Any, count: Any, k: Any, a: Any, b: Any) -> dict[str, Any]:
+            between, margin = a[:3] - b[:3], a[3] + a[4] + b[4] + NEAR
+            if round_ones:
+                square, margin = dot(between, between), margin + b[3]
+            else:
+                inside = b[8:].reshape(3, 3).T @ between
+                outside = [where(x > y, x - y, where(x < -y, x + y, 0.0)) for x, y in zip(inside, b[5:8], strict=True)]
+                square = sum(x * x for x in outside)
+            return _listed(square < margin * margin, count, np.array([k]))
+
+        wanted = slice(0, 5 if round_ones else 17)
+        items = {"k": np.arange(float(n)), "a": first[:, :5], "b": second[:, wanted]}
+        found = visit(check, items, np.zeros((room, 1)), carry={"count": 0.0})
+        count = minimum(found["count"], float(room))
+        return found["table"][:, 0], count, found["count"] - count
+
+    def _bounds(self, solids: list[_Solid], placed: np.ndarray) -> np.ndarray:
+        """(m, 17) of each solid: centre, radius of the ball around it, how far it may move, box around it, its axes."""
+
+        def one(row: Any, place: Any, radius: Any, half: Any) -> dict[str, Any]:
+            X = _pose(row) @ _pose(place)
+            return {"bound": np.array([*X.p, radius, row[POSE], *half, *X.R.ravel()])}
+
+        return mapped(
+            one,
+            {
+                "row": placed[[solid.body for solid in solids]],
+                "place": np.array([_numbers(solid.placement) for solid in solids]),
+                "radius": np.array([solid.radius for solid in solids]),
+                "half": np.array([solid.half for solid in solids]),
+            },
+        )["bound"]
+
+
+def _placed(patch: Patch) -> Pose:
+    """The second shape in its body."""
+    return patch.other_placement or Pose.identity()
+
+
+def _listed(wanted: Any, count: Any, contents: np.ndarray) -> dict[str, Any]:
+    """The next row of a list, where it is wanted, of what a visit gives."""
+    place = np.array([where(wanted, count, -1.0)])
+    return {"rows": contents[None], "to": place, "count": count + where(wanted, 1.0, 0.0)}
+
+
+def _flat(found: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+    """Points of all pairs, one after the other."""
+    return {"near": found["near"].ravel(), "contents": found["contents"].reshape(-1, 10)}
+
+
+def _bounded(body: int, placement: Pose, shape: Any) -> _Solid:
+    """A shape with what bounds it. The box is about the origin of the shape's frame."""
+    axes = np.concatenate([np.eye(3), -np.eye(3)])
+    extents = _extent(shape, axes)
+    half = np.maximum(extents[:3], extents[3:])
+    ball = float(extents.max() if isinstance(shape, Sphere) else np.linalg.norm(half))
+    return _Solid(body, placement, shape, ball, half)
+
+
+def _extent(shape: Any, directions: np.ndarray) -> np.ndarray:
+    if isinstance(shape, Plane):
+        return np.full(len(directions), np.inf)
+    if isinstance(shape, Mesh | Polyhedron | Hull):
+        convex = shape if isinstance(shape, Hull) else hull(shape)
+        return np.max(directions @ convex.vertices.T, axis=1)
+    return reach(shape, directions)
+
+
+class Deepest(NamedTuple):
+    """A point that may touch: its name, gap [m] and law."""
+
+    name: str
+    gap: float
+    law: ContactLaw
+
+
+def deepest(model: Model, patches: Sequence[Patch], q: np.ndarray) -> Deepest:
+    """The point that is deepest at q (nq,); pairs whose bounds are apart are not looked at."""
+    X = poses(model, q)
+    radii: dict[int, float] = {}
+
+    def ball(shape: Any, placed: Pose) -> tuple[np.ndarray, float]:
+        if id(shape) not in radii:
+            radii[id(shape)] = _bounded(0, placed, shape).radius
+        return placed.p, radii[id(shape)]
+
+    point = Deepest(patches[0].names[0], np.inf, patches[0].law)
+    for patch in patches:
+        if patch.ground is None and patch.other is not None and patch.other_placement is not None:
+            a, b = X[patch.first] @ patch.placement, X[patch.second] @ patch.other_placement
+            (p, r), (o, s) = ball(patch.shape, a), ball(patch.other, b)
+            if np.linalg.norm(p - o) > r + s:
+                continue
+        for label, witness in zip(patch.names, patch.witnesses(X), strict=True):
+            if witness.distance < point.gap:
+                point = Deepest(label, float(witness.distance), patch.law)
+    return point
+
+
+def body_radius(model: Model, body: Body) -> float:
+    """A ball around the centre of mass that holds all collision shapes of a body [m]."""
+    radii = [0.0]
+    for part in body.parts:
+        for geometry in part.geometry:
+            if geometry.role == "collision" and not isinstance(geometry.shape, Plane):
+                solid = _bounded(0, part.placement @ geometry.placement, geometry.shape)
+                radii.append(float(np.linalg.norm(solid.placement.p - body.inertia.com)) + solid.radius)
+    return max(radii)
+
+
+def possible_motion(h: Any, velocity: np.ndarray, spin: np.ndarray, radius: Any) -> Any:
+    """How far points of a body may move in the time in which contacts are looked for [m]."""
+    return AHEAD * h * (sqrt(dot(velocity, velocity)) + radius * sqrt(dot(spin, spin)))
+
+
+def _looked_up(table: np.ndarray, number: Any) -> np.ndarray:
+    """A row of constants (n, m); columns of equal numbers are constants."""
+    return np.array(
+        [float(column[0]) if np.ptp(column) == 0.0 else lookup(column, number) for column in table.T], object
+    )
+
+
+def _placements(sides: list[tuple[int, Pose]]) -> np.ndarray:
+    return np.array([_numbers(X) for _, X in sides])
+
+
+def _numbers(X: Pose) -> np.ndarray:
+    return np.array([*X.R.ravel(), *X.p])
+
+
+def _pose(numbers: np.ndarray) -> Pose:
+    return Pose(numbers[:9].reshape(3, 3), numbers[9:POSE])

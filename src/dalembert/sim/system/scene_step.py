@@ -1,0 +1,353 @@
+"""A time step of a scene: loose bodies in contact with each other and with what is fixed; see `contact_step`.
+
+All that is done for a body, a pair or a contact is written once and looped over. Bodies move with the velocities of
+their centres of mass and their angular velocities along the axes of the world, in which the inertia of a body is
+constant over the kick.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from dalembert.contact.gathering import law_of
+from dalembert.contact.rows import tangent_frame
+from dalembert.contact.scene import Scene, Touching, body_radius, possible_motion
+from dalembert.linear import BodyContacts, BodyProblem, ConstraintImpulses, Sweeps, nonzeros, solved_problem
+from dalembert.math import abs as absolute
+from dalembert.math import clip, maximum, take, visit, where
+from dalembert.math import map as mapped
+from dalembert.spatial import cross, so3
+
+from ..elements.contact import Memory, RigidContact
+from .accounts import CONTACT_FRICTION, CONTACT_IMPACTS, CONTACT_RECOVERY
+from .contact_problem import (
+    ALIKE,
+    FINEST,
+    friction_coefficient,
+    normal_shift,
+    recovered,
+    rolling_velocity,
+    was_stuck,
+    without_gain,
+)
+from .drift import loose_drift
+
+if TYPE_CHECKING:
+    from .system import Applied, System
+
+NOTHING = np.zeros((1, 1))  # a table that is not used
+HALF = np.triu_indices(3)  # of a symmetric matrix
+NEWTON = 32  # bodies up to which all contacts are solved for at once
+
+
+def scene_step(
+    system: System, t: Any, h: Any, q: np.ndarray, e: np.ndarray, u: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """(q, e) after a step of h [s] of a system whose bodies are all loose."""
+    layout, element = system.layout, system.contact
+    assert element is not None
+    bodies = LooseBodies(system, element.scene(system.model))
+    q_half, v = bodies.drifted(q, layout.velocity(e), 0.5 * h)
+    applied = system.applied(t + 0.5 * h, q_half, layout.replaced(e, v), u)
+    z = layout.states(e)
+    memory = element.memory(layout.by_element(z)[system.contact_number])
+    step = SceneImpulses(bodies, element, bodies.moving(q_half, v, h, applied), memory, h)
+    solved = step.solved(bool(layout.nw))
+    v1 = bodies.velocities(q_half, step.after(solved.w))
+    q1, v_end = bodies.drifted(q_half, v1, 0.5 * h)
+
+    states = layout.by_element(z + h * system.state_rates(applied))
+    states[system.contact_number] = solved.memory.flat()
+    e1 = layout.replaced(e, v_end, np.concatenate(states))
+    if layout.nw:
+        work = list(h * system.powers(q_half, 0.5 * (v + v1), applied))
+        names = {entry: k for k, entry in enumerate(system.entries)}
+        lost = zip((CONTACT_IMPACTS, CONTACT_FRICTION, CONTACT_RECOVERY), solved.lost, strict=True)
+        for entry, heat in lost:
+            work[names[entry]] = heat
+        e1 = layout.replaced(e1, accounts=layout.accounts(e) + np.array(work))
+    return q1, e1
+
+
+class Moving(NamedTuple):
+    """Bodies in the middle of a step: placed (n + 1, 13) as `Scene.touching` takes them; motion (n, 22).
+
+    motion: centre of mass, 1/mass, inverse inertia (6: xx xy xz yy yz zz), velocity, angular velocity, and what all
+    forces but contact add to both. inertia (n, 7): mass, and inertia about the centre of mass, as its inverse.
+    """
+
+    placed: np.ndarray
+    motion: np.ndarray
+    inertia: np.ndarray
+
+
+class SceneSolution(NamedTuple):
+    """w (n, 6): changes of velocities by contacts; the memory for the next step; heat of impacts, friction, lifts."""
+
+    w: np.ndarray
+    memory: Memory
+    lost: tuple[Any, Any, Any]
+
+
+class LooseBodies:
+    """The bodies of a scene, looped over."""
+
+    def __init__(self, system: System, scene: Scene) -> None:
+        self.system, self.scene, self.model = system, scene, system.model
+        self.q, self.v = [body.q for body in scene.loose], [body.v for body in scene.loose]
+        inertias = [body.inertia.about_com() for body in scene.loose]
+        self.isotropic = all(np.array_equal(x, x[0, 0] * np.eye(3)) for x in inertias)
+        self.constants = {
+            "com": np.array([body.inertia.com for body in scene.loose]),
+            "inertia": np.array(inertias),
+            "inverse": np.array([np.linalg.inv(x) for x in inertias]),
+        }
+
+    def _by_body(self, x: np.ndarray, places: list[slice]) -> np.ndarray:
+        return np.array([x[place] for place in places])
+
+    def drifted(self, q: np.ndarray, v: np.ndarray, h: Any) -> tuple[np.ndarray, np.ndarray]:
+        """q, v after a time h without forces."""
+
+        def one(com: Any, inertia: Any, inverse: Any, q: Any, v: Any) -> dict[str, Any]:
+            place, velocity = loose_drift(com, inertia, inverse, self.isotropic, q, v, h, np.zeros(6))
+            return {"q1": place, "v1": velocity}
+
+        items = self.constants | {"q": self._by_body(q, self.q), "v": self._by_body(v, self.v)}
+        after = mapped(one, items)
+        q1, v1 = q.astype(object), v.astype(object)
+        for k, (of_q, of_v) in enumerate(zip(self.q, self.v, strict=True)):
+            q1[of_q], v1[of_v] = after["q1"][k], after["v1"][k]
+        return q1, v1
+
+    def moving(self, q: np.ndarray, v: np.ndarray, h: Any, applied: Applied) -> Moving:
+        """All bodies at q, v under forces."""
+        forces = np.zeros((len(self.v), 6), object)
+        for k, body in enumerate(self.scene.loose):
+            forces[k] = applied.forces[body.v]
+            if body.index in applied.wrenches:
+                forces[k] = forces[k] + applied.wrenches[body.index]
+        pushed = bool(nonzeros(forces).any())
+
+        def one(
+            com: Any, inertia: Any, inverse: Any, mass: Any, radius: Any, q: Any, v: Any, *force: Any
+        ) -> dict[str, Any]:
+            R = so3.from_quaternion(q[3:])
+            spin, velocity = R @ v[:3], R @ (v[3:] + cross(v[:3], com))
+            mobility, inertia = R @ inverse @ R.T, R @ inertia @ R.T
+            kick, turn = h * self.model.gravity, np.zeros(3)
+            if force:
+                (wrench,) = force
+                kick = kick + (h / mass) * (R @ wrench[3:])
+                turn = h * (mobility @ (R @ (wrench[:3] - cross(com, wrench[3:]))))
+            ahead = possible_motion(h, velocity, spin, radius)
+            motion = [*(q[:3] + R @ com), 1.0 / mass, *mobility[HALF], *velocity, *spin, *kick, *turn]
+            placed = np.array([*R.ravel(), *q[:3], ahead])
+            return {"placed": placed, "motion": np.array(motion), "inertia": np.array([mass, *inertia[HALF]])}
+
+        items = self.constants | {
+            "mass": np.array([body.inertia.mass for body in self.scene.loose]),
+            "radius": np.array([body_radius(self.model, body) for body in self.scene.loose]),
+            "q": self._by_body(q, self.q),
+            "v": self._by_body(v, self.v),
+        }
+        moving = mapped(one, items | ({"force": forces} if pushed else {}))
+        world = np.array([*np.eye(3).ravel(), 0.0, 0.0, 0.0, 0.0])
+        return Moving(np.concatenate([moving["placed"], world[None]]), moving["motion"], moving["inertia"])
+
+    def velocities(self, q: np.ndarray, motion: np.ndarray) -> np.ndarray:
+        """v (nv,) of velocities of centres of mass and angular velocities (n, 6)."""
+
+        def one(com: Any, q: Any, motion: Any) -> dict[str, Any]:
+            R = so3.from_quaternion(q[3:])
+            spin = R.T @ motion[3:]
+            return {"v": np.concatenate([spin, R.T @ motion[:3] - cross(spin, com)])}
+
+        items = {"com": self.constants["com"], "q": self._by_body(q, self.q), "motion": motion}
+        rows = mapped(one, items)["v"]
+        v = np.zeros(self.model.nv, object)
+        for place, row in zip(self.v, rows, strict=True):
+            v[place] = row
+        return v
+
+
+class SceneImpulses:
+    """The problem of a step: its contacts in slots."""
+
+    def __init__(self, bodies: LooseBodies, element: RigidContact, moving: Moving, memory: Memory, h: Any) -> None:
+        self.bodies, self.element, self.moving, self.memory, self.h = bodies, element, moving, memory, h
+        laws = element.laws
+        self.about = tuple(sorted({axis for law in laws for axis in law.axes}))
+        self.bounces = any(law.restitution for law in laws)
+        self.touching = bodies.scene.touching(moving.placed)
+        self.columns = self._columns(self.touching, self._remembered(self.touching.number))
+
+    def after(self, w: np.ndarray) -> np.ndarray:
+        """(n, 6): velocities at the end of the step."""
+        motion = self.moving.motion
+        return motion[:, 10:16] + motion[:, 16:22] + w
+
+    def solved(self, accounts: bool) -> SceneSolution:
+        """All impulses on their laws; accounts: with the heat that they make."""
+        columns, contact, count = self.columns, self.element.contact, self.touching.count
+        n, m = len(self.moving.motion), len(self.about)
+        k = len(columns["mu"])
+        motion = _most({"before": columns["before"]}, count)
+        finer = clip(ALIKE * motion, FINEST * contact.tolerance, contact.tolerance)
+
+        def sweeps(bouncing: bool) -> Sweeps:
+            c = columns["c" if bouncing or not self.bounces else "c_plain"]
+            first, second = self.touching.bodies.T
+            parts = {name: columns[name] for name in BodyContacts._fields if name in columns and name != "c"}
+            contacts = BodyContacts(first=first, second=second, c=c, about=self.about, count=count, **parts)
+            return Sweeps(contacts, n, contact.tolerance, finer)
+
+        problem = sweeps(True)
+
+        def impulses(bouncing: bool) -> ConstraintImpulses:
+            sweeping = problem if bouncing else sweeps(False)
+            if n <= NEWTON and not m:
+                together, start = BodyProblem(sweeping, self.moving.inertia), (columns["p"].ravel(), columns["slip"])
+                return solved_problem(together, start, contact.tolerance, finer)
+            solution = sweeping.solved(columns["p"], columns["slip"])
+            return ConstraintImpulses(
+                solution.p.ravel(), solution.slip, solution.change, solution.passes, solution.settled
+            )
+
+        def responded(p: np.ndarray) -> np.ndarray:
+            return problem.velocities(problem.pushed(p.reshape(k, 3 + m))).ravel()
+
+        if self.bounces:
+            solution = without_gain(impulses, columns["before"].ravel(), columns["free"].ravel(), responded)
+        else:
+            solution = impulses(True)
+        p = solution.p.reshape(k, 3 + m)
+        w = problem.pushed(p)
+        lost = self._lost(p, problem.velocities(w)) if accounts else (0.0, 0.0, 0.0)
+        before = self.memory
+        unsettled = where(self.touching.lost > 0.0, 1.0, 1.0 - solution.settled)
+        memory = Memory(
+            p[:, :3].ravel(),
+            p[:, 3:].ravel(),
+            np.zeros(0),
+            solution.slip,
+            columns["rolling"].ravel(),
+            columns["one_more"],
+            solution.change,
+            maximum(before.worst, solution.change),
+            before.unsettled + unsettled,
+            solution.passes,
+        )
+        return SceneSolution(w, memory, lost)
+
+    def _remembered(self, number: np.ndarray) -> np.ndarray:
+        """(k, 6 + m): impulses, slip and rolling velocity of the step before, for candidates by number."""
+        memory, k, m = self.memory, len(number), len(self.about)
+        every = len(self.element.names)
+        slots = np.arange(1.0, k + 1.0)
+
+        def note(_: Any, slot: Any, one_more: Any) -> dict[str, Any]:
+            return {"rows": np.array([[slot]]), "to": np.array([one_more - 1.0])}
+
+        places = visit(note, {"slot": slots, "one_more": memory.numbers}, np.zeros((every, 1)))["table"]
+        kept = [memory.contacts.reshape(k, 3), memory.turned.reshape(k, m), memory.slip[:, None]]
+        kept.append(memory.rolling.reshape(k, 2))
+        last = take(places, number)[:, 0]
+        return take(np.concatenate(kept, axis=1), last - 1.0)
+
+    def _columns(self, touching: Touching, remembered: np.ndarray) -> dict[str, np.ndarray]:
+        """All that the problem needs of contacts."""
+        contact, h, m = self.element.contact, self.h, len(self.about)
+
+        def one(rows: Any, number: Any, gap: Any, position: Any, normal: Any, last: Any) -> dict[str, Any]:
+            law = law_of(self.element.laws, number)
+            axes = tangent_frame(normal)
+            sides = [_Side(row, axes, position, self.about) for row in rows]
+            a, b = sides
+            before, kick = a.before - b.before, a.kick - b.kick
+            free = before + kick
+            p, slip = last[: 3 + m], last[3 + m]
+            stuck = was_stuck(p[:3], slip)
+            rolling = rolling_velocity(before[1:3], p[:3], last[4 + m :], stuck)
+
+            def shifted(bouncing: bool) -> np.ndarray:
+                shift = normal_shift(contact, law, h, gap, before[0], free[0], bouncing)
+                return np.concatenate([[free[0] + shift], free[1:3] - rolling, free[3:]])
+
+            columns = {
+                "one_more": number + 1.0,
+                "axes": axes,
+                "levers_a": a.levers,
+                "levers_b": b.levers,
+                "turns_a": a.turns,
+                "turns_b": b.turns,
+                "light_a": a.light,
+                "light_b": b.light,
+                "spins_a": a.spins,
+                "spins_b": b.spins,
+                "reach": np.array([(law.torsion, law.rolling, law.rolling)[axis] for axis in self.about], object),
+                "c": shifted(True),
+                "mu": friction_coefficient(law, before[1:3], stuck),
+                "before": before,
+                "free": free,
+                "p": p,
+                "slip": slip,
+                "rolling": rolling,
+            }
+            return columns | ({"c_plain": shifted(False)} if self.bounces else {})
+
+        items = {
+            "number": touching.number,
+            "gap": touching.gap,
+            "position": touching.position,
+            "normal": touching.normal,
+            "last": remembered,
+        }
+        return visit(one, items, self.moving.motion, touching.bodies, count=touching.count)
+
+    def _lost(self, p: np.ndarray, changes: np.ndarray) -> tuple[Any, Any, Any]:
+        """The heat of impacts and of friction, and the work of recovery, of all contacts [J]."""
+
+        def step(
+            _: Any, impact: Any, friction: Any, lift: Any, gap: Any, before: Any, free: Any, p: Any, du: Any
+        ) -> Any:
+            lost = -0.5 * p * (before + free + du)
+            lifted = recovered(lost[0], gap)
+            more = {"impact": impact + lost[0] + lifted, "friction": friction + sum(lost[1:]), "lift": lift + lifted}
+            return more
+
+        items = {"gap": self.touching.gap, "before": self.columns["before"], "free": self.columns["free"]}
+        start = {"impact": 0.0, "friction": 0.0, "lift": 0.0}
+        heat = visit(step, items | {"p": p, "du": changes}, NOTHING, carry=start, count=self.touching.count)
+        return heat["impact"], heat["friction"], heat["lift"]
+
+
+class _Side:
+    """One of the two bodies of a contact; a row of zeros is one that does not move."""
+
+    def __init__(self, row: np.ndarray, axes: np.ndarray, position: np.ndarray, about: tuple[int, ...]) -> None:
+        xx, xy, xz, yy, yz, zz = row[4:10]
+        inverse = np.array([[xx, xy, xz], [xy, yy, yz], [xz, yz, zz]])
+        r = position - row[:3]
+        self.light = row[3]
+        self.levers = np.array([cross(r, axis) for axis in axes])
+        self.turns = np.array([inverse @ lever for lever in self.levers])
+        self.spins = np.array([inverse @ axes[k] for k in about]).reshape(len(about), 3)
+        self.before, self.kick = (self._velocity(axes, motion, about) for motion in (row[10:16], row[16:22]))
+
+    def _velocity(self, axes: np.ndarray, motion: np.ndarray, about: tuple[int, ...]) -> np.ndarray:
+        along = axes @ motion[:3] + self.levers @ motion[3:]
+        return np.concatenate([along, [axes[k] @ motion[3:] for k in about]])
+
+
+def _most(items: dict[str, np.ndarray], count: Any) -> Any:
+    """The largest of all numbers."""
+
+    def step(_: Any, most: Any, x: Any) -> dict[str, Any]:
+        for each in x:
+            most = maximum(most, absolute(each))
+        return {"most": most}
+
+    return visit(step, items, NOTHING, carry={"most": 0.0}, count=count)["most"]

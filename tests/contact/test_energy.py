@@ -1,0 +1,57 @@
+"""Energy never rises above that of the start: bodies of every shape, thrown anyhow, any restitution and friction."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, Robot
+from dalembert.model.geometry import Box, Capsule, Cylinder, Ellipsoid, Shape, Sphere
+from dalembert.solids import mass_properties
+from loose_bodies import G
+from tolerances import ITERATED
+
+MOTIONS = 32
+BELOW = 1e-3  # [m]: what lies flat may be that thick
+
+
+def thrown(shape: Shape, rng: np.random.Generator) -> tuple[Robot, np.ndarray, np.ndarray]:
+    """A solid body, and how it is thrown: fast, turning about all axes, from below 1 m."""
+    builder = ModelBuilder("solid", gravity=(0.0, 0.0, -G))
+    solid = mass_properties(shape, mass=float(10.0 ** rng.uniform(-1.0, 1.0)))
+    builder.add_body("solid", parent="world", joint="free", mass=solid.mass, inertia=solid.inertia)
+    builder.add_geometry(shape, body="solid", role="collision")
+    robot, q = builder.build(), np.zeros((MOTIONS, 7))
+    q[:, 2], q[:, 3:] = rng.uniform(0.35, 1.0, MOTIONS), rng.normal(size=(MOTIONS, 4))
+    return robot, robot.normalize(q), rng.normal(size=(MOTIONS, 6)) * [10.0, 10.0, 10.0, 3.0, 3.0, 3.0]
+
+
+def gain(shape: Shape, contact: Contact, step: float, rng: np.random.Generator) -> float:
+    """The largest energy of 1.5 s above that of the start, per kinetic energy of the start."""
+    robot, q, v = thrown(shape, rng)
+    motion = robot.rollout(q, v, step=step, steps=round(1.5 / step), record=1, contact=contact)
+    assert np.isfinite(motion.q).all() and motion.q[..., 2].min() > BELOW  # none falls through
+    above = robot.energy(motion.q, motion.v).max(axis=-1) - robot.energy(q, v)
+    return float((above / robot.kinetic_energy(q, v)).max())
+
+
+def test_a_capsule_never_gains_energy() -> None:
+    rng = np.random.default_rng(3)
+    assert gain(Capsule(0.05, 0.2), Contact(friction=0.7, restitution=0.6), 4e-3, rng) < ITERATED
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("restitution", [0.0, 0.3, 0.7, 1.0])
+@pytest.mark.parametrize("kind", ["box", "sphere", "capsule", "cylinder", "ellipsoid"])
+def test_nothing_ever_gains_energy(kind: str, restitution: float) -> None:
+    rng = np.random.default_rng([len(kind), int(10 * restitution)])
+    shape = {
+        "box": lambda: Box(rng.uniform(0.05, 0.3, 3)),
+        "sphere": lambda: Sphere(rng.uniform(0.03, 0.15)),
+        "capsule": lambda: Capsule(rng.uniform(0.02, 0.08), rng.uniform(0.05, 0.4)),
+        "cylinder": lambda: Cylinder(rng.uniform(0.03, 0.15), rng.uniform(0.01, 0.3)),
+        "ellipsoid": lambda: Ellipsoid(rng.uniform(0.04, 0.2, 3)),
+    }[kind]()
+    contact = Contact(friction=float(rng.choice([0.0, 0.1, 0.6, 1.5])), restitution=restitution)
+    for step in (1e-3, 4e-3):
+        assert gain(shape, contact, step, rng) < ITERATED

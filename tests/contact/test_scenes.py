@@ -1,0 +1,152 @@
+"""Scenes of loose bodies: the same motions as with a place for each candidate, stacks at rest, laws, large piles."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import numpy as np
+import pytest
+
+from dalembert import Contact, ModelBuilder, Robot
+from dalembert.contact import scene
+from dalembert.model.geometry import Box, Sphere
+from dalembert.sim.elements import contact as element
+from loose_bodies import SIDE, G
+from tolerances import COMPUTED, CONTACT_SOLVER, REACHED, assert_close
+
+STEP = 2e-3
+TIGHT = 1e-11  # [m/s] so that two ways to the same solution end at the same numbers
+
+
+@cache
+def toys() -> Robot:
+    """Two balls and a brick, and a fixed block beside them: every kind of pair that a scene has."""
+    builder = ModelBuilder("toys", gravity=(0.0, 0.0, -G))
+    builder.add_body("block", parent="world", joint="fixed", mass=1.0)
+    builder.add_geometry(Box([0.4, 0.4, 0.1]), body="block", xyz=(0.5, 0.0, 0.05), role="collision")
+    for name, radius in (("marble", 0.05), ("ball", 0.1)):
+        builder.add_body(name, parent="world", joint="free", mass=1.0, inertia=0.4 * radius**2 * np.eye(3))
+        builder.add_geometry(Sphere(radius), body=name, role="collision")
+    builder.add_body(
+        "brick", parent="world", joint="free", mass=2.0, com=(0.01, 0, 0), inertia=np.diag([3e-3, 4e-3, 5e-3])
+    )
+    builder.add_geometry(Box([0.2, 0.15, 0.1]), body="brick", xyz=(0.01, 0, 0), role="collision")
+    return builder.build()
+
+
+@cache
+def stack(n: int) -> Robot:
+    """Cubes that stand on each other."""
+    builder = ModelBuilder("stack", gravity=(0.0, 0.0, -G))
+    for k in range(n):
+        builder.add_body(f"cube{k}", parent="world", joint="free", mass=1.0, inertia=np.eye(3) * SIDE**2 / 6.0)
+        builder.add_geometry(Box([SIDE] * 3), body=f"cube{k}", role="collision")
+    return builder.build()
+
+
+def stacked(n: int, gap: float) -> tuple[np.ndarray, np.ndarray]:
+    """Cubes one above the other, with gaps between them [m]."""
+    q = stack(n).neutral()
+    q[2::7] = SIDE / 2 + (SIDE + gap) * np.arange(n)
+    return q, np.zeros(6 * n)
+
+
+def thrown(n: int) -> tuple[np.ndarray, np.ndarray]:
+    """States of the toys above each other and the block, all different."""
+    robot, rng = toys(), np.random.default_rng(5)
+    q, v = np.tile(robot.neutral(), (n, 1)), 0.5 * rng.standard_normal((n, robot.nv))
+    for k, height in enumerate((0.2, 0.4, 0.65)):
+        q[:, 7 * k : 7 * k + 3] = 0.05 * rng.standard_normal((n, 3)) + (0.3, 0.0, height)
+        turn = rng.standard_normal((n, 4))
+        q[:, 7 * k + 3 : 7 * k + 7] = turn / np.linalg.norm(turn, axis=1)[:, None]
+    return q, v
+
+
+CONTACT = Contact(friction=0.5, pairs="all", tolerance=TIGHT)
+
+
+def test_a_scene_moves_as_with_a_place_for_each_candidate(monkeypatch):
+    q, v = thrown(6)
+    motions = []
+    for least in (1000, 3):
+        monkeypatch.setattr(element, "SCENE", least)
+        motions.append(toys().rollout(q, v, step=STEP, steps=100, contact=CONTACT))
+    each, looped = motions
+    assert not each.contacts.unsettled.any()
+    assert not looped.contacts.unsettled.any()
+    assert np.abs(looped.q - each.q).max() < CONTACT_SOLVER
+    assert np.ptp(each.q[:, 2]) > 0.01  # they touched each other and the block, and parted
+
+
+def test_neighbours_in_a_batch_and_threads_do_not_matter():
+    q, v = thrown(11)
+    together = toys().rollout(q, v, step=STEP, steps=100, contact=CONTACT, threads=1)
+    parts = [
+        toys().rollout(q[at], v[at], step=STEP, steps=100, contact=CONTACT, threads=2)
+        for at in (slice(0, 1), slice(1, 4), slice(4, None))
+    ]
+    assert np.array_equal(np.concatenate([part.q for part in parts]), together.q)
+
+
+def test_a_stack_falls_together_and_comes_to_rest():
+    q, v = stacked(4, 1e-3)
+    run = stack(4).simulate(q, v, 0.4, step=STEP, record=STEP, contact=Contact(friction=0.6, pairs="all"))
+    assert run.contacts.unsettled == 0
+    assert np.abs(run.v[-1]).max() < CONTACT_SOLVER
+    assert_close(run.q[-1, 2::7], SIDE / 2 + SIDE * np.arange(4), CONTACT_SOLVER)
+    grounded = [second == "ground" for _, second in run.contacts.bodies]
+    assert_close(run.contacts.normal_force[-1, grounded].sum(), 4 * G, CONTACT_SOLVER)
+    assert np.abs(run.energy.residual).max() < COMPUTED
+    assert run.contacts.table["signorini"][0] < CONTACT_SOLVER
+
+
+def test_twelve_cubes_stay_where_they_stand():
+    q, v = stacked(12, 0.0)
+    end = stack(12).rollout(q, v, step=STEP, steps=50, contact=Contact(friction=0.6, pairs="all"))
+    assert end.contacts.unsettled == 0
+    assert np.abs(end.v).max() < CONTACT_SOLVER
+
+
+@pytest.mark.long
+def test_bounces_and_moments_are_those_of_a_place_for_each_candidate(monkeypatch):
+    (q, v), contact = thrown(3), Contact(friction=0.5, restitution=0.6, torsion=1e-3, pairs="all", tolerance=TIGHT)
+    ends = []
+    for least in (1000, 3):
+        monkeypatch.setattr(element, "SCENE", least)
+        ends.append(toys().rollout(q, v, step=STEP, steps=60, contact=contact))
+    assert np.abs(ends[1].q - ends[0].q).max() < CONTACT_SOLVER
+
+
+def test_contacts_without_room_are_said(monkeypatch):
+    monkeypatch.setattr(scene, "POINTS_PER_BODY", {True: 0, False: 0})
+    monkeypatch.setattr(scene, "MORE", 6)
+    scene._recent.clear()
+    q, v = stacked(4, 0.0)
+    end = stack(4).rollout(q, v, step=STEP, steps=3, contact=Contact(friction=0.61, pairs="all"))
+    scene._recent.clear()
+    assert end.contacts.unsettled == 3
+
+
+@pytest.mark.long
+def test_a_pile_of_forty_balls_in_a_bin_keeps_inside_and_loses_energy():
+    builder, radius, half = ModelBuilder("pile", gravity=(0.0, 0.0, -G)), 0.05, 0.2
+    builder.add_body("bin", parent="world", joint="fixed", mass=1.0)
+    for k, (x, y) in enumerate([(1, 0), (-1, 0), (0, 1), (0, -1)]):
+        size = [0.1 if x else 0.6, 0.1 if y else 0.6, 1.0]
+        place = ((half + 0.05) * x, (half + 0.05) * y, 0.5)
+        builder.add_geometry(Box(size), body="bin", xyz=place, role="collision", name=f"wall{k}")
+    for k in range(40):
+        builder.add_body(f"ball{k}", parent="world", joint="free", mass=0.5, inertia=0.2 * radius**2 * np.eye(3))
+        builder.add_geometry(Sphere(radius), body=f"ball{k}", role="collision")
+    robot, rng = builder.build(), np.random.default_rng(0)
+    q = robot.neutral()
+    for k in range(40):
+        layer, place = divmod(k, 9)
+        centre = np.array([*(0.11 * np.array(divmod(place, 3)) - 0.11), 0.06 + 0.11 * layer])
+        q[7 * k : 7 * k + 3] = centre + 0.002 * rng.standard_normal(3)
+    run = robot.simulate(q, np.zeros(robot.nv), 1.0, step=STEP, contact=Contact(friction=0.5, pairs="all"))
+    centres = run.q[-1].reshape(40, 7)[:, :3]
+    assert np.abs(centres[:, :2]).max() < half - radius + REACHED
+    assert centres[:, 2].min() > radius - REACHED
+    mechanical = run.energy.kinetic + run.energy.potential
+    assert np.diff(mechanical).max() < CONTACT_SOLVER
