@@ -105,7 +105,8 @@ def yielding_contact(
     stiffness = np.array([1.0 / (give * x + TINY) for x in size])
     across = 1.0 / (0.5 * give * (size[1] + size[2]) + TINY)
     pressed = held[0] - stiffness[0] * u[0]
-    normal, along = maximum(pressed, 0.0), where(pressed > 0.0, stiffness[0], 0.0)
+    closed = pressed > 0.0
+    normal, along = where(closed, pressed, 0.0), where(closed, stiffness[0], 0.0)
     tangents = held[1:3] - across * u[1:3]
     length = sqrt(tangents @ tangents + TINY)
     sticks, e = length <= mu * normal, tangents / length
@@ -114,12 +115,12 @@ def yielding_contact(
     K[0, 0] = along
     K[1:3, 0] = where(sticks, 0.0, mu * along * e)
     K[1:3, 1:3] = (across * share) * (np.eye(2) - where(sticks, 0.0, 1.0) * np.outer(e, e))
-    moments = held[3:] - stiffness[3:] * u[3:]
-    for i, (lever, moment) in enumerate(zip(levers, moments, strict=True), 3):
-        holds = absolute(moment) < lever * normal
-        K[i, i] = where(holds, stiffness[i], 0.0)
-        K[i, 0] = where(holds, 0.0, where(moment > 0.0, lever, -lever) * along)
-    turned = [clip(moment, -lever * normal, lever * normal) for lever, moment in zip(levers, moments, strict=True)]
+    turned = []
+    for i, lever in enumerate(levers, 3):
+        moment = held[i] - stiffness[i] * u[i]
+        holds, way = absolute(moment) < lever * normal, where(moment > 0.0, lever, -lever)
+        turned.append(where(holds, moment, way * normal))
+        K[i, i], K[i, 0] = where(holds, stiffness[i], 0.0), where(holds, 0.0, way * along)
     return np.array([normal, *(share * tangents), *turned]), K
 
 

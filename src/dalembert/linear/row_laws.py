@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from dalembert.math import abs as absolute
-from dalembert.math import clip, logical_and, logical_or, maximum, minimum, where
+from dalembert.math import clip, logical_and, logical_or, maximum, where
 
 from .cones import TINY
 
@@ -41,6 +41,7 @@ def yielding_row(law: Law, held: Any, u: Any, give: Any, compliance: Any) -> tup
     """
     stiffness = 1.0 / (give + compliance + TINY)
     moved = u + compliance * held
-    p = maximum(held - stiffness * (moved - law.low), 0.0) + minimum(held - stiffness * (moved - law.high), 0.0)
-    holds = logical_and(absolute(p) < law.most, logical_or(p != 0.0, law.low == law.high))
-    return clip(p, -law.most, law.most), where(holds, stiffness, 0.0)
+    below, above = held - stiffness * (moved - law.low), held - stiffness * (moved - law.high)
+    held_at = logical_or(logical_or(below > 0.0, above < 0.0), law.low == law.high)
+    p = where(held_at, where(above < 0.0, above, below), 0.0)
+    return clip(p, -law.most, law.most), where(logical_and(held_at, absolute(p) < law.most), stiffness, 0.0)
