@@ -20,7 +20,7 @@ SLOW = 0.3  # a sweep that changes more than this share of what the one before i
 SOFT, FALL, STIFF = 3e-2, 0.3, 1e-4  # shares of their size by which held contacts and rows give way, from step to step
 CLOSE = 0.2  # of the velocities by which a step moves: an error of its equations that is small beside them
 SEARCHED, DESCENT = 12, 1e-2  # trials for the length of a step; the slope there beside that at its start
-FINE = 2  # Newton steps towards a finer change than the tolerance
+FINE = 4  # Newton steps towards a finer change than the tolerance
 ADDED = 4.0  # all that change at once after a Newton step change each other by up to this times the largest change
 ROUNDING = 2.0**-6  # a change of which this share is lost beside the velocities at work is rounding
 NOISE = 0.5  # the same of impulses that stiff dampers make of the rounding of velocities
@@ -137,7 +137,8 @@ class _Iteration:
             "u": self.problem.velocities(self.problem.pushed(p)),
             "x": np.zeros(len(self.problem.M)),
         }
-        begin |= {"slip": slip, "change": change, "give": SOFT, "count": 0.0, "done": 0.0}
+        soft = where(change <= self.tolerance, STIFF, SOFT)  # within the tolerance all are on their parts of the laws
+        begin |= {"slip": slip, "change": change, "give": soft, "count": 0.0, "done": 0.0}
         steps = repeat(self._step, STEPS, begin, "done")
         swept = self.sweeps(steps["p"], steps["slip"], ANY, steps["done"], self.tolerance)
         further = swept["passes"] > 0.0
