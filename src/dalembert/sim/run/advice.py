@@ -101,8 +101,8 @@ def why_and_what(
         remedy = (
             "a joint may move no mass, or a force be undefined there: look at robot.mass_matrix(q) and the elements"
         )
-    elif system.contact is not None:  # the fastest motion of the robot alone says nothing about its contacts
-        remedy = "; ".join([*remarks, f"the step is {step:g} s: try a shorter one"])
+    elif system.contact is not None:
+        remedy = "; ".join([*remarks, _shorter_with_contact(advice, step)])
     elif system.soft is not None and system.soft.gathers:
         room = f"more than {system.soft.slots} points touch, for which there is no room (name the pairs that matter)"
         remedy = f"either {room}, or the step of {step:g} s is too long"
@@ -115,6 +115,17 @@ def why_and_what(
     fastest = f"; joint {joint!r} is fastest with {speed:.3g} (rad/s or m/s)" if speed > 0.0 else ""
     first = "" if state.t > start.t else "the first step fails: look at the forces at the start; "
     return f"simulate: stopped at t = {state.t:.6g} s: {trouble.why}{fastest}: {first}{remedy}"
+
+
+def _shorter_with_contact(advice: StepAdvice, step: float) -> str:
+    """What to do about a step with rigid contact; the fastest motion is that of the robot and its law without it."""
+    if not advice.frequency * step > 1.0:
+        return f"the step is {step:g} s: try a shorter one"
+    return (
+        f"the step of {step:g} s is too long for the torque law, which swings joint {advice.joint!r} at "
+        f"{advice.frequency:.3g} rad/s: take at most {1.0 / advice.frequency:.2g} s or lower gains, or state them as "
+        "servos (add_actuator with gain and bias, <position> in MJCF) and give controls: those act within the step"
+    )
 
 
 def _worst(system: System, state: State) -> tuple[str, float]:
