@@ -4,7 +4,8 @@ Entries that are the constant 0 take part in nothing: a factor costs what its pa
 that of the matrix, or one that keeps factors sparse (`elimination_order`).
 """
 
-from .body_impulses import BodyContacts, BodyProblem, Sweeps
+from .body_impulses import BodyContacts, Sweeps
+from .body_problem import BodyProblem
 from .cold_start import impulses_from_rest
 from .cones import contact_error
 from .dry_friction import DryFriction, with_dry_friction
