@@ -407,6 +407,16 @@ def feet_of(robot, names):
     return named or [s.name for s in shapes if isinstance(s.geometry.shape, Sphere)]
 
 
+def servo_targets(home, steps):
+    """Angles of all joints in each step (steps, 12), standing and trotting."""
+    angle = 2.0 * np.pi * 2.0 * STEP * np.arange(steps)[:, None] + np.array([0.0, np.pi, np.pi, 0.0])
+    stand = np.tile(home, (steps, 1))
+    trots = stand.copy()
+    trots[:, 1::3] += 0.25 * np.sin(angle)
+    trots[:, 2::3] += 0.25 * np.cos(angle)
+    return stand, trots
+
+
 def theirs(path, spec, feet, rounds, steps=500):
     try:
         import mujoco
@@ -415,11 +425,7 @@ def theirs(path, spec, feet, rounds, steps=500):
         print("  MuJoCo is missing: pip install mujoco")
         return
     home = spec.home
-    angle = 0.008 * np.pi * np.arange(steps)[None, :, None] + np.array([0.0, np.pi, np.pi, 0.0])
-    stand = np.tile(home, (4, steps, 1))
-    trots = stand.copy()
-    trots[..., 1::3] += 0.25 * np.sin(angle)
-    trots[..., 2::3] += 0.25 * np.cos(angle)
+    stand, trots = (np.tile(targets, (4, 1, 1)) for targets in servo_targets(home, steps))
     for name, pyramidal, same in (
         ("file", 0, 0),
         ("pyramidal Newton", 1, 0),
@@ -463,30 +469,52 @@ def same_task(path, feet):
     return model
 
 
-def one_step(path, rounds, calls=500):
-    """A single step of a quadruped that stands, called from Python."""
+def one_step(path, rounds, steps=500):
+    """Single steps of a quadruped that stands or trots, called from Python."""
     spec, robot = ROBOTS[path.stem], dalembert.load(path).without("friction")
     feet = [(name, "ground") for name in feet_of(robot, spec.feet)]
     step = robot.stepper(STEP, contact=Contact(friction=spec.friction, torsion=0.0, rolling=0.0, pairs=feet))
-    q, v = np.array([0, 0, spec.height, 1, 0, 0, 0, *spec.home]), np.zeros(robot.nv)
-    for _ in range(300):
-        tau = np.concatenate([np.zeros(6), np.clip(spec.gain * (spec.home - q[7:]), -spec.limit, spec.limit)])
-        q, v = (np.array(x) for x in step(q, v, tau))
-    ours = best(lambda: [step(q, v, tau) for _ in range(calls)], rounds) / calls * 1e6
+    stand, trots = servo_targets(spec.home, steps)
+
+    def walked(q, v, targets):
+        states = []
+        for target in targets:
+            servo = np.clip(spec.gain * (target - q[7:]), -spec.limit, spec.limit)
+            states.append((q, v, np.concatenate([np.zeros(6), servo])))
+            q, v = (np.array(x) for x in step(*states[-1]))
+        return states
+
+    start = walked(np.array([0, 0, spec.height, 1, 0, 0, 0, *spec.home]), np.zeros(robot.nv), stand)[-1][:2]
+    ours = {}
+    for name, targets in (("stands", stand), ("trots", trots)):
+        states = walked(*start, targets)
+        ours[name] = best(lambda states=states: [step(*state) for state in states], rounds) / steps * 1e6
     try:
         import mujoco
     except ImportError:
-        print(f"  one step from Python: dalembert {ours:.2f} µs; MuJoCo is missing: pip install mujoco")
+        print(f"  one step from Python: dalembert {ours['stands']:.2f} µs; MuJoCo is missing: pip install mujoco")
         return
     model = same_task(path, feet)
-    data = mujoco.MjData(model)
-    data.qpos[:] = [0, 0, spec.height, 1, 0, 0, 0, *spec.home]
-    data.ctrl[:] = spec.home
-    mujoco.mj_step(model, data, 300)
-    theirs = best(lambda: [mujoco.mj_step(model, data) for _ in range(calls)], rounds) / calls * 1e6
-    print(
-        f"  one step from Python: dalembert {ours:.2f} µs, mj_step (same task) {theirs:.2f}: {theirs / ours:.1f} times"
-    )
+    for name, targets in (("stands", stand), ("trots", trots)):
+        data = mujoco.MjData(model)
+        data.qpos[:] = [0, 0, spec.height, 1, 0, 0, 0, *spec.home]
+        data.ctrl[:] = spec.home
+        mujoco.mj_step(model, data, 300)
+
+        def commanded(targets=targets, data=data):
+            for target in targets:
+                data.ctrl[:] = target
+
+        def run(targets=targets, data=data):
+            for target in targets:
+                data.ctrl[:] = target
+                mujoco.mj_step(model, data)
+
+        theirs = (best(run, rounds) - best(commanded, rounds)) / steps * 1e6
+        print(
+            f"  one step from Python, it {name}: dalembert {ours[name]:.2f} µs, mj_step (same task) {theirs:.2f}: "
+            f"{theirs / ours[name]:.1f} times"
+        )
 
 
 def joint_friction(path, rounds, batch=64, steps=2000):

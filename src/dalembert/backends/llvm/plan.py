@@ -13,6 +13,7 @@ from dalembert.graph import Function, Scalar
 from dalembert.graph.product import Block
 from dalembert.graph.repeat import Repeated
 from dalembert.graph.scan import Scanned
+from dalembert.graph.schedule import without_slopes
 from dalembert.graph.visit import Visited
 
 from .compounds import Calling, Counted, Items, Repeating, View, Visiting
@@ -101,14 +102,14 @@ class SlotPlan:
         for i in function.inputs:
             if i.name not in outside and view is None:
                 self.input_base[i.name] = self._take(i.size)
-        order = function.schedule()
+        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
+        order = without_slopes(function.schedule(), kept)
         self._results: dict[int, set[int]] = {}  # numbers of the results of a compound that something reads, by its id
         for node in order:
             if node.op == "result":
                 self._results.setdefault(node.args[0].id, set()).add(node.value)
             if node.op == "input":
                 self._place_input(node, outside)
-        kept = [*function.guards, *(n for o in function.outputs for n in o.nodes)]
         steps, self._deferred = deferred(fuse(order, kept), kept)
         self.parts: list[Part] = []
         entries = [entry for part in waves(steps) for entry in ([part] if isinstance(part, Looped) else split(part))]
@@ -231,8 +232,9 @@ class SlotPlan:
     def _compound(self, node: Scalar) -> Calling | Repeating | Items | Visiting:
         if isinstance(node.value, Visited):
             return self._visiting(node.value, node.args)
-        self._in_memory(node.args)
-        slots = [self.slots[argument.id] for argument in node.args]
+        arguments = node.value.evaluated(node.args)
+        self._in_memory(arguments)
+        slots = [self.slots[argument.id] for argument in arguments]
         if isinstance(node.value, Repeated):
             return self._repeating(node, slots)
         if isinstance(node.value, Scanned):
