@@ -303,7 +303,15 @@ class BodyProblem(RowProblem):
         self.sweeps, self.contacts, self.bodies, self.inertia = sweeps, contacts, n, inertia
         self.rows = range(3 * k, 3 * k)
         self.sizes, self.scale_of = sweeps.sizes.ravel(), contacts.c.ravel()
-        self.pattern = block_pattern(n, sweeps.at, contacts.count)
+
+    def parts(self, p: np.ndarray) -> np.ndarray:
+        """Of no rows. It begins a round of Newton's steps, for which the blocks that there are are listed once.
+
+        The list depends on p in name alone: what does not is computed in every step, also where sweeps settle all.
+        """
+        count = where(p[0] < ANY, self.contacts.count, 0.0)
+        self.pattern = block_pattern(self.bodies, self.sweeps.at, count)
+        return super().parts(p)
 
     def pushed(self, p: np.ndarray) -> np.ndarray:
         """w (6 n,)."""
